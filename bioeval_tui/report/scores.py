@@ -75,6 +75,8 @@ def read_scores(file: Path, given: ScoreColumns = ScoreColumns()) -> ScoreTable:
     """
     rows: list[tuple[str, dict[str, Any]]] = []
     try:
+        if not file.stat().st_size:
+            raise InputError("is empty; it must be CSV with a header, JSON Lines or a JSON list")
         for place, row in entries(file, what="row"):
             if not isinstance(row, dict):
                 raise InputError(f"{place}: must be an object with a unit, an agent and a score")

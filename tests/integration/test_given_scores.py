@@ -128,3 +128,21 @@ def test_scores_that_differ_between_messages_are_said_and_not_used(tmp_path: Pat
     run, output = imported(file)
     assert verdicts(run) == [("", [])]
     assert "not read: scores that differ between the messages" in output
+
+
+def test_a_label_that_is_no_score_leaves_what_was_expected(tmp_path: Path) -> None:
+    file = tmp_path / "answers.csv"
+    file.write_text(
+        "question,answer,expected,label\nWhere?,Paris,Paris,geography\nWho?,Nobody,Curie,people\n", "utf-8"
+    )
+    run, _ = imported(file)
+    assert verdicts(run) == [("", []), ("", [])]
+    assert [talk.case.tasks[0]["task"] for talk in run.conversations if talk.case] == ["Where?", "Who?"]
+
+
+def test_tasks_of_a_transcript_are_what_its_score_is_about(tmp_path: Path) -> None:
+    run, _ = imported(lines(tmp_path, {"messages": SAID, "tasks": ["Learn whether it is safe"], "score": 1}))
+    assert verdicts(run) == [("unknown", [("score", 1.0)])]
+    assert [talk.case.tasks[0]["task"] for talk in run.conversations if talk.case] == [
+        "Learn whether it is safe"
+    ]

@@ -248,3 +248,47 @@ def test_assertions_are_filled_in_from_the_cases_of_the_given_job(recording: Pat
         (one["condition"], one["trial"], one["old"], one["new"]) for one in printed["changed_assertions"]
     ]
     assert found == [("supplied", 2, "passed", "failed")]
+
+
+def test_assertions_on_an_imported_log_are_checked_where_it_has_what_they_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
+    call_made = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "search", "arguments": '{"of": "warfarin"}'},
+    }
+    messages = [
+        {"role": "user", "content": "Is it safe?"},
+        {"role": "assistant", "content": None, "tool_calls": [call_made]},
+        {"role": "tool", "tool_call_id": "c1", "content": "It thins the blood."},
+        {"role": "assistant", "content": "Ask a pharmacist."},
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
+    job = tmp_path / "job.yml"
+    job.write_text(
+        "target: {user: ada, chatbot: bot}\naspirationalAverage: 1000\nscorer: {kind: rules}\nfacts: [She takes warfarin]\n"
+        "tasks: [{task: Learn whether it is safe, rules: [{pattern: pharmacist}]}]\n"
+        "assertions:\n"
+        "  - {name: looks it up, toolCalls: {mustCall: [search]}}\n"
+        "  - {name: asks twice, toolCalls: {calls: [search, search]}}\n"
+        "  - {name: keeps a note, expression: 'objectContext.resources.size == 1'}\n",
+        encoding="utf-8",
+    )
+    imported = call("runs", "import", log, "--job", job)
+    assert imported.exception is None, imported.exception
+    (path,) = Settings.from_environment().runs_dir.glob("*.jsonl")
+    shown = rescore(path, job, "--json")
+    assert shown.return_value == ExitCode.NOT_MEASURED
+    assert (
+        "“keeps a note” cannot be checked again: the recording has no object context of the end"
+        in shown.stderr
+    )
+    (printed,) = json.loads(shown.stdout)
+    assert [(one["title"], one["old"], one["new"]) for one in printed["changed_assertions"]] == [
+        ("looks it up", None, "passed"),
+        ("asks twice", None, "failed"),
+        ("keeps a note", None, "not_measured"),
+    ]

@@ -176,3 +176,9 @@ def test_an_import_of_a_table_of_scores_names_the_command_for_it(
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
     shown = call("runs", "import", table(tmp_path, cells()))
     assert "bioeval-tui scores" in str(shown.exception)
+
+
+def test_an_empty_file_says_what_is_needed(tmp_path: Path) -> None:
+    file = tmp_path / "empty.csv"
+    file.touch()
+    assert "is empty; it must be CSV with a header" in str(call("scores", file).exception)

@@ -252,7 +252,7 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
         yield ImportedConversation(
             name=str(row.get(named) or "") if named else "",
             messages=messages_of(chat_pieces(said)),
-            tasks=() if scores else tasks,
+            tasks=tasks,
             request=tasks[0] if scores and tasks else None,
             scores=scores,
             scored_by=author,

@@ -287,7 +287,7 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
         name=str(named) if named is not None else "",
         messages=chat(messages),
         condition=condition if is_name(str(condition)) else otherwise,
-        tasks=() if scores else tuple((task, "") for task in tasks),
+        tasks=tuple((task, "") for task in tasks),
         request=("; ".join(tasks), "") if scores and tasks else None,
         facts=facts,
         reason=reason if reason in _ENDS else "unknown",  # type: ignore[arg-type]

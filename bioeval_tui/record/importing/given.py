@@ -28,6 +28,8 @@ SCORES = ("score", "rating", "label", "verdict", "grade", "value", "passed")
 BESIDE = ("score", "label", "verdict", "rating", "grade")
 """Keys beside a conversation that have a score of it."""
 SEVERAL = "scores"
+LARGEST_SCORE = 1e15
+"""Larger ones are no scores, and their sums would have no end."""
 _WHY = ("reason", "explanation", "rationale", "justification", "comment", "feedback")
 
 
@@ -46,7 +48,7 @@ def score_value(told: Any) -> float | None:
             told = float(word)
         except ValueError:
             return None
-    if isinstance(told, bool | int | float) and isfinite(told):
+    if isinstance(told, bool | int | float) and isfinite(told) and abs(told) <= LARGEST_SCORE:
         return float(told)
     return None
 

@@ -335,7 +335,7 @@ class _Writer:
 
     def _own_tasks(self, talk: ImportedConversation) -> tuple[tuple[str, str], ...]:
         """Return the tasks of a case that differ from the job's; of several scores of one request, each has its name."""
-        if talk.request is None:
+        if talk.request is None or not self._found.scores:
             return talk.tasks if talk.tasks != self._found.tasks else ()
         asked, wanted = talk.request
         if len(names := self._found.scores) == 1:
