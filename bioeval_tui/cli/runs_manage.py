@@ -38,9 +38,7 @@ if TYPE_CHECKING:
     "\n  bioeval-tui runs import craft-md/results/gpt4_1106"
     "\n  bioeval-tui runs import transcripts.jsonl --job triage.yml",
 )
-@click.argument(
-    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--format", "kind", type=click.Choice(looking.names()),
     help="Its format [by content]. "

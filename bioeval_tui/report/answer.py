@@ -352,7 +352,9 @@ def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
         is_lost = uplift is not None and NOT_RECORDED in dict(uplift.estimate.counted.reasons)
         return of.SharedNotRecorded() if is_lost else of.NoPairOfScores()
     if run.started.source is not None:
-        return _effect(run, uplift)  # an import says in which condition the facts were known, not which they are
+        return _effect(
+            run, uplift
+        )  # an import says in which condition the facts were known, not which they are
     if not run.state.job.get("facts"):
         return of.NoFactsInJob()
     given = any(talk.facts for talk in run.conversations_with_facts)
