@@ -641,6 +641,25 @@ def test_reports_of_single_tasks_are_one_batch_of_the_folder_that_they_are_for(t
     assert {one.batch for one in alone.results} == {str(tmp_path / "b_individual_reports")}
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "results"),
+    [
+        ({"run": "r1"}, {"run": "r1"}, 1), ({"run": "r1"}, {"run": "r2"}, 2), ({"run": "r1"}, {"run_id": "r1"}, 1),
+        ({"run_id": "r1"}, {"run_id": "r2"}, 2), ({"run": "r1", "run_id": "x"}, {"run": "r1", "run_id": "y"}, 1),
+        ({"run": 5}, {"run": "r1"}, 2), ({}, {"run": "r1"}, 2),
+    ],
+)  # fmt: skip
+def test_a_run_that_left_no_file_is_known_by_its_name(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], results: int
+) -> None:
+    nothing = {"submission_path": None, "submission_exists": False, "valid_submission": False, "score": None}
+    for number, run in enumerate((first, second)):
+        one = report(**nothing).to_dict() | run | {"created_at": f"2026-01-0{number + 1}T00:00:00"}
+        (tmp_path / f"{number}_grading_report.json").write_text(json.dumps([one]))
+    found = read_outcomes([tmp_path])
+    assert (len(found.results), found.superseded) == (results, 2 - results)
+
+
 def test_what_cannot_be_read_is_named_five_at_most() -> None:
     def loaded(count: int) -> Loaded:
         return Loaded((), tuple(f"{n} is bad" for n in range(count)))
