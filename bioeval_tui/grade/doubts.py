@@ -76,4 +76,4 @@ class Doubt:
 
 def score_text(value: float) -> str:
     """Return a score with up to five decimals."""
-    return f"{value + 0.0:.5f}".rstrip("0").rstrip(".")  # no -0.0
+    return f"{round(value, 5) + 0.0:.5f}".rstrip("0").rstrip(".")  # no -0, also of what is rounded to it

@@ -24,6 +24,7 @@ from bioeval_tui.grade.report_files import (
     Loaded,
     moment,
     newest,
+    read_outcomes,
     report_files,
     short,
     submission_key,
@@ -205,6 +206,7 @@ def test_the_first_table_that_shares_ids_says_the_order() -> None:
     for nothing in (ExpectedForm({"a": 1}, None), ExpectedForm(None, None)):
         assert nothing.difference(table(IDS[::-1])) is None
     assert order_of(table(IDS[::-1]), sample=None) == [5, 4, 3, 2, 1, 0]
+    assert order_of(table(IDS[::-1]), ANSWERS, SAMPLE.iloc[:1]) == [5, 4, 3, 2, 1, 0], "a sample of one row"
     twice = ANSWERS.set_axis(["id", "id"], axis=1)
     assert order_of(table(IDS[::-1]), twice, None) is None
 
@@ -321,10 +323,10 @@ def test_what_was_not_tried_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (-0.0, "0"), (-0.000001, "-0"), (0.123456, "0.12346"), (0.5, "0.5"), (10.0, "10"), (100.00001, "100.00001"), (-1.5, "-1.5")],
+    [(0.0, "0"), (-0.0, "0"), (-0.000001, "0"), (-0.00001, "-0.00001"), (-0.000004, "0"), (0.000004, "0"), (0.123456, "0.12346"), (0.5, "0.5"), (10.0, "10"), (100.00001, "100.00001"), (-1.5, "-1.5")],
 )  # fmt: skip
 def test_a_score_has_up_to_five_decimals(value: float, text: str) -> None:
-    assert score_text(value) in (text, text.replace("-0", "0") if text == "-0" else text)
+    assert score_text(value) == text
 
 
 @pytest.mark.parametrize(
@@ -418,12 +420,11 @@ def test_runs_lie_in_their_group_or_one_folder_down_and_not_in_each_other(tmp_pa
         f"{inner}/three_{UUID(int=3)}",
         f"lab/deep/four_{UUID(int=4)}",
         "plain",
-        f"a/_{UUID(int=5)}",
     ):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / f"five_{UUID(int=6)}").write_text("")
     found = [(task, folder.relative_to(tmp_path).as_posix()) for task, folder in run_folders(tmp_path)]
-    assert found == [("a/", f"a/_{UUID(int=5)}"), ("lab/one", RUN), ("two", inner)]
+    assert found == [("lab/one", RUN), ("two", inner)]
 
 
 @pytest.mark.parametrize(
@@ -624,6 +625,39 @@ def test_reports_are_found_by_name_and_place(tmp_path: Path, files: list[str], f
     assert [path.relative_to(tmp_path).as_posix() for path in report_files(tmp_path)] == found
     unnamed = [name for name in found if name not in ("x.json",)]
     assert [path.relative_to(tmp_path).as_posix() for path in report_files(tmp_path, named=False)] == unnamed
+
+
+def test_reports_of_single_tasks_are_one_batch_of_the_folder_that_they_are_for(tmp_path: Path) -> None:
+    """The file that a task's report names lies beside the folder of reports, as the whole report says it."""
+    written = {"a_grading_report.json": [report("t").to_dict()], "b_individual_reports/t.json": report("t").to_dict(),
+               "b_individual_reports/u.json": report("u").to_dict()}  # fmt: skip
+    for name, data in written.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(data))
+    found = read_outcomes([tmp_path])
+    assert [one.outcome.task_id for one in found.results] == ["t", "u"]
+    assert found.superseded == 1
+    alone = read_outcomes([tmp_path / name for name in written if name.startswith("b")])
+    assert {one.batch for one in alone.results} == {str(tmp_path / "b_individual_reports")}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "results"),
+    [
+        ({"run": "r1"}, {"run": "r1"}, 1), ({"run": "r1"}, {"run": "r2"}, 2), ({"run": "r1"}, {"run_id": "r1"}, 1),
+        ({"run_id": "r1"}, {"run_id": "r2"}, 2), ({"run": "r1", "run_id": "x"}, {"run": "r1", "run_id": "y"}, 1),
+        ({"run": 5}, {"run": "r1"}, 2), ({}, {"run": "r1"}, 2),
+    ],
+)  # fmt: skip
+def test_a_run_that_left_no_file_is_known_by_its_name(
+    tmp_path: Path, first: dict[str, Any], second: dict[str, Any], results: int
+) -> None:
+    nothing = {"submission_path": None, "submission_exists": False, "valid_submission": False, "score": None}
+    for number, run in enumerate((first, second)):
+        one = report(**nothing).to_dict() | run | {"created_at": f"2026-01-0{number + 1}T00:00:00"}
+        (tmp_path / f"{number}_grading_report.json").write_text(json.dumps([one]))
+    found = read_outcomes([tmp_path])
+    assert (len(found.results), found.superseded) == (results, 2 - results)
 
 
 def test_what_cannot_be_read_is_named_five_at_most() -> None:

@@ -99,7 +99,11 @@ def test_a_bare_sign_off_begins_no_turn(messages: list[RunEvent], turns: int) ->
 
 def test_a_message_that_streams_has_begun_no_turn() -> None:
     streams = events.MessageStarted(**where(message=3, turn=2, role="user", speaker="u"))
-    assert talk_of(message(1, "user"), message(2), streams).turns == 1
+    talk = talk_of(message(1, "user"), message(2), streams)
+    assert talk.turns == 1
+    last = talk.messages[-1]
+    assert (last.done, last.operator, last.signs_off, last.told_cut_off) == (False, False, False, False)
+    assert (last.latency_ms, last.blocked_ms, last.waited_ms, last.tokens) == (None, None, 0.0, (None, None))
 
 
 def test_latencies_are_of_answers_that_have_one() -> None:

@@ -17,6 +17,7 @@ from bioeval_tui.evaluation.conversation.scoring import (
     verdicts_problem,
 )
 from bioeval_tui.evaluation.conversation.turns import Dialogue, _received_instead, _ways_out
+from bioeval_tui.peers.seams import ListedFaults
 from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.protocols import (
     CheckResult,
@@ -215,6 +216,39 @@ async def test_an_earlier_conversation_may_have_asked() -> None:
     assert (await asked(view(*TALK, seeds=seeds), [0])).asked is None
     assert (await asked(view(*TALK, seeds=seeds), [3])).asked == 3
     assert (await asked(view(*TALK, seeds=[{"text": "x"}]), [0])).asked == 0
+
+
+class Listing(FakeJudge):
+    """A judge that lists the user's faults, in a request of its own."""
+
+    more: tuple[int | None, int | None] = (5, 3)
+
+    async def score(self, view: JudgeView) -> list[Verdict]:
+        return [Verdict("j", (TaskVerdict(1, 0.5),), tokens_in=10)]
+
+    async def user_faults(self, view: JudgeView) -> ListedFaults:
+        return ListedFaults(refused=2, tokens_in=self.more[0], tokens_out=self.more[1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "more", "tokens", "refused"),
+    [
+        ({"scorer": {"userFaults": True}}, (5, 3), (15, 3), 2), ({"scorer": {"userFaults": True}}, (None, None), (10, None), 2),
+        ({"scorer": {"userFaults": False}}, (5, 3), (10, None), 0), ({}, (5, 3), (10, None), 0),
+        ({"scorer": {"userFaults": True}, "evaluator": {"kind": "scripted", "lines": [{"say": "x"}]}}, (5, 3), (10, None), 0),
+    ],
+)  # fmt: skip
+async def test_the_tokens_of_a_list_of_faults_are_added_if_it_is_asked_for(
+    changes: dict[str, Any],
+    more: tuple[int | None, int | None],
+    tokens: tuple[int | None, int | None],
+    refused: int,
+) -> None:
+    judge = Listing()
+    judge.more = more
+    found = await judge_transcript(judge, view(*TALK, **changes), 5.0)
+    assert (found.fields["tokens_in"], found.fields["tokens_out"]) == tokens
+    assert found.fields["user_faults_refused"] == refused
 
 
 # What several verdicts say together
