@@ -483,7 +483,9 @@ def _(finding: of.MedalCounts) -> str:
     else:
         over = f"{plural(finding.tasks, 'task')}: too few for an interval of the share of medals, which needs {finding.needed}"
     found = [*filter(None, beware), over]
-    return f"{'yes' if enough and len(found) == 1 else 'no'}: {'; '.join(found)}"
+    decided = "yes" if enough and len(found) == 1 else "no"
+    subject = ", of who is better" if basis is not None else ""
+    return f"{decided}{subject}: {'; '.join(found)}"
 
 
 # What the difference rests on
