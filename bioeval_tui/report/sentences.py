@@ -477,15 +477,13 @@ def _(finding: of.MedalCounts) -> str:
     basis = finding.basis
     enough = finding.tasks >= finding.needed if basis is None else basis.shared >= basis.needed
     if basis is not None:
-        over = sentence(basis)
+        over = sentence(basis) if enough else f"who is better cannot be told: {sentence(basis)}"
     elif enough:
         over = f"over {finding.tasks:,} tasks"
     else:
         over = f"{plural(finding.tasks, 'task')}: too few for an interval of the share of medals, which needs {finding.needed}"
     found = [*filter(None, beware), over]
-    decided = "yes" if enough and len(found) == 1 else "no"
-    subject = ", of who is better" if basis is not None else ""
-    return f"{decided}{subject}: {'; '.join(found)}"
+    return f"{'yes' if enough and len(found) == 1 else 'no'}: {'; '.join(found)}"
 
 
 # What the difference rests on
