@@ -413,7 +413,7 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.InvalidSubmission("t"), "yes: the file breaks the task's rules"),
     (of.NotGradedSubmission("t"), "no: it may have any score"),
     (COUNTS, "no: 1 score of 2 in doubt; 1 score over only a part of the rows; "
-     "ranks need 10 tasks that all agents have; there are 3"),
+     "who is better cannot be told: ranks need 10 tasks that all agents have; there are 3"),
     (ALONE, "no: 1 task: too few for an interval of the share of medals, which needs 10"),
     (replace(ALONE, tasks=12), "yes: over 12 tasks"),
     (replace(ALONE, counts=(("invalid", 1),)), "no: no submission has a score"),
