@@ -850,6 +850,8 @@ class ControlJudged(BaseModel):
     """None if the judge gave no usable verdict; `error` says why."""
     pass_mark: float = Field(ge=0, le=1)
     error: str = ""
+    unusable: bool = False
+    """Whether the judge answered, and gave no usable verdict."""
 
     @property
     def is_believed(self) -> bool:
@@ -885,6 +887,8 @@ class JudgeExamined(EventBase):
     def refusal(self) -> str:
         """Why the judge's verdicts do not count, as a sentence; empty if they do."""
         believed = self.believed
+        if believed is None and self.controls and all(each.unusable for each in self.controls):
+            return "the judge gives no usable verdict on any control, so its verdicts do not count"
         if believed is None:
             return ""
         who, mark = CONTROLS[believed.control], f"{believed.pass_mark:g}"

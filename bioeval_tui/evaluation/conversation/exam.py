@@ -242,7 +242,7 @@ async def _judged(
     judged = await judge_transcript(judge, view, limit_s)
     tasks = [task for task in judged.tasks or () if task.task in numbers]
     if not tasks:
-        return ControlJudged(**about, score=None, error=judged.error or "no task was judged")
+        return ControlJudged(**about, score=None, error=judged.error, unusable=judged.fault == "judge")
     if view.job.rubric:
         earned, most = points(tasks)
         return ControlJudged(**about, score=earned / most)

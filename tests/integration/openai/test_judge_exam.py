@@ -281,6 +281,13 @@ async def test_a_control_without_a_verdict_is_no_exam_and_is_not_remembered(worl
     assert "judge examined" in (await world.run(*GATE)).stdout
 
 
+async def test_a_judge_that_can_read_no_control_judges_nothing(world: World) -> None:
+    world.fails = srv.say("I think they did well.")
+    done = await world.run(*GATE)
+    assert done.returncode == ExitCode.NOT_MEASURED, done.stdout
+    assert "the judge gives no usable verdict on any control, so its verdicts do not count" in done.stdout
+
+
 async def test_a_rubric_is_examined_by_its_points(world: World) -> None:
     rubric = [
         {"criterion": "States the hour of the reminder", "points": 5},
