@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 
 is_program = False
 """Whether this process is the program itself, as `__main__` says, and not one that uses it as a library."""
-_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # As `-m` does, which finds only what is installed: the package may also lie in a checkout. It comes last on the
 # path, so that what is installed wins.
 _RUN = (

@@ -179,7 +179,7 @@ GRADING = (
     ("tasks", "check", OWN, TASK, "--tasks-dir", "{tasks}"), ("baseline", TASK, "--output-dir", "{out}/baselines"),
     ("validate", str(CAREFUL), TASK), ("grade-sample", str(CAREFUL), TASK),
     ("grade", str(SUBMISSIONS / "all_submissions.jsonl"), "--output-dir", "{out}/results"), ("medals", "{out}/results", "--table"), ("ledger", "verify"),
-    ("tasks", "split", TASK, "--seed-file", str(CAREFUL), "--output-dir", "{out}/parts"),
+    ("tasks", "split", TASK, "--seed-file", str(CAREFUL), "--output-dir", "{out}/parts"), ("scores", str(CAREFUL)),
 )  # fmt: skip
 RUNS = (
     ("runs", "list"), ("runs", "show", RUN), ("runs", "report", RUN, "--output", "{out}/report.html"),
@@ -194,8 +194,8 @@ SCREENS = (
 )  # fmt: skip
 ELSEWHERE = {"agent", "serve", "serve-tab", "engine"}
 """Tested below; `engine` is what each run is."""
-EXIT_CODES = {"grade": 1, "runs record-to": 2, "runs agreement": 3}
-"""Other than 0: a submission is invalid, the run does not go on, nobody has reviewed it."""
+EXIT_CODES = {"grade": 1, "scores": 2, "runs record-to": 2, "runs agreement": 3}
+"""Other than 0: a submission is invalid, or no table of scores, the run does not go on, nobody has reviewed it."""
 
 
 def test_every_command_is_tried_in_a_hostile_working_folder() -> None:
