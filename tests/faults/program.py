@@ -118,10 +118,15 @@ class Program:
         return path
 
     def run(self, agent_url: str, job: Path, *more: str, models_url: str = "") -> Outcome:
-        """Run the job, with a threshold of 0.5 for each condition, and see that nothing is left behind."""
+        """Run the job, with a threshold of 0.5 for each condition, and see that nothing is left behind.
+
+        The judge is not examined: its requests would come before those that are to fail.
+        """
         if models_url:
             self._patch.setenv("OPENAI_BASE_URL", f"{models_url}/v1")
-        return self.call(*headless(agent_url, job), *more, "--fail-under", "withheld:0.5,supplied:0.5")
+        return self.call(
+            *headless(agent_url, job), *more, "--no-exam", "--fail-under", "withheld:0.5,supplied:0.5"
+        )
 
     def set(self, name: str, value: str) -> None:
         """Set a variable of the environment."""

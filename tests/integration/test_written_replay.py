@@ -92,7 +92,7 @@ def test_a_written_replay_shows_the_screen_at_every_marker(
     opening = "\n".join("".join(text for text, _ in line) for line in drawn[0].lines)
     assert said[:20] in opening, "it opens on the first message"
     assert "0…5" not in opening, "it names no keys, which nobody can press"
-    assert "withheld, turn 3" in seen
+    assert "without the facts, turn 3" in seen
     assert seen[-2:] == ["end", "score card"]
     assert "0.44 → 1.00 with the facts" in "\n".join(screen.display)
     assert page.stat().st_size < 1_000_000 * len(seen) / 40, "40 turns fit into a megabyte"

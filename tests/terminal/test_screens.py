@@ -36,7 +36,7 @@ def test_app_opens_every_screen_and_every_dialog(tmp_path: Path) -> None:
         screen.types("3", "› Runs    2 runs", "■ rehearsal", "space replay")
         screen.opens_box(" ", "as recorded", "enter play")
         screen.closes_box()
-        screen.opens_box("mm=", "B compared with A", "too few to tell")
+        screen.opens_box("mm=", "B compared with A", "it takes models")
         screen.closes_box()
         screen.opens_box(ENTER, "WHAT  ", "change", "more ▸")
         screen.closes_box()
@@ -148,7 +148,7 @@ def test_space_pauses_a_demo_and_quitting_it_ends_its_engine(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("name", "told"),
     [
-        ("batch", "sample agent does better than sample agent that guesses, by 0.25"),
+        ("batch", "no: only a rehearsal: a script speaks and rules judge"),
         ("failure", "the agent failed at turn 5 in the conversation with the facts"),
     ],
 )

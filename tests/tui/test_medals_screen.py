@@ -45,7 +45,10 @@ async def test_medal_rows_are_shown_best_first_below_their_answer(size: tuple[in
         what = "1 gold, 2 silver, 1 bronze, 2 without a medal, 1 invalid, 1 not graded of 8 submissions by 3 agents"
         assert f"WHAT {what}; 5 above the median;" in text
         assert "average percentile 82.8 over 6 valid, 62.1 with 1 invalid and 1 not graded as 0" in text
-        assert "SURE no: 1 score over only a part of the rows; ranks need 10 tasks" in text
+        assert (
+            "SURE no: 1 score over only a part of the rows; who is better cannot be told: ranks need 10 tasks"
+            in text
+        )
         why = "WHY metabolic/diabetes-progression by biomni: invalid: 17 ids of the answers are missing"
         assert (why in text) == (size == WIDE), "without room, it stands in its row alone"
         assert "NEXT ! go to the invalid file" in text

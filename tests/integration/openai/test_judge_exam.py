@@ -122,7 +122,9 @@ GATE = ("--fail-under", "supplied:0.9")
 async def test_a_sound_judge_passes_and_is_asked_once_about_three_controls(world: World) -> None:
     done = await world.run(*GATE)
     assert done.returncode == ExitCode.OK, done.stdout + done.stderr
-    assert sorted(said[1] for said in world.controls) == sorted(["", ASKED, world.controls[0][1]])
+    said = [control[1] for control in world.controls]
+    assert len(set(said)) == 3
+    assert {"", ASKED} < set(said)
     (exam,) = world.exams
     assert [(each.control, each.score) for each in exam.controls] == [
         ("off_topic", 0), ("repeats", 0), ("empty", 0),
