@@ -82,7 +82,7 @@ def silence_meets(criteria: str) -> bool:
 class Exam:
     """What a judge is asked: the controls in each condition, of the tasks with these numbers.
 
-    `why_not` says why there is none. `key` is that of what is remembered.
+    `why_not` says why there is no exam. `key` identifies it among those that are remembered.
     """
 
     views: tuple[tuple[Control, JudgeView], ...] = ()
@@ -104,14 +104,24 @@ def exam_of(
 
     `prompts` has the hash of the judge's prompt.
     """
-    for case, job in jobs:  # noqa: B007
+    for case, job in jobs:
         asked = _distinct(job, conditions)
-        tasks = {condition: _examined(job, condition) for condition in asked}
-        tasks = {condition: numbers for condition, numbers in tasks.items() if numbers}
+        tasks = {condition: numbers for condition in asked if (numbers := _examined(job, condition))}
         if tasks:
-            break
-    else:
-        return Exam(why_not=NO_TASK_LEFT)
+            return _exam(case, job, asked, tasks, judge, host, prompts)
+    return Exam(why_not=NO_TASK_LEFT)
+
+
+def _exam(
+    case: str,
+    job: EvaluationJob,
+    asked: Sequence[Condition],
+    tasks: Mapping[Condition, tuple[int, ...]],
+    judge: str,
+    host: str,
+    prompts: Mapping[str, str],
+) -> Exam:
+    """Return the exam by the criteria of one job; `tasks` has the numbers of those that are asked about."""
     # Nothing else is asked, and no other rule of the job keeps a verdict from counting.
     own = job.model_copy(
         update={"scorer": job.scorer.model_copy(update={"evidence": "mark", "user_faults": False})}
