@@ -1,4 +1,5 @@
-"""The bare script of `throughput.py` as most people would write it: the openai package for the models, aiohttp for the agent.
+"""The bare script of `throughput.py` as most people would write it: the openai package for the
+models, aiohttp for the agent.
 
 Takes the arguments that `throughput.py --bare` takes.
 """

@@ -1,8 +1,8 @@
 """Time and memory of assertion expressions: `python benchmarks/expressions.py`.
 
-Prints the median time of the expressions of the contract tests (parse, evaluate) beside a bare `eval` of
-like work, and for each hostile expression the time and the peak of memory, worst first. Bounds: 0.5 s,
-20 MB.
+Prints the median time of the expressions of the contract tests (parse, evaluate) beside a bare
+`eval` of like work, and for each hostile expression the time and the peak of memory, worst first.
+Bounds: 0.5 s, 20 MB.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ def main() -> None:
     for name, times in rows:
         middle = statistics.median(times)
         print(
-            f"{name:9} median {middle * 1e6:6.1f} µs ({middle / base:.0f}×), slowest {max(times) * 1e6:6.0f} µs"
+            f"{name:9} median {middle * 1e6:6.1f} µs ({middle / base:.0f}×), slowest"
+            f" {max(times) * 1e6:6.0f} µs"
         )
     _hostile(cases)
 

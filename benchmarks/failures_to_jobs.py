@@ -1,9 +1,12 @@
-"""Does a job written from a failed conversation fail again? `new --from`, `check` and a rehearsal, for failed conversations of a run.
+"""Does a job written from a failed conversation fail again?
+
+`new --from`, `check` and a rehearsal, for failed conversations of a run.
 
     uv run python benchmarks/failures_to_jobs.py RUN --conversations 20
 
-The agent is the one of the recording: it says what it said then, answer by answer. The job reproduces the failure if its
-assertion fails where facts are supplied, and `check` has nothing to say about it.
+The agent is the one of the recording: it says what it said then, answer by answer. The job
+reproduces the failure if its assertion fails where facts are supplied, and `check` has nothing to
+say about it.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from bioeval_tui.report.result import load_run
 
 
 async def serve(answers: list[str]) -> tuple[web.AppRunner, str]:
-    """Serve an agent that says these answers in order, in each session; return it and its address."""
+    """Serve an agent that says these answers in order, in each session; return it and its
+    address.
+    """
     sessions: list[int] = []
 
     async def session(_: web.Request) -> web.Response:
@@ -51,11 +56,15 @@ async def serve(answers: list[str]) -> tuple[web.AppRunner, str]:
 
 def program(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command of the program."""
-    return subprocess.run([*program_command(), *arguments], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*program_command(), *arguments], capture_output=True, text=True, check=False
+    )
 
 
 def answers_of(talk: ConversationState) -> list[str]:
-    """Return what the agent said to each message of the user; of several messages in a row, all of them."""
+    """Return what the agent said to each message of the user; of several messages in a row, all of
+    them.
+    """
     found: list[list[str]] = []
     for message in talk.messages:
         if message.role == "user":
@@ -88,7 +97,9 @@ async def reproduces(run_id: str, trial: int, answers: list[str], folder: Path) 
 
 
 async def main() -> None:
-    """Try failed conversations, and print how many are reproduced; the exit code is 1 if one is not."""
+    """Try failed conversations, and print how many are reproduced; the exit code is 1 if one is
+    not.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run")
     parser.add_argument("--conversations", type=int, default=20)

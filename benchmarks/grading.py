@@ -1,14 +1,16 @@
-"""Grading's speed against a plain loop that reads everything again for every submission, in one run.
+"""Grading's speed against a plain loop that reads everything again for every submission, in one
+run.
 
     uv run python benchmarks/grading.py                all rows, medians of five
     uv run python benchmarks/grading.py --quick        smaller, once
     uv run python benchmarks/grading.py --unchanged    only graders that are code in files
     uv run python benchmarks/grading.py --memory       only the peak memory of whole processes
 
-Two comparisons. Declared metrics beside a plain loop that reads everything again for every submission: our own writing of
-the published procedure (tests/golden holds its numbers, and this script checks the loop against them first). And graders
-that are code in files, unchanged, beside `published_loop.py`, a stand-in for the published program: whole processes, the
-same graders in both. Every report of both ways is compared.
+Two comparisons. Declared metrics beside a plain loop that reads everything again for every
+submission: our own writing of the published procedure (tests/golden holds its numbers, and this
+script checks the loop against them first). And graders that are code in files, unchanged, beside
+`published_loop.py`, a stand-in for the published program: whole processes, the same graders in
+both. Every report of both ways is compared.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 """As our workers have it, so that both ways of grading use as many threads."""
 
 
-# The plain loop ---------------------------------------------------------------------------------------
+# The plain loop
+# ---------------------------------------------------------------------------------------
 
 
 def plain_rank(score: float, board: pd.DataFrame) -> dict[str, Any]:
@@ -118,9 +121,9 @@ def plain_h5ad(submission_path: Path, answers_path: Path) -> float:
     ):
         raise ValueError("names")
     submission = submission[answers.obs_names, answers.var_names]
-    difference = submission.layers["prediction"].astype(np.float64) - answers.layers["prediction"].astype(
-        np.float64
-    )
+    difference = submission.layers["prediction"].astype(np.float64) - answers.layers[
+        "prediction"
+    ].astype(np.float64)
     return round(float(np.sqrt(np.mean(difference**2))), 5)
 
 
@@ -139,12 +142,16 @@ def plain_metrics() -> dict[str, Callable[[Path, Path], float]]:
 
 
 def plain_loop(lines: list[tuple[str, Path]], world: World, output: Path) -> list[dict[str, Any]]:
-    """Grade one submission after another, reading answers and leaderboard each time, and write the reports."""
+    """Grade one submission after another, reading answers and leaderboard each time, and write the
+    reports.
+    """
     metrics = plain_metrics()
     reports = []
     for task_id, path in lines:
         suffix = path.suffix
-        score = metrics[task_id](path, world.data / task_id / "prepared" / "private" / f"answers{suffix}")
+        score = metrics[task_id](
+            path, world.data / task_id / "prepared" / "private" / f"answers{suffix}"
+        )
         board = pd.read_csv(world.tasks / task_id / "leaderboard.csv")
         reports.append(
             {
@@ -161,7 +168,8 @@ def plain_loop(lines: list[tuple[str, Path]], world: World, output: Path) -> lis
     return reports
 
 
-# Graders in files, as tasks of BioML-bench have them ---------------------------------------------------
+# Graders in files, as tasks of BioML-bench have them
+# ---------------------------------------------------
 
 _CHECKED = """import numpy as np
 import pandas as pd
@@ -195,14 +203,17 @@ def grade(submission_path, answers_path):
 """
 GRADERS = {
     "mae": _CHECKED.replace("METRIC", 'mean_absolute_error(answers["y"], submission["y"])'),
-    "auc": _CHECKED.replace("METRIC", 'roc_auc_score(y_true=answers["y"], y_score=submission["y"])'),
+    "auc": _CHECKED.replace(
+        "METRIC", 'roc_auc_score(y_true=answers["y"], y_score=submission["y"])'
+    ),
     "spearman": _CHECKED.replace("METRIC", 'float(spearmanr(answers["y"], submission["y"])[0])'),
     "tiny": _CHECKED.replace("METRIC", 'mean_absolute_error(answers["y"], submission["y"])'),
     "h5ad": _H5AD,
 }
 
 
-# The world to grade ------------------------------------------------------------------------------------
+# The world to grade
+# ------------------------------------------------------------------------------------
 
 
 class World:
@@ -210,7 +221,11 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.tasks, self.data, self.files = folder / "tasks", folder / "data", folder / "submissions"
+        self.tasks, self.data, self.files = (
+            folder / "tasks",
+            folder / "data",
+            folder / "submissions",
+        )
         self.random = np.random.default_rng(7)
 
     def add_task(self, name: str, grader: dict[str, Any], board: np.ndarray, answers: str) -> Path:
@@ -233,25 +248,37 @@ class World:
         frame.to_csv(folder / "leaderboard.csv", index=False)
         return private / answers
 
-    def csv_task(self, name: str, metric: str, rows: int, count: int, *, binary: bool, lower: bool) -> None:
+    def csv_task(
+        self, name: str, metric: str, rows: int, count: int, *, binary: bool, lower: bool
+    ) -> None:
         """A CSV task with `count` submissions of `rows` rows."""
         board = np.sort(self.random.random(1_200).round(5))
         grader = {"metric": metric, "id": "id", "target": "y"}
         answers = self.add_task(name, grader, board if lower else board[::-1], "answers.csv")
-        true = self.random.integers(0, 2, rows).astype(float) if binary else self.random.normal(size=rows)
+        true = (
+            self.random.integers(0, 2, rows).astype(float)
+            if binary
+            else self.random.normal(size=rows)
+        )
         ids = np.arange(rows)
-        pd.DataFrame({"id": ids, "y": true.astype(int) if binary else true}).to_csv(answers, index=False)
+        pd.DataFrame({"id": ids, "y": true.astype(int) if binary else true}).to_csv(
+            answers, index=False
+        )
         distinct = min(count, 50)
         for number in range(distinct):
             guess = true + self.random.normal(scale=0.2 + number / 40, size=rows)
-            pd.DataFrame({"id": ids, "y": guess}).to_csv(self.files / name / f"{number}.csv", index=False)
+            pd.DataFrame({"id": ids, "y": guess}).to_csv(
+                self.files / name / f"{number}.csv", index=False
+            )
         for number in range(distinct, count):
             shutil.copyfile(
                 self.files / name / f"{number % distinct}.csv", self.files / name / f"{number}.csv"
             )
 
     def h5ad_task(self, cells: int, genes: int, count: int) -> None:
-        """An h5ad task: a dense layer of float32, `count` submissions of which a few are distinct files."""
+        """An h5ad task: a dense layer of float32, `count` submissions of which a few are distinct
+        files.
+        """
         import anndata
 
         board = np.sort(self.random.random(1_200).round(5))
@@ -261,7 +288,9 @@ class World:
 
         def write(values: np.ndarray, path: Path) -> None:
             table = anndata.AnnData(obs=pd.DataFrame(index=[f"c{i}" for i in range(cells)]))
-            table = anndata.AnnData(obs=table.obs, var=pd.DataFrame(index=[f"g{i}" for i in range(genes)]))
+            table = anndata.AnnData(
+                obs=table.obs, var=pd.DataFrame(index=[f"g{i}" for i in range(genes)])
+            )
             table.layers["prediction"] = values
             table.write_h5ad(path)
 
@@ -271,7 +300,10 @@ class World:
             noise = self.random.normal(scale=0.1 + number / 10, size=true.shape).astype(np.float32)
             write(true + noise, self.files / "h5ad" / f"{number}.h5ad")
         for number in range(distinct, count):
-            os.link(self.files / "h5ad" / f"{number % distinct}.h5ad", self.files / "h5ad" / f"{number}.h5ad")
+            os.link(
+                self.files / "h5ad" / f"{number % distinct}.h5ad",
+                self.files / "h5ad" / f"{number}.h5ad",
+            )
 
     def with_code(self) -> Path:
         """Return a folder of the same tasks whose graders are code."""
@@ -301,7 +333,8 @@ class World:
         return path, lines
 
 
-# What is measured --------------------------------------------------------------------------------------
+# What is measured
+# --------------------------------------------------------------------------------------
 
 
 def check_plain_loop() -> None:
@@ -334,30 +367,44 @@ def compare(reports: list[dict[str, Any]], path: Path) -> None:
 def throughput(
     world: World, names: list[str], count: int, repeats: int, plain_count: int | None = None
 ) -> tuple[float, float, float]:
-    """Return medians: plain submissions a second, ours (warm workers), ours with the workers' start."""
+    """Return medians: plain submissions a second, ours (warm workers), ours with the workers'
+    start.
+    """
     listing, lines = world.list_submissions(names, count)
     some = lines[: plain_count or len(lines)]
     plain_rates, warm_rates, cold_rates = [], [], []
     for repeat in range(repeats):
         output = world.folder / f"out-{'-'.join(names)}-{repeat}"
-        seconds, reports = timed(lambda some=some, output=output: plain_loop(some, world, output / "plain"))
+        seconds, reports = timed(
+            lambda some=some, output=output: plain_loop(some, world, output / "plain")
+        )
         plain_rates.append(len(some) / seconds)
         started = time.perf_counter()
         with GraderPool(Registry([world.tasks], world.data), workers=2) as pool:
-            cold, result = timed(lambda pool=pool, output=output: grade_batch(listing, output / "cold", pool))
+            cold, result = timed(
+                lambda pool=pool, output=output: grade_batch(listing, output / "cold", pool)
+            )
             cold = time.perf_counter() - started
-            warm, result = timed(lambda pool=pool, output=output: grade_batch(listing, output / "warm", pool))
+            warm, result = timed(
+                lambda pool=pool, output=output: grade_batch(listing, output / "warm", pool)
+            )
         if len(some) == len(lines):
             compare(reports, result.report_path)
         warm_rates.append(len(lines) / warm)
         cold_rates.append(len(lines) / cold)
         shutil.rmtree(output)
-    return statistics.median(plain_rates), statistics.median(warm_rates), statistics.median(cold_rates)
+    return (
+        statistics.median(plain_rates),
+        statistics.median(warm_rates),
+        statistics.median(cold_rates),
+    )
 
 
 @dataclass(frozen=True)
 class Took:
-    """Seconds of a whole process: by the clock, and of the processor with all it started; and what it printed."""
+    """Seconds of a whole process: by the clock, and of the processor with all it started; and what
+    it printed.
+    """
 
     clock: float
     processor: float
@@ -367,21 +414,28 @@ class Took:
 def whole_processes(
     world: World, names: list[str], count: int, output: Path, workers: int
 ) -> tuple[list[str], list[str]]:
-    """Return the commands that grade the same submissions with the same graders: the stand-in's, and ours."""
+    """Return the commands that grade the same submissions with the same graders: the stand-in's,
+    and ours.
+    """
     tasks = world.with_code()
     listing, _ = world.list_submissions(names, count)
     plain = [sys.executable, str(Path(__file__).with_name("published_loop.py"))]
     plain += map(str, (tasks, world.data, listing, output / "plain"))
-    mine = program_command("grade", str(listing), "--output-dir", str(output / "ours"), "--intervals", "none")
+    mine = program_command(
+        "grade", str(listing), "--output-dir", str(output / "ours"), "--intervals", "none"
+    )
     mine += ["--tasks-dir", str(tasks), "--data-dir", str(world.data), "--workers", str(workers)]
     return plain, mine
 
 
-def unchanged_graders(world: World, names: list[str], count: int, repeats: int) -> tuple[Took, Took, float]:
-    """Return the quickest of each, whole processes: the stand-in for the published loop, ours on two workers.
+def unchanged_graders(
+    world: World, names: list[str], count: int, repeats: int
+) -> tuple[Took, Took, float]:
+    """Return the quickest of each, whole processes: the stand-in for the published loop, ours on
+    two workers.
 
-    Both run the same graders, which are code in files; every report of ours equals the loop's. The third is the
-    processor time of the graders' own functions.
+    Both run the same graders, which are code in files; every report of ours equals the loop's. The
+    third is the processor time of the graders' own functions.
     """
     loops, ours = [], []
     for repeat in range(repeats):
@@ -406,7 +460,9 @@ def proportional_megabytes(pid: int) -> float:
 
 
 def peak_of_all(command: list[str]) -> float:
-    """Peak memory of a command and all that it starts, in MB, shared memory counted once, looked at every 50 ms (Linux)."""
+    """Peak memory of a command and all that it starts, in MB, shared memory counted once, looked at
+    every 50 ms (Linux).
+    """
     peak = 0.0
     with subprocess.Popen(command, env=ONE_THREAD, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
@@ -458,30 +514,34 @@ def process_seconds(command: list[str], env: dict[str, str]) -> float:
 
 
 def grade_sample_against_imports(world: World, repeats: int) -> tuple[float, float]:
-    """Return medians: `grade-sample` of 100 rows, and importing pandas and sklearn.metrics, whole processes."""
+    """Return medians: `grade-sample` of 100 rows, and importing pandas and sklearn.metrics, whole
+    processes.
+    """
     env = {**os.environ, "BIOEVAL_TASKS_DIR": str(world.tasks)}
     file = str(world.files / "tiny" / "0.csv")
     grade = program_command("grade-sample", file, "bench/tiny", "--data-dir", str(world.data))
     bare = [sys.executable, "-c", "import pandas, sklearn.metrics"]
-    pairs = [(process_seconds(grade, env), process_seconds(bare, env)) for _ in range(repeats + 1)][1:]
+    pairs = [(process_seconds(grade, env), process_seconds(bare, env)) for _ in range(repeats + 1)][
+        1:
+    ]
     return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
 
 
 def peak_megabytes(world: World, count: int) -> float:
-    """Peak resident memory of a program, its workers and their template that grade `count` tiny submissions (Linux)."""
+    """Peak resident memory of a program, its workers and their template that grade `count` tiny
+    submissions (Linux).
+    """
     listing, _ = world.list_submissions(["tiny"], count)
     code = (
-        "import os\n"
-        "from pathlib import Path\n"
-        "from bioeval_tui.grade.batch.containment import below\n"
-        "from bioeval_tui.grading import GraderPool, Registry\n"
-        "from bioeval_tui.grade.batch.run import grade_batch\n"
-        "def peak(pid):\n"
-        "    lines = Path(f'/proc/{pid}/status').read_text().splitlines()\n"
-        "    return int(next(line for line in lines if line.startswith('VmHWM')).split()[1]) / 1024\n"
-        f"with GraderPool(Registry([{str(world.tasks)!r}], {str(world.data)!r}), workers=2) as pool:\n"
-        f"    grade_batch(Path({str(listing)!r}), Path({str(world.folder / 'memory' / str(count))!r}), pool)\n"
-        "    print(peak('self') + sum(map(peak, below(os.getpid()))))"
+        "import os\nfrom pathlib import Path\nfrom bioeval_tui.grade.batch.containment import"
+        " below\nfrom bioeval_tui.grading import GraderPool, Registry\nfrom"
+        " bioeval_tui.grade.batch.run import grade_batch\ndef peak(pid):\n    lines ="
+        " Path(f'/proc/{pid}/status').read_text().splitlines()\n    return int(next(line for"
+        " line in lines if line.startswith('VmHWM')).split()[1]) / 1024\nwith"
+        f" GraderPool(Registry([{str(world.tasks)!r}], {str(world.data)!r}), workers=2) as pool:\n "
+        f"   grade_batch(Path({str(listing)!r}),"
+        f" Path({str(world.folder / 'memory' / str(count))!r}), pool)\n    print(peak('self') +"
+        " sum(map(peak, below(os.getpid()))))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout)
@@ -493,7 +553,10 @@ def declared(world: World, each: int, many: int, repeats: int, quick: bool) -> N
     for names in (["mae"], ["auc"], ["spearman"], ["h5ad"], ["mae", "auc", "spearman", "h5ad"]):
         if quick or len(names) > 1:
             rows.append(
-                (f"{each * len(names)} × {', '.join(names)}", *throughput(world, names, each, repeats))
+                (
+                    f"{each * len(names)} × {', '.join(names)}",
+                    *throughput(world, names, each, repeats),
+                )
             )
     rows.append(
         (
@@ -516,9 +579,9 @@ def unchanged(world: World, each: int, small: int, repeats: int) -> None:
     ):
         loop, ours, own = unchanged_graders(world, names, number, repeats)
         print(
-            f"{title:44} loop {loop.clock:.1f} ({loop.processor:.1f}), ours {ours.clock:.1f} ({ours.processor:.1f}): "
-            f"{loop.clock / ours.clock:.1f}×; the graders' functions alone {own:.1f}, at most "
-            f"{loop.processor / (own / 2):.1f}× on two cores"
+            f"{title:44} loop {loop.clock:.1f} ({loop.processor:.1f}), ours {ours.clock:.1f}"
+            f" ({ours.processor:.1f}): {loop.clock / ours.clock:.1f}×; the graders' functions alone"
+            f" {own:.1f}, at most {loop.processor / (own / 2):.1f}× on two cores"
         )
 
 
@@ -527,18 +590,26 @@ def single(world: World, many: int, repeats: int) -> None:
     print(f"rank on 1,000,000 rows: {ranking_microseconds():.1f} µs")
     grade, bare = grade_sample_against_imports(world, repeats)
     print(
-        f"grade-sample {grade:.2f} s, import pandas and sklearn.metrics {bare:.2f} s: {grade - bare:+.2f} s"
+        f"grade-sample {grade:.2f} s, import pandas and sklearn.metrics {bare:.2f} s:"
+        f" {grade - bare:+.2f} s"
     )
     small, large = peak_megabytes(world, 100), peak_megabytes(world, many // 2)
-    print(f"peak memory: {small:.0f} MB for 100, {large:.0f} MB for {many // 2:,}: {large / small:.2f}×")
+    print(
+        f"peak memory: {small:.0f} MB for 100, {large:.0f} MB for {many // 2:,}:"
+        f" {large / small:.2f}×"
+    )
 
 
 def main() -> None:
     """Build the world, measure, print a table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--unchanged", action="store_true", help="only graders that are code in files")
-    parser.add_argument("--memory", action="store_true", help="only the peak memory of whole processes")
+    parser.add_argument(
+        "--unchanged", action="store_true", help="only graders that are code in files"
+    )
+    parser.add_argument(
+        "--memory", action="store_true", help="only the peak memory of whole processes"
+    )
     chosen = parser.parse_args()
     quick = chosen.quick
     repeats, many, each = (1, 2_000, 20) if quick else (RUNS, 20_000, 100)

@@ -4,9 +4,10 @@
     uv run python benchmarks/growth.py --only turns,replay --runs 1
     uv run python benchmarks/growth.py --picture docs/pictures/growth.svg
 
-The functions that measure are those of the other benchmarks. *Grew* is the cost of the largest size over that of the middle
-one, for ten times the work: at most 10 is linear or better. The small size mostly shows what is paid once. *Memory* is the
-peak of this process and all below it but the peer's, shared memory counted once, looked at five times a second.
+The functions that measure are those of the other benchmarks. *Grew* is the cost of the largest size
+over that of the middle one, for ten times the work: at most 10 is linear or better. The small size
+mostly shows what is paid once. *Memory* is the peak of this process and all below it but the
+peer's, shared memory counted once, looked at five times a second.
 """
 
 from __future__ import annotations
@@ -39,11 +40,12 @@ LINEAR = 11.5
 
 @dataclass(frozen=True)
 class Work:
-    """A kind of work: what there is more of, at which sizes, and what gives the seconds that a size takes.
+    """A kind of work: what there is more of, at which sizes, and what gives the seconds that a size
+    takes.
 
-    `measures` gives, for each size in turn, what measures it once; it may prepare what all repetitions share. What it
-    gives is good until the next size is asked for.
-    `flat` says that the cost is of one piece of work beside so many others, and must not grow with them.
+    `measures` gives, for each size in turn, what measures it once; it may prepare what all
+    repetitions share. What it gives is good until the next size is asked for. `flat` says that the
+    cost is of one piece of work beside so many others, and must not grow with them.
     """
 
     title: str
@@ -74,14 +76,20 @@ def cases(sizes: tuple[int, ...]) -> Iterator[Measure]:
 
     def measure(url: str, folder: Path) -> float:
         data = Path(tempfile.mkdtemp(dir=folder))
-        command = program_command("run", str(folder / "job.yml"), "--agent-url", url, "--headless", "--json")
-        return timed([*command, "--graph", "none", "--concurrency", "50"], environment(url, data))[0].wall
+        command = program_command(
+            "run", str(folder / "job.yml"), "--agent-url", url, "--headless", "--json"
+        )
+        return timed([*command, "--graph", "none", "--concurrency", "50"], environment(url, data))[
+            0
+        ].wall
 
     for size in sizes:
         with _folder() as folder, peer() as url:
             rows = "".join(f"patient-{number},cough number {number}\n" for number in range(size))
             (folder / "cases.csv").write_text(f"patient,complaint\n{rows}")
-            job = JOB.replace(f"maxTurns: {2 * TURNS}", "maxTurns: 2\ncases: {file: cases.csv, id: patient}")
+            job = JOB.replace(
+                f"maxTurns: {2 * TURNS}", "maxTurns: 2\ncases: {file: cases.csv, id: patient}"
+            )
             (folder / "job.yml").write_text(job.replace("the plan", "{{ case.complaint }}"))
             yield partial(measure, url, folder)
 
@@ -129,7 +137,9 @@ def stream(sizes: tuple[int, ...]) -> Iterator[Measure]:
 
 
 def medal_table(which: int) -> Callable[[tuple[int, ...]], Iterator[Measure]]:
-    """Return what measures opening (0), sorting (1) or filtering (2) a medal table of so many reports."""
+    """Return what measures opening (0), sorting (1) or filtering (2) a medal table of so many
+    reports.
+    """
 
     def measure(size: int, repetitions: Iterator[int]) -> float:
         return _table_used(size, next(repetitions))[which] / 1000
@@ -223,7 +233,9 @@ def _folder() -> Iterator[Path]:
 
 
 class Peak:
-    """While it is entered, notes the peak memory of this process and those below it, in MB (Linux; 0 elsewhere)."""
+    """While it is entered, notes the peak memory of this process and those below it, in MB (Linux;
+    0 elsewhere).
+    """
 
     def __init__(self) -> None:
         self.megabytes = 0.0
@@ -256,7 +268,9 @@ def _is_peer(pid: int) -> bool:
 
 
 def stream_over(messages: int) -> float:
-    """Return the seconds of processor time that streaming over so many messages takes in this process."""
+    """Return the seconds of processor time that streaming over so many messages takes in this
+    process.
+    """
     from ui import stream_here
 
     lag, _ = asyncio.run(stream_here("text", 2_000, 1_000, messages))
@@ -276,13 +290,17 @@ def table_row(work: Work, costs: list[float], peaks: list[float]) -> str:
     sizes = " · ".join(f"{size:,}" for size in work.sizes)
     whole = " · ".join(seconds(cost) for cost in costs)
     each = " · ".join(
-        seconds(cost / (1 if work.flat else size)) for cost, size in zip(costs, work.sizes, strict=True)
+        seconds(cost / (1 if work.flat else size))
+        for cost, size in zip(costs, work.sizes, strict=True)
     )
     grew = costs[-1] / costs[-2]
-    verdict = "linear or better" if grew <= (LINEAR / 10 if work.flat else LINEAR) else "grows faster"
+    verdict = (
+        "linear or better" if grew <= (LINEAR / 10 if work.flat else LINEAR) else "grows faster"
+    )
     memory = " · ".join(f"{peak:,.0f}" for peak in peaks) + " MB"
     return (
-        f"{work.title:36} {sizes + ' ' + work.of:34} {whole:28} {each:30} {memory:22} {grew:6.2f}×  {verdict}"
+        f"{work.title:36} {sizes + ' ' + work.of:34} {whole:28} {each:30} {memory:22} {grew:6.2f}× "
+        f" {verdict}"
     )
 
 
@@ -300,7 +318,10 @@ def main() -> None:
     if options.stream_over is not None:
         print(stream_over(options.stream_over))
         return
-    print(f"{'':36} {'size':34} {'seconds':28} {'a piece (stream: in all)':30} {'memory':22} {'grew':>6}")
+    print(
+        f"{'':36} {'size':34} {'seconds':28} {'a piece (stream: in all)':30} {'memory':22}"
+        f" {'grew':>6}"
+    )
     found: dict[str, list[float]] = {}
     for name in options.only.split(","):
         work, peaks = WORKS[name], []

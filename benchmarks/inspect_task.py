@@ -1,4 +1,6 @@
-"""The conversations of `throughput.py` as an inspect_ai task; run by that script with inspect_ai's own Python."""
+"""The conversations of `throughput.py` as an inspect_ai task; run by that script with inspect_ai's
+own Python.
+"""
 
 import json
 import sys
@@ -68,5 +70,7 @@ log = eval(
 assert log.status == "success", log.error
 assert log.results
 assert log.results.completed_samples == conversations
-began, ended = (datetime.fromisoformat(moment) for moment in (log.stats.started_at, log.stats.completed_at))
+began, ended = (
+    datetime.fromisoformat(moment) for moment in (log.stats.started_at, log.stats.completed_at)
+)
 print(json.dumps((ended - began).total_seconds()))

@@ -2,9 +2,10 @@
 
     uv run python benchmarks/keys.py            # one run of twenty rounds; three minutes
 
-The real program in a pseudo-terminal of 160×45, as in `live.py`: both conditions at 100 tokens/s each, with latencies and
-assertions. Keys are sent as a keyboard would; a key is answered when a text that only its answer shows has come out of the
-pseudo-terminal. *First* is the first time in a run, when a screen may have to be loaded; *again* every later time.
+The real program in a pseudo-terminal of 160×45, as in `live.py`: both conditions at 100 tokens/s
+each, with latencies and assertions. Keys are sent as a keyboard would; a key is answered when a
+text that only its answer shows has come out of the pseudo-terminal. *First* is the first time in a
+run, when a screen may have to be loaded; *again* every later time.
 """
 
 from __future__ import annotations

@@ -1,16 +1,19 @@
-"""How true and how light the live screen is, in the real program with its engine and an agent, all processes of their own.
+"""How true and how light the live screen is, in the real program with its engine and an agent, all
+processes of their own.
 
     uv run python benchmarks/live.py                      # all, five runs each; five minutes
     uv run python benchmarks/live.py --only both --runs 1
 
-The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run …`). The agent (`wire_agent.py`) streams long Markdown
-tables; when bytes came to it and left it the kernel says. Measured are
+The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run …`). The agent (`wire_agent.py`)
+streams long Markdown tables; when bytes came to it and left it the kernel says. Measured are
 
-- latency: for every turn, what the screen shows (the recording's `latency_ms`) minus the time between the request's last
-  byte and the answer's last byte at the agent's socket, at 300 tokens/s;
-- first token: from the moment an answer's first word left the agent until it came out of the pseudo-terminal;
-- both: both conditions at once at 100 tokens/s each, with latencies and assertions: how late a task that wants to run every
-  10 ms runs in the screen's event loop, and the processor time of the screen's process, while conversations are held.
+- latency: for every turn, what the screen shows (the recording's `latency_ms`) minus the time
+  between the request's last byte and the answer's last byte at the agent's socket, at 300 tokens/s;
+- first token: from the moment an answer's first word left the agent until it came out of the
+  pseudo-terminal;
+- both: both conditions at once at 100 tokens/s each, with latencies and assertions: how late a task
+  that wants to run every 10 ms runs in the screen's event loop, and the processor time of the
+  screen's process, while conversations are held.
 """
 
 from __future__ import annotations
@@ -46,10 +49,16 @@ HERE = Path(__file__).parent
 TICK_S = 0.01
 ASSERTIONS = [
     {"name": "three turns were held", "expression": "objectContext.resources.size >= 3"},
-    {"name": "what is shown is a turn", "expression": 'objectContext.resources.all { "Turn" in it.labels }'},
+    {
+        "name": "what is shown is a turn",
+        "expression": 'objectContext.resources.all { "Turn" in it.labels }',
+    },
     {
         "name": "every answer came in time",
-        "expression": 'evaluation.transcript.filter { it.role == "assistant" }.all { it.timeTakenMillis < 5000 }',
+        "expression": (
+            'evaluation.transcript.filter { it.role == "assistant" }.all { it.timeTakenMillis <'
+            " 5000 }"
+        ),
         "invariant": True,
     },
 ]
@@ -57,7 +66,9 @@ Figures = dict[str, list[float]]
 
 
 class Screen:
-    """The program in a pseudo-terminal; `first_seen(marker)` is when a text first came out of it."""
+    """The program in a pseudo-terminal; `first_seen(marker)` is when a text first came out of
+    it.
+    """
 
     def __init__(self, command: list[str], data_dir: Path, **more: str) -> None:
         environment = {
@@ -119,8 +130,15 @@ class Screen:
 @contextmanager
 def agent(tokens_per_second: int) -> Iterator[str]:
     """Run the agent; give its address."""
-    command = [sys.executable, str(HERE / "wire_agent.py"), "--tokens-per-second", str(tokens_per_second)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    command = [
+        sys.executable,
+        str(HERE / "wire_agent.py"),
+        "--tokens-per-second",
+        str(tokens_per_second),
+    ]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin
         assert process.stdout
         yield process.stdout.readline().strip()
@@ -150,9 +168,16 @@ def job(turns: int, order: str = "withheld-first") -> str:
 
 @contextmanager
 def run_on_screen(
-    url: str, turns: int, program: list[str], *options: str, order: str = "withheld-first", **more: str
+    url: str,
+    turns: int,
+    program: list[str],
+    *options: str,
+    order: str = "withheld-first",
+    **more: str,
 ) -> Iterator[tuple[Screen, list[dict[str, Any]]]]:
-    """Run a job in the pseudo-terminal until it has ended; give the screen and the recording's events."""
+    """Run a job in the pseudo-terminal until it has ended; give the screen and the recording's
+    events.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path = folder / "bench.yml"
@@ -177,13 +202,17 @@ def _until_ended(screen: Screen, runs: Path) -> list[dict[str, Any]]:
 
 
 def one_after_the_other(turns: int) -> Figures:
-    """Return, for each turn, the error of the latency shown and the first word's way to the terminal, in ms."""
+    """Return, for each turn, the error of the latency shown and the first word's way to the
+    terminal, in ms.
+    """
     program = program_command()
     with agent(300) as url, run_on_screen(url, turns, program) as (screen, events):
         with urllib.request.urlopen(f"{url}/wire") as given:
             wire = json.load(given)
         seen = [screen.first_seen(one["marker"].encode()) for one in wire]
-    sessions = {(e["condition"]): e["session_id"] for e in events if e["kind"] == "conversation_started"}
+    sessions = {
+        (e["condition"]): e["session_id"] for e in events if e["kind"] == "conversation_started"
+    }
     shown = [
         (sessions[e["condition"]], e["latency_ms"])
         for e in events
@@ -196,15 +225,22 @@ def one_after_the_other(turns: int) -> Figures:
         print(f"  never seen on the screen: {seen.count(None)} of {len(seen)}")
     return {
         "error": [abs(a - b) for (_, a), (_, b) in zip(shown, measured, strict=True)],
-        "first": [(at - one["first"]) * 1000 for at, one in zip(seen, wire, strict=True) if at is not None],
+        "first": [
+            (at - one["first"]) * 1000 for at, one in zip(seen, wire, strict=True) if at is not None
+        ],
     }
 
 
 def both_at_once(turns: int) -> Figures:
-    """Return how late the ticker was in the screen's process, in ms, and its processor time in % of one core."""
+    """Return how late the ticker was in the screen's process, in ms, and its processor time in % of
+    one core.
+    """
     program = [sys.executable, str(HERE / "live.py"), "--inside"]
     with tempfile.NamedTemporaryFile() as file, agent(100) as url:
-        with run_on_screen(url, turns, program, order="parallel", BENCH_TICKS=file.name) as (_, events):
+        with run_on_screen(url, turns, program, order="parallel", BENCH_TICKS=file.name) as (
+            _,
+            events,
+        ):
             kinds = [event["kind"] for event in events]
             begin = seconds(events[kinds.index("message_delta")])
             end = seconds(events[-1 - kinds[::-1].index("message_delta")])
@@ -219,13 +255,15 @@ def seconds(event: dict[str, Any]) -> float:
 
 
 def kept_waiting_s() -> float:
-    """Return for how many seconds in all other processes kept this thread from a core that it was ready for."""
+    """Return for how many seconds in all other processes kept this thread from a core that it was
+    ready for.
+    """
     return int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
 
 
 def inside(arguments: list[str]) -> None:
-    """Be the program, with one more task on its event loop that notes the time, how late it is, the CPU used, and
-    for how long other processes had kept this thread from running.
+    """Be the program, with one more task on its event loop that notes the time, how late it is, the
+    CPU used, and for how long other processes had kept this thread from running.
     """
     from bioeval_tui.cli import main as cli
     from bioeval_tui.tui.app import BioevalApp
@@ -261,7 +299,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--turns", type=int, default=20, help="turns a condition; both conditions are held")
+    parser.add_argument(
+        "--turns", type=int, default=20, help="turns a condition; both conditions are held"
+    )
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--only", choices=("latency", "both"))
     options = parser.parse_args()

@@ -1,8 +1,10 @@
-"""How every benchmark measures: one environment for all programs, processor time beside the clock, medians with their spread.
+"""How every benchmark measures: one environment for all programs, processor time beside the clock,
+medians with their spread.
 
-Importing it lets the programs that a benchmark starts write their bytecode: where `PYTHONDONTWRITEBYTECODE` is set, each start
-would compile everything that it imports, and the compiler would be measured. It also prints, when the benchmark ends, the
-load of the machine at its beginning and end (on standard error).
+Importing it lets the programs that a benchmark starts write their bytecode: where
+`PYTHONDONTWRITEBYTECODE` is set, each start would compile everything that it imports, and the
+compiler would be measured. It also prints, when the benchmark ends, the load of the machine at its
+beginning and end (on standard error).
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ Found = TypeVar("Found")
 
 
 class Taken(NamedTuple):
-    """What a process took: seconds by the clock, seconds of the processors with its children's, and those of its work by the clock."""
+    """What a process took: seconds by the clock, seconds of the processors with its children's, and
+    those of its work by the clock.
+    """
 
     wall: float
     cpu: float
@@ -51,7 +55,9 @@ def children_cpu() -> float:
 
 
 def in_turn(ways: Mapping[str, Callable[[], Found]], runs: int = RUNS) -> dict[str, list[Found]]:
-    """Measure each way so often, A B A B …, after one round that does not count: it writes bytecode and fills caches."""
+    """Measure each way so often, A B A B …, after one round that does not count: it writes bytecode
+    and fills caches.
+    """
     found: dict[str, list[Found]] = {name: [] for name in ways}
     for number in range(runs + 1):
         for name, measure in ways.items():
@@ -63,14 +69,17 @@ def in_turn(ways: Mapping[str, Callable[[], Found]], runs: int = RUNS) -> dict[s
 
 
 def ratio(ours: Sequence[float], others: Sequence[float]) -> float:
-    """Return the median of the ratios, pair by pair: what slows the machine down for a while slows both."""
+    """Return the median of the ratios, pair by pair: what slows the machine down for a while slows
+    both.
+    """
     return statistics.median(one / other for one, other in zip(ours, others, strict=True))
 
 
 def spread(values: Sequence[float], form: str = ".2f", scale: float = 1.0) -> str:
     """Return the median with the smallest and the largest: `3.19 (3.10–3.52)`."""
     low, middle, high = (
-        format(scale * value, form) for value in (min(values), statistics.median(values), max(values))
+        format(scale * value, form)
+        for value in (min(values), statistics.median(values), max(values))
     )
     return f"{middle} ({low}–{high})"
 
@@ -87,7 +96,8 @@ def _load() -> str:
 
 def _say_load(began: str) -> None:
     print(
-        f"load average of {os.cpu_count()} processors: {began} at first, {_load()} at last", file=sys.stderr
+        f"load average of {os.cpu_count()} processors: {began} at first, {_load()} at last",
+        file=sys.stderr,
     )
 
 

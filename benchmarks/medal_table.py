@@ -2,9 +2,9 @@
 
     uv run python benchmarks/medal_table.py            # medians of five, each in a process of its own; two minutes
 
-Milliseconds are from the key (or from going to the screen, its rows at hand) to the end of the last painting that it
-led to. Memory is the peak of the whole process, the reports included. *From a file* is reading one grading report of so
-many and showing all its rows.
+Milliseconds are from the key (or from going to the screen, its rows at hand) to the end of the last
+painting that it led to. Memory is the peak of the whole process, the reports included. *From a
+file* is reading one grading report of so many and showing all its rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ Source = Callable[[], AsyncIterator[MedalRow]]
 
 
 def measure(length: int, *, file: bool = True) -> list[float]:
-    """Return the figures of `COLUMNS` for a table of so many reports, measured in a process of its own.
+    """Return the figures of `COLUMNS` for a table of so many reports, measured in a process of its
+    own.
 
     Without `file`, "from a file" is left out.
     """
@@ -87,7 +88,9 @@ async def use(source: Source, length: int) -> list[float]:
 async def from_file(rows: list[MedalRow], folder: Path) -> float:
     """Return the milliseconds from going to the screen until every report of a file is shown."""
     path = folder / "report.json"
-    path.write_text(json.dumps({"task_reports": [row.report.to_dict() for row in rows if row.report]}))
+    path.write_text(
+        json.dumps({"task_reports": [row.report.to_dict() for row in rows if row.report]})
+    )
     grading = Grading(Settings.from_environment())
     async with table_app(lambda: report_rows(grading, [path])).run_test(size=SIZE) as pilot:
         app = cast("BioevalApp", pilot.app)
@@ -128,7 +131,9 @@ async def press(app: BioevalApp, key: str) -> None:
 async def painted(
     app: BioevalApp, act: Callable[[], Awaitable[Any]], whole: Callable[[], bool] = lambda: True
 ) -> float:
-    """Return the milliseconds from an action to the end of the last painting, once it is `whole` and at rest."""
+    """Return the milliseconds from an action to the end of the last painting, once it is `whole`
+    and at rest.
+    """
     ends: list[float] = []
     display = app._display
 

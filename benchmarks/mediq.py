@@ -1,10 +1,12 @@
-"""Three scripted experts on every case of a MediQ file, and whether the counts come out as `mediq_expected.py` has them.
+"""Three scripted experts on every case of a MediQ file, and whether the counts come out as
+`mediq_expected.py` has them.
 
     uv run python benchmarks/mediq.py all_dev_good.jsonl
     uv run python benchmarks/mediq.py all_dev_good.jsonl --expert asks
 
 *asks* asks once for each fact, by the fact's own words, and answers right only if the user gave them all; *first* asks
-nothing and says A; *guesses* draws an option with a published seed. Each is a REST agent of its own process.
+nothing and says A; *guesses* draws an option with a published seed. Each is a REST agent of its own
+process.
 """
 
 from __future__ import annotations
@@ -53,7 +55,11 @@ def serve(expert: str, file: Path) -> None:
     app.router.add_put("/api/v1/chat/sessions", session)
     app.router.add_put("/api/v1/chat/messages", message)
     web.run_app(
-        app, host="127.0.0.1", port=0, print=lambda text: print(address_in(text), flush=True), access_log=None
+        app,
+        host="127.0.0.1",
+        port=0,
+        print=lambda text: print(address_in(text), flush=True),
+        access_log=None,
     )
 
 
@@ -61,7 +67,11 @@ def opening(case: dict[str, Any]) -> str:
     """Return the beginning of the user's first message about a case, which no other case shares."""
     told = "".join(case["context"][:1])
     return "\n".join(
-        [told, case["question"], *(f"{letter}: {words}" for letter, words in case["options"].items())]
+        [
+            told,
+            case["question"],
+            *(f"{letter}: {words}" for letter, words in case["options"].items()),
+        ]
     )
 
 
@@ -101,7 +111,8 @@ def held(expert: str, file: Path) -> tuple[dict[str, Any], float]:
         with tempfile.TemporaryDirectory() as folder:
             began = time.monotonic()
             done = subprocess.run(
-                [*program_command(), "run", "mediq", "--agent-url", url, "--cases-file", file, "--headless", "--json",
+                [*program_command(), "run", "mediq", "--agent-url", url, "--cases-file", file,
+                    "--headless", "--json",
                  "--graph", "none", "--concurrency", "8"],
                 capture_output=True, text=True, check=False,
                 env={**os.environ, "BIOEVAL_DATA_DIR": os.environ.get("BIOEVAL_DATA_DIR", folder)},
@@ -117,7 +128,10 @@ def held(expert: str, file: Path) -> tuple[dict[str, Any], float]:
 def counted(result: dict[str, Any]) -> dict[str, int]:
     """Return what `mediq_expected.py` counts, from a run's own JSON."""
     held = result["conditions"]
-    right = {name: sum(trial["tasks"][0]["passed"] for trial in one["trials"]) for name, one in held.items()}
+    right = {
+        name: sum(trial["tasks"][0]["passed"] for trial in one["trials"])
+        for name, one in held.items()
+    }
     questions = {one["asking"]["questions"] for one in held.values()}
     given = {trial["trial"]: trial["facts"] for trial in held["supplied"]["trials"]}
     assert not any(trial["facts"] for trial in held["withheld"]["trials"])
@@ -126,7 +140,9 @@ def counted(result: dict[str, Any]) -> dict[str, int]:
 
 
 def main() -> None:
-    """Run each expert, and say whether its counts are the expected ones; the exit code is 1 if one differs."""
+    """Run each expert, and say whether its counts are the expected ones; the exit code is 1 if one
+    differs.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
     parser.add_argument("--expert", choices=EXPERTS, action="append")
@@ -148,7 +164,8 @@ def main() -> None:
         same = found == expected[expert]
         differs |= not same
         print(
-            f"{expert}: {found}, {'as expected' if same else f'expected {expected[expert]}'}; {took:.0f} s, CPU {cpu:.0f} s"
+            f"{expert}: {found}, {'as expected' if same else f'expected {expected[expert]}'};"
+            f" {took:.0f} s, CPU {cpu:.0f} s"
         )
     raise SystemExit(differs)
 

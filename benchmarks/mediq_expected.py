@@ -1,4 +1,5 @@
-"""What three scripted experts must score on MediQ, counted from the table of cases alone: `mediq.py` compares.
+"""What three scripted experts must score on MediQ, counted from the table of cases alone:
+`mediq.py` compares.
 
 uv run python benchmarks/mediq_expected.py all_dev_good.jsonl
 """
@@ -12,9 +13,12 @@ SEED = 20241211
 """The published seed of the expert that guesses."""
 cases = [json.loads(line) for line in Path(sys.argv[1]).read_text("utf-8").splitlines()]
 pairs = [case for case in cases if case["facts"] and len(case["context"]) > 1]
-bare = sum(not case["facts"] for case in cases)  # nothing to obtain: the asking expert is always right
+# nothing to obtain: the asking expert is always right
+bare = sum(not case["facts"] for case in cases)
 first = sum(case["answer_idx"] == "A" for case in cases)
-guess = sum(random.Random(f"{SEED}/{case['id']}").choice("ABCD") == case["answer_idx"] for case in cases)
+guess = sum(
+    random.Random(f"{SEED}/{case['id']}").choice("ABCD") == case["answer_idx"] for case in cases
+)
 facts = sum(len(case["facts"]) for case in cases)
 paired = sum(len(case["facts"]) for case in pairs)
 expected = {

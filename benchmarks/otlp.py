@@ -1,13 +1,15 @@
-"""5,000 spans a second, received while both conditions are on screen: none lost, and the screen not late.
+"""5,000 spans a second, received while both conditions are on screen: none lost, and the screen not
+late.
 
     uv run python benchmarks/otlp.py                    # five runs; two minutes
     uv run python benchmarks/otlp.py --rate 10000 --runs 1
 
-The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run … --otlp`, `order: parallel`), its engine and the agent are
-processes of their own. While the agent answers, it sends spans by OTLP/HTTP (protobuf, gzip, 512 at a time, as
-the SDKs do) at the given rate over both conversations together. Compared are the ids that it sent, by answer, with those
-in the recording; measured is how late a task that wants to run every 10 ms runs in the screen's event loop, and the
-processor time of the screen, while spans come, beside the same with 100 spans a second.
+The program runs in a pseudo-terminal of 160×45 (`bioeval-tui run … --otlp`, `order: parallel`), its
+engine and the agent are processes of their own. While the agent answers, it sends spans by
+OTLP/HTTP (protobuf, gzip, 512 at a time, as the SDKs do) at the given rate over both conversations
+together. Compared are the ids that it sent, by answer, with those in the recording; measured is how
+late a task that wants to run every 10 ms runs in the screen's event loop, and the processor time of
+the screen, while spans come, beside the same with 100 spans a second.
 """
 
 from __future__ import annotations
@@ -49,18 +51,23 @@ TOOL = {
     "gen_ai.provider.name": "benchmark",
 }
 ONE_TOOL_IN = 100
-"""Of so many spans one is a tool call; the others are queries, as instrumented libraries tell them."""
+"""Of so many spans one is a tool call; the others are queries, as instrumented libraries tell them.
+"""
 QUERY = {
     "db.system.name": "neo4j",
     "db.namespace": "drugs",
     "db.operation.name": "MATCH",
-    "db.query.text": "MATCH (d:Drug {name: $name})-[:INTERACTS_WITH]-(o:Drug) RETURN o.name LIMIT 20",
+    "db.query.text": (
+        "MATCH (d:Drug {name: $name})-[:INTERACTS_WITH]-(o:Drug) RETURN o.name LIMIT 20"
+    ),
     "server.address": "graph.example.org",
 }
 
 
 def request_of(trace_id: bytes, parent: bytes, first: int, count: int, *, root: bool) -> bytes:
-    """Return a packed request with so many spans, numbered from `first`; with `root` the last answers the request."""
+    """Return a packed request with so many spans, numbered from `first`; with `root` the last
+    answers the request.
+    """
     request = ExportTraceServiceRequest()
     resource = request.resource_spans.add()
     resource.resource.attributes.add(key="service.name").value.string_value = "benchmark"
@@ -118,7 +125,9 @@ class Agent:
         while number < whole + 2:
             count = min(BATCH, whole + 2 - number)
             is_last = number + count == whole + 2
-            packed = request_of(bytes.fromhex(trace), bytes.fromhex(parent), number, count, root=is_last)
+            packed = request_of(
+                bytes.fromhex(trace), bytes.fromhex(parent), number, count, root=is_last
+            )
             await self.send(packed, trace, count)
             number += count
             await asyncio.sleep(max(0.0, began + (number - 2) / self.rate - time.perf_counter()))
@@ -128,17 +137,23 @@ class Agent:
     async def send(self, packed: bytes, trace: str, count: int) -> None:
         """Send a request; count what was accepted."""
         headers = {"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip"}
-        async with self.client.post(f"{self.endpoint}/v1/traces", data=packed, headers=headers) as answer:
+        async with self.client.post(
+            f"{self.endpoint}/v1/traces", data=packed, headers=headers
+        ) as answer:
             told = ExportTraceServiceResponse.FromString(await answer.read())
             if answer.status == 200:
-                self.sent[trace] = self.sent.get(trace, 0) + count - told.partial_success.rejected_spans
+                self.sent[trace] = (
+                    self.sent.get(trace, 0) + count - told.partial_success.rejected_spans
+                )
 
 
 @contextmanager
 def agent(endpoint: str, rate: float) -> Iterator[str]:
     """Run the agent; give its address."""
     command = [sys.executable, __file__, "--agent", endpoint, "--rate", str(rate)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin
         assert process.stdout
         yield process.stdout.readline().strip()
@@ -146,20 +161,26 @@ def agent(endpoint: str, rate: float) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """Return a port that was free a moment ago: the agent has to know it before the program takes it."""
+    """Return a port that was free a moment ago: the agent has to know it before the program takes
+    it.
+    """
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
         return port
 
 
 def once(rate: float, turns: int) -> Figures:
-    """Hold both conditions; return what was lost, how late the screen was, and the processor time."""
+    """Hold both conditions; return what was lost, how late the screen was, and the processor
+    time.
+    """
     port = free_port()
     program = [sys.executable, str(HERE / "live.py"), "--inside"]
     with tempfile.NamedTemporaryFile() as file, agent(f"http://127.0.0.1:{port}", rate / 2) as url:
         options = ("--otlp", str(port))
         with (
-            run_on_screen(url, turns, program, *options, order="parallel", BENCH_TICKS=file.name) as (
+            run_on_screen(
+                url, turns, program, *options, order="parallel", BENCH_TICKS=file.name
+            ) as (
                 _,
                 events,
             ),
@@ -206,7 +227,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--rate", type=float, default=5_000, help="spans a second, over both conversations")
+    parser.add_argument(
+        "--rate", type=float, default=5_000, help="spans a second, over both conversations"
+    )
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--runs", type=int, default=RUNS)
     parser.add_argument("--agent", help=argparse.SUPPRESS)
@@ -221,7 +244,10 @@ def main() -> None:
     total, lost, strays, late = (
         sum(run[name][0] for run in runs) for name in ("total", "lost", "strays", "late")
     )
-    print(f"{total:,.0f} spans accepted: {lost:.0f} lost, {strays:.0f} at another answer, {late:.0f} late")
+    print(
+        f"{total:,.0f} spans accepted: {lost:.0f} lost, {strays:.0f} at another answer, {late:.0f}"
+        " late"
+    )
     print(f"spans in the busiest second       {max(max(run['rate']) for run in runs):,.0f}")
     for what, some in ((f"at {options.rate:,.0f} spans/s", runs), (f"at {FEW:,.0f} spans/s", slow)):
         p50, p95, own = (
@@ -229,8 +255,13 @@ def main() -> None:
             for name, share in (("lag", 0.5), ("lag", 0.95), ("own", 0.95))
         )
         cpu = statistics.median(run["cpu"][0] for run in some)
-        print(f"{what:18} lag of the screen p50 {p50:.1f} ms, p95 {p95:.1f} ms; CPU {cpu:.0f} % of a core")
-        print(f"{'':18} p95 without the time that other processes kept it from a core: {own:.1f} ms")
+        print(
+            f"{what:18} lag of the screen p50 {p50:.1f} ms, p95 {p95:.1f} ms; CPU {cpu:.0f} % of a"
+            " core"
+        )
+        print(
+            f"{'':18} p95 without the time that other processes kept it from a core: {own:.1f} ms"
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""The peers of `throughput.py`, answering at once: a chat server and a REST agent, in a process of its own.
+"""The peers of `throughput.py`, answering at once: a chat server and a REST agent, in a process of
+its own.
 
     uv run python benchmarks/peer.py            # prints its address, serves until it is ended
 
-`POST /v1/chat/completions` is evaluator, judge and (for programs that evaluate models, not agents) agent: a
-request with `response_format` that is not streamed is answered by a verdict, any other by a sentence, as a stream where one is asked for.
-`PUT /api/v1/chat/…` is the agent. `GET /requests` gives every request since it was last asked, so that a bare script
-can send the same ones. Every sentence is another one, so that nobody can be said to repeat themselves.
+`POST /v1/chat/completions` is evaluator, judge and (for programs that evaluate models, not agents)
+agent: a request with `response_format` that is not streamed is answered by a verdict, any other by
+a sentence, as a stream where one is asked for. `PUT /api/v1/chat/…` is the agent. `GET /requests`
+gives every request since it was last asked, so that a bare script can send the same ones. Every
+sentence is another one, so that nobody can be said to repeat themselves.
 """
 
 from __future__ import annotations
@@ -28,10 +30,14 @@ journey bridge corner street market village neighbour sister brother teacher cou
 candle basket blanket pillow mirror ladder hammer needle thread button pocket feather pebble meadow orchard""",
 )
 _pick = random.Random(7)
-# They bring up the task, and name nothing in particular, so that no guard takes them for inventions.
-SENTENCES = [f"What is the plan about {' and '.join(_pick.sample(WORDS, 7))}?" for _ in range(5_000)]
+# They bring up the task, and name nothing in particular, so that no guard takes them for
+# inventions.
+SENTENCES = [
+    f"What is the plan about {' and '.join(_pick.sample(WORDS, 7))}?" for _ in range(5_000)
+]
 ANSWER = (
-    "Gladly: the evidence is good, the effect is moderate, and a pharmacist can say more about your own case."
+    "Gladly: the evidence is good, the effect is moderate, and a pharmacist can say more about your"
+    " own case."
 )
 VERDICT = {
     "tone": 1.0,
@@ -55,7 +61,13 @@ MOST_SEEN = 1000
 def sse(delta: dict[str, Any], finish: str | None = None) -> bytes:
     """Return one server-sent event of a chat answer."""
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
-    value = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    value = {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+    }
     return b"data: " + json.dumps(value).encode() + b"\n\n"
 
 
@@ -125,7 +137,10 @@ def response(body: bytes, *, status: str = "200 OK", streams: bool = False) -> b
 
 
 class Connection(asyncio.Protocol):
-    """One connection. No web framework stands here: what it takes would be counted with what is measured."""
+    """One connection.
+
+    No web framework stands here: what it takes would be counted with what is measured.
+    """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin to listen."""
@@ -159,7 +174,9 @@ class Connection(asyncio.Protocol):
 
 async def main() -> None:
     """Serve until standard input ends."""
-    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0, backlog=1024)
+    server = await asyncio.get_running_loop().create_server(
+        Connection, "127.0.0.1", 0, backlog=1024
+    )
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
     with contextlib.closing(server):
         await asyncio.to_thread(sys.stdin.read)

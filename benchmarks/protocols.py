@@ -1,11 +1,13 @@
-"""What a protocol costs a turn: an agent's message over each, beside the same request over plain HTTP.
+"""What a protocol costs a turn: an agent's message over each, beside the same request over plain
+HTTP.
 
     uv run python benchmarks/protocols.py            # ten seconds or so
 
-A server in a process of its own gives each protocol a canned answer of some twenty pieces (or one, where it is asked not to
-stream). *Plain* sends the same bytes through the same client and reads the answer, without looking into it. Turns of the two
-alternate; the difference of their medians is what the protocol costs: reading frames, cleaning, putting the answer together.
-Processor time stands beside it: on a busy machine it says more.
+A server in a process of its own gives each protocol a canned answer of some twenty pieces (or one,
+where it is asked not to stream). *Plain* sends the same bytes through the same client and reads the
+answer, without looking into it. Turns of the two alternate; the difference of their medians is what
+the protocol costs: reading frames, cleaning, putting the answer together. Processor time stands
+beside it: on a busy machine it says more.
 """
 
 from __future__ import annotations
@@ -61,10 +63,14 @@ def frames(kind: str) -> bytes:
         updates.append({"statusUpdate": {**ids, "status": {"state": "TASK_STATE_COMPLETED"}}})
         listed = [("", {"jsonrpc": "2.0", "id": "1", "result": update}) for update in updates]
     else:
-        listed = [("", {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": word}) for word in WORDS]
+        listed = [
+            ("", {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m", "delta": word})
+            for word in WORDS
+        ]
         listed.append(("", {"type": "RUN_FINISHED", "threadId": "t", "runId": "r"}))
     text = "".join(
-        (f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n" for name, data in listed
+        (f"event: {name}\n" if name else "") + f"data: {json.dumps(data)}\n\n"
+        for name, data in listed
     )
     return (text + ("data: [DONE]\n\n" if kind == "openai" else "")).encode()
 
@@ -103,8 +109,14 @@ async def _session(request: web.Request) -> web.Response:
 
 
 async def _card(request: web.Request) -> web.Response:
-    interface = {"url": f"http://{request.host}/rpc", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
-    return web.json_response({"supportedInterfaces": [interface], "capabilities": {"streaming": True}})
+    interface = {
+        "url": f"http://{request.host}/rpc",
+        "protocolBinding": "JSONRPC",
+        "protocolVersion": "1.0",
+    }
+    return web.json_response(
+        {"supportedInterfaces": [interface], "capabilities": {"streaming": True}}
+    )
 
 
 @asynccontextmanager
@@ -117,7 +129,9 @@ async def opened(kind: str, url: str) -> AsyncIterator[Any]:
     protocol = plugins.agent_protocol(name)
     assert protocol is not None
     address = url + PATHS[kind][1] if kind == "ag-ui" else url
-    agent = protocol.load()(AgentTerms(target=target, url=address, model="m", may_call=lambda url: True))
+    agent = protocol.load()(
+        AgentTerms(target=target, url=address, model="m", may_call=lambda url: True)
+    )
     await agent.open()
     try:
         yield agent
@@ -126,19 +140,25 @@ async def opened(kind: str, url: str) -> AsyncIterator[Any]:
 
 
 async def measured(kind: str, url: str, turns: int) -> list[float]:
-    """Return the median milliseconds of a turn: the agent's and plain, by the clock; the same of processor time."""
+    """Return the median milliseconds of a turn: the agent's and plain, by the clock; the same of
+    processor time.
+    """
     method, path = PATHS[kind]
     ours, plain = [], []
 
     def now() -> tuple[float, float]:
         return time.perf_counter(), time.process_time()
 
-    async with opened(kind, url) as agent, make_client((url,), Timeouts(), arrivals=Arrivals()) as client:
+    async with (
+        opened(kind, url) as agent,
+        make_client((url,), Timeouts(), arrivals=Arrivals()) as client,
+    ):
         for _ in range(turns):
+            # a growing history is the conversation's cost, not the protocol's
             for field in (
                 "_history",
                 "_messages",
-            ):  # a growing history is the conversation's cost, not the protocol's
+            ):
                 kept = getattr(agent, field, None)
                 if isinstance(kept, list):
                     kept.clear()

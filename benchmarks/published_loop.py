@@ -1,11 +1,13 @@
-"""A stand-in for the published grading program, as a process of its own: one submission after another, nothing kept.
+"""A stand-in for the published grading program, as a process of its own: one submission after
+another, nothing kept.
 
     python published_loop.py TASKS DATA SUBMISSIONS.jsonl OUTPUT
 
-Our own writing of the published procedure: for each submission the task's config is read and its grader's file imported
-where it was not yet, pandas reads submission and answers with correctly rounded numbers and the leaderboard, the score is
-ranked by counting rows, and the human baselines are looked for. Reports are written at the end. Prints the processor seconds
-that the graders' own functions took: no program that calls them can take less.
+Our own writing of the published procedure: for each submission the task's config is read and its
+grader's file imported where it was not yet, pandas reads submission and answers with correctly
+rounded numbers and the leaderboard, the score is ranked by counting rows, and the human baselines
+are looked for. Reports are written at the end. Prints the processor seconds that the graders' own
+functions took: no program that calls them can take less.
 """
 
 from __future__ import annotations

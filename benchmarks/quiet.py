@@ -1,4 +1,5 @@
-"""What the live screen writes to a terminal of 120 × 40 in true colour while nothing but time passes, and for a key.
+"""What the live screen writes to a terminal of 120 × 40 in true colour while nothing but time
+passes, and for a key.
 
     uv run python benchmarks/quiet.py                  # an awaited answer, a paused and an ended replay; one minute
     uv run python benchmarks/quiet.py --reader 8000    # the same, of which so many bytes a second are read
@@ -50,7 +51,9 @@ def slow_agent(folder: Path) -> Iterator[str]:
     """Run the sample agent, which says a word every 100 s; yields its address."""
     command = program_command("agent", "--port", "0", "--tokens-per-second", "0.01")
     env = {**os.environ, "BIOEVAL_DATA_DIR": str(folder)}
-    with subprocess.Popen([*command, "--exit-with-stdin"], stdin=-1, stdout=-1, stderr=-3, env=env) as agent:
+    with subprocess.Popen(
+        [*command, "--exit-with-stdin"], stdin=-1, stdout=-1, stderr=-3, env=env
+    ) as agent:
         assert agent.stdin
         assert agent.stdout
         yield json.loads(agent.stdout.readline())["url"]
@@ -73,7 +76,8 @@ class Reader(Terminal):
         piece = super().read(longest_s, self.speed // 10 or most)
         if piece and self.speed:
             time.sleep(len(piece) / self.speed)
-        # The terminal says that it can draw a whole frame at once, as most do, when it has come so far.
+        # The terminal says that it can draw a whole frame at once, as most do, when it has come so
+        # far.
         while self.written.count(b"\x1b[?2026$p", self.answered) and piece:
             self.answered = self.written.index(b"\x1b[?2026$p", self.answered) + 1
             self.press(b"\x1b[?2026;2$y")
@@ -92,10 +96,15 @@ class Reader(Terminal):
         took, new = time.monotonic() - began, self.written[before:]
         frames = new.count(b"\x1b[?2026h")
         used = (cpu_s(self.process.pid) - cpu) / took
-        print(f"{name:32} {len(new) / took:8.0f} B/s {frames / took:6.1f} repaints/s {used:6.1%} of a core")
+        print(
+            f"{name:32} {len(new) / took:8.0f} B/s {frames / took:6.1f} repaints/s {used:6.1%} of a"
+            " core"
+        )
 
     def answer(self, key: bytes, name: str) -> None:
-        """Press a key, and print how much was written and how long it took to read until nothing more came."""
+        """Press a key, and print how much was written and how long it took to read until nothing
+        more came.
+        """
         before, began = len(self.written), time.monotonic()
         self.press(key)
         last = began
@@ -119,7 +128,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--reader", type=int, default=0, metavar="BYTES", help="read so many bytes a second")
+    parser.add_argument(
+        "--reader", type=int, default=0, metavar="BYTES", help="read so many bytes a second"
+    )
     speed = parser.parse_args().reader
     with tempfile.TemporaryDirectory() as name, slow_agent(Path(name)) as url:
         folder = Path(name)

@@ -1,9 +1,11 @@
-"""A recording of up to 1,000,000 events, opened as a replay that is shown whole: read, and folded into the state of its run.
+"""A recording of up to 1,000,000 events, opened as a replay that is shown whole: read, and folded
+into the state of its run.
 
     uv run python benchmarks/replay.py           # medians of five, each size in a process of its own
 
-The recording is the golden demo run's conversations again and again, as the trials of one run. *bare* parses the same
-lines with `json.loads` and keeps them. *back* goes back from the end to the last turn but one, as `[` does.
+The recording is the golden demo run's conversations again and again, as the trials of one run.
+*bare* parses the same lines with `json.loads` and keeps them. *back* goes back from the end to the
+last turn but one, as `[` does.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ def _again(talk: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
 
 
 def inside(kind: str, path: Path) -> None:
-    """Read the recording in this process; print the seconds and the peak memory in MB that it took."""
+    """Read the recording in this process; print the seconds and the peak memory in MB that it
+    took.
+    """
     began = time.perf_counter()
     if kind == "bare":
         kept: Any = [json.loads(line) for line in path.open("rb")]
@@ -70,7 +74,9 @@ def inside(kind: str, path: Path) -> None:
 
 
 def measure(kind: str, path: Path) -> tuple[float, float, float]:
-    """Return the seconds of reading and folding, the processor seconds of the process, and its peak memory in MB."""
+    """Return the seconds of reading and folding, the processor seconds of the process, and its peak
+    memory in MB.
+    """
     took, printed = timed([sys.executable, __file__, "--inside", kind, str(path)])
     seconds, memory = json.loads(printed)
     return seconds, took.cpu, memory
@@ -98,7 +104,8 @@ def main() -> None:
                 wall, cpu, memory = zip(*taken, strict=True)
                 than = ratio(wall, [seconds for seconds, *_ in found["bare"]])
                 print(
-                    f"  {kind:5} {spread(wall)} s, CPU of the process {spread(cpu)} s, {max(memory):.0f} MB: {than:.2f} × bare"
+                    f"  {kind:5} {spread(wall)} s, CPU of the process {spread(cpu)} s,"
+                    f" {max(memory):.0f} MB: {than:.2f} × bare"
                 )
 
 

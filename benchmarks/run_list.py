@@ -1,8 +1,8 @@
 """How long listing many runs takes: `uv run python benchmarks/run_list.py [--runs 10000]`.
 
-Writes that many small recordings, then measures the first listing (which reads them all), the following
-ones inside a process, and whole `runs list` commands, beside a bare `python -c "import click"`. Prints
-medians.
+Writes that many small recordings, then measures the first listing (which reads them all), the
+following ones inside a process, and whole `runs list` commands, beside a bare `python -c "import
+click"`. Prints medians.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ REPEATS = 5
 
 
 def write_recordings(folder: Path, count: int) -> None:
-    """Write `count` finished recordings, a minute apart, and two that were interrupted for every hundred."""
+    """Write `count` finished recordings, a minute apart, and two that were interrupted for every
+    hundred.
+    """
     folder.mkdir(parents=True)
     begin = datetime(2025, 1, 1, tzinfo=UTC)
     for number in range(count):
@@ -92,16 +94,21 @@ def main() -> None:
         catalogue = Catalogue(runs_dir)
         began = time.perf_counter()
         catalogue.runs()
-        print(f"first listing of {count:,} runs, every file read   {time.perf_counter() - began:8.2f} s")
+        print(
+            f"first listing of {count:,} runs, every file read  "
+            f" {time.perf_counter() - began:8.2f} s"
+        )
         time.sleep(2.1)  # a folder that changed just now is looked at again
         catalogue.runs()
         print(f"all runs, in a process                      {median_ms(catalogue.runs):8.1f} ms")
         print(
-            f"newest 50, in a process                     {median_ms(lambda: catalogue.runs(limit=50)):8.1f} ms"
+            "newest 50, in a process                    "
+            f" {median_ms(lambda: catalogue.runs(limit=50)):8.1f} ms"
         )
         (runs_dir / "other.txt").touch()
         print(
-            f"newest 50 after the folder changed          {median_ms(lambda: catalogue.runs(limit=50)):8.1f} ms"
+            "newest 50 after the folder changed         "
+            f" {median_ms(lambda: catalogue.runs(limit=50)):8.1f} ms"
         )
         time.sleep(2.1)
         catalogue.runs(limit=1)
@@ -112,7 +119,9 @@ def main() -> None:
 
         ways = {
             "runs list": process(program_command("runs", "list")),
-            f"runs list --limit {count}": process(program_command("runs", "list", "--limit", str(count))),
+            f"runs list --limit {count}": process(
+                program_command("runs", "list", "--limit", str(count))
+            ),
             "runs list --json": process(program_command("runs", "list", "--json")),
             "python -c 'import click'": process([sys.executable, "-c", "import click"]),
         }

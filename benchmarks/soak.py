@@ -1,10 +1,11 @@
-"""Many conversations at once, some with a failing peer: nothing lost, nothing left open, memory flat.
+"""Many conversations at once, some with a failing peer: nothing lost, nothing left open, memory
+flat.
 
     uv run python -m benchmarks.soak                      # 2,000 conversations, 200 at once, 5 % with a fault
     uv run python -m benchmarks.soak --conversations 60 --at-once 20
 
-Agent and models are in a process of their own (`tests/faults/peers.py`); this one is a headless run, with its
-tasks, threads, files, sockets and child processes counted before and after.
+Agent and models are in a process of their own (`tests/faults/peers.py`); this one is a headless
+run, with its tasks, threads, files, sockets and child processes counted before and after.
 """
 
 from __future__ import annotations
@@ -56,7 +57,9 @@ SPOILT = ("500 once", "429 once")
 """Faults that a conversation survives."""
 
 
-def _other(faults: dict[str, tuple[peers.Fault, int | None]], without: Collection[str]) -> dict[str, Any]:
+def _other(
+    faults: dict[str, tuple[peers.Fault, int | None]], without: Collection[str]
+) -> dict[str, Any]:
     return {kind: fault for kind, fault in faults.items() if kind not in without}
 
 
@@ -120,7 +123,13 @@ def serve(share: float, without: Collection[str]) -> None:
         print(json.dumps({"agent": agent.url, "models": models.url}), flush=True)
         sys.stdin.read()
     print(
-        json.dumps({"agent": agent.drawn.whom, "models": models.drawn.whom, "sessions": len(agent.sessions)})
+        json.dumps(
+            {
+                "agent": agent.drawn.whom,
+                "models": models.drawn.whom,
+                "sessions": len(agent.sessions),
+            }
+        )
     )
 
 
@@ -145,20 +154,29 @@ class Soak:
     def held(self) -> bool:
         """Whether nothing is wrong, nothing was left, and memory stayed flat."""
         return not (
-            self.wrong or self.left_behind or self.tasks_left or self.memory_growth_mb > MOST_GROWTH_MB
+            self.wrong
+            or self.left_behind
+            or self.tasks_left
+            or self.memory_growth_mb > MOST_GROWTH_MB
         )
 
     @property
     def memory_growth_mb(self) -> float:
-        """How much memory grew from after the first hundred (with everything at once) to the end, in MB."""
+        """How much memory grew from after the first hundred (with everything at once) to the end,
+        in MB.
+        """
         first = self.memory_mb[min(100, len(self.memory_mb) // 4) :]
         few = max(1, len(first) // 10)
         return statistics.median(first[-few:]) - statistics.median(first[:few])
 
 
 @contextlib.contextmanager
-def peers_beside(share: float, without: Sequence[str]) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
-    """Serve the peers in another process; gives where they are, and, after the end, what they did."""
+def peers_beside(
+    share: float, without: Sequence[str]
+) -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
+    """Serve the peers in another process; gives where they are, and, after the end, what they
+    did.
+    """
     done: dict[str, Any] = {}
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.soak", "--serve", str(share), "--without", *without],
@@ -187,14 +205,17 @@ def soak(
     """
     trials = conversations // 4
     os.environ.update(
-        BIOEVAL_DATA_DIR=str(data_dir), OPENAI_API_KEY="sk-soak", BIOEVAL_MODEL_TIMEOUT_S=str(timeout_s)
+        BIOEVAL_DATA_DIR=str(data_dir),
+        OPENAI_API_KEY="sk-soak",
+        BIOEVAL_MODEL_TIMEOUT_S=str(timeout_s),
     )
     jobs = []
     # The models first: what they import belongs to the first hundred.
     for kind, judge in (("llm", "llm"), ("scripted", "rules")):
         jobs.append(data_dir / f"{kind}.yml")
         jobs[-1].write_text(
-            JOB.format(timeout_ms=timeout_s * 1000, evaluator=kind, judge=judge) + "order: parallel\n",
+            JOB.format(timeout_ms=timeout_s * 1000, evaluator=kind, judge=judge)
+            + "order: parallel\n",
             encoding="utf-8",
         )
     with peers_beside(share, without) as (urls, done):
@@ -232,7 +253,9 @@ def _by_kind(held: Counter[str]) -> dict[str, int]:
 
 
 def _run(arguments: list[str]) -> tuple[int, list[float], list[str]]:
-    """Run the command line here; return the tasks that were left, memory after each conversation, and complaints."""
+    """Run the command line here; return the tasks that were left, memory after each conversation,
+    and complaints.
+    """
     from bioeval_tui.cli import headless, main as cli
     from bioeval_tui.record import events
 
@@ -265,19 +288,27 @@ def _run(arguments: list[str]) -> tuple[int, list[float], list[str]]:
     finally:
         sys.argv = argv
         headless.BatchProgress.show, asyncio.run = show, run  # type: ignore[method-assign]
-    said = [line for line in errors.getvalue().splitlines() if "Traceback" in line or "defect" in line]
+    said = [
+        line for line in errors.getvalue().splitlines() if "Traceback" in line or "defect" in line
+    ]
     return sum(left), memory, said
 
 
 def _wrong(events: list[dict[str, Any]], trials: int, done: dict[str, Any]) -> list[str]:
-    """Return what must not be: conversations lost, twice or without a reason, faults at the wrong door."""
+    """Return what must not be: conversations lost, twice or without a reason, faults at the wrong
+    door.
+    """
     found = []
     runs = {event["run_id"] for event in events}
-    expected = {(r, c, t) for r in runs for c in ("withheld", "supplied") for t in range(1, trials + 1)}
+    expected = {
+        (r, c, t) for r in runs for c in ("withheld", "supplied") for t in range(1, trials + 1)
+    }
     if len(runs) != 2:
         found.append(f"{len(runs)} runs instead of 2")
     for kind in ("conversation_ended", "conversation_scored"):
-        held = Counter((e["run_id"], e["condition"], e["trial"]) for e in events if e["kind"] == kind)
+        held = Counter(
+            (e["run_id"], e["condition"], e["trial"]) for e in events if e["kind"] == kind
+        )
         found += [f"{kind}: lost: {key}" for key in expected - held.keys()]
         found += [f"{kind}: twice: {key}" for key, times in held.items() if times > 1]
     sessions = {

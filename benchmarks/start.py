@@ -1,9 +1,11 @@
-"""How fast the program starts: commands beside what they cannot do without, and first paints beside a bare Textual app.
+"""How fast the program starts: commands beside what they cannot do without, and first paints beside
+a bare Textual app.
 
     uv run python benchmarks/start.py            # a minute
 
-First paint is from starting the process in a pseudo-terminal of 160×45 until a text of its first screen came out. The
-processor time of a first paint is that of the process alone, without an engine that it may have started.
+First paint is from starting the process in a pseudo-terminal of 160×45 until a text of its first
+screen came out. The processor time of a first paint is that of the process alone, without an engine
+that it may have started.
 """
 
 from __future__ import annotations
@@ -95,7 +97,9 @@ def main() -> None:
             "check of a job": program("check", str(job)),
             "import openai": imports("openai"),
             "headless run of one turn": program(*one_turn),
-            "bare Textual app": partial(paint, [sys.executable, "-c", BARE_APP], b"painted", screen),
+            "bare Textual app": partial(
+                paint, [sys.executable, "-c", BARE_APP], b"painted", screen
+            ),
             "app": first("bioeval-tui", "app"),
             "demo": first("bioeval-tui", "demo"),
             "replay of 10,000 events": first("bioeval-tui", "runs", "replay", str(recording)),

@@ -1,16 +1,18 @@
-"""How many turns a second the harness holds: against inspect_ai, and against a bare script with the same requests.
+"""How many turns a second the harness holds: against inspect_ai, and against a bare script with the
+same requests.
 
     uv run python benchmarks/throughput.py                    # 50 conversations of 10 turns, five times
     uv run python benchmarks/throughput.py --inspect PYTHON   # beside inspect_ai 0.3.285 in another environment
     uv run python benchmarks/throughput.py --conversations 500
 
-One process answers as agent, evaluator and judge at once (`peer.py`); each program runs in a process of its own, headless,
-with its recording on. *Whole* is the process from start to exit; *conversations* from the first conversation's
-beginning to the last verdict, as the program's own log says. A turn is one message of the evaluator and its answer.
+One process answers as agent, evaluator and judge at once (`peer.py`); each program runs in a
+process of its own, headless, with its recording on. *Whole* is the process from start to exit;
+*conversations* from the first conversation's beginning to the last verdict, as the program's own
+log says. A turn is one message of the evaluator and its answer.
 
 *Bare* sends the requests that one recorded conversation of ours sent, the same but for the session's id, through the
-same HTTP client, and does nothing with the answers. *Bare, openai* is the script that most people would write: the openai
-package for the models, aiohttp for the agent.
+same HTTP client, and does nothing with the answers. *Bare, openai* is the script that most people
+would write: the openai package for the models, aiohttp for the agent.
 """
 
 from __future__ import annotations
@@ -52,7 +54,10 @@ tasks:
 def peer() -> Iterator[str]:
     """Run the peer; give its address."""
     process = subprocess.Popen(
-        [sys.executable, str(HERE / "peer.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, str(HERE / "peer.py")],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdin
     assert process.stdout
@@ -80,12 +85,21 @@ def ours(url: str, folder: Path, conversations: int) -> Taken:
     job.write_text(JOB)
     command = [
         *program_command("run", str(job), "--agent-url", url, "--headless", "--json"),
-        *("--graph", "none", "--repeat", str(conversations // 2), "--concurrency", str(conversations)),
+        *(
+            "--graph",
+            "none",
+            "--repeat",
+            str(conversations // 2),
+            "--concurrency",
+            str(conversations),
+        ),
     ]
     whole, printed = timed(command, environment(url, data))
     recording = next((data / "runs").glob("*.jsonl"))
     lines = [json.loads(line) for line in recording.read_text().splitlines()]
-    turns = sum(line["kind"] == "message_completed" and line["role"] == "assistant" for line in lines)
+    turns = sum(
+        line["kind"] == "message_completed" and line["role"] == "assistant" for line in lines
+    )
     if turns != conversations * TURNS:
         raise SystemExit(f"{turns} turns were held: {printed[-1500:]}")
     began = next(line for line in lines if line["kind"] == "conversation_started")["at"]
@@ -121,7 +135,9 @@ async def hold(
     requests: list[dict[str, Any]],
     ask_model: Callable[[dict[str, Any]], Awaitable[None]],
 ) -> None:
-    """Send the requests of one conversation, those to models by `ask_model`, others by `ask_agent`."""
+    """Send the requests of one conversation, those to models by `ask_model`, others by
+    `ask_agent`.
+    """
     session = ""
     for one in requests:
         path, body = one["path"], one["body"]
@@ -157,7 +173,11 @@ async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> 
 
 
 def run_bare(
-    url: str, folder: Path, requests: list[dict[str, Any]], conversations: int, script: Sequence[str] = ()
+    url: str,
+    folder: Path,
+    requests: list[dict[str, Any]],
+    conversations: int,
+    script: Sequence[str] = (),
 ) -> Taken:
     """Run the bare script, or another that takes the same arguments."""
     file = folder / "requests.json"
@@ -170,7 +190,13 @@ def run_bare(
 
 def run_inspect(python: str, url: str, folder: Path, conversations: int) -> Taken:
     """Run inspect_ai; its log says how long the evaluation took."""
-    command = [python, str(HERE / "inspect_task.py"), str(conversations), str(TURNS), str(folder / "inspect")]
+    command = [
+        python,
+        str(HERE / "inspect_task.py"),
+        str(conversations),
+        str(TURNS),
+        str(folder / "inspect"),
+    ]
     whole, printed = timed(command, environment(url, folder))
     return whole._replace(held=float(json.loads(printed.splitlines()[-1])))
 
@@ -187,7 +213,9 @@ def main() -> None:
     parser.add_argument("--url", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.bare:
-        asyncio.run(bare(options.url, json.loads(Path(options.bare).read_text()), options.conversations))
+        asyncio.run(
+            bare(options.url, json.loads(Path(options.bare).read_text()), options.conversations)
+        )
         return
     with tempfile.TemporaryDirectory() as name, peer() as url:
         folder, number = Path(name), options.conversations
@@ -202,16 +230,20 @@ def main() -> None:
             ways["inspect_ai"] = lambda: run_inspect(options.inspect, url, folder, number)
         times = in_turn(ways, options.runs)
     print(
-        f"{number} conversations of {TURNS} turns, {len(requests)} requests each; medians, smallest–largest"
+        f"{number} conversations of {TURNS} turns, {len(requests)} requests each; medians,"
+        " smallest–largest"
     )
     print(
         f"{'':12}"
-        + "".join(f"{title:>20} {'× ours':>6}" for title in ("whole, s", "CPU, s", "conversations, s"))
+        + "".join(
+            f"{title:>20} {'× ours':>6}" for title in ("whole, s", "CPU, s", "conversations, s")
+        )
     )
     for who, taken in times.items():
         columns = zip(zip(*taken, strict=True), zip(*times["ours"], strict=True), strict=True)
         print(
-            f"{who:12}" + "".join(f"{spread(found):>20} {ratio(found, base):6.2f}" for found, base in columns)
+            f"{who:12}"
+            + "".join(f"{spread(found):>20} {ratio(found, base):6.2f}" for found, base in columns)
         )
 
 

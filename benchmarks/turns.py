@@ -2,12 +2,14 @@
 
     uv run python benchmarks/turns.py            # one conversation at a time, of 20 and of 100 turns, then 200 of 10; five times
 
-The peers (`peer.py`) note on the machine's monotonic clock when each request came and when its answer was sent.
+The peers (`peer.py`) note on the machine's monotonic clock when each request came and when its
+answer was sent.
 
-- *overhead*: the time of a turn in which no request was with a peer: sockets, clients, guards, checks, recording.
+- *overhead*: the time of a turn in which no request was with a peer: sockets, clients, guards,
+  checks, recording.
   *Bare* is the same for a script that sends the same requests through the same clients, one after the other.
-- *lag*: how late a task that wants to run every 5 ms runs, in the process that holds 200 conversations; its peak
-  memory.
+- *lag*: how late a task that wants to run every 5 ms runs, in the process that holds 200
+  conversations; its peak memory.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ from throughput import HERE, JOB, TURNS, environment, one_conversation, peer, ru
 
 LAG_STEP_S = 0.005
 LENGTHS = (20, 100)
-"""Turns of the conversations whose turns are looked at: every turn sends the whole transcript so far."""
+"""Turns of the conversations whose turns are looked at: every turn sends the whole transcript so
+far.
+"""
 
 
 class Overhead(NamedTuple):
@@ -107,7 +111,9 @@ def medians(measured: list[Overhead]) -> Overhead:
 
 
 def overhead(url: str) -> Overhead:
-    """Return the percentiles since they were last asked for; without the first turns, which open connections."""
+    """Return the percentiles since they were last asked for; without the first turns, which open
+    connections.
+    """
     found = [one for one in overheads(url)[3:] if one < 1]
     return Overhead(percentile(found, 0.5), percentile(found, 0.95))
 
@@ -155,13 +161,15 @@ def main() -> None:
     for length, measured in turns.items():
         ours, script = medians(measured), medians(bare[length])
         print(
-            f"overhead of a turn, one of {length}: p50 {ours.p50:.1f} ms, p95 {ours.p95:.1f} ms; bare p50 {script.p50:.1f} ms, "
-            f"p95 {script.p95:.1f} ms; ours × bare {ours.p50 / script.p50:.1f} and {ours.p95 / script.p95:.1f}"
+            f"overhead of a turn, one of {length}: p50 {ours.p50:.1f} ms, p95 {ours.p95:.1f} ms;"
+            f" bare p50 {script.p50:.1f} ms, p95 {script.p95:.1f} ms; ours × bare"
+            f" {ours.p50 / script.p50:.1f} and {ours.p95 / script.p95:.1f}"
         )
     lag = {key: statistics.median(one[key] for one in many) for key in many[0]}
     print(
-        f"200 conversations at once: lag p50 {lag['p50'] * 1000:.1f} ms, p95 {lag['p95'] * 1000:.1f} ms, "
-        f"max {lag['max'] * 1000:.0f} ms; peak memory {lag['peak_mb']:.0f} MB"
+        f"200 conversations at once: lag p50 {lag['p50'] * 1000:.1f} ms, p95"
+        f" {lag['p95'] * 1000:.1f} ms, max {lag['max'] * 1000:.0f} ms; peak memory"
+        f" {lag['peak_mb']:.0f} MB"
     )
 
 

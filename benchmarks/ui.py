@@ -1,10 +1,12 @@
-"""Speed of the screen: the transcript against Textual's own Markdown stream, in the same process and run.
+"""Speed of the screen: the transcript against Textual's own Markdown stream, in the same process
+and run.
 
     uv run python benchmarks/ui.py --only streams --shapes text,code     # medians of five; five minutes
     uv run python benchmarks/ui.py                                       # all shapes, histories, hostile texts; eight minutes
 
-Lag is how late a ticker of 10 ms wakes up in the event loop of the screen (p95 and worst); CPU is of the whole
-process while the message streams in. Read the ratios: the absolute figures are of one machine and one day.
+Lag is how late a ticker of 10 ms wakes up in the event loop of the screen (p95 and worst); CPU is
+of the whole process while the message streams in. Read the ratios: the absolute figures are of one
+machine and one day.
 """
 
 from __future__ import annotations
@@ -42,8 +44,8 @@ def tokens(shape: str) -> Iterator[str]:
         match shape:
             case "text":
                 body = (
-                    f"In trial {number} the **dose** of warfarin was kept, and `INR` stayed between 2 and 3. "
-                    * 3
+                    f"In trial {number} the **dose** of warfarin was kept, and `INR` stayed between"
+                    " 2 and 3. " * 3
                 )
                 yield from _split(body + "\n\n")
             case "lists":
@@ -59,7 +61,9 @@ def tokens(shape: str) -> Iterator[str]:
             case _:
                 opening = "```python\n" if number % 60 == 1 else ""
                 closing = "```\n\n" if number % 60 == 0 else ""
-                yield from _split(f"{opening}value_{number} = compute({number}, name='x')  # note\n{closing}")
+                yield from _split(
+                    f"{opening}value_{number} = compute({number}, name='x')  # note\n{closing}"
+                )
 
 
 def _split(text: str) -> Iterator[str]:
@@ -104,7 +108,9 @@ async def lag_measured() -> AsyncIterator[Lag]:
         task.cancel()
 
 
-async def feed(shape: str, total: int, per_second: int, write: Callable[[str], Awaitable[None]]) -> None:
+async def feed(
+    shape: str, total: int, per_second: int, write: Callable[[str], Awaitable[None]]
+) -> None:
     """Write `total` tokens at their pace, joined to one piece per 33 ms as a recording does."""
     source = tokens(shape)
     begun, sent = time.perf_counter(), 0
@@ -156,8 +162,12 @@ class MarkdownApp(App[None]):
             yield Markdown()
 
 
-async def stream_here(shape: str, total: int, per_second: int, length: int = HISTORY) -> tuple[Lag, float]:
-    """Stream into the transcript over `length` messages; return the lag and the milliseconds to the first word."""
+async def stream_here(
+    shape: str, total: int, per_second: int, length: int = HISTORY
+) -> tuple[Lag, float]:
+    """Stream into the transcript over `length` messages; return the lag and the milliseconds to the
+    first word.
+    """
     app = TranscriptApp()
     async with app.run_test(size=SIZE) as pilot:
         transcript = app.query_one(Transcript)
@@ -193,7 +203,9 @@ async def _first_token(transcript: Transcript, streamed: MessageState) -> float:
 
 
 async def until_painted(transcript: Transcript, act: Callable[[], object]) -> float:
-    """Return the milliseconds from an action to the end of the first painting of the screen that it led to."""
+    """Return the milliseconds from an action to the end of the first painting of the screen that it
+    led to.
+    """
     painted = asyncio.Event()
     compositor = transcript.screen._compositor
     render = compositor.render_update
@@ -235,10 +247,14 @@ async def idle() -> Lag:
 async def streams(shapes: list[str], total: int, per_second: int, runs: int) -> None:
     """Print a table of both ways for each shape, medians of the runs."""
     print(
-        f"\nStreaming {total:,} tokens at {per_second:,}/s; transcript over {HISTORY:,} messages of history"
+        f"\nStreaming {total:,} tokens at {per_second:,}/s; transcript over {HISTORY:,} messages of"
+        " history"
     )
     print(f"{'':8} {'transcript':^40}  {'Textual Markdown + stream':^34}")
-    print(f"{'shape':8} {'p95 ms':>7} {'max ms':>7} {'CPU s':>6} {'wall s':>6} {'first ms':>9}", end="  ")
+    print(
+        f"{'shape':8} {'p95 ms':>7} {'max ms':>7} {'CPU s':>6} {'wall s':>6} {'first ms':>9}",
+        end="  ",
+    )
     print(f"{'p95 ms':>7} {'max ms':>7} {'CPU s':>6} {'wall s':>6} {'CPU ratio':>9}")
     print(f"{'idle':8} {_row(await idle())}   (the machine's own noise)")
     for shape in shapes:
@@ -259,9 +275,12 @@ def _row(*lags: Lag) -> str:
 
 
 async def histories() -> None:
-    """Print what mounting, appending to and resizing long histories costs: milliseconds until painted."""
+    """Print what mounting, appending to and resizing long histories costs: milliseconds until
+    painted.
+    """
     print(
-        f"\n{'history':>8} {'mount':>8} {'append':>8} {'page up':>8} {'find':>8} {'next':>8} {'resize':>8}  ms, and MB"
+        f"\n{'history':>8} {'mount':>8} {'append':>8} {'page up':>8} {'find':>8} {'next':>8}"
+        f" {'resize':>8}  ms, and MB"
     )
     for length in (200, 2_000, 20_000):
         await _history(length)
@@ -282,16 +301,22 @@ async def _history(length: int) -> None:
             talk.messages.append(message(len(talk.messages) + 1, "One more, **short**."))
             transcript.update({len(talk.messages)})
 
-        figures.append(statistics.median([await until_painted(transcript, append) for _ in range(10)]))
         figures.append(
-            statistics.median([await until_painted(transcript, transcript.action_page_up) for _ in range(10)])
+            statistics.median([await until_painted(transcript, append) for _ in range(10)])
+        )
+        figures.append(
+            statistics.median(
+                [await until_painted(transcript, transcript.action_page_up) for _ in range(10)]
+            )
         )
         figures.append(await until_painted(transcript, lambda: transcript.find("tablet")))
         figures.append(await until_painted(transcript, lambda: transcript.find_next(1)))
         begun = time.perf_counter()
         await pilot.resize_terminal(120, 40)
         figures.append((time.perf_counter() - begun) * 1000)
-    print(f"{length:>8,}", *(f"{figure:>8.1f}" for figure in figures), f"  {await _memory(talk):.1f}")
+    print(
+        f"{length:>8,}", *(f"{figure:>8.1f}" for figure in figures), f"  {await _memory(talk):.1f}"
+    )
 
 
 async def _memory(talk: ConversationState) -> float:
@@ -308,7 +333,9 @@ async def _memory(talk: ConversationState) -> float:
 
 
 def settle_garbage() -> None:
-    """Leave what earlier measurements made out of later collections; those would stop either way alike."""
+    """Leave what earlier measurements made out of later collections; those would stop either way
+    alike.
+    """
     gc.collect()
     gc.freeze()
 
@@ -353,7 +380,10 @@ async def main() -> None:
         await hostile()
     if chosen.only in (None, "streams"):
         await streams(chosen.shapes.split(","), total, chosen.tokens_per_second, chosen.runs)
-    print(f"\npeak memory of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    print(
+        "\npeak memory of the process"
+        f" {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB"
+    )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""An agent whose answers are timed by the kernel: a process of its own on blocking sockets, for `live.py`.
+"""An agent whose answers are timed by the kernel: a process of its own on blocking sockets, for
+`live.py`.
 
     uv run python benchmarks/wire_agent.py [--tokens-per-second 300] [--words 200]    # prints its address
 
-It answers with Markdown tables, one cell after the other at their pace, over the REST protocol with server-sent
-events. `GET /wire` gives, for every answer, in seconds since 1970: when the last byte of the request had arrived, when
-the first word and when the last byte of the answer left. Where the kernel stamps packets (Linux, SO_TIMESTAMPING),
-these are its stamps, which nothing that this process does can delay; elsewhere the process reads the clock itself.
+It answers with Markdown tables, one cell after the other at their pace, over the REST protocol with
+server-sent events. `GET /wire` gives, for every answer, in seconds since 1970: when the last byte
+of the request had arrived, when the first word and when the last byte of the answer left. Where the
+kernel stamps packets (Linux, SO_TIMESTAMPING), these are its stamps, which nothing that this
+process does can delay; elsewhere the process reads the clock itself.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class Connection:
             sock.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPING, flags)
 
     def request(self) -> tuple[str, bytes, float] | None:
-        """Return the next request's path and body, and when its last byte arrived; None when there is none."""
+        """Return the next request's path and body, and when its last byte arrived; None when there
+        is none.
+        """
         arrived = 0.0
         while True:
             head, end, body = self._rest.partition(b"\r\n\r\n")
@@ -85,7 +89,9 @@ def _content_length(head: bytes) -> int:
 
 
 def _stamp(ancillary: list[Any]) -> float | None:
-    """Return the kernel's time in seconds since 1970 of SCM_TIMESTAMPING: three times, of which the first is its own."""
+    """Return the kernel's time in seconds since 1970 of SCM_TIMESTAMPING: three times, of which the
+    first is its own.
+    """
     for _, kind, data in ancillary:
         if kind == _SO_TIMESTAMPING and len(data) >= 16:
             seconds, nanoseconds = struct.unpack_from("ll", data)
@@ -95,7 +101,9 @@ def _stamp(ancillary: list[Any]) -> float | None:
 
 
 def pieces(number: int, words: int) -> list[str]:
-    """Return an answer of about so many words, in pieces of one: a word that marks it, then tables."""
+    """Return an answer of about so many words, in pieces of one: a word that marks it, then
+    tables.
+    """
     text = [f"first{number:05d}word ", "and ", "then\n\n"]
     for row in count():
         if len(text) >= words:
@@ -145,7 +153,8 @@ class Agent:
         turn = self._turns[session] = self._turns.get(session, 0) + 1
         number = next(_numbers)
         connection.send(
-            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding:"
+            b" chunked\r\n\r\n"
         )
         said = pieces(number, self._words)
         first = 0.0

@@ -1,7 +1,9 @@
-"""Evaluate conversational agents for biomedicine, and grade machine-learning submissions, in the terminal.
+"""Evaluate conversational agents for biomedicine, and grade machine-learning submissions, in the
+terminal.
 
-From Python: `from bioeval_tui import evaluate, load_run` (docs/python.md). Nothing is imported before one is used: with
-`python -m bioeval_tui` this file runs while the working folder is still on the import path.
+From Python: `from bioeval_tui import evaluate, load_run` (docs/python.md). Nothing is imported
+before one is used: with `python -m bioeval_tui` this file runs while the working folder is still on
+the import path.
 """
 
 __version__ = "0.1.0"

@@ -1,14 +1,17 @@
-"""What a file format of another program imports besides `protocols`; the bundled ones need nothing else.
+"""What a file format of another program imports besides `protocols`; the bundled ones need nothing
+else.
 
-A writer is given `RunResult`s, with their `conversations` (`ConversationResult`), and `Asked`. `calls_of`, `chat_messages` and `paired`
-give the tool calls among a message's generation events, and `to_arrow` a table of runs.
+A writer is given `RunResult`s, with their `conversations` (`ConversationResult`), and `Asked`.
+`calls_of`, `chat_messages` and `paired` give the tool calls among a message's generation events,
+and `to_arrow` a table of runs.
 
-A reader recognises a file by its `FileLook`, reads it in pieces with `members` and `lines`, a zip with `open_archive`, and
-yields a `Header` and `ImportedConversation`s, whose messages `messages_of` and `chat` make; it raises `InputError` for
-what it cannot read, and calls `note` with what it takes over without understanding it, as `text_of` does. `entries` lists what
-JSON Lines, a list or a document has. `messages_in` finds what was said in whatever a framework passes on, and
-`conversations_of` makes conversations of traces, whose spans a reader gives as `Step`s. `scores_beside` gives the scores beside
-a conversation, and who gave them.
+A reader recognises a file by its `FileLook`, reads it in pieces with `members` and `lines`, a zip
+with `open_archive`, and yields a `Header` and `ImportedConversation`s, whose messages `messages_of`
+and `chat` make; it raises `InputError` for what it cannot read, and calls `note` with what it takes
+over without understanding it, as `text_of` does. `entries` lists what JSON Lines, a list or a
+document has. `messages_in` finds what was said in whatever a framework passes on, and
+`conversations_of` makes conversations of traces, whose spans a reader gives as `Step`s.
+`scores_beside` gives the scores beside a conversation, and who gave them.
 """
 
 from bioeval_tui.base.archives import (
@@ -65,7 +68,11 @@ from bioeval_tui.record.importing.said import (
 )
 from bioeval_tui.record.importing.traces import Step as Step, conversations_of as conversations_of
 from bioeval_tui.record.names import SPEAKERS as SPEAKERS, is_name as is_name
-from bioeval_tui.record.spans import AgentSpan as AgentSpan, Meaning as Meaning, meaning_of as meaning_of
+from bioeval_tui.record.spans import (
+    AgentSpan as AgentSpan,
+    Meaning as Meaning,
+    meaning_of as meaning_of,
+)
 from bioeval_tui.record.state import (
     ConversationKey as ConversationKey,
     ConversationState as ConversationState,

@@ -1,8 +1,10 @@
-"""What an agent that speaks over HTTP imports besides `protocols`; the bundled A2A and AG-UI need nothing else.
+"""What an agent that speaks over HTTP imports besides `protocols`; the bundled A2A and AG-UI need
+nothing else.
 
-`Connection` makes requests with the agent's terms, times them and turns each failure into a `PeerError` without keys.
-`StateUrl` reads `target.objectContextUrl`, and `DeclaredTools` answers `target.tools`. The functions for tool calls
-write events that assertions, judges and reports understand, and the others clean what was received.
+`Connection` makes requests with the agent's terms, times them and turns each failure into a
+`PeerError` without keys. `StateUrl` reads `target.objectContextUrl`, and `DeclaredTools` answers
+`target.tools`. The functions for tool calls write events that assertions, judges and reports
+understand, and the others clean what was received.
 """
 
 from bioeval_tui.base.hosts import may_be_set as may_be_set
@@ -39,7 +41,10 @@ from bioeval_tui.peers.http import (
     timeouts_of as timeouts_of,
 )
 from bioeval_tui.peers.sse import TAIL_S as TAIL_S, drain as drain
-from bioeval_tui.record.attachments import attachment_event as attachment_event, bytes_of as bytes_of
+from bioeval_tui.record.attachments import (
+    attachment_event as attachment_event,
+    bytes_of as bytes_of,
+)
 from bioeval_tui.record.spans import LENGTH_LIMIT as LENGTH_LIMIT
 from bioeval_tui.record.tool_calls import (
     call_event as call_event,

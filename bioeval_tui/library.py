@@ -1,4 +1,5 @@
-"""Evaluate from Python: `from bioeval_tui import evaluate, evaluate_async, load_run` (docs/python.md), which return `Results`.
+"""Evaluate from Python: `from bioeval_tui import evaluate, evaluate_async, load_run`
+(docs/python.md), which return `Results`.
 
 The engine, the recording and the results are those of the command line: runs appear in `runs list`.
 """
@@ -62,7 +63,8 @@ if TYPE_CHECKING:
 
 Job = str | Path
 Agent = str | Callable[..., Any]
-"""The agent's URL, or the agent itself: a function that is called with each of the user's messages."""
+"""The agent's URL, or the agent itself: a function that is called with each of the user's messages.
+"""
 
 LOOK_S = 0.2
 """Interval of checks whether a run has ended, because an endless wait ignores Ctrl-C on Windows."""
@@ -78,7 +80,9 @@ def _python_options() -> dict[str, TypeAdapter[Any]]:
 
 
 _OF_PYTHON: dict[str, Any] = {"models": tuple[str, ...], "rehearsal": bool}
-"""What `evaluate` takes besides, or in other words: the agent's models, and models replaced by a script and rules."""
+"""What `evaluate` takes besides, or in other words: the agent's models, and models replaced by a
+script and rules.
+"""
 
 
 def evaluate(
@@ -88,22 +92,26 @@ def evaluate(
     progress: bool = True,
     **options: Any,
 ) -> Results:
-    """Run a job's conversations with an agent, with without the facts and supplied, and return the results.
+    """Run a job's conversations with an agent, with without the facts and supplied, and return the
+    results.
 
-    Works in scripts, and in notebooks, where an event loop is running: the conversations have their own thread and
-    loop. In a program with its own event loop, call `evaluate_async`. Ctrl-C cancels the run and keeps the recording.
+    Works in scripts, and in notebooks, where an event loop is running: the conversations have their
+    own thread and loop. In a program with its own event loop, call `evaluate_async`. Ctrl-C cancels
+    the run and keeps the recording.
 
     Args:
         job: a YAML file, or the name of a sample; or several.
-        agent: the agent's URL, or the agent itself: a function, async or not, that takes the user's message and
-            returns or yields the answer. A second parameter `conversation` gives access to more (docs/agents.md). None is the
-            job's own agent.
-        progress: show progress: in place in a notebook, otherwise one line for each conversation on stderr.
-        options: the fields of `RunOptions` that docs/python.md lists, such as `trials=5`; `models`, and `rehearsal`.
+        agent: the agent's URL, or the agent itself: a function, async or not, that takes the user's
+            message and returns or yields the answer. A second parameter `conversation` gives access
+            to more (docs/agents.md). None is the job's own agent.
+        progress: show progress: in place in a notebook, otherwise one line for each conversation on
+            stderr.
+        options: the fields of `RunOptions` that docs/python.md lists, such as `trials=5`; `models`,
+            and `rehearsal`.
 
     Raises:
-        BioevalError: the job, the agent or an option is wrong; raised before anything is sent. Failures while
-            conversations run don't raise: they are in `Results.not_measured`.
+        BioevalError: the job, the agent or an option is wrong; raised before anything is sent.
+            Failures while conversations run don't raise: they are in `Results.not_measured`.
     """
     request = _request(job, agent, options)
     return _in_a_thread(lambda stop: _evaluate(request, stop, progress=progress))
@@ -116,14 +124,18 @@ async def evaluate_async(
     progress: bool = True,
     **options: Any,
 ) -> Results:
-    """Like `evaluate`, but in the running event loop, which an async agent then shares. Cancelling the task cancels the run.
+    """Like `evaluate`, but in the running event loop, which an async agent then shares.
+
+    Cancelling the task cancels the run.
 
     Raises:
         BioevalError: as `evaluate`.
         asyncio.CancelledError: the task was cancelled; the recording is complete up to there.
     """
     stop = asyncio.Event()
-    running = asyncio.ensure_future(_evaluate(_request(job, agent, options), stop, progress=progress))
+    running = asyncio.ensure_future(
+        _evaluate(_request(job, agent, options), stop, progress=progress)
+    )
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
@@ -147,7 +159,8 @@ def load_run(run: str | Path, *, as_recorded: bool = False) -> Results:
 
 
 def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[str, Any]:
-    """Do what `bioeval-tui run` does with these arguments, but with this agent; return the content of `--json FILE`.
+    """Do what `bioeval-tui run` does with these arguments, but with this agent; return the content
+    of `--json FILE`.
 
     Raises:
         BioevalError: what is wrong, before anything is sent.
@@ -158,12 +171,16 @@ def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[s
     except ClickException as error:
         raise UsageError(error.format_message()) from None
     request = replace(request_of(given["jobs"], given), agent_function=agent)
-    return {**json_report(_in_a_thread(lambda stop: _evaluate(request, stop, progress=False)).loaded)}
+    return {
+        **json_report(_in_a_thread(lambda stop: _evaluate(request, stop, progress=False)).loaded)
+    }
 
 
 def _loaded(paths: Sequence[Path], settings: Settings, *, as_recorded: bool = False) -> Results:
     prices = load_prices(settings.data_dir / FILE_NAME)
-    return Results(tuple(result.load_run(path, prices=prices, as_recorded=as_recorded) for path in paths))
+    return Results(
+        tuple(result.load_run(path, prices=prices, as_recorded=as_recorded) for path in paths)
+    )
 
 
 async def _evaluate(request: RunRequest, stop: asyncio.Event, *, progress: bool) -> Results:
@@ -177,8 +194,14 @@ async def _evaluate(request: RunRequest, stop: asyncio.Event, *, progress: bool)
 
 
 def _in_a_thread(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
-    """Run to the end in a thread with a loop of its own; an interrupt sets the event, and is raised at the end."""
-    stop, context, loops = asyncio.Event(), contextvars.copy_context(), Future[asyncio.AbstractEventLoop]()
+    """Run to the end in a thread with a loop of its own; an interrupt sets the event, and is raised
+    at the end.
+    """
+    stop, context, loops = (
+        asyncio.Event(),
+        contextvars.copy_context(),
+        Future[asyncio.AbstractEventLoop](),
+    )
 
     def run() -> T:
         with asyncio.Runner(loop_factory=fair_loop) as runner:
@@ -197,7 +220,9 @@ def _in_a_thread(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
         return running.result()
 
 
-def _request(job: Job | Sequence[Job], agent: Agent | None, options: Mapping[str, Any]) -> RunRequest:
+def _request(
+    job: Job | Sequence[Job], agent: Agent | None, options: Mapping[str, Any]
+) -> RunRequest:
     """Return the validated request.
 
     Raises:
@@ -215,7 +240,9 @@ def _request(job: Job | Sequence[Job], agent: Agent | None, options: Mapping[str
     elif isinstance(agent, str):
         given |= {"agent_url": agent, "agent_url_is_given": True}
     elif agent is not None:
-        raise UsageError(f"agent: give a URL or a function, not a value of type {type(agent).__name__}")
+        raise UsageError(
+            f"agent: give a URL or a function, not a value of type {type(agent).__name__}"
+        )
     return RunRequest(jobs=tuple(find_job(Path(one)) for one in jobs), **given)
 
 
@@ -252,7 +279,9 @@ def _require_there(kind: Kind, paths: Iterable[str]) -> None:
     is_folder = kind.option.path == "folder"
     for path in map(Path, paths):
         if not (path.is_dir() if is_folder else path.is_file()):
-            raise UsageError(f"{kind.name}: there is no {kind.option.path} {clean_line(str(path), 300)}")
+            raise UsageError(
+                f"{kind.name}: there is no {kind.option.path} {clean_line(str(path), 300)}"
+            )
 
 
 def _require_message(agent: Callable[..., Any]) -> None:
@@ -265,7 +294,8 @@ def _require_message(agent: Callable[..., Any]) -> None:
         signature.bind("message", **known)
     except TypeError as error:
         raise UsageError(
-            f"the agent must have one parameter for the user's message, and may have `conversation`: {error}"
+            "the agent must have one parameter for the user's message, and may have"
+            f" `conversation`: {error}"
         ) from None
 
 
@@ -274,7 +304,9 @@ class FactsDifference(Difference):
     """Supplied − withheld, paired by trial, on what both conditions share."""
 
     shared: Shared | None = None
-    """How many tasks and assertions that is; None if the conditions share everything that is scored."""
+    """How many tasks and assertions that is; None if the conditions share everything that is
+    scored.
+    """
 
     @property
     def words(self) -> str:
@@ -284,7 +316,9 @@ class FactsDifference(Difference):
 
 @dataclass(frozen=True, slots=True)
 class NotMeasured:
-    """Something that has no value: `what` is `score`, `task 2` or `assertion 1`, numbered as in the job."""
+    """Something that has no value: `what` is `score`, `task 2` or `assertion 1`, numbered as in the
+    job.
+    """
 
     run_id: str
     condition: Condition
@@ -297,7 +331,8 @@ class NotMeasured:
 class Results:
     """The results of one or several runs. A run is one job with one agent and model.
 
-    Scores are in [0, 1]. None means that something was not measured, never 0; `not_measured` says why.
+    Scores are in [0, 1]. None means that something was not measured, never 0; `not_measured` says
+    why.
     """
 
     loaded: tuple[RunResult, ...]
@@ -309,12 +344,17 @@ class Results:
 
     @property
     def run_id(self) -> str:
-        """The run's id, which `bioeval-tui runs show` and `load_run` take. Raises `UsageError` if there are several."""
+        """The run's id, which `bioeval-tui runs show` and `load_run` take.
+
+        Raises `UsageError` if there are several.
+        """
         return self._only().run_id
 
     @property
     def answer(self) -> Answer:
-        """What came out (`what`), how `sure`, `why` and what `next`, found by rules in the recording, never by a model."""
+        """What came out (`what`), how `sure`, `why` and what `next`, found by rules in the
+        recording, never by a model.
+        """
         return answer_batch(self.loaded)
 
     @property
@@ -324,17 +364,23 @@ class Results:
 
     @property
     def score(self) -> float | None:
-        """The run's mean of both conditions, as published. Raises `UsageError` if there are several runs."""
+        """The run's mean of both conditions, as published.
+
+        Raises `UsageError` if there are several runs.
+        """
         return self._only().mean
 
     @property
     def scores(self) -> dict[Condition, float | None]:
-        """The mean of each condition over the trials that have a score; `conditions` has its interval."""
+        """The mean of each condition over the trials that have a score; `conditions` has its
+        interval.
+        """
         return {name: condition.score.mean for name, condition in self.conditions.items()}
 
     @property
     def conditions(self) -> dict[Condition, ConditionSummary]:
-        """Each condition: score with its interval, tasks, assertions, pass^k and response times over all trials.
+        """Each condition: score with its interval, tasks, assertions, pass^k and response times
+        over all trials.
 
         Raises `UsageError` if there are several agents or models, which are never pooled.
         """
@@ -342,10 +388,11 @@ class Results:
 
     @property
     def difference(self) -> FactsDifference | None:
-        """Supplied − withheld, paired by trial, with its interval and verdict; None if only one condition was run.
+        """Supplied − withheld, paired by trial, with its interval and verdict; None if only one
+        condition was run.
 
-        It is made of what both conditions are scored by; without anything of that kind, its mean is None.
-        Raises `UsageError` if there are several agents or models.
+        It is made of what both conditions are scored by; without anything of that kind, its mean is
+        None. Raises `UsageError` if there are several agents or models.
         """
         summary = self._summary()
         found = summary.uplift
@@ -356,11 +403,14 @@ class Results:
 
     @property
     def not_measured(self) -> tuple[NotMeasured, ...]:
-        """Every score, task and assertion without a value, with the reason; empty if all were measured."""
+        """Every score, task and assertion without a value, with the reason; empty if all were
+        measured.
+        """
         return tuple(self._missing())
 
     def to_frame(self, table: TableName = "conversations") -> pandas.DataFrame:
-        """Return `conversations`, `tasks`, `assertions`, `turns` or `tools` as a data frame of pandas.
+        """Return `conversations`, `tasks`, `assertions`, `turns` or `tools` as a data frame of
+        pandas.
 
         Raises:
             UsageError: the table does not exist.
@@ -373,7 +423,10 @@ class Results:
         return to_arrow(self.loaded, table)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the whole result of the run; `bioeval-tui schema result` describes it. Raises `UsageError` if there are several."""
+        """Return the whole result of the run; `bioeval-tui schema result` describes it.
+
+        Raises `UsageError` if there are several.
+        """
         return run_document(self._only())
 
     def __await__(self) -> Generator[None, None, Results]:
@@ -395,7 +448,9 @@ class Results:
             f"<p><b>{escape(self.answer.what)}</b> {escape(self.answer.sure)}</p>",
             _html_row("th", heading),
             *(_html_row("td", row) for row in cells),
-            f"<p>{' '.join(f'<code>bioeval-tui runs show {escape(run.run_id)}</code>' for run in self.loaded)}</p>",
+            (
+                f"<p>{' '.join(f'<code>bioeval-tui runs show {escape(run.run_id)}</code>' for run in self.loaded)}</p>"
+            ),
         ]
         return f"{lines[0]}<table>{''.join(lines[1:-1])}</table>{lines[-1]}"
 
@@ -414,7 +469,9 @@ class Results:
 
     def _only(self) -> RunResult:
         if len(self.loaded) != 1:
-            raise UsageError(f"there are {len(self.loaded)} runs; take one of them, such as .runs[0]")
+            raise UsageError(
+                f"there are {len(self.loaded)} runs; take one of them, such as .runs[0]"
+            )
         return self.loaded[0]
 
     @cached_property

@@ -1,10 +1,12 @@
-"""Agent protocols, and plug-ins from entry points: agents, evaluators, judges, graphs, formats of files, metrics and jobs.
+"""Agent protocols, and plug-ins from entry points: agents, evaluators, judges, graphs, formats of
+files, metrics and jobs.
 
-A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its name is
-what a job file uses. Listing reads the installed packages' metadata and imports nothing; a plug-in's code
-runs only when a job names it. docs/plugins.md has a whole example. This program's own plug-ins (`bundled`) are
-registered in the same way; only `PROTOCOLS`, without which it cannot do, are no plug-ins. docs/agents.md has a table of
-all agent protocols that this package brings; `tests/test_recipes.py` compares the two.
+A package declares an entry point in the group `bioeval_tui.agents` (or another of `GROUPS`); its
+name is what a job file uses. Listing reads the installed packages' metadata and imports nothing; a
+plug-in's code runs only when a job names it. docs/plugins.md has a whole example. This program's
+own plug-ins (`bundled`) are registered in the same way; only `PROTOCOLS`, without which it cannot
+do, are no plug-ins. docs/agents.md has a table of all agent protocols that this package brings;
+`tests/test_recipes.py` compares the two.
 """
 
 from __future__ import annotations
@@ -33,14 +35,16 @@ BY_URL = "by URL"
 class AgentProtocol:
     """One protocol: a line of the table below, or the entry point of a plug-in.
 
-    `maker` returns a new agent for a conversation and is called with `AgentTerms`; as `module:function` it is imported only
-    then. `tells` is what such an agent can report, and how; `takes` is what it accepts before
-    the greeting. `is_model`: the agent is a model's endpoint, so its tokens have a price; `is_function`: it runs in
-    this process or its child and has no URL. `keeps_nothing`: every request has the whole conversation, so that nothing is left of one
-    for the next. `uses` are the keys of `target` that only some protocols know, and that such an agent uses: it is given a key
-    only with `apiKeyEnv`, and the job's headers only with `headers`; None says nothing of keys, and gives neither.
-    `begins`: what an agent shows by an answer to `open`, for `check --connect`; empty if it is called only with the first
-    message. `any_scheme`: its URL need not be http or https.
+    `maker` returns a new agent for a conversation and is called with `AgentTerms`; as
+    `module:function` it is imported only then. `tells` is what such an agent can report, and how;
+    `takes` is what it accepts before the greeting. `is_model`: the agent is a model's endpoint, so
+    its tokens have a price; `is_function`: it runs in this process or its child and has no URL.
+    `keeps_nothing`: every request has the whole conversation, so that nothing is left of one for
+    the next. `uses` are the keys of `target` that only some protocols know, and that such an agent
+    uses: it is given a key only with `apiKeyEnv`, and the job's headers only with `headers`; None
+    says nothing of keys, and gives neither. `begins`: what an agent shows by an answer to `open`,
+    for `check --connect`; empty if it is called only with the first message. `any_scheme`: its URL
+    need not be http or https.
     """
 
     name: str
@@ -57,7 +61,9 @@ class AgentProtocol:
 
     def load(self) -> Callable[[Any], Any]:
         """Return the maker, imported if it is named."""
-        made: Callable[[Any], Any] = resolve_name(self.maker) if isinstance(self.maker, str) else self.maker
+        made: Callable[[Any], Any] = (
+            resolve_name(self.maker) if isinstance(self.maker, str) else self.maker
+        )
         return made
 
     def has(self, key: str) -> bool:
@@ -69,19 +75,24 @@ _AGENTS = "bioeval_tui.peers.agents."
 PROTOCOLS: tuple[AgentProtocol, ...] = (
     AgentProtocol(
         "rest", "the embabel-agent-eval API", _AGENTS + "rest:RestAgent",
-        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "state": YES}, takes=("texts",),
-        uses=("model", "knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"), begins="opened a session",
+        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "state": YES},
+        takes=("texts",),
+        uses=("model", "knowledgeUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
+        begins="opened a session",
     ),
     AgentProtocol(
         "openai", "chat completions or the Responses API", _AGENTS + "openai_chat:OpenAIChatAgent",
-        tells={"pieces": YES, "tool calls": YES, "tool results": "of `target.tools`", "tokens": YES, "state": BY_URL},
+        tells={"pieces": YES, "tool calls": YES, "tool results": "of `target.tools`", "tokens": YES,
+            "state": BY_URL},
         takes=("history",), is_model=True, keeps_nothing=True,
-        uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers", "headersEnv", "streaming",
+        uses=("model", "api", "objectContextUrl", "systemPrompt", "extraBody", "tools", "headers",
+            "headersEnv", "streaming",
               "apiKeyEnv", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort"),
     ),
     AgentProtocol(
         "python", "a function in Python", _AGENTS + "python_function:PythonAgent",
-        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES}, takes=("history",),
+        tells={"pieces": YES, "tool calls": YES, "tool results": YES, "tokens": YES, "state": YES},
+        takes=("history",),
         is_function=True,
         uses=("model", "function", "python", "objectContextUrl", "options"),
     ),
@@ -89,7 +100,9 @@ PROTOCOLS: tuple[AgentProtocol, ...] = (
 """Every protocol that is no plug-in, in the order of the documentation."""
 
 
-Group = Literal["agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs"]
+Group = Literal[
+    "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs"
+]
 GROUPS: tuple[Group, ...] = (
     "agents", "evaluators", "judges", "graphs", "formats", "importers", "metrics", "jobs",
 )  # fmt: skip
@@ -103,20 +116,28 @@ BUILT_IN: Mapping[Group, tuple[str, ...]] = {
     "metrics": (),
     "jobs": (),
 }
-"""Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own metrics first."""
+"""Names that a plug-in cannot use, besides those of the bundled ones; grading looks among its own
+metrics first.
+"""
 BUNDLED = "bioeval_tui.bundled."
-"""Where this package's own plug-ins are. Asking for a distribution's name would parse its metadata, at every start."""
+"""Where this package's own plug-ins are.
+
+Asking for a distribution's name would parse its metadata, at every start.
+"""
 MAX_NAME = 60
 """Maximum number of characters of a plug-in's name, which lists and sentences contain."""
 Described = TypeVar("Described")
 
 
-# What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not imported here: a metric's
-# plug-in should not wait for them. `from_plugin` there puts its name on what it raises.
+# What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not
+# imported here: a metric's plug-in should not wait for them. `from_plugin` there puts its name on
+# what it raises.
 
 
 class MakeAgent(Protocol):
-    """The simple entry point in `bioeval_tui.agents`, called once for each conversation; the other one is an `AgentProtocol`."""
+    """The simple entry point in `bioeval_tui.agents`, called once for each conversation; the other
+    one is an `AgentProtocol`.
+    """
 
     def __call__(self, *, target: Any, url: str, model: str) -> Any: ...
 
@@ -154,13 +175,19 @@ def bundled(group: Group) -> list[str]:
 
 def of_others(group: Group) -> list[Plugin]:
     """Return other packages' plug-ins of a group, without importing any."""
-    return [_plugin(group, entry) for _, entry in sorted(_entries(group).items()) if not _is_bundled(entry)]
+    return [
+        _plugin(group, entry)
+        for _, entry in sorted(_entries(group).items())
+        if not _is_bundled(entry)
+    ]
 
 
 def refused(group: Group) -> list[Plugin]:
     """Return other packages' plug-ins whose name is taken or no name, so that they are not used."""
     others = (one for one in _found(group, tuple(sys.path)) if not _is_bundled(one))
-    return [_plugin(group, one) for one in others if is_own(group, one.name) or not _is_name(one.name)]
+    return [
+        _plugin(group, one) for one in others if is_own(group, one.name) or not _is_name(one.name)
+    ]
 
 
 def is_own(group: Group, name: str) -> bool:
@@ -170,7 +197,10 @@ def is_own(group: Group, name: str) -> bool:
 
 
 def require(group: Group, name: str) -> None:
-    """Raise `UsageError` with the known names unless there is a plug-in of that name. Imports nothing."""
+    """Raise `UsageError` with the known names unless there is a plug-in of that name.
+
+    Imports nothing.
+    """
     if name not in _entries(group):
         raise UsageError(no_such(group, name))
 
@@ -178,7 +208,8 @@ def require(group: Group, name: str) -> None:
 def load(group: Group, name: str) -> Any:
     """Import a plug-in and return the object of its entry point.
 
-    Raises `UsageError` if the name is unknown (the message lists the known ones), or if it cannot be imported.
+    Raises `UsageError` if the name is unknown (the message lists the known ones), or if it cannot
+    be imported.
     """
     entry = _entries(group).get(name)
     if entry is None:
@@ -194,7 +225,8 @@ def load(group: Group, name: str) -> Any:
 
 
 def load_as(kind: type[Described], group: Group, name: str) -> Described:
-    """Import a plug-in whose entry point is a description of that kind, and return it with the entry point's name.
+    """Import a plug-in whose entry point is a description of that kind, and return it with the
+    entry point's name.
 
     Raises:
         UsageError: there is no such plug-in, it cannot be imported, or it is something else.
@@ -203,7 +235,8 @@ def load_as(kind: type[Described], group: Group, name: str) -> Described:
     if not isinstance(plugin, kind):
         shown = clean_line(type(plugin).__name__, 80)
         raise UsageError(
-            f"the {group.removesuffix('s')} plug-in {clean_line(name, 100)} is no {kind.__name__}, but of the type {shown}"
+            f"the {group.removesuffix('s')} plug-in {clean_line(name, 100)} is no {kind.__name__},"
+            f" but of the type {shown}"
         )
     return replace(plugin, name=name)  # type: ignore[type-var]
 
@@ -240,7 +273,9 @@ def help_line(group: Group, own: Iterable[Any]) -> str:
 
 
 def usable(kind: type[Described], group: Group) -> Iterator[Described]:
-    """Yield the descriptions of other packages' plug-ins; who names one that cannot be used is told why."""
+    """Yield the descriptions of other packages' plug-ins; who names one that cannot be used is told
+    why.
+    """
     for plugin in of_others(group):
         with suppress(UsageError):
             yield load_as(kind, group, plugin.name)
@@ -269,7 +304,8 @@ def blamed(group: Group, name: str) -> Iterator[None]:
 def agent_protocol(name: str) -> AgentProtocol | None:
     """Return the agent protocol of that name; None if there is none. A plug-in is imported.
 
-    A plug-in that is a callable with `target`, `url` and `model` becomes a protocol of which nothing is known.
+    A plug-in that is a callable with `target`, `url` and `model` becomes a protocol of which
+    nothing is known.
 
     Raises:
         UsageError: the plug-in cannot be imported, or is neither.
@@ -301,12 +337,14 @@ def make_agent(name: str, *, target: Any, url: str, model: str) -> Any:
     """Return a new agent of the plug-in `name`, a callable with these three.
 
     Raises:
-        UsageError: there is no such plug-in, it cannot be imported, or it is an `AgentProtocol`, which needs `AgentTerms`.
+        UsageError: there is no such plug-in, it cannot be imported, or it is an `AgentProtocol`,
+            which needs `AgentTerms`.
     """
     plugin = load("agents", name)
     if isinstance(plugin, AgentProtocol):
         raise UsageError(
-            f"the plug-in {clean_line(name, 100)} is an AgentProtocol: call agent_protocol(name).load() with AgentTerms"
+            f"the plug-in {clean_line(name, 100)} is an AgentProtocol: call"
+            " agent_protocol(name).load() with AgentTerms"
         )
     make: MakeAgent = _callable(name, plugin)
     return make(target=target, url=url, model=model)
@@ -316,7 +354,8 @@ def _callable(name: str, plugin: Any) -> Any:
     if not callable(plugin):
         kind = clean_line(type(plugin).__name__, 80)
         raise UsageError(
-            f"the agent plug-in {clean_line(name, 100)} is neither an AgentProtocol nor a callable, but of the type {kind}"
+            f"the agent plug-in {clean_line(name, 100)} is neither an AgentProtocol nor a callable,"
+            f" but of the type {kind}"
         )
     return plugin
 
@@ -341,9 +380,13 @@ def _found(group: Group, path: tuple[str, ...]) -> EntryPoints:
 
 @lru_cache(maxsize=2)
 def _all_on(path: tuple[str, ...]) -> EntryPoints:
-    """Return the entry points of all our groups: to find those of one, all metadata is read, too."""
+    """Return the entry points of all our groups: to find those of one, all metadata is read,
+    too.
+    """
     found = entry_points()  # before Python 3.12, groups; both can select
-    return EntryPoints(entry for group in BUILT_IN for entry in found.select(group=f"bioeval_tui.{group}"))
+    return EntryPoints(
+        entry for group in BUILT_IN for entry in found.select(group=f"bioeval_tui.{group}")
+    )
 
 
 def _is_bundled(entry: EntryPoint) -> bool:
@@ -357,7 +400,10 @@ def _is_name(name: str) -> bool:
 def _plugin(group: Group, entry: EntryPoint) -> Plugin:
     package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else "an unknown package"
     return Plugin(
-        group, clean_line(entry.name, MAX_NAME), clean_line(entry.value, 200), clean_line(package, 100)
+        group,
+        clean_line(entry.name, MAX_NAME),
+        clean_line(entry.value, 200),
+        clean_line(package, 100),
     )
 
 
@@ -367,7 +413,10 @@ def no_such(group: Group, name: str, kind: str = "") -> str:
     known = names(group)
     kind = kind or group.removesuffix("s")
     if not known:
-        return f"there is no {kind} `{shown}`, and no plug-in of the group bioeval_tui.{group} is installed"
+        return (
+            f"there is no {kind} `{shown}`, and no plug-in of the group bioeval_tui.{group} is"
+            " installed"
+        )
     close = difflib.get_close_matches(name, known, n=1)
     hint = f" (did you mean {close[0]}?)" if close else ""
     return f"there is no {kind} `{shown}`{hint}; known are: {join_names(known)}"

@@ -1,4 +1,6 @@
-"""What a plug-in imports: what its agent or file format says of itself and is called with, the protocols of `bioeval_tui.peers.seams`, their types, and the current `traceparent`."""
+"""What a plug-in imports: what its agent or file format says of itself and is called with, the
+protocols of `bioeval_tui.peers.seams`, their types, and the current `traceparent`.
+"""
 
 from bioeval_tui.peers.seams import (
     Agent as Agent,

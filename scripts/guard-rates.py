@@ -27,7 +27,9 @@ Key = tuple[str, int]
 
 @dataclass
 class Rates:
-    """Counts over messages of the simulated user; `shown` are those that were missed or wrongly void."""
+    """Counts over messages of the simulated user; `shown` are those that were missed or wrongly
+    void.
+    """
 
     name: str
     in_role: int = 0
@@ -44,14 +46,16 @@ class Rates:
         share = f" ({self.caught / self.out_of_role:.1%})" if self.out_of_role else ""
         of = f"of {self.in_role:,}"
         return (
-            f"| {self.name} | {self.marked} {of} ({self.marked / self.in_role:.2%}) | {self.void} {of} "
-            f"({self.void / self.in_role:.2%}) | {caught}{share} |"
+            f"| {self.name} | {self.marked} {of} ({self.marked / self.in_role:.2%}) | {self.void}"
+            f" {of} ({self.void / self.in_role:.2%}) | {caught}{share} |"
         )
 
 
 def labels() -> dict[Key, str]:
     """Return the labels of the CRAFT-MD messages that have one, by conversation and message."""
-    rows = map(json.loads, (DATA / "craft-md-labels.jsonl").read_text(encoding="utf-8").splitlines())
+    rows = map(
+        json.loads, (DATA / "craft-md-labels.jsonl").read_text(encoding="utf-8").splitlines()
+    )
     return {(row["id"], row["message"]): row["label"] for row in rows}
 
 
@@ -61,9 +65,8 @@ def effects(path: Path) -> dict[Key, set[str]]:
     found: defaultdict[Key, set[str]] = defaultdict(set)
     with path.open("rb") as lines:
         for hit in check_transcripts(lines, path.name):
-            if (
-                isinstance(hit, Hit) and hit.violation.rule != "non_answer"
-            ):  # read by hand: see docs/guards.md
+            # read by hand: see docs/guards.md
+            if isinstance(hit, Hit) and hit.violation.rule != "non_answer":
                 found[hit.id, hit.message].add(hit.violation.effect)
     return found
 
@@ -79,7 +82,9 @@ def rates() -> list[Rates]:
 
 @dataclass
 class RoleRates:
-    """What the rules about the role found in messages of one label; `shown` are the misses and false findings."""
+    """What the rules about the role found in messages of one label; `shown` are the misses and
+    false findings.
+    """
 
     label: str
     messages: int = 0
@@ -94,7 +99,10 @@ class RoleRates:
 
     def _share(self, count: int) -> str:
         interval = share_interval(count / self.messages, self.messages)
-        return f"{count} of {self.messages} ({count / self.messages:.0%}, {interval.low:.0%} to {interval.high:.0%})"
+        return (
+            f"{count} of {self.messages} ({count / self.messages:.0%}, {interval.low:.0%} to"
+            f" {interval.high:.0%})"
+        )
 
 
 def role_rates() -> list[RoleRates]:
@@ -139,7 +147,9 @@ def _rates(name: str, path: Path, start: int, step: int, known: dict[Key, str]) 
             counts.void += is_void and not is_out
             counts.marked += found[key] == {"mark"} and not is_out
             if is_void != is_out:
-                shown.append(f"{'missed' if is_out else 'void'} {key[0]} {number}: {message['content']}")
+                shown.append(
+                    f"{'missed' if is_out else 'void'} {key[0]} {number}: {message['content']}"
+                )
     counts.shown = tuple(shown)
     return counts
 
@@ -150,7 +160,9 @@ def main() -> None:
     )
     parser.add_argument("--show", action="store_true")
     show = parser.parse_args().show
-    print("| messages of the simulated user | in role, marked | in role, void | out of role, void |")
+    print(
+        "| messages of the simulated user | in role, marked | in role, void | out of role, void |"
+    )
     print("|---|---|---|---|")
     found = rates()
     print("\n".join(one.row for one in found))

@@ -1,4 +1,6 @@
-"""How many expressions have the verdict of Kotlin 1.9.25. With `--docs`, also write the table of docs/assertions.md.
+"""How many expressions have the verdict of Kotlin 1.9.25.
+
+With `--docs`, also write the table of docs/assertions.md.
 
 uv run python scripts/kotlin-agreement.py
 """
@@ -17,7 +19,10 @@ from tests.contract.kotlin import verdicts  # noqa: E402
 
 FILES = ("kotlin_expressions.json", "kotlin_more.json")
 DOCS = ROOT / "docs" / "assertions.md"
-START, END = "<!-- functions: written by scripts/kotlin-agreement.py --docs -->", "<!-- end of functions -->"
+START, END = (
+    "<!-- functions: written by scripts/kotlin-agreement.py --docs -->",
+    "<!-- end of functions -->",
+)
 TITLES = {
     "maps": "Creating; maps, pairs and triples",
     "elements": "Elements and parts of collections",
@@ -38,14 +43,17 @@ def main() -> None:
         different = sum(row.ours != "error" for row in missing)
         share = 1 - len(missing) / len(rows)
         print(
-            f"{name}: {len(rows) - len(missing)} of {len(rows)} ({share:.1%}), {different} different, the rest refused:"
+            f"{name}: {len(rows) - len(missing)} of {len(rows)} ({share:.1%}), {different}"
+            " different, the rest refused:"
         )
         for row in missing:
             print(f"  {row.expression}\n    {row.reason or row.ours}")
     if "--docs" in sys.argv:
         text = DOCS.read_text("utf-8")
         before, _, rest = text.partition(START)
-        DOCS.write_text(before + START + "\n\n" + table() + "\n" + END + rest.partition(END)[2], "utf-8")
+        DOCS.write_text(
+            before + START + "\n\n" + table() + "\n" + END + rest.partition(END)[2], "utf-8"
+        )
 
 
 def table() -> str:
@@ -54,13 +62,17 @@ def table() -> str:
     for known in (FUNCTIONS, PROPERTIES, METHODS):
         for name, signatures in known.items():
             compute = signatures[0].compute
-            parts[getattr(compute, "func", compute).__module__.rpartition(".")[2]].add(
-                name
-            )  # `func` of a `partial`
+            # `func` of a `partial`
+            parts[getattr(compute, "func", compute).__module__.rpartition(".")[2]].add(name)
     rows = [(TITLES[module], sorted(names, key=str.lower)) for module, names in parts.items()]
     rows.append(("Constants", sorted(CONSTANTS)))
     return "\n".join(
-        ["| | names |", "|---|---|", *(f"| {title} | `{'`, `'.join(names)}` |" for title, names in rows), ""]
+        [
+            "| | names |",
+            "|---|---|",
+            *(f"| {title} | `{'`, `'.join(names)}` |" for title, names in rows),
+            "",
+        ]
     )
 
 

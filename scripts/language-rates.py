@@ -1,8 +1,10 @@
-"""Print what the facts ledger and the guards find in nine languages, as the table of docs/guards.md.
+"""Print what the facts ledger and the guards find in nine languages, as the table of
+docs/guards.md.
 
     uv run python scripts/language-rates.py [--show]
 
-The messages are in tests/golden/guards/languages.jsonl. `--show` lists those that were missed or wrongly found.
+The messages are in tests/golden/guards/languages.jsonl. `--show` lists those that were missed or
+wrongly found.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ class LanguageRates:
     @property
     def row(self) -> str:
         """The row of the table."""
-        counts = (self.own_words, self.other_words, self.wrong, self.withheld, self.void, self.marked, self.role_swap,
+        counts = (self.own_words, self.other_words, self.wrong, self.withheld, self.void,
+            self.marked, self.role_swap,
                   self.out_of_role, self.goodbyes)  # fmt: skip
         return f"| {self.name} | {' | '.join(f'{found:,}/{of:,}' for found, of in counts)} |"
 
@@ -87,8 +90,12 @@ def _view(facts: Sequence[str], *, supplied: bool, heard: Sequence[str] = ()) ->
         }
     )
     roles = ("user", "assistant")
-    said = [TranscriptMessage(place + 1, roles[place % 2], text) for place, text in enumerate(heard)]
-    return EvaluatorView(job, "supplied" if supplied else "withheld", 1, job.facts if supplied else (), said)
+    said = [
+        TranscriptMessage(place + 1, roles[place % 2], text) for place, text in enumerate(heard)
+    ]
+    return EvaluatorView(
+        job, "supplied" if supplied else "withheld", 1, job.facts if supplied else (), said
+    )
 
 
 def _facts(counts: LanguageRates, case: dict[str, Any]) -> None:
@@ -105,8 +112,9 @@ def _facts(counts: LanguageRates, case: dict[str, Any]) -> None:
 
 
 def _in_role(counts: LanguageRates, case: dict[str, Any], cases: Sequence[dict[str, Any]]) -> None:
-    """Count void and marked messages: each in a conversation with the facts of its case, and in one that withholds those of
-    each other case."""
+    """Count void and marked messages: each in a conversation with the facts of its case, and in one
+    that withholds those of each other case.
+    """
     for said in case["own_words"]:
         found = check(_view(case["facts"], supplied=False), said)
         counts.count("withheld", any(one.rule == "fact_withheld" for one in found), said)
@@ -137,8 +145,8 @@ def _roles(counts: LanguageRates, row: dict[str, Any], facts: Sequence[str]) -> 
 def lines(found: Sequence[LanguageRates]) -> Iterator[str]:
     """Yield the table."""
     yield (
-        "| language | facts in their own words | in other words | wrongly | withheld, noticed | in role, void | marked | "
-        "plays the assistant | speaks of its prompt | goodbyes |"
+        "| language | facts in their own words | in other words | wrongly | withheld, noticed | in"
+        " role, void | marked | plays the assistant | speaks of its prompt | goodbyes |"
     )
     yield "|---" * 10 + "|"
     yield from (one.row for one in found)

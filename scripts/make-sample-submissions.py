@@ -1,9 +1,11 @@
-"""Make the files of sample_submissions/ by training on the shipped tasks; run again, it writes the same files.
+"""Make the files of sample_submissions/ by training on the shipped tasks; run again, it writes the
+same files.
 
     uv run python scripts/make-sample-submissions.py
 
-Three agents hand in work: `careful` trains a sound model, `hasty` a poor one, `broken` writes files that
-cannot be scored, each in a way of its own. The files of `broken` start from `careful`'s predictions.
+Three agents hand in work: `careful` trains a sound model, `hasty` a poor one, `broken` writes files
+that cannot be scored, each in a way of its own. The files of `broken` start from `careful`'s
+predictions.
 """
 
 from __future__ import annotations
@@ -59,7 +61,9 @@ def save(frame: pd.DataFrame, path: Path) -> Path:
 
 
 def breast_cancer() -> list[tuple[str, Path | None]]:
-    """The three files of the tour: a sound model, a poor one, and a file with several faults at once."""
+    """The three files of the tour: a sound model, a poor one, and a file with several faults at
+    once.
+    """
     task = "oncology/breast-cancer"
     with tempfile.TemporaryDirectory() as folder:
         public, _ = prepare(task, Path(folder))
@@ -75,7 +79,13 @@ def breast_cancer() -> list[tuple[str, Path | None]]:
     rows = [[str(row.id), str(row.malignant)] for row in good.itertuples()]
     rows[20][1] = ""
     rows[33][1] = "malignant"
-    faulty = [*rows[:3], *rows[10:], rows[40], ["9999", "0.5"]]  # seven ids missing, one twice, one unknown
+    # seven ids missing, one twice, one unknown
+    faulty = [
+        *rows[:3],
+        *rows[10:],
+        rows[40],
+        ["9999", "0.5"],
+    ]
     broken = pd.DataFrame(faulty, columns=good.columns)
     return [
         (task, save(good, place("careful", "breast-cancer.csv"))),
@@ -85,7 +95,9 @@ def breast_cancer() -> list[tuple[str, Path | None]]:
 
 
 def solubility() -> list[tuple[str, Path | None]]:
-    """A task where lower is better: boosted trees, and the number of rings alone from 20 molecules."""
+    """A task where lower is better: boosted trees, and the number of rings alone from 20
+    molecules.
+    """
     task = "chemistry/solubility"
     with tempfile.TemporaryDirectory() as folder:
         public, _ = prepare(task, Path(folder))
@@ -95,11 +107,18 @@ def solubility() -> list[tuple[str, Path | None]]:
 
     def predictions(model: Any, columns: list[str], rows: int) -> pd.DataFrame:
         model.fit(parts[columns].iloc[:rows], train["log_solubility"].iloc[:rows])
-        return test[["id"]].assign(log_solubility=model.predict(parts[columns].iloc[len(train) :]).round(3))
+        return test[["id"]].assign(
+            log_solubility=model.predict(parts[columns].iloc[len(train) :]).round(3)
+        )
 
     boosting = GradientBoostingRegressor(n_estimators=300, max_depth=4, random_state=0)
     return [
-        (task, save(predictions(boosting, list(parts), len(train)), place("careful", "solubility.csv"))),
+        (
+            task,
+            save(
+                predictions(boosting, list(parts), len(train)), place("careful", "solubility.csv")
+            ),
+        ),
         (task, save(predictions(Ridge(1.0), ["rings"], 20), place("hasty", "solubility.csv"))),
     ]
 
@@ -113,11 +132,16 @@ def write(data: anndata.AnnData, path: Path) -> Path:
 
 
 def cell_types() -> list[tuple[str, Path | None]]:
-    """Labels of cells in obs: good, poor, cells missing, a cell twice, the column misspelt, cut in half."""
+    """Labels of cells in obs: good, poor, cells missing, a cell twice, the column misspelt, cut in
+    half.
+    """
     task = "single-cell/pbmc-cell-types"
     with tempfile.TemporaryDirectory() as folder:
         public, _ = prepare(task, Path(folder))
-        train, test = anndata.read_h5ad(public / "train.h5ad"), anndata.read_h5ad(public / "test.h5ad")
+        train, test = (
+            anndata.read_h5ad(public / "train.h5ad"),
+            anndata.read_h5ad(public / "test.h5ad"),
+        )
     known, unknown, labels = train.X.toarray(), test.X.toarray(), train.obs["cell_type"].astype(str)
     best = np.argsort(-known.var(axis=0), kind="stable")
 
@@ -147,11 +171,16 @@ def cell_types() -> list[tuple[str, Path | None]]:
 
 
 def gene_panel() -> list[tuple[str, Path | None]]:
-    """A matrix of cells and genes: good (its genes in another order), poor, NaN, wrong gene names."""
+    """A matrix of cells and genes: good (its genes in another order), poor, NaN, wrong gene
+    names.
+    """
     task = "single-cell/pbmc-gene-panel"
     with tempfile.TemporaryDirectory() as folder:
         public, _ = prepare(task, Path(folder))
-        train, test = anndata.read_h5ad(public / "train.h5ad"), anndata.read_h5ad(public / "test.h5ad")
+        train, test = (
+            anndata.read_h5ad(public / "train.h5ad"),
+            anndata.read_h5ad(public / "test.h5ad"),
+        )
     hidden = [gene for gene in train.var_names if gene not in set(test.var_names)]
     known, unknown = train[:, test.var_names].X.toarray(), test.X.toarray()
     truth = train[:, hidden].X.toarray()
@@ -159,7 +188,9 @@ def gene_panel() -> list[tuple[str, Path | None]]:
     def submission(values: np.ndarray, genes: list[str]) -> anndata.AnnData:
         small = np.where(np.abs(values) < 0.02, 0.0, values).round(2).astype("float32")
         frame = pd.DataFrame(index=genes)
-        return anndata.AnnData(X=csr_matrix(small), obs=pd.DataFrame(index=test.obs_names), var=frame)
+        return anndata.AnnData(
+            X=csr_matrix(small), obs=pd.DataFrame(index=test.obs_names), var=frame
+        )
 
     components = make_pipeline(StandardScaler(), PCA(10, random_state=0), Ridge(1.0))
     predicted = components.fit(known, truth).predict(unknown)

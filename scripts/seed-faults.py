@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 """Put faults into conversations that nobody here wrote, and count how many of them the guards find.
 
-    uv run python scripts/seed-faults.py [--symptomcheck FILE ...] [--transcripts FILE ...] [--half first|second] [--seed N]
+    uv run python scripts/seed-faults.py [--symptomcheck FILE ...] [--transcripts FILE ...] [--half
+    first|second] [--seed N]
 
 CRAFT-MD and τ-bench are in tests/golden/guards. FILE is one of SymptomCheck's runs
 (github.com/medaks/symptomcheck-bench at 36c80b4, symptomcheck_bench/results/medask_eval/nov24), or
 conversations in the format of `bioeval-tui guards`, each with a vignette.
 
-Every conversation gets at most one fault of each kind, in one of its messages, drawn with a seed. The
-conversations are split by their place: the rules were written with the first half (and `WORDINGS` of the first half)
-in view, the second half and its wordings are what to read. A fault counts as found if a rule of its kind finds it in
-that message. What the guards find in the conversations as they were published counts as false, except in messages
-that are labelled as out of role.
+Every conversation gets at most one fault of each kind, in one of its messages, drawn with a seed.
+The conversations are split by their place: the rules were written with the first half (and
+`WORDINGS` of the first half) in view, the second half and its wordings are what to read. A fault
+counts as found if a rule of its kind finds it in that message. What the guards find in the
+conversations as they were published counts as false, except in messages that are labelled as out of
+role.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ Messages = list[dict[str, str]]
 
 @dataclass(frozen=True)
 class Conversation:
-    """One published conversation; `told` is what its user knows, `labelled` are messages known to be faulty."""
+    """One published conversation; `told` is what its user knows, `labelled` are messages known to
+    be faulty.
+    """
 
     id: str
     told: str
@@ -49,7 +53,9 @@ class Conversation:
         return [
             place
             for place, message in enumerate(self.messages)
-            if place and message["role"] == "user" and self.messages[place - 1]["role"] == "assistant"
+            if place
+            and message["role"] == "user"
+            and self.messages[place - 1]["role"] == "assistant"
         ]
 
 
@@ -61,53 +67,72 @@ class Source:
     conversations: Sequence[Conversation]
 
 
-# Some from public games, scripts and chat logs, some made up; the second half was written before any rule read it.
+# Some from public games, scripts and chat logs, some made up; the second half was written before
+# any rule read it.
 WORDINGS: Mapping[str, Mapping[str, Sequence[str]]] = {
     "stage direction": {
         "first": (
-            "*sighs*", "*shakes head*", "(pauses)", "*coughs weakly*", "[nods]", "*looks away*", "(clears throat)",
-            "*takes a deep breath*", "*rubs her temples*", "(laughs nervously)", "*thinks for a moment*", "*frowns*",
+            "*sighs*", "*shakes head*", "(pauses)", "*coughs weakly*", "[nods]", "*looks away*",
+            "(clears throat)",
+            "*takes a deep breath*", "*rubs her temples*", "(laughs nervously)",
+            "*thinks for a moment*", "*frowns*",
         ),
         "second": (
-            "*nods slowly*", "*stares at ceiling*", "*leans back*", "(winks)", "[sigh]", "*sips black coffee*",
-            "*settles closer, showing trust*", "*shifts uncomfortably in the chair*", "(voice trembling)",
+            "*nods slowly*", "*stares at ceiling*", "*leans back*", "(winks)", "[sigh]",
+            "*sips black coffee*",
+            "*settles closer, showing trust*", "*shifts uncomfortably in the chair*",
+            "(voice trembling)",
             "*typing…*", "*glances at the clock*", "[long pause]",
         ),
     },
     "out of role": {
         "first": (
-            "As the patient, I would say:", "Patient:", "Based on my character's profile,", "Sure! Here is the next message:",
+            "As the patient, I would say:", "Patient:", "Based on my character's profile,",
+            "Sure! Here is the next message:",
             "The patient would answer:", "In this scenario,", "As an AI playing a user,", "User:",
         ),
         "second": (
-            "Speaking as the patient:", "According to my persona,", "Here's what the user would say next:",
-            "Staying in character:", "As a simulated patient, I'd reply:", "The patient replies:", "**Patient**:",
+            "Speaking as the patient:", "According to my persona,",
+            "Here's what the user would say next:",
+            "Staying in character:", "As a simulated patient, I'd reply:", "The patient replies:",
+            "**Patient**:",
             "Okay, playing the role of the patient now.",
         ),
     },
     "narrates tasks": {
         "first": (
-            "Task 1 is done. Moving on to task 2.", "That completes my first task.", "Next task:", "Now for the second item on my list.",
+            "Task 1 is done. Moving on to task 2.", "That completes my first task.", "Next task:",
+            "Now for the second item on my list.",
             "My next task is this.", "Task 2:",
         ),
         "second": (
-            "Okay, the first task has been dealt with, so on to the next one.", "Task one complete.", "I can now go to task 3.",
-            "Moving to the next item on my list.", "That was the last of my tasks.", "Proceeding with task 2.",
+            "Okay, the first task has been dealt with, so on to the next one.",
+            "Task one complete.", "I can now go to task 3.",
+            "Moving to the next item on my list.", "That was the last of my tasks.",
+            "Proceeding with task 2.",
         ),
     },
     "gave up": {
         "first": (
-            "Forget it, I give up.", "Never mind, I'll figure it out.", "This is pointless.", "You're not helping, I'm done.",
-            "I don't want to talk about this anymore.", "Never mind.", "I'll just ask somebody else.",
+            "Forget it, I give up.", "Never mind, I'll figure it out.", "This is pointless.",
+            "You're not helping, I'm done.",
+            "I don't want to talk about this anymore.", "Never mind.",
+            "I'll just ask somebody else.",
         ),
         "second": (
-            "Forget it, I'm leaving!", "This is going nowhere.", "Never mind, I'll think about it.", "Okay, whatever. I give up on this.",
-            "I've had enough of this.", "Let's just drop it.", "I'm wasting my time here.", "Actually, never mind.",
+            "Forget it, I'm leaving!", "This is going nowhere.", "Never mind, I'll think about it.",
+            "Okay, whatever. I give up on this.",
+            "I've had enough of this.", "Let's just drop it.", "I'm wasting my time here.",
+            "Actually, never mind.",
         ),
     },
 }  # fmt: skip
 CLOSINGS = {
-    "first": ("You're welcome! Have a great day!", "Take care, and don't hesitate to come back.", "Goodbye!"),
+    "first": (
+        "You're welcome! Have a great day!",
+        "Take care, and don't hesitate to come back.",
+        "Goodbye!",
+    ),
     "second": (
         "You're very welcome. Goodbye, and all the best!",
         "My pleasure. Is there anything else I can help you with?",
@@ -152,7 +177,9 @@ class Seeder:
         }
 
     def seeded(self, kind: str) -> Iterator[tuple[Conversation, Messages, int]]:
-        """Yield each conversation that can have the fault, up to and with the faulty message, and that message's place."""
+        """Yield each conversation that can have the fault, up to and with the faulty message, and
+        that message's place.
+        """
         self._random.seed(f"{self.name} {self.half} {kind} {self._seed}")
         for one in self.conversations:
             made = self._ways[kind](one) if kind in self._ways else self._worded(one, kind)
@@ -188,7 +215,9 @@ class Seeder:
             if not _told(value, unit, told):
                 continue
             number = _NUMBERS.index(value) if value in _NUMBERS else int(value)
-            for new in self._random.sample([number + 1, number + 3, 2 * number + 1, 3 * number + 2], 4):
+            for new in self._random.sample(
+                [number + 1, number + 3, 2 * number + 1, 3 * number + 2], 4
+            ):
                 if unit in ("am", "pm") and new > 12:
                     continue
                 spelled = _NUMBERS[new] if value in _NUMBERS and new < len(_NUMBERS) else str(new)
@@ -219,17 +248,24 @@ class Seeder:
         goodbyes = self._random.sample(self._goodbyes, 3)
         messages = [*one.messages]
         if messages[-1]["role"] == "user":
-            messages.append({"role": "assistant", "content": self._random.choice(CLOSINGS[self.half])})
+            messages.append(
+                {"role": "assistant", "content": self._random.choice(CLOSINGS[self.half])}
+            )
         for number, goodbye in enumerate(goodbyes):
             if number:
-                messages.append({"role": "assistant", "content": self._random.choice(CLOSINGS[self.half])})
+                messages.append(
+                    {"role": "assistant", "content": self._random.choice(CLOSINGS[self.half])}
+                )
             messages.append({"role": "user", "content": goodbye})
         return messages, len(messages) - 1
 
     def _worded(self, one: Conversation, kind: str) -> tuple[Messages, int] | None:
         if not one.turns:
             return None
-        place, words = self._random.choice(one.turns), self._random.choice(WORDINGS[kind][self.half])
+        place, words = (
+            self._random.choice(one.turns),
+            self._random.choice(WORDINGS[kind][self.half]),
+        )
         text = one.messages[place]["content"]
         if kind == "gave up":
             return self._said(one, place, words)
@@ -239,12 +275,13 @@ class Seeder:
 
 _NUMBERS = re.findall(
     r"\w+",
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty",
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty",
 )
 _UNIT = r"years?|months?|weeks?|days?|hours?|minutes?|mg|kg|pounds?|percent|packs?|drinks?|beers?|cigarettes?|bags?|passengers?|am|pm"
 _VALUE = re.compile(
-    rf"(?<![\w.,-])(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS[1:])})[ -]?(?P<unit>{_UNIT})\b", re.IGNORECASE
+    rf"(?<![\w.,-])(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS[1:])})[ -]?(?P<unit>{_UNIT})\b",
+    re.IGNORECASE,
 )
 _SIDE = re.compile(r"\b(?P<side>left|right) (?P<part>[a-z]{3,})\b", re.IGNORECASE)
 
@@ -262,16 +299,23 @@ def _told(value: str, unit: str, text: str) -> bool:
 def sources(symptomcheck: Sequence[Path]) -> list[Source]:
     """Return the published conversations."""
     labels = defaultdict(set)
-    for row in map(json.loads, (DATA / "craft-md-labels.jsonl").read_text(encoding="utf-8").splitlines()):
+    for row in map(
+        json.loads, (DATA / "craft-md-labels.jsonl").read_text(encoding="utf-8").splitlines()
+    ):
         labels[row["id"]].add(row["message"])
     found = []
-    for name, file in (("CRAFT-MD", "craft-md-gpt4.jsonl"), ("τ-bench", "tau-bench-gpt-4o-airline.jsonl")):
+    for name, file in (
+        ("CRAFT-MD", "craft-md-gpt4.jsonl"),
+        ("τ-bench", "tau-bench-gpt-4o-airline.jsonl"),
+    ):
         rows = map(json.loads, (DATA / file).read_text(encoding="utf-8").splitlines())
         found.append(
             Source(
                 name,
                 [
-                    Conversation(row["id"], row["vignette"], row["messages"], frozenset(labels[row["id"]]))
+                    Conversation(
+                        row["id"], row["vignette"], row["messages"], frozenset(labels[row["id"]])
+                    )
                     for row in rows
                 ],
             )
@@ -284,14 +328,20 @@ def sources(symptomcheck: Sequence[Path]) -> list[Source]:
 
 def _transcripts(path: Path) -> Source:
     rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-    return Source(path.stem, [Conversation(row["id"], row["vignette"], row["messages"]) for row in rows])
+    return Source(
+        path.stem, [Conversation(row["id"], row["vignette"], row["messages"]) for row in rows]
+    )
 
 
 def _symptomcheck(name: str, given: Mapping[str, Any]) -> Iterator[Conversation]:
     roles = {"USER": "user", "ASSISTANT": "assistant"}
-    for number, (chat, vignette) in enumerate(zip(given["chats"][0], given["vignettes"], strict=True)):
+    for number, (chat, vignette) in enumerate(
+        zip(given["chats"][0], given["vignettes"], strict=True)
+    ):
         told = [
-            str(text) for key, text in vignette["data"].items() if key != "correct_diagnosis" and text != "-"
+            str(text)
+            for key, text in vignette["data"].items()
+            if key != "correct_diagnosis" and text != "-"
         ]
         messages = [
             {"role": roles[message["role"]], "content": message["body"]}
@@ -303,7 +353,9 @@ def _symptomcheck(name: str, given: Mapping[str, Any]) -> Iterator[Conversation]
 
 def hits(conversations: Sequence[tuple[str, str, Messages]]) -> dict[str, dict[int, list[Hit]]]:
     """Return what the guards find, by the conversation's id and the message's number."""
-    lines = (json.dumps({"id": i, "vignette": told, "messages": said}) for i, told, said in conversations)
+    lines = (
+        json.dumps({"id": i, "vignette": told, "messages": said}) for i, told, said in conversations
+    )
     found: dict[str, dict[int, list[Hit]]] = defaultdict(lambda: defaultdict(list))
     for hit in check_transcripts(io.BytesIO("\n".join(lines).encode()), "seeded"):
         if isinstance(hit, Hit):
@@ -322,13 +374,20 @@ def main() -> None:
     parser.add_argument("--transcripts", type=Path, nargs="*", default=[], metavar="FILE")
     parser.add_argument("--half", choices=HALVES, default="second")
     parser.add_argument(
-        "--seed", type=int, default=0, help="draws other messages, values and words (the default is 0)"
+        "--seed",
+        type=int,
+        default=0,
+        help="draws other messages, values and words (the default is 0)",
     )
-    parser.add_argument("--show", choices=[*RULES, "false"], help="list what was missed, or found wrongly")
+    parser.add_argument(
+        "--show", choices=[*RULES, "false"], help="list what was missed, or found wrongly"
+    )
     options = parser.parse_args()
     origins = [*sources(options.symptomcheck), *map(_transcripts, options.transcripts)]
     goodbyes = _goodbyes(origins[1], options.half)
-    print(f"| seeded fault ({options.half} half) | " + " | ".join(one.name for one in origins) + " |")
+    print(
+        f"| seeded fault ({options.half} half) | " + " | ".join(one.name for one in origins) + " |"
+    )
     print("|---" * (len(origins) + 1) + "|")
     seeders = [Seeder(one, options.half, goodbyes, options.seed) for one in origins]
     shown = []
@@ -345,7 +404,8 @@ def main() -> None:
                 count += ok
                 if not ok and options.show == kind:
                     shown.append(
-                        f"{one.id}: {said[place - 1]['content'][-200:]!r} → {said[place]['content']!r}"
+                        f"{one.id}: {said[place - 1]['content'][-200:]!r} →"
+                        f" {said[place]['content']!r}"
                     )
             share = f" ({count / len(seeded):.0%})" if seeded else ""
             cells.append(f"{count} of {len(seeded)}{share}")
@@ -388,7 +448,8 @@ def _false(seeders: Sequence[Seeder], show: bool) -> None:
                 for hit in mine if show else ():
                     before = one.messages[place - 2]["content"][-160:]
                     shown.append(
-                        f"{hit.rule}/{hit.effect} {one.id} {place}: {before!r} → {message['content'][:300]!r} ({hit.detail})"
+                        f"{hit.rule}/{hit.effect} {one.id} {place}: {before!r} →"
+                        f" {message['content'][:300]!r} ({hit.detail})"
                     )
         for name in (*sorted(FREE), "any but non_answer"):
             rows[name].append(f"{counts[name]} of {messages:,} ({counts[name] / messages:.2%})")

@@ -15,7 +15,8 @@ from bioeval_tui.cli.main import app
 
 
 def call(*arguments: object, width: int | None = None, **options: Any) -> Result:
-    """Call a command; its exit code is the result's `return_value`, what it raises the result's `exception`.
+    """Call a command; its exit code is the result's `return_value`, what it raises the result's
+    `exception`.
 
     It prints as into a pipe, whose lines have no end, or as into a terminal of this width.
     """
@@ -24,7 +25,9 @@ def call(*arguments: object, width: int | None = None, **options: Any) -> Result
 
 
 def group(*names: str) -> tuple[click.Group, list[str]]:
-    """Return a group of commands, the whole program's without a name, and the commands that its help lists."""
+    """Return a group of commands, the whole program's without a name, and the commands that its
+    help lists.
+    """
     found: click.Command | None = app
     for name in names:
         assert isinstance(found, click.Group)

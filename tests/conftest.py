@@ -1,14 +1,16 @@
 """Shared settings of all tests.
 
-Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and sets no
-deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new examples.
+Hypothesis tries the same examples in every run, so that a red run means a change and not luck, and
+sets no deadline, as time is measured in benchmarks/ only. `HYPOTHESIS_PROFILE=search` looks for new
+examples.
 
-`pytest` runs what proves the main things, in about 3 minutes on two cores; `pytest --all` runs everything. A test that you
-name on the command line always runs. Each process begins with a part of the list and takes from another's when it has
-ended (`--dist worksteal`), so that most files are prepared in one.
+`pytest` runs what proves the main things, in about 3 minutes on two cores; `pytest --all` runs
+everything. A test that you name on the command line always runs. Each process begins with a part of
+the list and takes from another's when it has ended (`--dist worksteal`), so that most files are
+prepared in one.
 
-With BIOEVAL_REQUIRE_REAL=1 a skipped test is a failed one: nothing goes unproved because a server, a browser or a
-package was not there.
+With BIOEVAL_REQUIRE_REAL=1 a skipped test is a failed one: nothing goes unproved because a server,
+a browser or a package was not there.
 """
 
 from __future__ import annotations
@@ -94,7 +96,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples property tests try, and make signals arrive.
 
-    Take SIGINT and SIGHUP as a terminal's programs do, though whoever started the tests ignores them (`&`, `nohup`).
+    Take SIGINT and SIGHUP as a terminal's programs do, though whoever started the tests ignores
+    them (`&`, `nohup`).
 
     What is ignored stays ignored in every program that a test starts and then interrupts.
     """
@@ -102,28 +105,32 @@ def pytest_configure(config: pytest.Config) -> None:
     profile = os.environ.get("HYPOTHESIS_PROFILE", profile)
     hypothesis.settings.load_profile(profile)
     if profile != "search":
-        # By default examples also come from the constants of all modules that are loaded: other tests in the same process
-        # would change what is tried, and each process would parse the whole package.
+        # By default examples also come from the constants of all modules that are loaded: other
+        # tests in the same process would change what is tried, and each process would parse the
+        # whole package.
         providers._get_local_constants = lambda: providers._local_constants
     # Tests start hundreds of Python processes: without bytecode each would compile what it imports.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        signal.signal(
-            signal.SIGHUP, lambda number, frame: None
-        )  # still no end of the tests, but not passed on
+        # still no end of the tests, but not passed on
+        signal.signal(signal.SIGHUP, lambda number, frame: None)
     leftovers.watch()
     forked.share()
 
 
 def pytest_sessionstart() -> None:
-    """Collect no garbage while tests are collected: there is none, and a million objects that live to the end."""
+    """Collect no garbage while tests are collected: there is none, and a million objects that live
+    to the end.
+    """
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Leave out of each later collection of garbage what is there now, and collect as seldom as the program does."""
+    """Leave out of each later collection of garbage what is there now, and collect as seldom as the
+    program does.
+    """
     gc.freeze()
     gc.set_threshold(200_000, 20, 20)
     gc.enable()
@@ -135,16 +142,21 @@ def pytest_sessionfinish() -> None:
 
 
 def pytest_runtest_setup() -> None:
-    """Handle SIGTERM again: an event loop of the test before may have put the default in its place."""
+    """Handle SIGTERM again: an event loop of the test before may have put the default in its
+    place.
+    """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Run more tests at once than there are cores: some wait for servers and terminals; each process collects all.
+    """Run more tests at once than there are cores: some wait for servers and terminals; each
+    process collects all.
 
     Tests of a few files run in this process: others would take longer to start than the tests.
     """
-    if len(config.args) <= FEW_FILES and all(Path(arg.partition("::")[0]).is_file() for arg in config.args):
+    if len(config.args) <= FEW_FILES and all(
+        Path(arg.partition("::")[0]).is_file() for arg in config.args
+    ):
         return 0
     return (2 if config.getoption("everything") else 1) + (os.cpu_count() or 1)
 
@@ -153,7 +165,8 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 def tasks_start_as_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start tasks eagerly from Python 3.12 on, as `App.run` does and `App.run_test` does not.
 
-    Eager tasks change the order in which screens and widgets begin: without them tests pass on what users see crash.
+    Eager tasks change the order in which screens and widgets begin: without them tests pass on what
+    users see crash.
     """
     eager = getattr(asyncio, "eager_task_factory", None)
     run_test = App.run_test
@@ -169,12 +182,16 @@ def tasks_start_as_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def no_mask_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave no mask behind: `--redact` sets one for the whole process, in which no editor would open afterwards."""
+    """Leave no mask behind: `--redact` sets one for the whole process, in which no editor would
+    open afterwards.
+    """
     monkeypatch.setattr(masking, "_chosen", masking._chosen)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import the files whose tests are all left out: an eighth of what collecting costs each process."""
+    """Do not import the files whose tests are all left out: an eighth of what collecting costs each
+    process.
+    """
     left_out = not _runs_everything(config) and collection_path.is_relative_to(TESTS)
     return (left_out and _path(collection_path).startswith(ONLY_WITH_ALL)) or None
 
@@ -185,7 +202,10 @@ def _path(path: Path) -> str:
 
 def _runs_everything(config: pytest.Config) -> bool:
     """Whether no test is left out: all are asked for, or some by name."""
-    return config.getoption("everything") or config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    return (
+        config.getoption("everything")
+        or config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -216,7 +236,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Fail a test that was skipped."""
     report = yield
     if REQUIRED and report.skipped and not hasattr(report, "wasxfail"):
@@ -230,13 +252,16 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """Fail a module that was skipped as a whole.
 
-    In a fresh clone, what is imported is compiled, and the assertions of a test file rewritten, which takes half a minute of
-    CPU time: each process begins with other files and finds what the others have prepared.
+    In a fresh clone, what is imported is compiled, and the assertions of a test file rewritten,
+    which takes half a minute of CPU time: each process begins with other files and finds what the
+    others have prepared.
     """
     report = yield
     if isinstance(collector, pytest.Directory) and report.result:
         process = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-        first = len(report.result) * process // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        first = (
+            len(report.result) * process // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+        )
         report.result = report.result[first:] + report.result[:first]
     if REQUIRED and report.skipped:
         report.outcome, report.longrepr = "failed", f"skipped, but required here: {report.longrepr}"

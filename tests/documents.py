@@ -1,4 +1,6 @@
-"""Documents as `runs report`, `runs export` and `medals` write them, by the names of their formats."""
+"""Documents as `runs report`, `runs export` and `medals` write them, by the names of their
+formats.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Runs commands of the program in processes that are forked from one that has loaded it: a tenth of the CPU time.
+"""Runs commands of the program in processes that are forked from one that has loaded it: a tenth of
+the CPU time.
 
-`completed` stands for `subprocess.run([sys.executable, "-m", "bioeval_tui", …])` where a test looks at what a command says,
-writes and returns, and `Program` for `subprocess.Popen` where it looks at what runs meanwhile. What is about the start itself
-(import paths, encodings, a terminal) starts a Python of its own. `each` starts one Python for several commands that need the
-same environment, say a plug-in on its path. `fork_templates` does the same for the processes that fork grading workers.
+`completed` stands for `subprocess.run([sys.executable, "-m", "bioeval_tui", …])` where a test looks
+at what a command says, writes and returns, and `Program` for `subprocess.Popen` where it looks at
+what runs meanwhile. What is about the start itself (import paths, encodings, a terminal) starts a
+Python of its own. `each` starts one Python for several commands that need the same environment, say
+a plug-in on its path. `fork_templates` does the same for the processes that fork grading workers.
 """
 
 from __future__ import annotations
@@ -62,13 +64,16 @@ connection.sendall(data)
 connection.recv(16, socket.MSG_WAITALL)
 sys.exit(int(connection.recv(16) or b"-9"))
 """
-"""What a command starts in place of another: it asks for a fork with its own files, and ends as that does."""
+"""What a command starts in place of another: it asks for a fork with its own files, and ends as
+that does.
+"""
 
 
 def run_to_end(main: Callable[[], object]) -> None:
     """Run `main` and end this process as Python would, but leave its memory as it is.
 
-    Taking two thousand modules apart is most of what a short command costs, and copies what all forks share.
+    Taking two thousand modules apart is most of what a short command costs, and copies what all
+    forks share.
     """
     code: object = 0
     try:
@@ -95,11 +100,21 @@ if __name__ == "tests.forked":
     """What a server has loaded: the commands, or what grading workers need."""
     GRADING = ("grade", "grade-sample", "validate")
     """Commands that start a template of workers."""
-    OF_A_TEST = ("BIOEVAL_DATA_DIR", "BIOEVAL_TASKS_DIR", "HOME", "PATH", "XDG_CACHE_HOME", "XDG_DATA_HOME")
+    OF_A_TEST = (
+        "BIOEVAL_DATA_DIR",
+        "BIOEVAL_TASKS_DIR",
+        "HOME",
+        "PATH",
+        "XDG_CACHE_HOME",
+        "XDG_DATA_HOME",
+    )
     """Variables that are read when they are needed, so that a fork may get its own."""
 
     def share() -> None:
-        """Let all processes of the tests ask the same servers, which end with this one. They inherit where these are."""
+        """Let all processes of the tests ask the same servers, which end with this one.
+
+        They inherit where these are.
+        """
         if FORKS in os.environ:
             return
         folder = tempfile.TemporaryDirectory(prefix="bioeval-forks-")
@@ -131,9 +146,11 @@ if __name__ == "tests.forked":
 
     def _start(folder: Path, loaded: str) -> None:
         """Start a process that forks."""
-        mark = {leftovers.MARK: (folder / leftovers.MARK).read_text()}  # it may outlive this process
+        # it may outlive this process
+        mark = {leftovers.MARK: (folder / leftovers.MARK).read_text()}
         process = subprocess.Popen(
-            [sys.executable, "-P", __file__, str(folder / loaded), loaded], stdin=subprocess.DEVNULL,
+            [sys.executable, "-P", __file__, str(folder / loaded), loaded],
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder,
             env={**os.environ, **_variables(loaded), **mark},
         )  # fmt: skip
@@ -145,13 +162,14 @@ if __name__ == "tests.forked":
         """Return the variables that a server is given besides those of the tests."""
         from bioeval_tui.grade.batch.worker_process import worker_environment
 
-        one_thread = dict.fromkeys(
-            ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"
-        )  # none but the one that forks
+        # none but the one that forks
+        one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         return worker_environment() if loaded == TEMPLATES else one_thread
 
     class Program(subprocess.Popen[str]):
-        """A command that runs in a fork, in a session of its own, with this environment and nothing on stdin."""
+        """A command that runs in a fork, in a session of its own, with this environment and nothing
+        on stdin.
+        """
 
         def __init__(
             self,
@@ -169,12 +187,22 @@ if __name__ == "tests.forked":
             opened = [nothing]
             if descriptors is None:
                 (out, its_out), (err, its_err) = os.pipe(), os.pipe()
-                self.stdout, self.stderr = os.fdopen(out, encoding="utf-8"), os.fdopen(err, encoding="utf-8")
+                self.stdout, self.stderr = (
+                    os.fdopen(out, encoding="utf-8"),
+                    os.fdopen(err, encoding="utf-8"),
+                )
                 opened += [its_out, its_err]
                 descriptors = opened
-            asked = {"arguments": arguments, "env": dict(env), "cwd": str(cwd or Path.cwd()), "session": True}
+            asked = {
+                "arguments": arguments,
+                "env": dict(env),
+                "cwd": str(cwd or Path.cwd()),
+                "session": True,
+            }
             try:
-                self.pid = _ask(self._connection, loaded, asked, [*descriptors, nothing, nothing][:3])
+                self.pid = _ask(
+                    self._connection, loaded, asked, [*descriptors, nothing, nothing][:3]
+                )
             finally:
                 for descriptor in opened:
                     os.close(descriptor)
@@ -194,7 +222,9 @@ if __name__ == "tests.forked":
                 self.wait(0)
             return self.returncode
 
-        def communicate(self, input: str | None = None, timeout: float | None = None) -> tuple[str, str]:
+        def communicate(
+            self, input: str | None = None, timeout: float | None = None
+        ) -> tuple[str, str]:
             said = ["", ""]
             for number, stream in enumerate((self.stdout, self.stderr)):
                 if stream is not None and not stream.closed:  # it was read before, else
@@ -206,7 +236,10 @@ if __name__ == "tests.forked":
     def _ask(
         connection: socket.socket, loaded: str, asked: dict[str, Any], descriptors: Sequence[int]
     ) -> int:
-        """Ask for a fork; return its process id. What follows on the connection is its exit code."""
+        """Ask for a fork; return its process id.
+
+        What follows on the connection is its exit code.
+        """
         if (
             loaded == PROGRAM
             and sys.platform == "linux"
@@ -221,7 +254,9 @@ if __name__ == "tests.forked":
         return int(connection.recv(16, socket.MSG_WAITALL))
 
     def can_fork(env: Mapping[str, str]) -> bool:
-        """Whether a fork may have this environment: a Python that runs already would not read some variables."""
+        """Whether a fork may have this environment: a Python that runs already would not read some
+        variables.
+        """
         given = {name for name, value in env.items() if os.environ.get(name) != value}
         return hasattr(os, "fork") and not any(name.startswith("PYTHON") for name in given)
 
@@ -240,7 +275,8 @@ if __name__ == "tests.forked":
             )  # fmt: skip
         asked = {"arguments": arguments, "env": env, "cwd": str(cwd or Path.cwd())}
         with (
-            tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, Path(os.devnull).open("rb") as nothing,
+            tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err,
+            Path(os.devnull).open("rb") as nothing,
             socket.socket(socket.AF_UNIX) as server,
         ):  # fmt: skip
             _ask(server, PROGRAM, asked, [file.fileno() for file in (nothing, out, err)])
@@ -253,7 +289,9 @@ if __name__ == "tests.forked":
             )
 
     def fork_templates(patch: pytest.MonkeyPatch) -> None:
-        """Fork what forks grading workers (`worker_process.Template`), too: loading the libraries is most of a test."""
+        """Fork what forks grading workers (`worker_process.Template`), too: loading the libraries
+        is most of a test.
+        """
         from bioeval_tui.grade.batch import worker_process
 
         command = worker_process.module_command("bioeval_tui.grade.batch.worker", "template")
@@ -261,12 +299,16 @@ if __name__ == "tests.forked":
         def started(words: list[str], **options: Any) -> subprocess.Popen[Any]:
             if words == command and _of_a_fork(options["env"]) == _of_a_fork(_variables(TEMPLATES)):
                 descriptors = [options["stdin"]]
-                return Program((), options["env"], options["cwd"], loaded=TEMPLATES, descriptors=descriptors)
+                return Program(
+                    (), options["env"], options["cwd"], loaded=TEMPLATES, descriptors=descriptors
+                )
             return subprocess.Popen(words, **options)
 
         if sys.platform == "linux":
             patch.setattr(
-                worker_process, "subprocess", SimpleNamespace(**{**vars(subprocess), "Popen": started})
+                worker_process,
+                "subprocess",
+                SimpleNamespace(**{**vars(subprocess), "Popen": started}),
             )
 
     def _of_a_fork(env: Mapping[str, str]) -> dict[str, str]:
@@ -280,13 +322,15 @@ if __name__ == "tests.forked":
         before: str = "",
         timeout: float = 300.0,
     ) -> list[subprocess.CompletedProcess[str]]:
-        """Run each command in a fork of one Python, which starts with this environment and runs the code `before`.
+        """Run each command in a fork of one Python, which starts with this environment and runs the
+        code `before`.
 
         What several commands need is best imported there: each fork would import it by itself.
         """
         done = subprocess.run(
             [sys.executable, "-P", "-c", EACH, json.dumps([commands, before, __file__])],
-            capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=timeout, env=env, cwd=cwd,
+            stdin=subprocess.DEVNULL,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return [
@@ -296,7 +340,9 @@ if __name__ == "tests.forked":
 
 
 def ask_in_place() -> None:
-    """Have forks ask for a fork, too, where commands start the sample agent or a template of grading workers."""
+    """Have forks ask for a fork, too, where commands start the sample agent or a template of
+    grading workers.
+    """
     from bioeval_tui.evaluation.engine import processes
     from bioeval_tui.grade.batch import worker_process
 
@@ -317,7 +363,9 @@ def ask_in_place() -> None:
 
 
 def _serve(address: str) -> list[str]:
-    """Fork for each connection; return the arguments in the process that is to work, with its files and environment."""
+    """Fork for each connection; return the arguments in the process that is to work, with its files
+    and environment.
+    """
     ready = address + "-ready"
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(ready)
@@ -376,7 +424,11 @@ if __name__ == "__main__":
 
         from bioeval_tui.grade.batch import worker
 
-        for name in ("bioeval_tui.grade.batch.item_grader", "bioeval_tui.grade.metrics", "sklearn.metrics"):
+        for name in (
+            "bioeval_tui.grade.batch.item_grader",
+            "bioeval_tui.grade.metrics",
+            "sklearn.metrics",
+        ):
             importlib.import_module(name)
         pyarrow.set_cpu_count(1)  # no thread may run in what forks; as in ItemGrader
         pyarrow.set_io_thread_count(1)
@@ -393,14 +445,16 @@ if __name__ == "__main__":
 
         isolation.is_program = True
         for name in (
-            "agent", "demo", "engine", "grade", "headless", "installed", "jobs", "run", "runs_report", "runs_again", "serve",
+            "agent", "demo", "engine", "grade", "headless", "installed", "jobs", "run",
+            "runs_report", "runs_again", "serve",
         ):  # fmt: skip
             importlib.import_module(f"bioeval_tui.cli.{name}")
         # What most of them would load as soon as they begin.
         for name in (
             "apsw", "bioeval_tui.cli.runs", "bioeval_tui.bundled.a2a", "bioeval_tui.bundled.ag_ui",
             "bioeval_tui.peers.agents.openai_chat", "bioeval_tui.peers.agents.rest",
-            "bioeval_tui.peers.models.judge", "bioeval_tui.evaluation.wiring.doctor", "bioeval_tui.grade.metrics",
+            "bioeval_tui.peers.models.judge", "bioeval_tui.evaluation.wiring.doctor",
+            "bioeval_tui.grade.metrics",
             "httpcore2", "pandas", "sklearn.datasets", "sklearn.metrics",
         ):  # fmt: skip
             importlib.import_module(name)

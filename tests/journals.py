@@ -10,7 +10,8 @@ _SECTOR = 512
 
 
 def write_hostile_journal(database: Path, named: Path) -> None:
-    """Write the journal of a transaction over several databases, which names the file that SQLite is to delete afterwards.
+    """Write the journal of a transaction over several databases, which names the file that SQLite
+    is to delete afterwards.
 
     The format: https://www.sqlite.org/fileformat2.html#the_rollback_journal
     """

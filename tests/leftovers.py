@@ -1,7 +1,7 @@
 """Nothing that a test starts outlives the tests, however they end.
 
-SIGTERM becomes an interrupt, so that fixtures end what they started. If the tests are killed, a watcher, which notices because
-its standard input closes, kills what inherited their mark.
+SIGTERM becomes an interrupt, so that fixtures end what they started. If the tests are killed, a
+watcher, which notices because its standard input closes, kills what inherited their mark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import sys
 from pathlib import Path
 
 MARK = "BIOEVAL_STARTED_BY_TESTS"
-"""A variable in the environment of everything that tests start: the process id of pytest, or of its worker."""
+"""A variable in the environment of everything that tests start: the process id of pytest, or of its
+worker.
+"""
 
 
 def watch() -> None:
@@ -28,11 +30,11 @@ def watch() -> None:
     with os.fdopen(read, "rb") as end:
         watcher = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__, mark],
-            stdin=end, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=unmarked, start_new_session=True,
+            stdin=end, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=unmarked,
+            start_new_session=True,
         )  # fmt: skip
-    watcher.returncode = (
-        0  # it outlives this process: nobody waits for it, and Python need not warn of that at the end
-    )
+    # it outlives this process: nobody waits for it, and Python need not warn of that at the end
+    watcher.returncode = 0
     os.environ[MARK] = str(os.getpid())
 
 

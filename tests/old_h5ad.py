@@ -32,12 +32,15 @@ def write_old(
     """Write a file as that anndata did.
 
     0.5 and 0.6: `obs`, `var` and `obsm` are structured arrays with texts of fixed length, and the
-    labels of a categorical are in `uns`; those of `var` are written last. 0.7: codes refer to labels
-    in the group `__categories`.
+    labels of a categorical are in `uns`; those of `var` are written last. 0.7: codes refer to
+    labels in the group `__categories`.
     """
     genes_frame = pd.DataFrame(dict(var or {}), index=genes)
     with h5py.File(path, "w") as file:
-        for name, values in (("X", x), *((f"layers/{key}", value) for key, value in (layers or {}).items())):
+        for name, values in (
+            ("X", x),
+            *((f"layers/{key}", value) for key, value in (layers or {}).items()),
+        ):
             if values is not None:
                 _write_matrix(file, name, values, layout)
         if layout == "0.7":
@@ -76,7 +79,9 @@ def _write_matrix(file: h5py.File, name: str, values: Any, layout: str) -> None:
 
 
 def _write_group(group: h5py.Group, frame: pd.DataFrame) -> None:
-    group.attrs.update({"_index": "_index", "encoding-type": "dataframe", "encoding-version": "0.1.0"})
+    group.attrs.update(
+        {"_index": "_index", "encoding-type": "dataframe", "encoding-version": "0.1.0"}
+    )
     group.attrs["column-order"] = np.array(list(frame), dtype=TEXT if len(frame.columns) else float)
     group["_index"] = np.array(list(frame.index), dtype=TEXT)
     for name, column in frame.items():
@@ -103,7 +108,9 @@ def _write_table(file: h5py.File, name: str, frame: pd.DataFrame, layout: str) -
             place = f"uns/{key}_categories"
             if place in file:
                 del file[place]
-            file[place] = _bytes(labels) if layout == "0.5" and labels.dtype.kind == "O" else _stored(labels)
+            file[place] = (
+                _bytes(labels) if layout == "0.5" and labels.dtype.kind == "O" else _stored(labels)
+            )
         else:
             values = column.to_numpy()
             columns[str(key)] = values if values.dtype.kind in "iufb" else _bytes(values)

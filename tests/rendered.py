@@ -1,4 +1,7 @@
-"""Prompts as a model gets them, rendered in this process. Raises `UsageError` if a template is wrong."""
+"""Prompts as a model gets them, rendered in this process.
+
+Raises `UsageError` if a template is wrong.
+"""
 
 from bioeval_tui.jobs.rendering import render
 from bioeval_tui.peers.models.prompting import Prompt, evaluator_context, judge_context

@@ -16,7 +16,9 @@ PACKAGE = ROOT / "bioeval_tui"
 
 @functools.cache
 def modules(folder: str = "bioeval_tui") -> dict[str, ast.Module]:
-    """Return every Python file below a folder of the project, by its path in that folder, scripts included."""
+    """Return every Python file below a folder of the project, by its path in that folder, scripts
+    included.
+    """
     return {
         path.relative_to(ROOT / folder).as_posix(): ast.parse(path.read_bytes())
         for path in sorted((ROOT / folder).rglob("*"))
@@ -27,7 +29,8 @@ def modules(folder: str = "bioeval_tui") -> dict[str, ast.Module]:
 @functools.cache
 def nodes(folder: str = "bioeval_tui") -> dict[str, list[ast.AST]]:
     """Return everything that stands in each Python file below a folder of the project."""
-    gc.disable()  # with a million objects that all stay, collecting garbage takes two thirds of the time
+    # with a million objects that all stay, collecting garbage takes two thirds of the time
+    gc.disable()
     try:
         return {name: list(ast.walk(tree)) for name, tree in modules(folder).items()}
     finally:
@@ -39,7 +42,9 @@ def _is_script(path: Path) -> bool:
 
 
 def load_script(name: str) -> ModuleType:
-    """Load a Python file of `scripts/`, whose name no import statement can have, such as `guard-rates.py`."""
+    """Load a Python file of `scripts/`, whose name no import statement can have, such as
+    `guard-rates.py`.
+    """
     module_name = name.removesuffix(".py").replace("-", "_")
     spec = importlib.util.spec_from_file_location(module_name, ROOT / "scripts" / name)
     assert spec is not None

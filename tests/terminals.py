@@ -1,7 +1,7 @@
 """A program in its own pseudo-terminal: send keys, and read every byte that it writes.
 
-It is the program's controlling terminal, as in life. However a test ends, its end of the terminal is closed with it,
-and the system hangs up: no program is left behind.
+It is the program's controlling terminal, as in life. However a test ends, its end of the terminal
+is closed with it, and the system hangs up: no program is left behind.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ SEQUENCE = re.compile(
     rb"|\x1b(?P<short>[ -/]*[0-Z\\^-~])"
 )
 # In a process of its own: code between fork and exec may hang in a test that has threads.
-_TAKE_AND_RUN = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+_TAKE_AND_RUN = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1],"
+    " sys.argv[1:])"
+)
 
 
 def shapes(written: bytes) -> set[tuple[bytes | None, ...]]:
@@ -37,7 +40,10 @@ def shapes(written: bytes) -> set[tuple[bytes | None, ...]]:
 
 
 class Terminal:
-    """A command in a terminal; killed, if it has not ended, when the context does. `written` is all that was read."""
+    """A command in a terminal; killed, if it has not ended, when the context does.
+
+    `written` is all that was read.
+    """
 
     def __init__(
         self,
@@ -53,7 +59,8 @@ class Terminal:
         self.resize(columns, rows)
         self.process = subprocess.Popen(
             [sys.executable, "-P", "-S", "-c", _TAKE_AND_RUN, *command],
-            stdin=slave, stdout=slave, stderr=slave, env=environment, cwd=folder, start_new_session=True,
+            stdin=slave, stdout=slave, stderr=slave, env=environment, cwd=folder,
+            start_new_session=True,
         )  # fmt: skip
         os.close(slave)
 
@@ -82,7 +89,9 @@ class Terminal:
             self._master = -1
 
     def read(self, longest_s: float, most: int = 65536) -> bytes | None:
-        """Return what is written next; b"" when nothing came for so long, None when the program has closed its end."""
+        """Return what is written next; b"" when nothing came for so long, None when the program has
+        closed its end.
+        """
         if not select.select([self._master], [], [], longest_s)[0]:
             return b""
         try:
@@ -101,7 +110,9 @@ class Terminal:
                 raise AssertionError(f"not shown: {words!r}\n{self.written[start:][-3000:]!r}")
 
     def until_quiet(self, mark: bytes = b"", longest_s: float = LONGEST_S) -> None:
-        """Read until `mark` was written and nothing more comes for a moment; a replay is never quiet."""
+        """Read until `mark` was written and nothing more comes for a moment; a replay is never
+        quiet.
+        """
         start, end = len(self.written), time.monotonic() + longest_s
         while time.monotonic() < end:
             piece = self.read(QUIET_S)

@@ -1,8 +1,9 @@
-"""What runs in a workspace of other people's files, as the action, the workflows, the image and docs/ci.md have it, imports and
-builds nothing from there: it has keys in its environment.
+"""What runs in a workspace of other people's files, as the action, the workflows, the image and
+docs/ci.md have it, imports and builds nothing from there: it has keys in its environment.
 
-Without `-I`, `python -`, `-c` and `-m` look into the working folder first, and so does a Python that reads its program
-from a pipe. `uv run`, `pip install .` and the like build or run whatever project lies there.
+Without `-I`, `python -`, `-c` and `-m` look into the working folder first, and so does a Python
+that reads its program from a pipe. `uv run`, `pip install .` and the like build or run whatever
+project lies there.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 OWN = "$GITHUB_ACTION_PATH"
 """Where the action itself is: not in the workspace."""
 PYTHON = re.compile(r"(?:\S*/)?(?:python|pypy)[\d.]*(?:\.exe)?|py")
-BUILDERS = frozenset(["uv", "uvx", "pipx", "poetry", "hatch", "pdm", "tox", "nox", "make", "pytest"])
+BUILDERS = frozenset(
+    ["uv", "uvx", "pipx", "poetry", "hatch", "pdm", "tox", "nox", "make", "pytest"]
+)
 """Programs that run, or read the settings of, the project in the working folder."""
 WITH_VALUE = frozenset(["-W", "-X", "--index-url", "--extra-index-url", "-i", "--python"])
 SEPARATORS = re.compile(r"&&|\|\||[;|&\n]|\$\(|<\(|[()`]")
@@ -37,13 +40,17 @@ def scripts() -> Iterator[tuple[str, str]]:
     page = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
     for kind, block in re.findall(r"```(\w*)\n(.*?)```", page, re.DOTALL):
         if kind == "yaml":
-            yield from ((f"docs/ci.md: {at}", script) for at, script in found_in(yaml.safe_load(block)))
+            yield from (
+                (f"docs/ci.md: {at}", script) for at, script in found_in(yaml.safe_load(block))
+            )
         elif kind != "python":
             yield "docs/ci.md", block
 
 
 def found_in(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the scripts of a workflow: `run` of GitHub's, `script` and `before_script` of GitLab's, …"""
+    """Yield the scripts of a workflow: `run` of GitHub's, `script` and `before_script` of GitLab's,
+    …
+    """
     if isinstance(value, dict):
         for key, part in value.items():
             if key == "run" or str(key).endswith("script"):
@@ -56,9 +63,13 @@ def found_in(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
 
 
 def commands(script: str) -> Iterator[list[str]]:
-    """Yield the words of each command of a script, also of those in `$(…)`, without what is quoted in a here-document."""
+    """Yield the words of each command of a script, also of those in `$(…)`, without what is quoted
+    in a here-document.
+    """
     script = script.replace("\\\n", " ")
-    script = re.sub(r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n.*?^\s*\2$", r"\3", script, flags=re.DOTALL | re.MULTILINE)
+    script = re.sub(
+        r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n.*?^\s*\2$", r"\3", script, flags=re.DOTALL | re.MULTILINE
+    )
     for command in SEPARATORS.split(script):
         line = re.sub(r"""(?<!\S)\w+=(?:"[^"]*"|'[^']*'|\S*)\s""", "", command.strip())
         try:
@@ -80,13 +91,17 @@ def _is_wrong(words: list[str]) -> bool:
             return not _is_isolated(words[place + 1 :])
         if word in BUILDERS and (place == 0 or words[place - 1] in ("sudo", "env", "exec", "time")):
             return True
-        if re.fullmatch(r"(?:\S*/)?pip[\d.]*", word) and words[place + 1 : place + 2] == ["install"]:
+        if re.fullmatch(r"(?:\S*/)?pip[\d.]*", word) and words[place + 1 : place + 2] == [
+            "install"
+        ]:
             return not all(_is_elsewhere(one) for one in _arguments(words[place + 2 :]))
     return False
 
 
 def _is_isolated(after: list[str]) -> bool:
-    """Return whether a Python of these arguments is isolated, and what it then installs comes from elsewhere."""
+    """Return whether a Python of these arguments is isolated, and what it then installs comes from
+    elsewhere.
+    """
     for place, word in enumerate(after):
         if word in ("--version", "-V", "--help", "-h"):
             return True
@@ -99,7 +114,9 @@ def _is_isolated(after: list[str]) -> bool:
 
 
 def _arguments(words: list[str]) -> list[str]:
-    """Return what `pip install` is to install, and the options that name a file of the workspace."""
+    """Return what `pip install` is to install, and the options that name a file of the
+    workspace.
+    """
     kept, skip = [], False
     for word in words:
         if skip:
@@ -108,13 +125,17 @@ def _arguments(words: list[str]) -> list[str]:
             skip = True
         elif word.startswith((">", "2>")):
             break
-        elif not word.startswith("-") or re.match(r"-[rec]|--(requirement|editable|constraint|group)", word):
+        elif not word.startswith("-") or re.match(
+            r"-[rec]|--(requirement|editable|constraint|group)", word
+        ):
             kept.append(word)
     return kept
 
 
 def _is_elsewhere(argument: str) -> bool:
-    """Return whether something to install is named in an index, at an address, or the action itself."""
+    """Return whether something to install is named in an index, at an address, or the action
+    itself.
+    """
     return (
         argument == OWN
         or re.fullmatch(r"(git\+)?https://\S+|[A-Za-z][\w.\[\]-]*(==\S+)?", argument) is not None
@@ -122,8 +143,12 @@ def _is_elsewhere(argument: str) -> bool:
 
 
 def own(script: str) -> str:
-    """Return a script without the commands that run this checkout's own project, which its tests are there for."""
-    return re.sub(r"^uv (sync|run --no-sync (bioeval-tui|pytest))\b.*$", "", script, flags=re.MULTILINE)
+    """Return a script without the commands that run this checkout's own project, which its tests
+    are there for.
+    """
+    return re.sub(
+        r"^uv (sync|run --no-sync (bioeval-tui|pytest))\b.*$", "", script, flags=re.MULTILINE
+    )
 
 
 def test_nothing_imports_or_builds_from_the_workspace() -> None:
@@ -131,11 +156,15 @@ def test_nothing_imports_or_builds_from_the_workspace() -> None:
     assert {at.partition(":")[0] for at, _ in read} >= {
         *("action.yml", ".github/workflows/tests.yml", "Dockerfile", "docs/ci.md"),
     }
-    assert sum(any(map(PYTHON.fullmatch, words)) for _, script in read for words in commands(script)) >= 5
+    assert (
+        sum(any(map(PYTHON.fullmatch, words)) for _, script in read for words in commands(script))
+        >= 5
+    )
     found = {}
     for at, script in read:
         if at == "Dockerfile":
-            script = script.replace("pip install --no-cache-dir .", "")  # /src has only what was copied there
+            # /src has only what was copied there
+            script = script.replace("pip install --no-cache-dir .", "")
         checked = own(script) if at.startswith(".github") else script
         if commanded := wrong(checked):
             found[at] = commanded
@@ -145,13 +174,20 @@ def test_nothing_imports_or_builds_from_the_workspace() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        *("python - <<'END'\nimport shutil\nEND", "python <<END\nimport shutil\nEND", "python < script.py"),
-        *("python3 -c 'import shutil'", "python -m pip install uv", 'python3.12 -W error -m build "$X"'),
-        *('echo "folder=$(python -m pip cache dir)"', '"$pythonLocation/bin/python" -u -m pip cache dir'),
-        *("curl --silent https://x.org/a.py | python", "X=1 sudo python3 -E -s -m pip list", "py -3 -m pip list"),
-        *("true && \\\n  python \\\n  -m pip list", "if python -c 'x'; then true; fi", "python setup.py", "python"),
-        *("pip install .", "pip install -e .", "pip install -r requirements.txt", "pip3 install ./tool", "pip install '.[x]'"),
-        *("python -I -m pip install .", "python -Im pip install --quiet -r requirements.txt", "uv run python -I -c 'x'"),
+        *("python - <<'END'\nimport shutil\nEND", "python <<END\nimport shutil\nEND",
+            "python < script.py"),
+        *("python3 -c 'import shutil'", "python -m pip install uv",
+            'python3.12 -W error -m build "$X"'),
+        *('echo "folder=$(python -m pip cache dir)"',
+            '"$pythonLocation/bin/python" -u -m pip cache dir'),
+        *("curl --silent https://x.org/a.py | python", "X=1 sudo python3 -E -s -m pip list",
+            "py -3 -m pip list"),
+        *("true && \\\n  python \\\n  -m pip list", "if python -c 'x'; then true; fi",
+            "python setup.py", "python"),
+        *("pip install .", "pip install -e .", "pip install -r requirements.txt",
+            "pip3 install ./tool", "pip install '.[x]'"),
+        *("python -I -m pip install .", "python -Im pip install --quiet -r requirements.txt",
+            "uv run python -I -c 'x'"),
         *("uv sync", "uvx thing", "pytest", "pip install git+https://x.org/y@1 && make"),
     ],
 )  # fmt: skip
@@ -162,10 +198,14 @@ def test_a_form_that_imports_or_builds_from_the_workspace_is_found(line: str) ->
 @pytest.mark.parametrize(
     "line",
     [
-        *("python -I - >> out <<'END'\nimport shutil; python -m x\nEND", "python3 -Im pip cache dir", "python --version"),
-        *('echo "key=$(python -I -c \'import sys; print(sys.argv[1])\' "$A")"', "python -I -W error -c 'x'"),
-        *(f'python -I -m pip install --quiet "{OWN}"', "pip install git+https://HOST/OWNER/REPOSITORY@COMMIT"),
-        *("pip install --quiet bioeval-tui==0.1.0", "bioeval-tui run eval/*.yml --repeat 5", "docker run python:3.12"),
+        *("python -I - >> out <<'END'\nimport shutil; python -m x\nEND",
+            "python3 -Im pip cache dir", "python --version"),
+        *('echo "key=$(python -I -c \'import sys; print(sys.argv[1])\' "$A")"',
+            "python -I -W error -c 'x'"),
+        *(f'python -I -m pip install --quiet "{OWN}"',
+            "pip install git+https://HOST/OWNER/REPOSITORY@COMMIT"),
+        *("pip install --quiet bioeval-tui==0.1.0", "bioeval-tui run eval/*.yml --repeat 5",
+            "docker run python:3.12"),
     ],
 )  # fmt: skip
 def test_a_form_that_does_not_is_allowed(line: str) -> None:

@@ -1,6 +1,8 @@
-"""Each folder of `bundled` can be deleted with its entry points, and all of them: in a copy without it, the rest works.
+"""Each folder of `bundled` can be deleted with its entry points, and all of them: in a copy without
+it, the rest works.
 
-That no folder needs another is also a rule of imports, so the copies leave out one half, the other half, and everything.
+That no folder needs another is also a rule of imports, so the copies leave out one half, the other
+half, and everything.
 """
 
 from __future__ import annotations
@@ -46,7 +48,8 @@ facts: []
 tasks: [{task: Have a note made, rules: [{pattern: a note}]}]
 """
 FOREIGN = {
-    "atif": "trajectory.json", "inspect": "inspect-several-scorers.json", "symptomcheck": "symptomcheck.json",
+    "atif": "trajectory.json", "inspect": "inspect-several-scorers.json",
+    "symptomcheck": "symptomcheck.json",
     "tau": "tau2.json",
 }  # fmt: skip
 
@@ -79,7 +82,9 @@ class Copy:
     @property
     def environment(self) -> dict[str, str]:
         """What a Python is given that is to find the copy."""
-        own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        own = {
+            name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+        }
         folders = {"PYTHONPATH": str(self.root), "BIOEVAL_DATA_DIR": str(self.root / "data")}
         return {**own, **folders, "COLUMNS": "200"}
 
@@ -90,7 +95,8 @@ class Copy:
         """Run Python in the copy; return what it printed."""
         done = subprocess.run(
             [sys.executable, *arguments],
-            capture_output=True, text=True, check=False, timeout=300, cwd=self.root, env=self.environment,
+            capture_output=True, text=True, check=False, timeout=300, cwd=self.root,
+            env=self.environment,
         )  # fmt: skip
         said = done.stdout + done.stderr
         assert done.returncode == code, said
@@ -101,8 +107,13 @@ class Copy:
         return self.python("-m", "bioeval_tui", *arguments, code=code)
 
     def each(self, commands: Sequence[Sequence[str]], code: int = 0) -> list[str]:
-        """Run each command of the program in a fork of one process that has loaded it; return what each printed."""
-        loaded = "from bioeval_tui.cli import jobs, runs_manage, runs_report; from bioeval_tui.evaluation.wiring import check_job"
+        """Run each command of the program in a fork of one process that has loaded it; return what
+        each printed.
+        """
+        loaded = (
+            "from bioeval_tui.cli import jobs, runs_manage, runs_report; from"
+            " bioeval_tui.evaluation.wiring import check_job"
+        )
         found = each(commands, env=self.environment, cwd=self.root, before=loaded)
         said = [done.stdout + done.stderr for done in found]
         assert [done.returncode for done in found] == [code] * len(commands), said
@@ -146,10 +157,14 @@ def test_the_other_half_is_checked_written_and_read(without: list[str], tmp_path
     for said in here.each([["check", f"{name}.yml"] for name in here.names("agents")]):
         assert "no problems" in said
     formats = (*here.names("formats"), "json")
-    here.each([["runs", "export", RUN, "--to", name, "--output", f"{name}.json"] for name in formats])
+    here.each(
+        [["runs", "export", RUN, "--to", name, "--output", f"{name}.json"] for name in formats]
+    )
     for name in formats:
         assert (tmp_path / f"{name}.json").stat().st_size > 100
-    files = [str(GOLDEN / "foreign" / file) for folder, file in FOREIGN.items() if folder not in without]
+    files = [
+        str(GOLDEN / "foreign" / file) for folder, file in FOREIGN.items() if folder not in without
+    ]
     for said in here.each([["runs", "import", file] for file in files]):
         assert "imported" in said
 
@@ -168,13 +183,19 @@ def test_who_uses_what_is_gone_gets_one_sentence(bare: Copy) -> None:
         command = ["runs", "export", RUN, "--to", name]
         sentences.append((command, f"'{name}' is not one of 'html', 'md'"))
     for name in evaluators:
-        (here.root / f"as-{name}.yml").write_text(JOB.replace("kind: scripted", f"kind: {name}") % "rest")
+        (here.root / f"as-{name}.yml").write_text(
+            JOB.replace("kind: scripted", f"kind: {name}") % "rest"
+        )
         sentences.append((["check", f"as-{name}.yml"], f"there is no kind of evaluator `{name}`"))
     for name in jobs:
         sentences.append((["check", name], f"{name} is neither a file nor a sample job"))
     (here.root / "other.json").write_text('{"a": 1}')
     for name in importers:
-        known = [str(GOLDEN / "foreign" / FOREIGN[folder]) for folder in FOREIGN if name.startswith(folder)]
+        known = [
+            str(GOLDEN / "foreign" / FOREIGN[folder])
+            for folder in FOREIGN
+            if name.startswith(folder)
+        ]
         file = known[0] if known else str(here.root / "other.json")
         sentences.append((["runs", "import", file, "--format", name], f"'{name}' is not one of"))
         sentences.append((["runs", "import", file], "not a recording"))

@@ -1,6 +1,8 @@
-"""The structure of the package: no import cycles, few imports inside functions, one way to start processes.
+"""The structure of the package: no import cycles, few imports inside functions, one way to start
+processes.
 
-Imports inside functions and under TYPE_CHECKING count: they tie two files together as any other import does.
+Imports inside functions and under TYPE_CHECKING count: they tie two files together as any other
+import does.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ import pytest
 from tests.sources import PACKAGE, modules, nodes
 
 MOST_FUNCTION_LEVEL_IMPORTS = 160
-"""How many imports may stand inside functions: each buys start-up time, or a package that a system may not have."""
+"""How many imports may stand inside functions: each buys start-up time, or a package that a system
+may not have.
+"""
 
 STATEMENTS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 """What statements stand in; no expression has any."""
@@ -25,14 +29,17 @@ BROAD = ("Exception", "BaseException")
 
 
 def import_circles() -> list[list[str]]:
-    """Return each group of modules in which every one imports every other, directly or through the others."""
+    """Return each group of modules in which every one imports every other, directly or through the
+    others.
+    """
     graph = grimp.build_graph(PACKAGE.name, cache_dir=None)
     below = {
         module: graph.find_upstream_modules(module)  # what it imports, directly or not
         for module in graph.modules
     }
     circles = {
-        frozenset({module, *(other for other in below[module] if module in below[other])}) for module in below
+        frozenset({module, *(other for other in below[module] if module in below[other])})
+        for module in below
     }
     return sorted(sorted(circle) for circle in circles if len(circle) > 1)
 
@@ -43,10 +50,19 @@ def function_level_imports() -> Counter[str]:
     found: Counter[str] = Counter()
 
     def walk(node: ast.AST, name: str, inside: bool) -> None:
-        for part in ("body", "orelse", "finalbody", "handlers", "cases"):  # no expression has statements
+        # no expression has statements
+        for part in (
+            "body",
+            "orelse",
+            "finalbody",
+            "handlers",
+            "cases",
+        ):
             for child in getattr(node, part, ()):
                 found[name] += inside and isinstance(child, ast.Import | ast.ImportFrom)
-                walk(child, name, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+                walk(
+                    child, name, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef)
+                )
 
     for name, module in modules().items():
         walk(module, name, inside=False)
@@ -75,7 +91,9 @@ IMPORTED_BY_NAME = {
     "base/portable.py": "what a system may not have",
     "tui/keys.py": "the table of screens",
 }
-"""No rule about imports sees these: what else the package imports of itself is written as an import."""
+"""No rule about imports sees these: what else the package imports of itself is written as an
+import.
+"""
 
 
 def test_modules_are_imported_by_name_only_from_tables_and_for_others() -> None:
@@ -90,7 +108,9 @@ def test_modules_are_imported_by_name_only_from_tables_and_for_others() -> None:
 
 
 def test_imports_inside_functions_say_why() -> None:
-    """A comment on the import or above it, once for each file, says what it is that does not wait for it."""
+    """A comment on the import or above it, once for each file, says what it is that does not wait
+    for it.
+    """
     silent = []
     for name in function_level_imports():
         lines = (PACKAGE / name).read_text(encoding="utf-8").splitlines()
@@ -101,7 +121,9 @@ def test_imports_inside_functions_say_why() -> None:
 
 
 def test_handlers_of_every_error_say_why() -> None:
-    """What is caught whole and not raised again has a comment on its line or the next: whose code may raise anything."""
+    """What is caught whole and not raised again has a comment on its line or the next: whose code
+    may raise anything.
+    """
     silent = []
     for name, here in nodes().items():
         lines = (PACKAGE / name).read_text(encoding="utf-8").splitlines()
@@ -139,7 +161,9 @@ PADDED_BY_CHARACTERS = {
 
 
 def pads_by_characters(node: ast.AST) -> bool:
-    """Return whether this pads what may be a text by its characters: a width for numbers ends with their type, as `:3d`."""
+    """Return whether this pads what may be a text by its characters: a width for numbers ends with
+    their type, as `:3d`.
+    """
     match node:
         case ast.Attribute(attr="ljust" | "rjust" | "center"):
             return True
@@ -172,7 +196,8 @@ def test_such_padding_is_found(code: str, pads: bool) -> None:
 
 def test_no_other_module_starts_a_python_process() -> None:
     names = {
-        "multiprocessing", "ProcessPoolExecutor", "system", "popen", "execv", "execve", "execvp", "execvpe", "spawnv",
+        "multiprocessing", "ProcessPoolExecutor", "system", "popen", "execv", "execve", "execvp",
+        "execvpe", "spawnv",
     }  # fmt: skip
     for path, node in ((path, node) for path, here in nodes().items() for node in here):
         match node:
@@ -186,7 +211,9 @@ def test_no_other_module_starts_a_python_process() -> None:
 
 
 def test_only_one_module_opens_zips_to_read_them() -> None:
-    """What is damaged or too large in one is a sentence there (`tests/unit/record/importing/test_archives.py`)."""
+    """What is damaged or too large in one is a sentence there
+    (`tests/unit/record/importing/test_archives.py`).
+    """
     may = {
         "base/archives.py",
         "bundled/inspect/writing.py",  # writes one
@@ -231,7 +258,9 @@ def names_in(path: Path) -> set[str]:
 def test_what_no_other_test_runs_imports_names_that_exist(folder: str) -> None:
     wrong = []
     for path, node in ((path, node) for path, here in nodes(folder).items() for node in here):
-        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("bioeval_tui."):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith(
+            "bioeval_tui."
+        ):
             continue
         place = PACKAGE.parent / str(node.module).replace(".", "/")
         file = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
@@ -251,18 +280,24 @@ def test_what_no_other_test_runs_imports_names_that_exist(folder: str) -> None:
 
 
 EXPRESSION_LIBRARY = "expressions/"
-"""Its functions without a docstring are those of Kotlin, listed in docs/assertions.md; they raise ExpressionError."""
+"""Its functions without a docstring are those of Kotlin, listed in docs/assertions.md; they raise
+ExpressionError.
+"""
 
 
 def raising_functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Return the public functions with a `raise` of their own; not those of commands, whose docstring is their help."""
+    """Return the public functions with a `raise` of their own; not those of commands, whose
+    docstring is their help.
+    """
     found: list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]] = []
 
     def walk(node: ast.Module | ast.ClassDef, place: str) -> None:
         for child in node.body:
             if isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
                 walk(child, place)
-            elif isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith("_"):
+            elif isinstance(
+                child, ast.FunctionDef | ast.AsyncFunctionDef
+            ) and not child.name.startswith("_"):
                 decorators = " ".join(ast.unparse(one) for one in child.decorator_list)
                 if "command(" not in decorators and any(map(raises_itself, child.body)):
                     found.append((f"{place}:{child.name}", child))
@@ -293,12 +328,16 @@ def test_docstrings_list_the_errors_that_a_function_raises() -> None:
 
 
 NOT_OURS = re.compile(
-    r"(?:pip3?|pipx|uv tool|uv pip|uv|poetry|conda)\s+(?:install|add)\b(?:\s+-\S+)*\s+['\"]?bioeval-tui\b"
-    r"|\buvx\s+(?:--from\s+)?['\"]?bioeval-tui\b|\bpipx run\s+bioeval-tui\b|\b(?:uses|image):\s*\S*bioeval-tui/"
+    r"(?:pip3?|pipx|uv tool|uv"
+    r" pip|uv|poetry|conda)\s+(?:install|add)\b(?:\s+-\S+)*\s+['\"]?bioeval-tui\b"
+    r"|\buvx\s+(?:--from\s+)?['\"]?bioeval-tui\b|\bpipx"
+    r" run\s+bioeval-tui\b|\b(?:uses|image):\s*\S*bioeval-tui/"
     r"|\bdocker (?:pull|run)\b[^\n]*?\s[\w.-]+/bioeval-tui\b"
     r"|(?:https?|ssh|git)://[^\s/]*bioeval|https?://[^\s)>\"']*/bioeval-tui\b|git@\S*bioeval-tui",
 )
-"""What sends people to a package, a repository or a site of this program's name, none of which is ours."""
+"""What sends people to a package, a repository or a site of this program's name, none of which is
+ours.
+"""
 
 
 def published_texts() -> list[Path]:

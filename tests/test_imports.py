@@ -24,7 +24,10 @@ HEAVY = {
 
 RUN = "import sys, bioeval_tui.cli.main as c; sys.argv = ['bioeval-tui', {!r}]; c.main()"
 SCREENS = "import bioeval_tui.tui.app, bioeval_tui.tui.data.services, bioeval_tui.tui.runs.runs"
-BATCH = "import bioeval_tui.cli.grade, bioeval_tui.grade.console, bioeval_tui.grade.batch.output, bioeval_tui.grade.batch.pool"
+BATCH = (
+    "import bioeval_tui.cli.grade, bioeval_tui.grade.console, bioeval_tui.grade.batch.output,"
+    " bioeval_tui.grade.batch.pool"
+)
 LIST = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.base.settings"
 MODELS = {"pydantic.main", "jinja2"}
 LOADS: dict[str, tuple[str, Set[str], Set[str]]] = {
@@ -37,12 +40,21 @@ LOADS: dict[str, tuple[str, Set[str], Set[str]]] = {
     "--help": (RUN.format("--help"), HEAVY, set()),
     "screens": ("import bioeval_tui.tui.app", HEAVY, {"textual"}),
     "screens and their services": (SCREENS, MODELS, set()),
-    # The rest waits for a task that needs it: a batch starts a worker for each core, and one for each that ended.
-    "a grading worker": ("import bioeval_tui.grade.batch.item_grader", HEAVY, {"pandas", "pyarrow"}),
+    # The rest waits for a task that needs it: a batch starts a worker for each core, and one for
+    # each that ended.
+    "a grading worker": (
+        "import bioeval_tui.grade.batch.item_grader",
+        HEAVY,
+        {"pandas", "pyarrow"},
+    ),
     # Its workers have it: the batch is to need little more memory than the published program.
     "the process of a batch": (f"{BATCH}, bioeval_tui.grade.tasks.registry", {"numpy"}, set()),
     # The first paint of `demo` and `run` waits for it.
-    "the start of an engine": ("import bioeval_tui.cli.show_run, bioeval_tui.cli.demo", HEAVY, set()),
+    "the start of an engine": (
+        "import bioeval_tui.cli.show_run, bioeval_tui.cli.demo",
+        HEAVY,
+        set(),
+    ),
     "the list of runs": (LIST, {*MODELS, "asyncio"}, set()),
     "the help of run": ("import bioeval_tui.cli.run", {"pydantic", "jinja2"}, set()),
 }
@@ -68,7 +80,10 @@ for name, code, sought in json.loads(sys.argv[1]):
 def test_heavy_modules_are_loaded_when_they_are_needed() -> None:
     asked = [(name, code, sorted(sought)) for name, (code, sought, _) in LOADS.items()]
     done = subprocess.run(
-        [sys.executable, "-c", LOADED_AFTER, json.dumps(asked)], capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", LOADED_AFTER, json.dumps(asked)],
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     found = {name: set(loaded) for name, loaded in map(json.loads, done.stdout.splitlines())}

@@ -27,7 +27,9 @@ CONTENTS = ("runs", "gate", "comparison", "medals")
 
 
 def test_each_recipe_names_an_existing_file_and_table() -> None:
-    page = (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## Add something else")[2]
+    page = (
+        (DOCS / "architecture.md").read_text(encoding="utf-8").partition("## Add something else")[2]
+    )
     for place in (
         "report/formats/registry.py",
         "plugins.py",
@@ -58,7 +60,12 @@ FORMATTED = [
 
 def said_by_each(folder: Path, before: str, commands: list[list[str]]) -> list[str]:
     """Run commands of a program with what `before` adds to it; return what each said."""
-    env = {**os.environ, "BIOEVAL_DATA_DIR": str(folder), "PYTHONPATH": str(DOCS.parent), "COLUMNS": "200"}
+    env = {
+        **os.environ,
+        "BIOEVAL_DATA_DIR": str(folder),
+        "PYTHONPATH": str(DOCS.parent),
+        "COLUMNS": "200",
+    }
     loaded = "from bioeval_tui.cli import headless, jobs, run, runs_report"
     found = each(commands, env=env, cwd=folder, before=f"{before}\n{loaded}")
     return [" ".join((done.stdout + done.stderr).split()) for done in found]
@@ -66,7 +73,9 @@ def said_by_each(folder: Path, before: str, commands: list[list[str]]) -> list[s
 
 def test_adding_a_format_takes_one_file_and_one_line(tmp_path: Path) -> None:
     commands = [["runs", *arguments] for arguments, _ in FORMATTED]
-    for said, (_, says) in zip(said_by_each(tmp_path, A_NEW_FORMAT, commands), FORMATTED, strict=True):
+    for said, (_, says) in zip(
+        said_by_each(tmp_path, A_NEW_FORMAT, commands), FORMATTED, strict=True
+    ):
         assert says in said
 
 
@@ -100,7 +109,9 @@ def test_the_documentation_has_every_format() -> None:
 def test_adding_a_plugin_takes_one_file_and_one_entry_point(
     group: plugins.Group, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / f"my_{group}.py").write_text("def make(*given, **named): return 'made'\n", encoding="utf-8")
+    (tmp_path / f"my_{group}.py").write_text(
+        "def make(*given, **named): return 'made'\n", encoding="utf-8"
+    )
     info = tmp_path / "mine-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mine\nVersion: 1.0\n")
@@ -143,12 +154,18 @@ scorer: {kind: rules}
 def test_adding_a_protocol_takes_one_file_and_one_line(tmp_path: Path) -> None:
     for name in ("echo", "ecco"):
         (tmp_path / f"{name}.yml").write_text(ECHO_JOB % name, encoding="utf-8")
-    commands = [["run", "echo.yml", "--headless", "--json"], ["check", "echo.yml"], ["check", "ecco.yml"]]
+    commands = [
+        ["run", "echo.yml", "--headless", "--json"],
+        ["check", "echo.yml"],
+        ["check", "ecco.yml"],
+    ]
     ran, checked, unknown = said_by_each(tmp_path, A_NEW_PROTOCOL, commands)
     assert '"status": "completed"' in ran
     assert "no problems" in checked
     assert "no server was asked: `bioeval-tui doctor echo.yml` does that" in checked
-    assert "there is no protocol `ecco` (did you mean echo?); known are: a2a, ag-ui, echo, " in unknown
+    assert (
+        "there is no protocol `ecco` (did you mean echo?); known are: a2a, ag-ui, echo, " in unknown
+    )
 
 
 def test_every_line_of_the_table_of_protocols_names_a_maker_that_exists() -> None:
@@ -178,7 +195,9 @@ def test_the_documentation_has_every_protocol() -> None:
 def test_adding_a_guard_takes_one_function_and_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def shouting(view: EvaluatorView, text: str) -> Violation | None:
         return (
-            Violation("shouting", "speaks in capitals", "Do not shout.", "mark") if text.isupper() else None
+            Violation("shouting", "speaks in capitals", "Do not shout.", "mark")
+            if text.isupper()
+            else None
         )
 
     monkeypatch.setattr(checks, "_GUARDS", (*checks._GUARDS, shouting))
@@ -211,10 +230,15 @@ def test_adding_a_command_takes_one_file_and_one_line(
 
 def test_a_command_that_is_not_called_is_not_loaded() -> None:
     code = "import sys; from bioeval_tui.cli.main import main; main()"
-    probe = f"import atexit, sys; atexit.register(lambda: print(*sorted(m for m in sys.modules if m.startswith('bioeval_tui.cli.'))))\n{code}"
+    probe = (
+        "import atexit, sys; atexit.register(lambda: print(*sorted(m for m in sys.modules if"
+        f" m.startswith('bioeval_tui.cli.'))))\n{code}"
+    )
     for arguments, loaded in ([["--help"], set()], [["runs", "--help"], {"runs"}]):
         done = subprocess.run(
             [sys.executable, "-c", probe, *arguments], capture_output=True, text=True, check=True
         )
-        modules = {name.removeprefix("bioeval_tui.cli.") for name in done.stdout.splitlines()[-1].split()}
+        modules = {
+            name.removeprefix("bioeval_tui.cli.") for name in done.stdout.splitlines()[-1].split()
+        }
         assert modules - {"main", "common_options"} == loaded

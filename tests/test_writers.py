@@ -1,7 +1,7 @@
 """Only `terminal` and `consoles` print, and only `files` writes files and makes folders.
 
-What they promise (cleaned text; whole files, synced, a full disk said to be one, and nothing outside of the folder that was
-named) holds for what goes through them.
+What they promise (cleaned text; whole files, synced, a full disk said to be one, and nothing
+outside of the folder that was named) holds for what goes through them.
 """
 
 from __future__ import annotations
@@ -18,27 +18,44 @@ WRITERS = {"base/files.py"}
 
 MAY_PRINT = {
     "jobs/rendering.py": "the child that renders templates answers its parent through a pipe",
-    "sample/local_model.py": "a process with two packages and nothing of this program says where it listens",
+    "sample/local_model.py": (
+        "a process with two packages and nothing of this program says where it listens"
+    ),
 }
 MAY_WRITE = {
     "base/archives.py": "unpacks an archive into an empty folder of this program",
     "evaluation/wiring/doctor.py": "tries whether a file can be made, and removes it",
-    "cli/main.py": "appends to a log that `files` has opened; /dev/null takes the place of a pipe whose reader is gone",
+    "cli/main.py": (
+        "appends to a log that `files` has opened; /dev/null takes the place of a pipe whose reader"
+        " is gone"
+    ),
     "base/consoles.py": "/dev/null takes the place of a pipe whose reader is gone",
     "evaluation/engine/processes.py": "an engine appends to its log, which `files` has opened",
     "peers/function_calls.py": "as a script, it answers this program through a pipe",
     "grade/batch/containment.py": "/dev/null in place of what a grader could read",
-    "grade/batch/output.py": "appends to the journal of a batch, which `files` has opened, and is truncated to whole lines",
+    "grade/batch/output.py": (
+        "appends to the journal of a batch, which `files` has opened, and is truncated to whole"
+        " lines"
+    ),
     "grade/batch/worker.py": "/dev/null in place of what a grader could write to",
-    "grade/batch/worker_process.py": "the page that a worker shares with its program; the pipe to a worker",
+    "grade/batch/worker_process.py": (
+        "the page that a worker shares with its program; the pipe to a worker"
+    ),
     "grade/biomlbench.py": "unpacks for a published preparer, into its own folder",
     "grade/h5ad.py": "anndata writes by path, to one that `files` gives it",
     "grade/ledger.py": "appends to the ledger, which `files` has opened; reading it needs a lock",
-    "grade/tasks/split.py": "copies a task's public folder into a draft, which is moved into place when it is whole",
+    "grade/tasks/split.py": (
+        "copies a task's public folder into a draft, which is moved into place when it is whole"
+    ),
     "grade/tasks/polaris_download.py": "runs in another Python, without this package",
-    "record/overlay.py": "appends to an overlay, which `files` has opened, and is truncated to whole lines",
+    "record/overlay.py": (
+        "appends to an overlay, which `files` has opened, and is truncated to whole lines"
+    ),
     "record/recorder.py": "truncates a recording, which `files` has opened, to whole lines",
-    "record/transfer.py": "fills a file that `files` has opened; puts a link in the place of a recording that was moved",
+    "record/transfer.py": (
+        "fills a file that `files` has opened; puts a link in the place of a recording that was"
+        " moved"
+    ),
     "bundled/inspect/writing.py": "a zip file in memory",
 }
 MAY_CHANGE = {
@@ -46,7 +63,9 @@ MAY_CHANGE = {
     "evaluation/wiring/start.py": "an engine deletes its specification when it has read it",
     "grade/batch/output.py": "deletes the journal of a finished batch",
     "grade/batch/worker_process.py": "makes a folder in a temporary one",
-    "grade/tasks/prepare.py": "puts a draft in the place of prepared data; empties the folder of a download that failed",
+    "grade/tasks/prepare.py": (
+        "puts a draft in the place of prepared data; empties the folder of a download that failed"
+    ),
     "record/catalogue.py": "deletes a damaged list of runs, and keeps it private",
     "record/overlay.py": "deletes the overlay of a run that was just deleted",
     "record/runs.py": "deletes the mark of a run in progress",
@@ -59,11 +78,13 @@ _PRINTING_NAMES = {"print", "pprint"}
 _PRINTING = {("click", "echo"), ("click", "secho"), ("rich", "print"), ("rich", "print_json")}
 _STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
 _METHODS = {
-    "write_text", "write_bytes", "touch", "to_parquet", "to_pickle", "to_excel", "write_h5ad", "savefig",
+    "write_text", "write_bytes", "touch", "to_parquet", "to_pickle", "to_excel", "write_h5ad",
+    "savefig",
     "extractall", "extract", "symlink_to", "hardlink_to",
 }  # fmt: skip
 _CHANGES = {
-    "mkdir", "makedirs", "unlink", "rmdir", "rmtree", "removedirs", "rename", "renames", "chmod", "lchmod", "chown",
+    "mkdir", "makedirs", "unlink", "rmdir", "rmtree", "removedirs", "rename", "renames", "chmod",
+    "lchmod", "chown",
     "link", "symlink", "link_to",
 }  # fmt: skip
 _COPIES = {"copy", "copy2", "copyfile", "copytree", "move"}
@@ -80,13 +101,19 @@ def prints(node: ast.AST) -> bool:
             return name in _PRINTING_NAMES
         case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=name)):
             return (owner, name) in _PRINTING
-        case ast.Attribute(value=ast.Attribute(attr=stream), attr="write" | "writelines" | "buffer"):
-            return stream in _STREAMS or stream == "file"  # `console.file.write` goes around its cleaning
+        case ast.Attribute(
+            value=ast.Attribute(attr=stream), attr="write" | "writelines" | "buffer"
+        ):
+            # `console.file.write` goes around its cleaning
+            return stream in _STREAMS or stream == "file"
     return False
 
 
 def _mode(call: ast.Call, place: int) -> str:
-    given = [*call.args[place : place + 1], *(word.value for word in call.keywords if word.arg == "mode")]
+    given = [
+        *call.args[place : place + 1],
+        *(word.value for word in call.keywords if word.arg == "mode"),
+    ]
     return str(given[0].value) if given and isinstance(given[0], ast.Constant) else "r"
 
 
@@ -123,12 +150,15 @@ def writes(call: ast.AST) -> bool:
 
 
 def changes(node: ast.AST) -> bool:
-    """Say whether it makes a folder, or moves, deletes or changes what has a name, in any way but those of `files`."""
+    """Say whether it makes a folder, or moves, deletes or changes what has a name, in any way but
+    those of `files`.
+    """
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="os"), attr=name)):
             return name in {*_CHANGES, "remove", "replace"}
         case ast.Call(func=ast.Attribute(attr=name), keywords=words):
-            return name in _CHANGES and not {"columns", "axis"} & {word.arg for word in words}  # as frames do
+            # as frames do
+            return name in _CHANGES and not {"columns", "axis"} & {word.arg for word in words}
     return False
 
 
@@ -179,7 +209,8 @@ def test_every_exception_is_still_needed() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    ["path.mkdir()", "os.makedirs(p)", "path.unlink()", "os.remove(p)", "os.replace(a, b)", "path.rename(b)",
+    ["path.mkdir()", "os.makedirs(p)", "path.unlink()", "os.remove(p)", "os.replace(a, b)",
+        "path.rename(b)",
     "shutil.rmtree(p)", "path.chmod(0o600)", "os.link(a, b)"],
 )  # fmt: skip
 def test_every_way_to_make_move_or_delete_is_detected(code: str) -> None:
@@ -189,7 +220,8 @@ def test_every_way_to_make_move_or_delete_is_detected(code: str) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "print('x')", "click.echo('x', err=True)", "sys.stdout.write('x')", "sys.stderr.writelines(['x'])",
+        "print('x')", "click.echo('x', err=True)", "sys.stdout.write('x')",
+        "sys.stderr.writelines(['x'])",
         "sys.stdout.buffer.write(b'x')", "console.file.write('x')",
     ],
 )  # fmt: skip
@@ -200,8 +232,10 @@ def test_every_way_to_print_is_detected(code: str) -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        "open(p, 'w')", "open(p, mode='ab')", "path.open('r+b')", "path.open(mode='x')", "path.write_text('x')",
-        "path.write_bytes(b'x')", "frame.to_csv(path)", "shutil.copyfile(a, b)", "os.open(p, os.O_WRONLY)",
+        "open(p, 'w')", "open(p, mode='ab')", "path.open('r+b')", "path.open(mode='x')",
+        "path.write_text('x')",
+        "path.write_bytes(b'x')", "frame.to_csv(path)", "shutil.copyfile(a, b)",
+        "os.open(p, os.O_WRONLY)",
         "os.fdopen(d, 'w')", "zipfile.ZipFile(p, 'w')", "h5py.File(p, 'w')", "tempfile.mkstemp()",
         "archive.extractall(p)", "io.open(p, 'a')", "path.touch()",
     ],
@@ -211,7 +245,14 @@ def test_every_way_to_write_is_detected(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["open(p)", "path.open('rb')", "frame.to_csv()", "os.open(p, os.O_RDONLY)", "zipfile.ZipFile(p)"]
+    "code",
+    [
+        "open(p)",
+        "path.open('rb')",
+        "frame.to_csv()",
+        "os.open(p, os.O_RDONLY)",
+        "zipfile.ZipFile(p)",
+    ],
 )
 def test_reading_a_file_is_allowed(code: str) -> None:
     assert not any(map(writes, nodes(code)))

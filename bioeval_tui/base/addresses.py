@@ -1,7 +1,9 @@
-"""The rule for URLs: what two programs could read differently is refused, so that all that read one mean the same host.
+"""The rule for URLs: what two programs could read differently is refused, so that all that read one
+mean the same host.
 
-A host is a name, an IPv4 address of four numbers, or an IPv6 address in brackets. Resolvers also take `127.1`, `0x7f.1` and
-`2130706433` for this machine, and libraries disagree about each: it could be called through a proxy, or not at all.
+A host is a name, an IPv4 address of four numbers, or an IPv6 address in brackets. Resolvers also
+take `127.1`, `0x7f.1` and `2130706433` for this machine, and libraries disagree about each: it
+could be called through a proxy, or not at all.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 def url_problem(url: str, schemes: tuple[str, ...] = HTTP) -> str:
-    """Return what is wrong with a URL and what would be right, without its user and password; empty if it can be called.
+    """Return what is wrong with a URL and what would be right, without its user and password; empty
+    if it can be called.
 
     Without `schemes`, it may have any.
     """
@@ -38,7 +41,9 @@ def url_problem(url: str, schemes: tuple[str, ...] = HTTP) -> str:
 
 
 def url_hint(url: str, schemes: tuple[str, ...] = HTTP) -> str:
-    """Return what would be right instead of a URL, for where it is seen; empty if it can be called."""
+    """Return what would be right instead of a URL, for where it is seen; empty if it can be
+    called.
+    """
     if len(url) > MAX_URL:
         return f"it has more than {MAX_URL:,} characters"
     # Parsers skip or encode these, or take a backslash for a slash, each in its own way.
@@ -65,18 +70,26 @@ def _place_problem(place: str) -> str:
         return "write an @ in a user name or password as %40"
     parts = _PLACE.fullmatch(place)
     if parts is None:
-        return "only a port may follow the host, and an IPv6 address stands in brackets, such as http://[::1]:8081"
+        return (
+            "only a port may follow the host, and an IPv6 address stands in brackets, such as"
+            " http://[::1]:8081"
+        )
     host, port = parts[1], parts[2]
     if not host:
         return f"it has no host; give one such as {EXAMPLE}"
     if port and (len(port) > 5 or not 1 <= int(port) <= 65_535):
         return "a port is a number from 1 to 65535"
-    return _ipv6_problem(host[1:-1]) if host.startswith("[") else _name_problem(host.lower())
+    if host.startswith("["):
+        return _ipv6_problem(host[1:-1])
+    return _name_problem(host.lower())
 
 
 def _ipv6_problem(host: str) -> str:
     if "%" in host:
-        return "an address with a zone (%) cannot be called; use a name or another address of that machine"
+        return (
+            "an address with a zone (%) cannot be called; use a name or another address of that"
+            " machine"
+        )
     try:
         ipaddress.IPv6Address(host)
     except ValueError:
@@ -90,9 +103,8 @@ def _name_problem(host: str) -> str:
         labels = idna.encode(host).decode() if not host.isascii() else host
     except (idna.IDNAError, UnicodeError):
         return f"{shown} is no host's name"
-    if any(
-        mark in host for mark in "。．｡"
-    ):  # which separate labels, too, and make `localhost。` of localhost
+    # which separate labels, too, and make `localhost。` of localhost
+    if any(mark in host for mark in "。．｡"):
         return f"write the dots of {shown} as `.`"
     name = labels.removesuffix(".")
     parts = name.split(".")

@@ -1,9 +1,10 @@
-"""Limits on incomplete requests to a server: few connections, for a short time, and the oldest is closed first.
+"""Limits on incomplete requests to a server: few connections, for a short time, and the oldest is
+closed first.
 
-Anyone on a shared machine or network can connect to a server. A connection that sends an incomplete request, or
-nothing, uses a file descriptor until it is closed. `Admission` waits for each connection's first request, with limits on
-time and size, and closes the oldest waiting connection if there are too many. Real clients send their request at once,
-so they always get in.
+Anyone on a shared machine or network can connect to a server. A connection that sends an incomplete
+request, or nothing, uses a file descriptor until it is closed. `Admission` waits for each
+connection's first request, with limits on time and size, and closes the oldest waiting connection
+if there are too many. Real clients send their request at once, so they always get in.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ END_OF_HEAD = b"\r\n\r\n"
 IDLE_S = 60.0
 MOST_LOGGED = 10
 RESERVE = 4 * BACKLOG
-"""File descriptors for everything else, and for connections that are accepted together before others are closed."""
+"""File descriptors for everything else, and for connections that are accepted together before
+others are closed.
+"""
 
 
 def most_connections() -> int:
@@ -37,12 +40,16 @@ def most_connections() -> int:
     if resource is None:
         return 10_000  # Windows has no such limit
     limit: int = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 1_000_000 if limit == resource.RLIM_INFINITY else max(limit - RESERVE, limit // 2)
+    if limit == resource.RLIM_INFINITY:
+        return 1_000_000
+    return max(limit - RESERVE, limit // 2)
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionLimits:
-    """Limits of a connection before its first request is complete, and of connections that are not trusted yet."""
+    """Limits of a connection before its first request is complete, and of connections that are not
+    trusted yet.
+    """
 
     seconds: float = 10.0
     size: int = 32_768
@@ -51,7 +58,10 @@ class AdmissionLimits:
     admitted: int = 256
     """Connections that sent a request, without a call of `Admission.keep`."""
     open: int = field(default_factory=most_connections)
-    """All connections. Untrusted ones are closed to make room; if there are none, new connections are refused."""
+    """All connections.
+
+    Untrusted ones are closed to make room; if there are none, new connections are refused.
+    """
 
 
 def why_not_bound(error: Exception) -> str:
@@ -69,10 +79,11 @@ async def serve_app(
     *,
     idle_s: float = IDLE_S,
 ) -> AsyncIterator[Admission]:
-    """Serve an aiohttp application on a bound socket while the block runs, to connections that `Admission` passes on.
+    """Serve an aiohttp application on a bound socket while the block runs, to connections that
+    `Admission` passes on.
 
-    At the end, requests in progress get a second, and the socket is closed. `log` names the server's log; a connection is
-    kept for `idle_s` seconds for its next request.
+    At the end, requests in progress get a second, and the socket is closed. `log` names the
+    server's log; a connection is kept for `idle_s` seconds for its next request.
     """
     from aiohttp import web  # what only listens for commands, or sends them, does not wait for it
 
@@ -82,7 +93,8 @@ async def serve_app(
         logger=_server_log(log),
         shutdown_timeout=1.0,
         keepalive_timeout=idle_s,
-        lingering_time=0.0,  # what is left of a refused request is not read: gzip may make gigabytes of it
+        # what is left of a refused request is not read: gzip may make gigabytes of it
+        lingering_time=0.0,
     )
     try:
         await runner.setup()
@@ -101,7 +113,9 @@ async def serve_app(
 
 
 def _server_log(name: str) -> logging.Logger:
-    """Return the log of a server. It omits invalid requests, and has at most `MOST_LOGGED` entries per minute.
+    """Return the log of a server.
+
+    It omits invalid requests, and has at most `MOST_LOGGED` entries per minute.
 
     Otherwise clients could fill the disk.
     """
@@ -129,13 +143,17 @@ class _Seldom(logging.Filter):
 
 
 class Admission:
-    """The protocol factory for `loop.create_server`: passes a connection on once its first request is complete.
+    """The protocol factory for `loop.create_server`: passes a connection on once its first request
+    is complete.
 
     `make` creates the protocol that takes over; `until` marks the end of the first request.
     """
 
     def __init__(
-        self, make: Callable[[], asyncio.Protocol], until: bytes, limits: AdmissionLimits | None = None
+        self,
+        make: Callable[[], asyncio.Protocol],
+        until: bytes,
+        limits: AdmissionLimits | None = None,
     ) -> None:
         self._make = make
         self.until = until
@@ -174,8 +192,12 @@ class Admission:
             # Close connections that have sent a request before those that may be about to.
             self._close_oldest(self._admitted or self._waiting)
 
-    def heard(self, transport: asyncio.Transport, size: int, *, whole: bool) -> asyncio.Protocol | None:
-        """Record how much a waiting connection has sent; return the protocol that takes over once that is enough."""
+    def heard(
+        self, transport: asyncio.Transport, size: int, *, whole: bool
+    ) -> asyncio.Protocol | None:
+        """Record how much a waiting connection has sent; return the protocol that takes over once
+        that is enough.
+        """
         if transport not in self._waiting:
             return None  # it is being closed
         if not whole:
@@ -232,7 +254,9 @@ class _Newcomer(asyncio.Protocol):
             self._received.clear()
 
     def eof_received(self) -> bool | None:
-        return self._inner.eof_received() if self._inner is not None else None
+        if self._inner is None:
+            return None
+        return self._inner.eof_received()
 
     def pause_writing(self) -> None:
         if self._inner is not None:

@@ -1,7 +1,8 @@
 """Zip files that others made. Whatever cannot be read in one is a sentence.
 
-Python's library and its decompressors raise a dozen kinds of errors for a zip that is damaged, encrypted, or of a kind
-that they do not know, and which one also depends on the version. So nobody else here opens a zip to read it.
+Python's library and its decompressors raise a dozen kinds of errors for a zip that is damaged,
+encrypted, or of a kind that they do not know, and which one also depends on the version. So nobody
+else here opens a zip to read it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from typing import IO, BinaryIO, cast
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line
 
-if sys.version_info >= (3, 14):  # which read members compressed with Zstandard, as in newer Inspect logs
+# which read members compressed with Zstandard, as in newer Inspect logs
+if sys.version_info >= (
+    3,
+    14,
+):
     from zipfile import ZipFile, is_zipfile
 else:
     from backports.zstd.zipfile import ZipFile, is_zipfile
@@ -70,7 +75,8 @@ class Archive:
             try:
                 self._file.extract(name, folder)
             except Exception as error:
-                if isinstance(error, OSError) and error.errno is not None:  # decompressors give no number
+                # decompressors give no number
+                if isinstance(error, OSError) and error.errno is not None:
                     raise
                 raise ArchiveError(f"{clean_line(name, 200)} {_why(error)}") from None
 

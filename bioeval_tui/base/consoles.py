@@ -23,7 +23,9 @@ from bioeval_tui.base.widths import padded
 
 UNBOUND = 10_000
 """Width if the output goes to a file or another program, which need whole lines."""
-_SIGNS = str.maketrans({"→": "to", "≥": "at least ", "≤": "at most ", "▲": "up", "▼": "down", "·": ","})
+_SIGNS = str.maketrans(
+    {"→": "to", "≥": "at least ", "≤": "at most ", "▲": "up", "▼": "down", "·": ","}
+)
 _MARKS = {
     "✓": "passed",
     "✗": "failed",
@@ -49,27 +51,36 @@ def plain_text(text: str) -> str:
 
 
 def _rows_in_words(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield a line for each row: its first cell, then each other cell after the title of its column."""
+    """Yield a line for each row: its first cell, then each other cell after the title of its
+    column.
+    """
     first, *others = map(plain_text, titles)
     if first:
         yield first
     for row in rows:
         name, *cells = map(plain_text, row)
-        titled = (f"{title} {cell}".strip() for title, cell in zip(others, cells, strict=True) if cell)
+        titled = (
+            f"{title} {cell}".strip() for title, cell in zip(others, cells, strict=True) if cell
+        )
         yield f"{name}: {', '.join(titled)}"
 
 
 class PlainConsole(Console):
     """A console whose output never contains control sequences from its text.
 
-    If its reader is gone (`… | head -1`), it stops printing; the work continues, with the same exit code.
+    If its reader is gone (`… | head -1`), it stops printing; the work continues, with the same exit
+    code.
     """
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Read a text as Rich does, cleaned before it is measured: what has no width is drawn as a sign that has one."""
+        """Read a text as Rich does, cleaned before it is measured: what has no width is drawn as a
+        sign that has one.
+        """
         return super().render_str(cleaned(text), **options)
 
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
         """Render as Rich does, with every piece of text cleaned."""
         for segment in super().render(renderable, options):
             text, style, control = segment
@@ -99,10 +110,12 @@ class PlainConsole(Console):
 
 
 def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
-    """Return a console on stdout (or stderr) that interprets no markup, numbers or emoji, and cleans its output.
+    """Return a console on stdout (or stderr) that interprets no markup, numbers or emoji, and
+    cleans its output.
 
-    It is as wide as the terminal. Without one it is wide enough for any line, whatever COLUMNS, FORCE_COLOR
-    or the width of the terminal that started the pipe say: a log must not depend on them.
+    It is as wide as the terminal. Without one it is wide enough for any line, whatever COLUMNS,
+    FORCE_COLOR or the width of the terminal that started the pipe say: a log must not depend on
+    them.
     """
     stream = for_log(sys.stderr if stderr else sys.stdout)
     width = None if stream is not None and stream.isatty() else UNBOUND
@@ -120,8 +133,8 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
 class CellColumn(NamedTuple):
     """A column of a table of plain text: its title, its cells, and whether it is right-aligned.
 
-    Those that `lead` stand on a line of their own above the others where the table is wider than the terminal, so that no
-    name is cut. `spare` columns are left out first.
+    Those that `lead` stand on a line of their own above the others where the table is wider than
+    the terminal, so that no name is cut. `spare` columns are left out first.
     """
 
     title: str
@@ -136,8 +149,8 @@ def write_table(
 ) -> None:
     """Write a table with a line for each row; where even its numbers have no room, rows in words.
 
-    Laid out here, because Rich's table takes six seconds for ten thousand rows. If `paged`, one that does not fit on the
-    terminal is shown in the user's pager.
+    Laid out here, because Rich's table takes six seconds for ten thousand rows. If `paged`, one
+    that does not fit on the terminal is shown in the user's pager.
     """
     # Before they are measured, as above.
     columns = [
@@ -150,9 +163,8 @@ def write_table(
     if not _fits(columns, gap, console.width):
         columns = [column for column in columns if not column.spare]
     names: Iterable[str] = ()
-    wrapper = TextWrapper(
-        console.width, break_on_hyphens=False, break_long_words=False
-    )  # ids and names stay whole
+    # ids and names stay whole
+    wrapper = TextWrapper(console.width, break_on_hyphens=False, break_long_words=False)
     if not _fits(columns, gap, console.width):
         leads = [column for column in columns if column.lead]
         numbers = [column for column in columns if not column.lead]
@@ -160,7 +172,10 @@ def write_table(
             words = map(wrapper.wrap, _cells_in_words(columns))
             write_lines(console, "".join(f"{line}\n" for lines in words for line in lines))
             return
-        columns, names = numbers, map(" · ".join, zip(*([c.title, *c.cells] for c in leads), strict=True))
+        columns, names = (
+            numbers,
+            map(" · ".join, zip(*([c.title, *c.cells] for c in leads), strict=True)),
+        )
     cells = [[column.title, *column.cells] for column in columns]
     padded = map(_padded, cells, map(_width, cells), (column.right for column in columns))
     lines = [(" " * gap).join(row).rstrip() for row in zip(*padded, strict=True)]
@@ -196,7 +211,10 @@ def _width(cells: Sequence[str]) -> int:
 
 
 def write_lines(console: Console, text: str) -> None:
-    """Write finished lines, cleaned. Rich would take fifty times as long to find that they have no style."""
+    """Write finished lines, cleaned.
+
+    Rich would take fifty times as long to find that they have no style.
+    """
     try:
         console.file.write(cleaned(text))
     except BrokenPipeError:

@@ -129,7 +129,9 @@ class UnavailableError(BioevalError):
 
 
 class NotMeasuredError(UnavailableError):
-    """Something could not be measured; the message is the reason, and `ways` says what you can do about it."""
+    """Something could not be measured; the message is the reason, and `ways` says what you can do
+    about it.
+    """
 
     def __init__(self, message: str = "", *, ways: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -141,14 +143,22 @@ class StorageError(UnavailableError):
 
 
 def exhausted(error: BaseException) -> str:
-    """Return what this machine, or a limit set for this program, ran out of, as a sentence; empty for any other error."""
+    """Return what this machine, or a limit set for this program, ran out of, as a sentence; empty
+    for any other error.
+    """
     if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == ENOMEM):
         return "no memory is left for this program"
     threads = isinstance(error, RuntimeError) and str(error) == "can't start new thread"
     if threads or (isinstance(error, OSError) and error.errno == EAGAIN):
-        return "this program cannot start another thread or process: memory, or their number, is limited"
+        return (
+            "this program cannot start another thread or process: memory, or their number, is"
+            " limited"
+        )
     return ""
 
 
 class ScreenCrashError(Exception):
-    """A screen crashed: a defect. The message names the error's type and text; the error itself is the cause."""
+    """A screen crashed: a defect.
+
+    The message names the error's type and text; the error itself is the cause.
+    """

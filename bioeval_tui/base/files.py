@@ -1,14 +1,17 @@
-"""Where and how this program writes: below the folder that was named for it, atomically and durably.
+"""Where and how this program writes: below the folder that was named for it, atomically and
+durably.
 
-What lies in a folder may be another's, such as a checkout of a colleague, and a link there may lead anywhere. So a path of
-the program's own choice is a `Target`, which only `below` returns: its folder, with every link resolved, is inside the
-folder that was named. A file appears only when it is complete, in place of whatever had its name, and survives a power
-failure. What is appended to is opened with `open_own`, which follows no link.
+What lies in a folder may be another's, such as a checkout of a colleague, and a link there may lead
+anywhere. So a path of the program's own choice is a `Target`, which only `below` returns: its
+folder, with every link resolved, is inside the folder that was named. A file appears only when it
+is complete, in place of whatever had its name, and survives a power failure. What is appended to is
+opened with `open_own`, which follows no link.
 
-A file that the user named (`named`) may be a device or a pipe (`/dev/stdout`, `>(…)`). It is written to instead, because a
-file must not take its place.
+A file that the user named (`named`) may be a device or a pipe (`/dev/stdout`, `>(…)`). It is
+written to instead, because a file must not take its place.
 
-Every part of the program that writes a file uses this module: `tests/test_writers.py` lists the few that do not.
+Every part of the program that writes a file uses this module: `tests/test_writers.py` lists the few
+that do not.
 """
 
 from __future__ import annotations
@@ -34,12 +37,17 @@ _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/self/fd/")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
-"""The end of a journal of SQLite that names a file, which SQLite deletes after it has undone the changes in the journal."""
+"""The end of a journal of SQLite that names a file, which SQLite deletes after it has undone the
+changes in the journal.
+"""
 _OWN = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | BINARY
 """Flags for files of the program's own: no link is followed, and no pipe waited for."""
 
 Target = NewType("Target", Path)
-"""A path that may be written to. Only this module makes it, so that mypy finds what is written elsewhere."""
+"""A path that may be written to.
+
+Only this module makes it, so that mypy finds what is written elsewhere.
+"""
 
 Folder = NewType("Folder", Path)
 """A folder below one that was named, without links on its way. Files in it are `file_in`."""
@@ -51,7 +59,9 @@ def named(path: Path) -> Target:
 
 
 def checked_below(folder: Path, *parts: str | Path) -> Path:
-    """Return the path of `parts` below `folder`, with links below it resolved. Nothing needs to exist.
+    """Return the path of `parts` below `folder`, with links below it resolved.
+
+    Nothing needs to exist.
 
     The folder itself may be a link, because it was named.
 
@@ -72,14 +82,18 @@ def _checked(folder: Path, inside: Path) -> Path:
         raise StorageError(f"{_shown(inside)} is not used, because its links form a circle")
     if not path.is_relative_to(root):
         raise StorageError(
-            f"{_shown(inside)} is not used, because it leads out of {_shown(folder)}, to {_shown(path)}"
+            f"{_shown(inside)} is not used, because it leads out of {_shown(folder)}, to"
+            f" {_shown(path)}"
         )
     as_given = inside.is_relative_to(folder) and path == root / inside.relative_to(folder)
-    return inside if as_given else path
+    if as_given:
+        return inside
+    return path
 
 
 def below(folder: Path, *parts: str | Path) -> Target:
-    """Return the path of a file below a folder that was named for what is written; it may itself be a link, which is replaced.
+    """Return the path of a file below a folder that was named for what is written; it may itself be
+    a link, which is replaced.
 
     Raises:
         StorageError: a link leads out of the folder.
@@ -89,7 +103,8 @@ def below(folder: Path, *parts: str | Path) -> Target:
 
 
 def folder_below(folder: Path, *parts: str | Path) -> Folder:
-    """Make a folder below one that was named for what is written, if it is not there, and return it.
+    """Make a folder below one that was named for what is written, if it is not there, and return
+    it.
 
     Raises:
         StorageError: a link leads out of the folder, or it cannot be made.
@@ -103,7 +118,8 @@ def folder_below(folder: Path, *parts: str | Path) -> Folder:
 
 
 def file_in(folder: Folder, name: str) -> Target:
-    """Return the path of a file in a folder that `folder_below` returned; it costs less than `below`.
+    """Return the path of a file in a folder that `folder_below` returned; it costs less than
+    `below`.
 
     Raises:
         ValueError: the name leads elsewhere.
@@ -122,10 +138,12 @@ def private_dir(path: Path) -> Path:
 
 
 def open_own(path: Target, flags: int, mode: int = 0o600) -> int:
-    """Open a file of the program's own to change it in place, such as to append to it; return its descriptor.
+    """Open a file of the program's own to change it in place, such as to append to it; return its
+    descriptor.
 
     Raises:
-        OSError: it is a link, or no regular file, or has a second name (a hard link), by which it may be another's.
+        OSError: it is a link, or no regular file, or has a second name (a hard link), by which it
+            may be another's.
     """
     with contextlib.suppress(FileNotFoundError):
         _require_own(path.lstat())  # also where the system has no O_NOFOLLOW
@@ -151,7 +169,8 @@ def read_small(path: Path, most: int = 1_000_000) -> bytes:
     """Return a small file of the program's own.
 
     Raises:
-        OSError: it is missing, larger than `most` bytes, or no regular file: a pipe would be waited for.
+        OSError: it is missing, larger than `most` bytes, or no regular file: a pipe would be waited
+            for.
     """
     if not stat.S_ISREG(path.stat().st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file")
@@ -177,14 +196,18 @@ def check_database(path: Path) -> None:
     """Check that SQLite may open a database, whether it is there or not.
 
     Raises:
-        OSError: it, or a file that SQLite would use beside it, is a link, no regular file, or has a second name; or its journal
-            is not this program's.
+        OSError: it, or a file that SQLite would use beside it, is a link, no regular file, or has a
+            second name; or its journal is not this program's.
     """
-    # The database is not opened: closing it would release the locks of another connection in this process.
+    # The database is not opened: closing it would release the locks of another connection in this
+    # process.
     for file in database_files(path):
         with contextlib.suppress(FileNotFoundError):
             _require_own(file.lstat())
-    with contextlib.suppress(FileNotFoundError), path.with_name(f"{path.name}-journal").open("rb") as journal:
+    with (
+        contextlib.suppress(FileNotFoundError),
+        path.with_name(f"{path.name}-journal").open("rb") as journal,
+    ):
         size = journal.seek(0, os.SEEK_END)
         journal.seek(max(0, size - len(_NAMES_ANOTHER)))
         if journal.read() == _NAMES_ANOTHER:
@@ -212,8 +235,12 @@ def storage_error(path: Path | str, error: OSError) -> StorageError:
     """Return the sentence for a file that could not be written, which mentions a full disk."""
     shown = _shown(path)
     if is_full(error):
-        return StorageError(f"{shown} cannot be written: the disk is full or over its quota; free some space")
-    return StorageError(f"{shown} cannot be written: {clean_line(error.strerror or str(error), 160)}")
+        return StorageError(
+            f"{shown} cannot be written: the disk is full or over its quota; free some space"
+        )
+    return StorageError(
+        f"{shown} cannot be written: {clean_line(error.strerror or str(error), 160)}"
+    )
 
 
 def _shown(path: Path | str) -> str:
@@ -226,8 +253,10 @@ def write_whole(path: Target, data: bytes | str, *, mode: int = 0o644, sync: boo
     Args:
         path: where to write; its folder must exist. A link or pipe there is replaced.
         data: the content; text is written as UTF-8.
-        mode: the permissions of a new file, before the umask; 0o600 for files that may contain patient data.
-        sync: wait until file and folder are on the disk. Without it, call `sync_all` before the source is removed.
+        mode: the permissions of a new file, before the umask; 0o600 for files that may contain
+            patient data.
+        sync: wait until file and folder are on the disk. Without it, call `sync_all` before the
+            source is removed.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -244,7 +273,8 @@ def write_whole(path: Target, data: bytes | str, *, mode: int = 0o644, sync: boo
 
 
 def write_named(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
-    """Write a file that the user named, like `write_whole`; a device or a pipe is written to instead.
+    """Write a file that the user named, like `write_whole`; a device or a pipe is written to
+    instead.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -263,7 +293,8 @@ def write_named(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
 
 
 def write_new(path: Target, data: bytes | str) -> bool:
-    """Write a file like `write_whole` that only its owner can read, unless it exists; return whether it was written.
+    """Write a file like `write_whole` that only its owner can read, unless it exists; return
+    whether it was written.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -300,7 +331,8 @@ def put_new(whole: Path | str, path: Target) -> None:
 
 
 def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Path:
-    """Write a new file, readable only by its owner, as `stem` + `ending`, or with `~2`, `~3` … in between; return its path.
+    """Write a new file, readable only by its owner, as `stem` + `ending`, or with `~2`, `~3` … in
+    between; return its path.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -312,7 +344,8 @@ def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Pat
 
 @contextlib.contextmanager
 def writing_whole(path: Target) -> Iterator[BinaryIO]:
-    """Yield a file to write in pieces; it is synced and gets its name if the block ends without an error.
+    """Yield a file to write in pieces; it is synced and gets its name if the block ends without an
+    error.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -333,7 +366,8 @@ def writing_whole(path: Target) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def written_by_path(path: Target) -> Iterator[Path]:
-    """Yield a path for a library that writes by path; the file gets its name if the block ends without an error.
+    """Yield a path for a library that writes by path; the file gets its name if the block ends
+    without an error.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
@@ -349,7 +383,9 @@ def written_by_path(path: Target) -> Iterator[Path]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path is a device or a pipe, or stands for an open file, as `/dev/stdout` does."""
+    """Return whether a path is a device or a pipe, or stands for an open file, as `/dev/stdout`
+    does.
+    """
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -373,7 +409,9 @@ def _write_partial(partial: str, data: bytes | str, mode: int, *, sync: bool) ->
 
 
 def _as_bytes(data: bytes | str) -> bytes:
-    return data.encode("utf-8", "replace") if isinstance(data, str) else data
+    if isinstance(data, str):
+        return data.encode("utf-8", "replace")
+    return data
 
 
 def _remove(partial: str) -> None:
@@ -386,7 +424,8 @@ def _sync_above(path: Path | str) -> None:
 
 
 def write_fully(descriptor: int, data: bytes) -> None:
-    """Write all of `data`, because the system may write only a part, for example on a disk that is nearly full.
+    """Write all of `data`, because the system may write only a part, for example on a disk that is
+    nearly full.
 
     Raises:
         OSError: writing fails.
@@ -397,7 +436,9 @@ def write_fully(descriptor: int, data: bytes) -> None:
 
 
 def sync_folder(folder: Path | str) -> None:
-    """Wait until the names in a folder are on the disk, where the system can do that (not on Windows)."""
+    """Wait until the names in a folder are on the disk, where the system can do that (not on
+    Windows).
+    """
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -408,13 +449,16 @@ def sync_folder(folder: Path | str) -> None:
 
 
 def sync_all() -> None:
-    """Wait until everything that was written is on the disk: one wait for any number of files (not on Windows)."""
+    """Wait until everything that was written is on the disk: one wait for any number of files (not
+    on Windows).
+    """
     if hasattr(os, "sync"):
         os.sync()
 
 
 def write_private(path: Path, document: str | bytes) -> None:
-    """Write `document` to `path` (mode 0600), replacing the old file only once everything is written.
+    """Write `document` to `path` (mode 0600), replacing the old file only once everything is
+    written.
 
     Raises:
         UsageError: the folder is missing.

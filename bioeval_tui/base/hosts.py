@@ -1,4 +1,6 @@
-"""Hosts that are called: their names for users, and the credentials of requests to them, which no text may show."""
+"""Hosts that are called: their names for users, and the credentials of requests to them, which no
+text may show.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ OPENAI_URL = "https://api.openai.com/v1"
 HEADER_NAME = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"
 """A header's name (RFC 9110)."""
 OUR_HEADERS = frozenset(
-    {"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "te", "trailer",
+    {"host", "content-length", "content-type", "transfer-encoding", "connection", "upgrade", "te",
+        "trailer",
      "expect", "accept", "accept-encoding"}
 )  # fmt: skip
 """The headers that say how a request is sent: neither a job nor a peer sets them."""
@@ -34,7 +37,8 @@ def may_be_set(header: str) -> bool:
 
 
 def host_of(url: str, *, any_scheme: bool = False, name: str = "") -> str:
-    """Return `host` or `host:port` of a URL, without user or password; `name` is what a user calls the URL's setting.
+    """Return `host` or `host:port` of a URL, without user or password; `name` is what a user calls
+    the URL's setting.
 
     Raises:
         UsageError: it is not an http or https URL or, with `any_scheme`, not a URL with a host.
@@ -52,10 +56,14 @@ def chat_url(url: str) -> str:
 
 
 def without_credentials(url: str) -> str:
-    """Return a URL without user, password, query and fragment; of an invalid URL, only what follows the last `@`."""
+    """Return a URL without user, password, query and fragment; of an invalid URL, only what follows
+    the last `@`.
+    """
     try:
         parts = urlsplit(url)
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+        return parts._replace(
+            netloc=parts.netloc.rpartition("@")[2], query="", fragment=""
+        ).geturl()
     except ValueError:
         return url.rpartition("@")[2]
 
@@ -64,7 +72,10 @@ HIDDEN = "[key]"
 SHORTEST = 8
 """Shorter ones are placeholders such as `none`, or ordinary words."""
 PUBLISHED_KEY = "treehorn"
-"""The X-API-KEY that the published client sends by default and published agents expect. It is not a secret."""
+"""The X-API-KEY that the published client sends by default and published agents expect.
+
+It is not a secret.
+"""
 _NAMED = re.compile(r"auth|cookie|credential|key|passw|secret|sig|token", re.IGNORECASE)
 
 
@@ -88,7 +99,9 @@ class Hider:
         return data
 
     def feed(self, piece: bytes) -> bytes:
-        """Add a piece; return what can be passed on, without a possible beginning of a credential at the end."""
+        """Add a piece; return what can be passed on, without a possible beginning of a credential
+        at the end.
+        """
         if not self._bytes:
             return piece
         data = self.data(self._tail + piece)

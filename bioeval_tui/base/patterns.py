@@ -1,8 +1,8 @@
 """Untrusted regular expressions, matched with limits on time and size.
 
-A job's patterns come from a file that may come from anywhere, and are run over text that an agent wrote.
-Backtracking can take hours on a few dozen characters, so every search has a deadline, which the
-standard library's `re` cannot give.
+A job's patterns come from a file that may come from anywhere, and are run over text that an agent
+wrote. Backtracking can take hours on a few dozen characters, so every search has a deadline, which
+the standard library's `re` cannot give.
 """
 
 from __future__ import annotations
@@ -43,11 +43,14 @@ def search(pattern: str, text: str, *, limit_s: float = SEARCH_LIMIT_S) -> Patte
     """
     with _bounded(pattern, limit_s):
         match = _compiled(pattern).search(text, timeout=limit_s)
-    return PatternMatch(match.start(), match.end()) if match else None
+    if match:
+        return PatternMatch(match.start(), match.end())
+    return None
 
 
 def find_all(pattern: str, text: str, *, partial: bool = False) -> list[PatternMatch]:
-    """Return all matches of `pattern` in `text`, in order; with `partial`, also an incomplete one at the end.
+    """Return all matches of `pattern` in `text`, in order; with `partial`, also an incomplete one
+    at the end.
 
     Raises as `search` does; the time limit applies to all of them together.
     """
@@ -66,7 +69,8 @@ def _bounded(pattern: str, limit_s: float) -> Iterator[None]:
         yield
     except TimeoutError:
         raise TooMuchTextError(
-            f"the pattern {_shown(pattern)} took longer than {limit_s:g} s on a message; write it with fewer nested repeats"
+            f"the pattern {_shown(pattern)} took longer than {limit_s:g} s on a message; write it"
+            " with fewer nested repeats"
         ) from None
     except MemoryError:
         raise TooMuchTextError(
@@ -99,7 +103,8 @@ def pattern_problem(pattern: str) -> str | None:
 def _compiled(pattern: str) -> Any:
     if len(pattern) > MAX_PATTERN:
         raise InputError(
-            f"the pattern {_shown(pattern)} has {len(pattern):,} characters; the limit is {MAX_PATTERN:,}"
+            f"the pattern {_shown(pattern)} has {len(pattern):,} characters; the limit is"
+            f" {MAX_PATTERN:,}"
         )
     try:
         return regex.compile(pattern, regex.IGNORECASE | regex.VERSION0)
@@ -109,7 +114,9 @@ def _compiled(pattern: str) -> Any:
             f"the pattern {_shown(pattern)} cannot be read: {clean_line(problem.msg)}{where}"
         ) from None
     except (RecursionError, OverflowError, MemoryError, ValueError):
-        raise InputError(f"the pattern {_shown(pattern)} is nested too deeply or repeats too often") from None
+        raise InputError(
+            f"the pattern {_shown(pattern)} is nested too deeply or repeats too often"
+        ) from None
 
 
 def _shown(pattern: str) -> str:

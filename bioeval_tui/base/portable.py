@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 LOCKED_AT = 2**31 - 2
-"""The position of the byte that is locked on Windows: a lock also blocks readers, and no file has lines there."""
+"""The position of the byte that is locked on Windows: a lock also blocks readers, and no file has
+lines there.
+"""
 
 BINARY: int = getattr(os, "O_BINARY", 0)
 """A flag for `os.open`: Windows would translate ends of lines."""
@@ -18,7 +20,9 @@ BINARY: int = getattr(os, "O_BINARY", 0)
 WITHOUT_CONSOLE: int = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0) | getattr(
     subprocess, "CREATE_NO_WINDOW", 0
 )
-"""`creationflags` for Windows that correspond to `start_new_session`: outlive the terminal, and get none of its keys."""
+"""`creationflags` for Windows that correspond to `start_new_session`: outlive the terminal, and get
+none of its keys.
+"""
 
 
 def _module(name: str) -> Any:
@@ -33,7 +37,8 @@ resource: Any = _module("resource")
 
 
 def lock(descriptor: int, *, wait: bool = False) -> None:
-    """Lock an open file against other processes of this program until it is closed; readers are not kept out.
+    """Lock an open file against other processes of this program until it is closed; readers are not
+    kept out.
 
     Raises:
         BlockingIOError: it is locked already, and `wait` is not set.
@@ -57,7 +62,9 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Return whether an open file is the one that `path` names now: it may have been removed or replaced since."""
+    """Return whether an open file is the one that `path` names now: it may have been removed or
+    replaced since.
+    """
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:

@@ -1,7 +1,8 @@
-"""Describes what commands print as JSON, so that `bioeval-tui schema` makes its schema of the code that prints it.
+"""Describes what commands print as JSON, so that `bioeval-tui schema` makes its schema of the code
+that prints it.
 
-An object is a `TypedDict` beside the function that returns it, whose keys mypy checks, or is made of a value (`Fields`), whose
-class then says what is printed.
+An object is a `TypedDict` beside the function that returns it, whose keys mypy checks, or is made
+of a value (`Fields`), whose class then says what is printed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from typing_extensions import TypedDict  # pydantic takes typing's own from Pyth
 
 
 class Fields:
-    """The keys of a dict that is made of a value: `Annotated[dict[str, Any], Fields(Plan)]` says so, `Fields(Plan).of(plan)` makes it."""
+    """The keys of a dict that is made of a value: `Annotated[dict[str, Any], Fields(Plan)]` says
+    so, `Fields(Plan).of(plan)` makes it.
+    """
 
     def __init__(
         self,
@@ -32,16 +35,19 @@ class Fields:
         texts: Mapping[str, str] | None = None,
         **more: Any,
     ) -> None:
-        """Say which keys the dict has; their types are those of the class, so that neither is written twice.
+        """Say which keys the dict has; their types are those of the class, so that neither is
+        written twice.
 
         Args:
             made_from: the class of the value.
-            keys: all of them in their order, fields or properties; by default each field, then those of `more`.
+            keys: all of them in their order, fields or properties; by default each field, then
+                those of `more`.
             without: fields that the dict does not have.
             named: fields that are called otherwise, by their keys.
             called: the name of the dict in the schema, by default the class's.
             about: what the dict is, for the schema.
-            texts: what keys are, for the schema of a named one, where the class does not say it below the field.
+            texts: what keys are, for the schema of a named one, where the class does not say it
+                below the field.
             more: the types of keys that the class has no field for, or one of another type.
         """
         self.made_from = made_from
@@ -54,11 +60,14 @@ class Fields:
         self._more = more
 
     def of(self, value: Any, /, **given: Any) -> dict[str, Any]:
-        """Return the dict of a value, a key from `given` or else as the value has it, without copying what it holds."""
+        """Return the dict of a value, a key from `given` or else as the value has it, without
+        copying what it holds.
+        """
         keys = self._given_keys or self._keys(field.name for field in fields(self.made_from))
         assert given.keys() <= set(keys)
         return {
-            key: given[key] if key in given else getattr(value, self._named.get(key, key)) for key in keys
+            key: given[key] if key in given else getattr(value, self._named.get(key, key))
+            for key in keys
         }
 
     def _keys(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -76,7 +85,9 @@ class Fields:
     def _type(self) -> Any:
         hints = get_type_hints(self.made_from, include_extras=True)
         types = {
-            key: self._more[key] if key in self._more else self._type_of(self._named.get(key, key), hints)
+            key: self._more[key]
+            if key in self._more
+            else self._type_of(self._named.get(key, key), hints)
             for key in self._given_keys or self._keys(hints)
         }
         make: Any = TypedDict  # its keys are known only now
@@ -91,10 +102,14 @@ class Fields:
 
 
 def _without_bounds(hint: Any) -> Any:
-    """Return a type without the bounds that values from foreign files are held to when they are read."""
+    """Return a type without the bounds that values from foreign files are held to when they are
+    read.
+    """
     if get_origin(hint) is Annotated:
         own, *about = get_args(hint)
-        return hint if any(isinstance(one, Fields) for one in about) else _without_bounds(own)
+        if any(isinstance(one, Fields) for one in about):
+            return hint
+        return _without_bounds(own)
     if get_origin(hint) in (Union, UnionType):
         return Union[tuple(map(_without_bounds, get_args(hint)))]  # noqa: UP007 (they are known only now)
     if get_origin(hint) in (list, tuple):
@@ -105,17 +120,21 @@ def _without_bounds(hint: Any) -> Any:
 def describe(
     schema: dict[str, Any], module: ModuleType, whole: str, key_of: Callable[[str], str] = str
 ) -> dict[str, Any]:
-    """Give the keys of a schema the text below the fields of the classes that a module has or imports; return it.
+    """Give the keys of a schema the text below the fields of the classes that a module has or
+    imports; return it.
 
-    `whole` is the class that the schema itself is of, `key_of` makes a field's name a key. The texts are read from the source only
-    here: pydantic would read them whenever the module is imported, which would slow down every command.
+    `whole` is the class that the schema itself is of, `key_of` makes a field's name a key. The
+    texts are read from the source only here: pydantic would read them whenever the module is
+    imported, which would slow down every command.
     """
     for name, part in {whole: schema, **schema.get("$defs", {})}.items():
         named = vars(module).get(name)
         keys = part.get("properties", {})
         made = next((one for one in get_args(named)[1:] if isinstance(one, Fields)), None)
         origin = getattr(made.made_from if made else named, "__module__", module.__name__)
-        texts = _descriptions(sys.modules[origin]).get(made.made_from.__name__ if made else name, {})
+        texts = _descriptions(sys.modules[origin]).get(
+            made.made_from.__name__ if made else name, {}
+        )
         if made:
             texts = {field: text for field, text in (texts | made.texts).items() if field in keys}
         texts = {key_of(field): text for field, text in texts.items()}

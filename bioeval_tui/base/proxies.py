@@ -1,6 +1,8 @@
-"""The proxy that the environment or the system names for a URL; this machine is always called directly.
+"""The proxy that the environment or the system names for a URL; this machine is always called
+directly.
 
-Every client of this program asks `proxy_for` and tells its HTTP library the answer: none reads the variables itself.
+Every client of this program asks `proxy_for` and tells its HTTP library the answer: none reads the
+variables itself.
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ _USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the URL of the proxy for a URL, by HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, or by the system's settings.
+    """Return the URL of the proxy for a URL, by HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY, or
+    by the system's settings.
 
     None for this machine, whatever they say: what is sent to it must not leave it.
 
@@ -48,8 +51,9 @@ def proxy_for(url: str) -> str | None:
     if not usable:
         shown = clean_line(f"{proxy.partition('://')[0]}://{proxy_host(proxy)}", 200)
         raise UsageError(
-            f"{clean_line(host, 200)} cannot be called through the proxy {shown} of {_setting(kind)}, which is not an "
-            "http or https URL; change that, or add the host to NO_PROXY"
+            f"{clean_line(host, 200)} cannot be called through the proxy {shown} of"
+            f" {_setting(kind)}, which is not an http or https URL; change that, or add the host to"
+            " NO_PROXY"
         )
     return proxy
 
@@ -76,9 +80,11 @@ def proxies_of(urls: Iterable[str]) -> Iterator[str]:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a call to `host` or `host:port` surely reaches this machine: by its address, or as `localhost`.
+    """Return whether a call to `host` or `host:port` surely reaches this machine: by its address,
+    or as `localhost`.
 
-    A name server is asked about `localhost.` and names below it: these are called directly, but are not sure.
+    A name server is asked about `localhost.` and names below it: these are called directly, but are
+    not sure.
     """
     url = f"http://{host}"
     return not url_problem(url) and _is_here(urlsplit(url).hostname or "")
@@ -86,11 +92,15 @@ def is_loopback(host: str) -> bool:
 
 def _is_here(name: str) -> bool:
     address = _address(name)
-    return name == "localhost" or (address is not None and (address.is_loopback or address.is_unspecified))
+    return name == "localhost" or (
+        address is not None and (address.is_loopback or address.is_unspecified)
+    )
 
 
 def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return a host's IP address, which is written in one way only (`addresses`); None for a name."""
+    """Return a host's IP address, which is written in one way only (`addresses`); None for a
+    name.
+    """
     try:
         address = ipaddress.ip_address(name)
     except ValueError:
@@ -99,7 +109,9 @@ def _address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def _is_excepted(host: str, port: int | None) -> bool:
-    """Return whether NO_PROXY or the system names a host: it or one above it, a pattern, an address or a range of addresses."""
+    """Return whether NO_PROXY or the system names a host: it or one above it, a pattern, an address
+    or a range of addresses.
+    """
     if proxy_bypass(host):
         return True
     address = _address(host)
@@ -119,7 +131,10 @@ def _is_excepted(host: str, port: int | None) -> bool:
 
 
 def _without_port(entry: str) -> tuple[str, str]:
-    """Return the host of an entry of NO_PROXY, and its port or nothing. An address of version 6 has a port only behind brackets."""
+    """Return the host of an entry of NO_PROXY, and its port or nothing.
+
+    An address of version 6 has a port only behind brackets.
+    """
     name, port = entry, ""
     if entry.count(":") == 1 or "]:" in entry:
         name, _, port = entry.rpartition(":")

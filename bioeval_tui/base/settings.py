@@ -60,8 +60,8 @@ class RoleSettings:
     api_type: Provider | None = None
 
 
-# A plain dataclass: every command and the first paint of the screens read settings, and pydantic takes longer
-# to import than all else that they need.
+# A plain dataclass: every command and the first paint of the screens read settings, and pydantic
+# takes longer to import than all else that they need.
 @dataclass(frozen=True)
 class Settings:
     """The settings from the environment, read by `from_environment`."""
@@ -95,7 +95,9 @@ class Settings:
     follow_links: tuple[Path, ...] = ()
     """The folders into which submissions may be links, besides their own run groups."""
     leaderboard: str | None = None
-    """The leaderboard from the command line: `own`, `published` or a file; None to choose automatically."""
+    """The leaderboard from the command line: `own`, `published` or a file; None to choose
+    automatically.
+    """
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] | None = None) -> Settings:
@@ -111,7 +113,9 @@ class Settings:
 
         def secret(name: str) -> Secret | None:
             setting = text(name)
-            return Secret(setting) if setting else None
+            if setting:
+                return Secret(setting)
+            return None
 
         def seconds(name: str, usual: float) -> float:
             setting = text(name)
@@ -121,7 +125,8 @@ class Settings:
                 value = 0.0
             if not 0 < value < float("inf"):
                 raise UsageError(
-                    f"{name}={clean_line(setting or '', 40)}: must be a number of seconds, such as {usual:g}"
+                    f"{name}={clean_line(setting or '', 40)}: must be a number of seconds, such as"
+                    f" {usual:g}"
                 )
             return value
 
@@ -129,7 +134,9 @@ class Settings:
             setting = text(name)
             known = next((one for one in PROVIDERS if one == setting), None)
             if setting is not None and known is None:
-                raise UsageError(f"{name}={clean_line(setting, 40)}: use one of {', '.join(PROVIDERS)}")
+                raise UsageError(
+                    f"{name}={clean_line(setting, 40)}: use one of {', '.join(PROVIDERS)}"
+                )
             return known
 
         def role(name: str) -> RoleSettings:
@@ -144,10 +151,14 @@ class Settings:
             setting = text(name)
             parts = setting.split(",") if setting else []
             if not all(part.strip().isdecimal() and 0 < int(part) < 65_536 for part in parts):
-                raise UsageError(f"{name}={clean_line(setting or '', 40)}: must be ports, such as 8080,11434")
+                raise UsageError(
+                    f"{name}={clean_line(setting or '', 40)}: must be ports, such as 8080,11434"
+                )
             return tuple(map(int, parts)) or DEFAULT_LOCAL_PORTS
 
-        folders = tuple(Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part)
+        folders = tuple(
+            Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part
+        )
         return cls(
             openai_api_key=secret("OPENAI_API_KEY"),
             openai_base_url=text("OPENAI_BASE_URL"),
@@ -193,7 +204,9 @@ class Settings:
             nearest = next((path for path in (folder, *folder.parents) if path.exists()), folder)
             if nearest.exists() and not nearest.is_dir():
                 shown = clean_line(self.data_dir_override, 200)
-                raise UsageError(f"BIOEVAL_DATA_DIR={shown}: {clean_line(str(nearest), 200)} is not a folder")
+                raise UsageError(
+                    f"BIOEVAL_DATA_DIR={shown}: {clean_line(str(nearest), 200)} is not a folder"
+                )
             return folder
 
         return user_data_path(APP_NAME, appauthor=False)
@@ -227,7 +240,9 @@ class Settings:
         try:
             return checked_below(self.data_dir, name)
         except StorageError as error:
-            raise UsageError(f"{error}; set BIOEVAL_DATA_DIR to a folder that contains its own") from None
+            raise UsageError(
+                f"{error}; set BIOEVAL_DATA_DIR to a folder that contains its own"
+            ) from None
 
     @property
     def graph_file(self) -> Path:
@@ -241,7 +256,9 @@ _CREDENTIAL = re.compile(
 
 
 def plain_environment(keep: tuple[str, ...] = ()) -> dict[str, str]:
-    """Return the environment for a child process without credentials, except variables that start with a name in `keep`."""
+    """Return the environment for a child process without credentials, except variables that start
+    with a name in `keep`.
+    """
     return {
         name: value
         for name, value in os.environ.items()
@@ -251,9 +268,11 @@ def plain_environment(keep: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 def function_environment() -> dict[str, str]:
-    """Return the environment for an agent's function in a process of its own: this one without this program's own credentials.
+    """Return the environment for an agent's function in a process of its own: this one without this
+    program's own credentials.
 
-    PYTHONPATH is left out, too: what the function starts should find what its own interpreter finds.
+    PYTHONPATH is left out, too: what the function starts should find what its own interpreter
+    finds.
     """
     plain = plain_environment()
     return {
@@ -265,7 +284,8 @@ def function_environment() -> dict[str, str]:
 
 
 def read_env_file(path: Path) -> None:
-    """Add the variables of a `.env` file to the environment, which child processes inherit; existing variables are kept.
+    """Add the variables of a `.env` file to the environment, which child processes inherit;
+    existing variables are kept.
 
     Raises:
         UsageError: the file cannot be read, or a line of it is not `NAME=value`.
@@ -279,7 +299,8 @@ def read_env_file(path: Path) -> None:
             data = file.read(MAX_ENV_FILE + 1)
         if len(data) > MAX_ENV_FILE:
             raise UsageError(
-                f"--env-file {shown}: larger than {MAX_ENV_FILE:,} bytes, too large for a file of variables"
+                f"--env-file {shown}: larger than {MAX_ENV_FILE:,} bytes, too large for a file of"
+                " variables"
             )
         text = data.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -289,14 +310,18 @@ def read_env_file(path: Path) -> None:
         written = binding.original.string
         if binding.error or (binding.key is not None and binding.value is None) or "\0" in written:
             blank_lines = written[: len(written) - len(written.lstrip())].count("\n")
-            raise UsageError(f"{shown}, line {binding.original.line + blank_lines}: must be NAME=value")
+            raise UsageError(
+                f"{shown}, line {binding.original.line + blank_lines}: must be NAME=value"
+            )
     for name, value in dotenv_values(stream=StringIO(text)).items():
         os.environ.setdefault(name, value or "")
     _env_files.append(path.absolute())
 
 
 def env_file_hint() -> str:
-    """Return how to use the `.env` of the working folder, as the end of a sentence; empty without one."""
+    """Return how to use the `.env` of the working folder, as the end of a sentence; empty without
+    one.
+    """
     file = Path(ENV_FILE).absolute()
     if not file.is_file() or file in _env_files:
         return ""

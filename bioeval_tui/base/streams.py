@@ -1,4 +1,5 @@
-"""Standard streams that never fail: every character can be written, and a lost reader or a full disk ends no work.
+"""Standard streams that never fail: every character can be written, and a lost reader or a full
+disk ends no work.
 
 `--help` loads this module first, so it imports little.
 """
@@ -17,15 +18,23 @@ import unicodedata
 from typing import Any
 
 _PLAIN = {
-    "…": "...", "·": "*", "•": "*", "–": "-", "—": "-", "‑": "-", "−": "-", "×": "x", "±": "+/-", "√": "sqrt",
-    "≠": "!=", "≤": "<=", "≥": ">=", "‖": "||", "∞": "inf", "⁄": "/", "€": "EUR", "£": "GBP", "¥": "JPY", "°": "deg",
-    "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "ʼ": "'", "´": "'", "‹": "<", "›": ">",
-    "→": "->", "←": "<-", "↑": "^", "↓": "v", "⏎": "/", "↻": "@", "⌫": "<", "⚙": "*", "✎": "/", "∿": "~",
-    "✓": "v", "✗": "x", "■": "#", "●": "*", "○": "o", "◐": "%", "◔": "%", "◷": "%", "◌": ".", "◆": "*", "◇": "o",
-    "▲": "^", "▴": "^", "▼": "v", "▾": "v", "▶": ">", "►": ">", "▸": ">", "◂": "<", "░": ".", "▒": ":",
+    "…": "...", "·": "*", "•": "*", "–": "-", "—": "-", "‑": "-", "−": "-", "×": "x", "±": "+/-",
+    "√": "sqrt",
+    "≠": "!=", "≤": "<=", "≥": ">=", "‖": "||", "∞": "inf", "⁄": "/", "€": "EUR", "£": "GBP",
+    "¥": "JPY", "°": "deg",
+    "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "ʼ": "'",
+    "´": "'", "‹": "<", "›": ">",
+    "→": "->", "←": "<-", "↑": "^", "↓": "v", "⏎": "/", "↻": "@", "⌫": "<", "⚙": "*", "✎": "/",
+    "∿": "~",
+    "✓": "v", "✗": "x", "■": "#", "●": "*", "○": "o", "◐": "%", "◔": "%", "◷": "%", "◌": ".",
+    "◆": "*", "◇": "o",
+    "▲": "^", "▴": "^", "▼": "v", "▾": "v", "▶": ">", "►": ">", "▸": ">", "◂": "<", "░": ".",
+    "▒": ":",
     **dict(zip("▁▂▃▄▅▆▇", "_.-=+*#", strict=True)),
-    "µ": "u", "μ": "u", "α": "alpha", "λ": "lambda", "σ": "sigma", "τ": "tau", "Δ": "Delta", "Π": "Pi", "Σ": "Sum",
-    "ß": "ss", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O", "œ": "oe", "ł": "l", "Ł": "L", "ƒ": "f", "₋": "-",
+    "µ": "u", "μ": "u", "α": "alpha", "λ": "lambda", "σ": "sigma", "τ": "tau", "Δ": "Delta",
+    "Π": "Pi", "Σ": "Sum",
+    "ß": "ss", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O", "œ": "oe", "ł": "l", "Ł": "L", "ƒ": "f",
+    "₋": "-",
 }  # fmt: skip
 _ONE_CELL = {"→": ">", "±": "~", "·": ".", "━": "#", "═": "=", "╌": ":", "┿": "|"}
 """Where the first letter of the plain form would mislead, or parts of a bar would look alike."""
@@ -36,7 +45,9 @@ _ASCII = "plain-ascii"
 
 @functools.cache
 def plain(character: str) -> str:
-    """Return the nearest ASCII form of a character: `...` for `…`, `e` for `é`; `?` if there is none."""
+    """Return the nearest ASCII form of a character: `...` for `…`, `e` for `é`; `?` if there is
+    none.
+    """
     if character in _PLAIN:
         return _PLAIN[character]
     name = unicodedata.name(character, "")
@@ -44,14 +55,18 @@ def plain(character: str) -> str:
         upright, level = ({*names} & {*name.split()} for names in (_UPRIGHT, _LEVEL))
         if bool(upright) == bool(level):
             return "+"
-        return "|" if upright else "-"
+        if upright:
+            return "|"
+        return "-"
     if "▀" <= character <= "▟":
         return "#"
     if unicodedata.category(character) in ("Mn", "Cf"):
         return ""  # an accent, or an invisible character
     parts = unicodedata.normalize("NFKD", character)
     if parts == character:
-        return character if character.isascii() else "?"
+        if character.isascii():
+            return character
+        return "?"
     return "".join(map(plain, parts))
 
 
@@ -77,7 +92,10 @@ def _as_cells(error: UnicodeError) -> tuple[str, int]:
 
 
 class _LastingOutput(io.RawIOBase):
-    """The end of an output stream. From the first failure on, what is written goes nowhere; `lost` is the failure."""
+    """The end of an output stream.
+
+    From the first failure on, what is written goes nowhere; `lost` is the failure.
+    """
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
@@ -88,9 +106,8 @@ class _LastingOutput(io.RawIOBase):
         if self.lost is None:
             try:
                 while (written := self._raw.write(data)) is None:
-                    select.select(
-                        [], [self._raw], []
-                    )  # another program made the pipe non-blocking, and it is full
+                    # another program made the pipe non-blocking, and it is full
+                    select.select([], [self._raw], [])
                 return int(written)
             except OSError as error:
                 self.lost = error
@@ -113,7 +130,9 @@ _RUNNERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
 _COMMAND = re.compile(
     r"(?:^|(?<=\r))[^\S\n]*+:(?=:\w)|#(?=#(?:vso|teamcity)?\[)", re.MULTILINE | re.IGNORECASE
 )
-"""The first sign of what a CI runner obeys: `::add-mask::` where a line begins, `##vso[…]` and `##[…]` anywhere."""
+"""The first sign of what a CI runner obeys: `::add-mask::` where a line begins, `##vso[…]` and
+`##[…]` anywhere.
+"""
 COMMAND_IN_JSON = re.compile(r"#(?=#(?:vso|teamcity)?\[)", re.IGNORECASE)
 """The same in JSON, of which no line begins with what a text says."""
 _LONGEST_COMMAND = len("##teamcity[")
@@ -166,7 +185,8 @@ class _RunnersLog(io.TextIOWrapper):
     def write(self, text: str, /) -> int:
         """Write the text, without commands."""
         if not text.isascii():
-            # What the encoding does not have is written in ASCII, as which `＃＃vso[` would be a command.
+            # What the encoding does not have is written in ASCII, as which `＃＃vso[` would be a
+            # command.
             text = text.encode(self.encoding, self.errors or "strict").decode(self.encoding)
         return super().write(self._breaker.feed(text))
 
@@ -187,7 +207,9 @@ class _WithoutCommands:
 
 
 def for_log(stream: Any) -> Any:
-    """Return a stream to write text to: the same, or one without commands if a CI runner may read it."""
+    """Return a stream to write text to: the same, or one without commands if a CI runner may read
+    it.
+    """
     if stream is None or isinstance(stream, _RunnersLog) or not in_runner():
         return stream
     return _WithoutCommands(stream)
@@ -198,7 +220,9 @@ _needs_stdout = True
 
 
 def register_plain_forms() -> None:
-    """Register the error handlers `plain` and `plain-cells`, which write the nearest ASCII form of a character."""
+    """Register the error handlers `plain` and `plain-cells`, which write the nearest ASCII form of
+    a character.
+    """
     codecs.register_error("plain", _as_text)
     codecs.register_error("plain-cells", _as_cells)
 
@@ -210,13 +234,15 @@ def make_lasting() -> None:
     """
     register_plain_forms()
     ascii_ = codecs.lookup("ascii")
-    renamed = codecs.CodecInfo(*ascii_, ascii_.incrementalencoder, ascii_.incrementaldecoder, name=_ASCII)
+    renamed = codecs.CodecInfo(
+        *ascii_, ascii_.incrementalencoder, ascii_.incrementaldecoder, name=_ASCII
+    )
     codecs.register(lambda name: renamed if name in (_ASCII, _ASCII.replace("-", "_")) else None)
     opened = []
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
-            # In this order each gets the descriptor that it lacks. Writing to a file that is open for reading fails as
-            # writing to a closed one does.
+            # In this order each gets the descriptor that it lacks. Writing to a file that is open
+            # for reading fails as writing to a closed one does.
             opened.append(open(os.open(os.devnull, os.O_RDONLY), encoding="utf-8", closefd=False))  # noqa: SIM115
             setattr(sys, name, opened[-1])
     for name in ("stdout", "stderr"):
@@ -231,13 +257,18 @@ def make_lasting() -> None:
         encoding = _ASCII if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
         text_stream = _RunnersLog if in_runner() else io.TextIOWrapper
         lasting = text_stream(
-            io.BufferedWriter(output), encoding, "plain", line_buffering=name == "stderr" or output.isatty()
+            io.BufferedWriter(output),
+            encoding,
+            "plain",
+            line_buffering=name == "stderr" or output.isatty(),
         )
         setattr(sys, name, lasting)
 
 
 def make_lasting_for_screens() -> None:
-    """Do the same for the interpreter's own streams, to which Textual paints; on stdout if stderr is no terminal."""
+    """Do the same for the interpreter's own streams, to which Textual paints; on stdout if stderr
+    is no terminal.
+    """
     assert sys.__stdout__ is not None
     if sys.__stderr__ is None or not sys.__stderr__.isatty():
         sys.__stderr__ = sys.__stdout__  # type: ignore[misc]
@@ -263,12 +294,16 @@ def needs_stdout() -> bool:
 
 
 def lost_stdout() -> OSError | None:
-    """Return why what was printed did not arrive; None if it did, or if its reader had read enough (`… | head`)."""
+    """Return why what was printed did not arrive; None if it did, or if its reader had read enough
+    (`… | head`).
+    """
     sys.stdout.flush()
     lost = _outputs["stdout"].lost if "stdout" in _outputs else None
     if lost is None or lost.errno == errno.EPIPE:
         return None
-    return OSError(errno.EBADF, "it is closed") if lost.errno == errno.EBADF else lost
+    if lost.errno == errno.EBADF:
+        return OSError(errno.EBADF, "it is closed")
+    return lost
 
 
 def draws_unicode() -> bool:
@@ -287,7 +322,9 @@ def is_plain() -> bool:
 
 
 def has_screen() -> bool:
-    """Return whether a screen can be shown: there is a terminal that draws, and nobody asked for plain lines."""
+    """Return whether a screen can be shown: there is a terminal that draws, and nobody asked for
+    plain lines.
+    """
     return sys.stdin.isatty() and sys.stdout.isatty() and not is_plain() and not is_dumb()
 
 

@@ -1,7 +1,9 @@
-"""The only module that writes to stdout and stderr. It removes control sequences from untrusted text.
+"""The only module that writes to stdout and stderr.
 
-Tables and colours go through `consoles`, which cleans in the same way. `tests/test_house.py` checks that nothing else
-prints.
+It removes control sequences from untrusted text.
+
+Tables and colours go through `consoles`, which cleans in the same way. `tests/test_house.py` checks
+that nothing else prints.
 """
 
 from __future__ import annotations
@@ -14,7 +16,13 @@ from functools import partial
 from re import Match
 from typing import Any
 
-from bioeval_tui.base.streams import COMMAND_IN_JSON, for_log, in_runner, without_commands, writes_unicode
+from bioeval_tui.base.streams import (
+    COMMAND_IN_JSON,
+    for_log,
+    in_runner,
+    without_commands,
+    writes_unicode,
+)
 from bioeval_tui.base.text import UNSAFE, clean, for_terminal
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -36,12 +44,16 @@ def print_json(value: Any, *, indent: int | None = None) -> None:
 
 
 def print_json_text(text: str) -> None:
-    """Print JSON text, with control characters escaped, and all but ASCII if stdout is not Unicode."""
+    """Print JSON text, with control characters escaped, and all but ASCII if stdout is not
+    Unicode.
+    """
     _write(f"{_as_json(text)}\n")
 
 
 def print_json_piecewise(value: Any) -> None:
-    """Print a value as JSON, indented by 2; what an iterator in it yields is printed as a list, item by item."""
+    """Print a value as JSON, indented by 2; what an iterator in it yields is printed as a list,
+    item by item.
+    """
     for piece in _pieces(value, "\n"):
         sys.stdout.write(_as_json(piece))
     _write("\n")
@@ -68,7 +80,8 @@ def _pieces(value: Any, newline: str) -> Iterator[str]:
 
 
 def print_document(document: str | bytes) -> None:
-    """Print a document as it would be in a file: in UTF-8, whatever the encoding of stdout is, unless it is a terminal.
+    """Print a document as it would be in a file: in UTF-8, whatever the encoding of stdout is,
+    unless it is a terminal.
 
     JSON, which can say the same in ASCII, does so.
     """
@@ -83,7 +96,8 @@ def print_document(document: str | bytes) -> None:
 
 
 def as_printed(document: str) -> str:
-    """Return a document as it may be printed: without control characters, and without commands to a CI runner.
+    """Return a document as it may be printed: without control characters, and without commands to a
+    CI runner.
 
     JSON has escapes for both, and stays the same data.
     """
@@ -91,12 +105,16 @@ def as_printed(document: str) -> str:
         return _as_json(document)
     clean_lines = cleaned if sys.stdout.isatty() else partial(clean, limit=len(document))
     document = "\r\n".join(map(clean_lines, document.split("\r\n")))
-    return without_commands(document) if in_runner() else document
+    if in_runner():
+        return without_commands(document)
+    return document
 
 
 def cleaned(text: str) -> str:
     """Return a text of any length as it may be printed."""
-    return text if _is_plain(text) else for_terminal(text, len(text))
+    if _is_plain(text):
+        return text
+    return for_terminal(text, len(text))
 
 
 def _write(text: str, *, err: bool = False) -> None:
@@ -111,7 +129,9 @@ def _as_json(text: str) -> str:
     if _is_plain(text):
         return text
     text = UNSAFE.sub(_escaped, text)
-    return text if writes_unicode() else _NOT_ASCII.sub(_escaped, text)
+    if writes_unicode():
+        return text
+    return _NOT_ASCII.sub(_escaped, text)
 
 
 def _is_plain(text: str) -> bool:

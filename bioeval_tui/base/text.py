@@ -1,10 +1,10 @@
 """Makes untrusted text safe, once, on input.
 
-Text of agents, models, submissions, job files and leaderboards can contain terminal control sequences,
-bidirectional overrides and other invisible characters. `clean` replaces each with a visible symbol, so
-that a reader sees that something was there and a terminal never acts on it. What languages need, such as the
-direction marks of Arabic, stays as it was for those who read the text: the judge, the simulated user, documents.
-Only `for_terminal` draws it, too.
+Text of agents, models, submissions, job files and leaderboards can contain terminal control
+sequences, bidirectional overrides and other invisible characters. `clean` replaces each with a
+visible symbol, so that a reader sees that something was there and a terminal never acts on it. What
+languages need, such as the direction marks of Arabic, stays as it was for those who read the text:
+the judge, the simulated user, documents. Only `for_terminal` draws it, too.
 """
 
 from __future__ import annotations
@@ -31,18 +31,23 @@ from bioeval_tui.base.peer_limits import (
 _MOST_DIGITS = 400
 """More digits than any number has that a double holds."""
 _BRACKETS = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"?+)*+([\[\]{}])', re.DOTALL)
-"""Each bracket of JSON that is in no text; possessive, so that broken JSON takes linear time, too."""
+"""Each bracket of JSON that is in no text; possessive, so that broken JSON takes linear time, too.
+"""
 _LONGEST_NAME, _LONGEST_PATH, _LONGEST_DEEP = 40, 120, 40
-"""Most characters shown of a key, of the path of a value, and of one with many levels, whose first ones say which field it is."""
+"""Most characters shown of a key, of the path of a value, and of one with many levels, whose first
+ones say which field it is.
+"""
 SHORTEST_SECRET = 8
 """Shorter secrets, such as the key `x` of a local server, also occur in ordinary words."""
 
 # Whole escape sequences first, so that their payload does not stay behind as stray letters.
 _SEQUENCES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI
-    r"|\x1b[\]PX^_][^\x07\x1b\x9c]{0,4096}+(?:\x07|\x1b\\|\x9c)"  # OSC, DCS, SOS, PM, APC; possessive: no way back
+    # OSC, DCS, SOS, PM, APC; possessive: no way back
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c]{0,4096}+(?:\x07|\x1b\\|\x9c)"
     r"|\x9b[0-?]*[ -/]*[@-~]"  # C1 CSI
-    r"|[\x9d\x90\x98\x9e\x9f][^\x07\x1b\x90-\x9f]{0,4096}+(?:\x07|\x9c)"  # C1 OSC, DCS, SOS, PM, APC
+    # C1 OSC, DCS, SOS, PM, APC
+    r"|[\x9d\x90\x98\x9e\x9f][^\x07\x1b\x90-\x9f]{0,4096}+(?:\x07|\x9c)"
     r"|\x1b[ -/]*[0-~]"  # two-byte escapes
 )
 _UNSAFE = (  # characters that a terminal or a reader could be fooled by
@@ -54,19 +59,24 @@ _UNSAFE = (  # characters that a terminal or a reader could be fooled by
 )
 _HALVES = re.compile(r"[\ud800-\udfff]")
 _LEADING, _FOLLOWING = r"\u1100-\u115f\ua960-\ua97c", r"\u1160-\u11ff\ud7b0-\ud7fb"
-"""The parts of a Korean syllable: its first consonants, and the vowels and last consonants, which have no width of their own."""
+"""The parts of a Korean syllable: its first consonants, and the vowels and last consonants, which
+have no width of their own.
+"""
 _TONES = r"\U0001f3fb-\U0001f3ff"
 """Of skin: each changes the emoji before it."""
 _FIRST, _LATER = re.compile(f"[{_LEADING}]"), re.compile(f"[{_FOLLOWING}{_TONES}]")
-# Marks are neither letters nor spaces: only such a run, and one of parts of syllables, can be drawn as one letter without an
-# end, and few texts have one.
-_MAY_BE_ONE_LETTER = re.compile(rf"(?:[^\w\s\x00-\x7f]|[{_LEADING}{_FOLLOWING}]){{{MAX_COMBINING + 1},}}")
+# Marks are neither letters nor spaces: only such a run, and one of parts of syllables, can be drawn
+# as one letter without an end, and few texts have one.
+_MAY_BE_ONE_LETTER = re.compile(
+    rf"(?:[^\w\s\x00-\x7f]|[{_LEADING}{_FOLLOWING}]){{{MAX_COMBINING + 1},}}"
+)
 _SKIN_TONES = re.compile(f"(?<=[{_TONES}])[{_TONES}]+")
 _JOINER = "\u200d"
 _JOINERS = "\u200c\u200d"
 _BLOCKS_OF_MARKS = (range(0x1AB0, 0x1B00), range(0x20D0, 0x2100))
 """Blocks whose free places will be marks, which a newer browser knows and this Python does not."""
-# Soft hyphen, direction marks and isolates, and spaces without width: Arabic, Hebrew and Thai are written with them.
+# Soft hyphen, direction marks and isolates, and spaces without width: Arabic, Hebrew and Thai are
+# written with them.
 _FORMATTING = r"\u00ad\u061c\u200b\u200e\u200f\u2060\u2066-\u2069\ufeff"
 _UNSAFE_INPUT = re.compile(f"[{_UNSAFE}]")
 UNSAFE = re.compile(f"[{_UNSAFE}{_FORMATTING}]")
@@ -74,49 +84,89 @@ UNSAFE = re.compile(f"[{_UNSAFE}{_FORMATTING}]")
 _INVISIBLE = re.compile(f"[{_FORMATTING}]")
 _TITLE = re.compile(r"<title[^<>]*>([^<]*)", re.IGNORECASE)
 
-FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n", " ", "\u00a0", "\u3000")
+FORMULA_STARTS = (
+    "=",
+    "+",
+    "-",
+    "@",
+    "＝",
+    "＋",
+    "－",
+    "＠",
+    "\t",
+    "\r",
+    "\n",
+    " ",
+    "\u00a0",
+    "\u3000",
+)
 """Characters that start a formula in a spreadsheet, even after spaces."""
 
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return `text` without anything that could mislead a terminal or a reader.
 
-    Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`; carriage returns become
-    newlines. Characters that languages need are kept: the joiner and non-joiner (emoji, Persian, Indic scripts), the
-    narrow no-break space (French), direction marks and isolates, soft hyphens and spaces without width. Of more than
-    `MAX_COMBINING` marks in a row, of any script, the rest goes: no word has as many, and they would cover the lines around
-    them. Of more than `MAX_LETTER` characters that are drawn as one, such as an endless Korean syllable or emoji, the rest is
-    a `⍰`, because no two programs agree on its width. Text beyond `limit` characters is cut and says so. Cleaning twice changes nothing more.
+    Escape sequences become `␛`, control and invisible characters their Unicode picture or `⍰`;
+    carriage returns become newlines. Characters that languages need are kept: the joiner and
+    non-joiner (emoji, Persian, Indic scripts), the narrow no-break space (French), direction marks
+    and isolates, soft hyphens and spaces without width. Of more than `MAX_COMBINING` marks in a
+    row, of any script, the rest goes: no word has as many, and they would cover the lines around
+    them. Of more than `MAX_LETTER` characters that are drawn as one, such as an endless Korean
+    syllable or emoji, the rest is a `⍰`, because no two programs agree on its width. Text beyond
+    `limit` characters is cut and says so. Cleaning twice changes nothing more.
     """
     if len(text) > limit:
         text = text[:limit] + f"\n… cut after {limit:,} characters"
     if text.isascii() and text.isprintable():
         return text
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    text = (
+        text.replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .replace("\u2028", "\n")
+        .replace("\u2029", "\n")
+    )
     text = _SEQUENCES.sub("␛", text)
     text = _UNSAFE_INPUT.sub(_picture, text)
-    return text if text.isascii() else _MAY_BE_ONE_LETTER.sub(_with_short_letters, _SKIN_TONES.sub("⍰", text))
+    if text.isascii():
+        return text
+    return _MAY_BE_ONE_LETTER.sub(_with_short_letters, _SKIN_TONES.sub("⍰", text))
 
 
 def needs_cleaning(text: str) -> bool:
-    """Return whether `clean` may change a text that is not too long; a false alarm only costs time."""
-    return bool(_UNSAFE_INPUT.search(text) or _MAY_BE_ONE_LETTER.search(text) or _SKIN_TONES.search(text))
+    """Return whether `clean` may change a text that is not too long; a false alarm only costs
+    time.
+    """
+    return bool(
+        _UNSAFE_INPUT.search(text) or _MAY_BE_ONE_LETTER.search(text) or _SKIN_TONES.search(text)
+    )
 
 
 def for_terminal(text: str, limit: int = MAX_TEXT) -> str:
-    """Return `text` cleaned for a terminal, which draws no direction marks: they become `⍰`, too."""
+    """Return `text` cleaned for a terminal, which draws no direction marks: they become `⍰`,
+    too.
+    """
     cleaned = clean(text, limit)
-    return cleaned if cleaned.isascii() else UNSAFE.sub(_picture, cleaned)
+    if cleaned.isascii():
+        return cleaned
+    return UNSAFE.sub(_picture, cleaned)
 
 
 def without_invisible(text: str) -> str:
-    """Return `text` as it reads, for comparisons: without soft hyphens, direction marks, isolates, spaces without width."""
-    return text if text.isascii() else _INVISIBLE.sub("", text)
+    """Return `text` as it reads, for comparisons: without soft hyphens, direction marks, isolates,
+    spaces without width.
+    """
+    if text.isascii():
+        return text
+    return _INVISIBLE.sub("", text)
 
 
 def as_read(text: str) -> str:
-    """Return `text` as it reads (`without_invisible`), with each letter and its accents as one character where there is one."""
-    return text if text.isascii() else unicodedata.normalize("NFC", without_invisible(text))
+    """Return `text` as it reads (`without_invisible`), with each letter and its accents as one
+    character where there is one.
+    """
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", without_invisible(text))
 
 
 def clean_line(text: str, limit: int = 500) -> str:
@@ -138,7 +188,9 @@ def clean_value(value: Any, limit: int = MAX_TEXT) -> Any:
 
 
 def size_of(value: Any, most: int) -> int:
-    """Return the number of items and characters of a JSON-like value; stops counting beyond `most`."""
+    """Return the number of items and characters of a JSON-like value; stops counting beyond
+    `most`.
+    """
     size = 0
     waiting = [value]
     while waiting and size <= most:
@@ -160,7 +212,9 @@ def size_of(value: Any, most: int) -> int:
 
 
 def count_of(value: Any) -> int:
-    """Return the number of values in a JSON value; iterative, because deep nesting overflows the stack."""
+    """Return the number of values in a JSON value; iterative, because deep nesting overflows the
+    stack.
+    """
     count, waiting = 0, [value]
     while waiting:
         item = waiting.pop()
@@ -183,11 +237,13 @@ def parse_json(text: str | bytes) -> Any:
     """Return the value of a peer's JSON.
 
     Raises:
-        ExcessiveJsonError: it exceeds `MAX_DEPTH` or `MAX_VALUES`, or has a number that `MAX_NUMBER` excludes.
+        ExcessiveJsonError: it exceeds `MAX_DEPTH` or `MAX_VALUES`, or has a number that
+            `MAX_NUMBER` excludes.
         ValueError: it is not JSON.
     """
     if isinstance(text, bytes | bytearray):
-        # As JSON's own reader does; it lets halves of characters through, which are looked for below.
+        # As JSON's own reader does; it lets halves of characters through, which are looked for
+        # below.
         text = bytes(text).decode(json.detect_encoding(text), "surrogatepass")
     try:
         value = json.loads(text, parse_int=_whole_number)
@@ -197,16 +253,22 @@ def parse_json(text: str | bytes) -> Any:
         raise ExcessiveJsonError(excess)
     # `\ud800` alone is JSON, but no text that could be sent, written or put into a URL.
     halves = "\\ud" in text.lower() or (not text.isascii() and _HALVES.search(text))
-    return _without_surrogates(value) if halves else value
+    if halves:
+        return _without_surrogates(value)
+    return value
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Return a JSON value with a picture for each half of a character, in keys, too, as `clean` would."""
+    """Return a JSON value with a picture for each half of a character, in keys, too, as `clean`
+    would.
+    """
     match value:
         case str():
             return _HALVES.sub(_picture, value)
         case dict():
-            return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+            return {
+                _without_surrogates(key): _without_surrogates(item) for key, item in value.items()
+            }
         case list():
             return [_without_surrogates(item) for item in value]
         case _:
@@ -214,15 +276,20 @@ def _without_surrogates(value: Any) -> Any:
 
 
 def _whole_number(digits: str) -> int | float:
-    # Python refuses to convert more than 4,300 digits, with an error that does not say where they stand.
-    return int(digits) if len(digits) <= _MOST_DIGITS else math.copysign(math.inf, int(digits[:2]))
+    # Python refuses to convert more than 4,300 digits, with an error that does not say where they
+    # stand.
+    if len(digits) <= _MOST_DIGITS:
+        return int(digits)
+    return math.copysign(math.inf, int(digits[:2]))
 
 
 def excess_of(value: Any, path: Sequence[str] = (), *, own_levels: int = 0) -> str:
-    """Return how a JSON value exceeds `MAX_DEPTH`, `MAX_VALUES` or `MAX_NUMBER`, and where, in a few words, or "".
+    """Return how a JSON value exceeds `MAX_DEPTH`, `MAX_VALUES` or `MAX_NUMBER`, and where, in a
+    few words, or "".
 
-    `path` is where it stands in a larger value. `own_levels` are what this program puts around what a peer sent, such as the
-    list of its events: they count neither as levels nor as values. Iterative, because deep nesting overflows the stack.
+    `path` is where it stands in a larger value. `own_levels` are what this program puts around what
+    a peer sent, such as the list of its events: they count neither as levels nor as values.
+    Iterative, because deep nesting overflows the stack.
     """
     level, values = [value], 0
     deepest: Any = value
@@ -245,12 +312,17 @@ def excess_of(value: Any, path: Sequence[str] = (), *, own_levels: int = 0) -> s
 
 
 def _deep_words(place: str) -> str:
-    """Return what is wrong with a value that is nested too deep, with the place of its last level that is allowed."""
-    return f"nested deeper than {MAX_DEPTH}" + (f" at {shorten(place, _LONGEST_DEEP)}" if place else "")
+    """Return what is wrong with a value that is nested too deep, with the place of its last level
+    that is allowed.
+    """
+    return f"nested deeper than {MAX_DEPTH}" + (
+        f" at {shorten(place, _LONGEST_DEEP)}" if place else ""
+    )
 
 
 def _excess_of_text(text: str) -> str:
-    """Return how JSON exceeds the limits that is too deep for JSON's reader, as `excess_of` does for a value.
+    """Return how JSON exceeds the limits that is too deep for JSON's reader, as `excess_of` does
+    for a value.
 
     Its first part, down to the last level that is allowed, is closed and read in its place.
     """
@@ -266,7 +338,9 @@ def _excess_of_text(text: str) -> str:
         else:
             try:
                 first_part = text[: token.start(1)] + "0" + "".join(reversed(closers))
-                inner = json.loads(first_part, parse_int=_whole_number, object_pairs_hook=_last_member)
+                inner = json.loads(
+                    first_part, parse_int=_whole_number, object_pairs_hook=_last_member
+                )
             except ValueError:
                 break
             names: list[str | int] = []
@@ -284,12 +358,16 @@ def _last_member(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_too_deep(value: Any) -> bool:
-    """Return whether a JSON value is nested deeper than `MAX_DEPTH`; code that walks one is recursive."""
+    """Return whether a JSON value is nested deeper than `MAX_DEPTH`; code that walks one is
+    recursive.
+    """
     level = [value]
     for _ in range(MAX_DEPTH):
         containers = [item for item in level if isinstance(item, dict | list)]
         level = [
-            child for item in containers for child in (item.values() if isinstance(item, dict) else item)
+            child
+            for item in containers
+            for child in (item.values() if isinstance(item, dict) else item)
         ]
         if not level:
             return False
@@ -304,7 +382,9 @@ def _number_words(number: float) -> str:
 
 
 def _place_of(wanted: Any, value: Any, path: Sequence[str] = ()) -> str:
-    """Return the path of one object in a JSON value, such as `events[0].arguments.dose`; iterative, as above."""
+    """Return the path of one object in a JSON value, such as `events[0].arguments.dose`; iterative,
+    as above.
+    """
     # A path is made of links to the parent: whole ones of half a million values would take long.
     waiting: deque[tuple[Any, str | int, Any]] = deque([(None, "", value)])
     while waiting:
@@ -331,11 +411,17 @@ def _path_words(names: Sequence[str | int]) -> str:
 
 
 def json_problem(error: ValueError | RecursionError) -> str:
-    """Return why `json.loads` rejected a text, for a sentence; what Python says of depth and digits helps nobody."""
+    """Return why `json.loads` rejected a text, for a sentence; what Python says of depth and digits
+    helps nobody.
+    """
     if isinstance(error, RecursionError):
         return f"nested too deeply; use at most {MAX_DEPTH} levels"
     if isinstance(error, json.JSONDecodeError):
-        place = f"line {error.lineno}, column {error.colno}" if error.lineno > 1 else f"column {error.colno}"
+        place = (
+            f"line {error.lineno}, column {error.colno}"
+            if error.lineno > 1
+            else f"column {error.colno}"
+        )
         return f"not JSON at {place}: {clean_line(error.msg)}"
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8 at byte {error.start + 1}; save it as UTF-8"
@@ -343,15 +429,20 @@ def json_problem(error: ValueError | RecursionError) -> str:
 
 
 def as_cell(text: str) -> str:
-    """Return `text` for a CSV cell: ends of lines as newlines, and an apostrophe before a would-be formula."""
-    text = text.replace("\r\n", "\n").replace(
-        "\r", "\n"
-    )  # before Python 3.13 csv leaves a `\r` without quotes
-    return f"'{text}" if without_invisible(text).startswith(FORMULA_STARTS) else text
+    """Return `text` for a CSV cell: ends of lines as newlines, and an apostrophe before a would-be
+    formula.
+    """
+    # before Python 3.13 csv leaves a `\r` without quotes
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if without_invisible(text).startswith(FORMULA_STARTS):
+        return f"'{text}"
+    return text
 
 
 def without_secret(text: str, secret: str) -> str:
-    """Return `text` with `[key]` for a secret; one of fewer than 8 characters, such as `x`, only as a whole word."""
+    """Return `text` with `[key]` for a secret; one of fewer than 8 characters, such as `x`, only as
+    a whole word.
+    """
     if not secret:
         return text
     if len(secret) >= SHORTEST_SECRET:
@@ -362,7 +453,9 @@ def without_secret(text: str, secret: str) -> str:
 def shorten(text: str, width: int) -> str:
     """Return `text` on one line and at most `width` characters, an ellipsis marking the cut."""
     line = " ".join(text.split())
-    return line if len(line) <= width else line[: max(0, width - 1)] + "…"
+    if len(line) <= width:
+        return line
+    return line[: max(0, width - 1)] + "…"
 
 
 def compact_json(value: Any) -> str:
@@ -383,7 +476,9 @@ def is_html(text: str) -> bool:
 def page_title(text: str) -> str:
     """Return the title of an HTML page on one line, or an empty string."""
     match = _TITLE.search(text)
-    return shorten(clean_line(html.unescape(match[1])), 80) if match else ""
+    if match:
+        return shorten(clean_line(html.unescape(match[1])), 80)
+    return ""
 
 
 def listed(words: Iterable[str]) -> str:
@@ -427,13 +522,19 @@ def _picture(match: re.Match[str]) -> str:
 
 
 def _is_mark(character: str) -> bool:
-    if character in _JOINERS or _LATER.match(character) or unicodedata.category(character).startswith("M"):
+    if (
+        character in _JOINERS
+        or _LATER.match(character)
+        or unicodedata.category(character).startswith("M")
+    ):
         return True
     return any(ord(character) in block for block in _BLOCKS_OF_MARKS)
 
 
 def _with_short_letters(match: re.Match[str]) -> str:
-    """Return a run without the marks that follow `MAX_COMBINING` others, and with `⍰` for what makes one letter too long."""
+    """Return a run without the marks that follow `MAX_COMBINING` others, and with `⍰` for what
+    makes one letter too long.
+    """
     run = match.group()
     marks, firsts = set(filter(_is_mark, set(run))), set(_FIRST.findall(run))
     if not marks and not firsts:  # such as a line of dashes
@@ -449,7 +550,9 @@ def _with_short_letters(match: re.Match[str]) -> str:
             in_a_row = 0
         if in_a_row > MAX_COMBINING:
             continue
-        joins = character in marks or before == _JOINER or (character in firsts and before in firsts)
+        joins = (
+            character in marks or before == _JOINER or (character in firsts and before in firsts)
+        )
         length = length + 1 if joins else 1
         before = character
         if length <= MAX_LETTER:

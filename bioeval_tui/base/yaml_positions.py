@@ -15,15 +15,22 @@ MAX_DEPTH = 50
 
 Path = tuple[str | int, ...]
 _TAG = "tag:yaml.org,2002:"
-# The parser in C is ten times as fast. Its composer recurses without a limit, so depth is counted before it.
+# The parser in C is ten times as fast. Its composer recurses without a limit, so depth is counted
+# before it.
 LONGEST_NUMBER = 40
-"""Maximum length of a number in characters. Longer ones cost time, and `1:30:00` would be a number of base 60."""
+"""Maximum length of a number in characters.
+
+Longer ones cost time, and `1:30:00` would be a number of base 60.
+"""
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The position of a scalar or collection; lines and columns count from 1. `style` is YAML's quoting."""
+    """The position of a scalar or collection; lines and columns count from 1.
+
+    `style` is YAML's quoting.
+    """
 
     line: int
     column: int
@@ -60,7 +67,9 @@ class YamlDocument:
 
 
 def read_yaml(text: str, file: str, needs: str) -> YamlDocument:
-    """Parse `text`. Syntax errors, duplicate keys and unsupported tags are problems, never exceptions.
+    """Parse `text`.
+
+    Syntax errors, duplicate keys and unsupported tags are problems, never exceptions.
 
     `needs` says what to write into an empty file, as the end of a sentence.
     """
@@ -90,7 +99,9 @@ def _refuse_depth(text: str) -> None:
     event: Any
     for event in yaml.parse(text, Loader=_LOADER):
         nodes += isinstance(event, yaml.NodeEvent)
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > MAX_DEPTH or nodes > 2 * MAX_NODES:
             problem = f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
@@ -110,7 +121,9 @@ class _Builder:
         if self.nodes > MAX_NODES or len(path) > MAX_DEPTH:
             if self.nodes <= MAX_NODES + 1:
                 self._problem(
-                    node, path, f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels"
+                    node,
+                    path,
+                    f"too large or too deep: at most {MAX_NODES:,} values and {MAX_DEPTH} levels",
                 )
             self.nodes = MAX_NODES + 2
             return None
@@ -126,7 +139,9 @@ class _Builder:
             if self.nodes > MAX_NODES:
                 break
             if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _TAG + "merge":
-                self._problem(key_node, path, "a key must be plain text (merge keys are not supported)")
+                self._problem(
+                    key_node, path, "a key must be plain text (merge keys are not supported)"
+                )
                 continue
             key = key_node.value
             if key in values:

@@ -38,7 +38,9 @@ class PrintedAgent(TypedDict):
     type=click.Path(path_type=Path),
     help="The file of the embedded graph.  [default: in the data folder]",
 )
-@click.option("--neo4j", is_flag=True, help="Use Neo4j for the graph (NEO_URI, NEO_USERNAME, NEO_PASSWORD).")
+@click.option(
+    "--neo4j", is_flag=True, help="Use Neo4j for the graph (NEO_URI, NEO_USERNAME, NEO_PASSWORD)."
+)
 @click.option(
     "--chaos",
     "chaos_seed",
@@ -50,7 +52,10 @@ class PrintedAgent(TypedDict):
     "--guess",
     "guesses",
     is_flag=True,
-    help="With any model: set reminders in UTC if the user does not say where they live, instead of setting none.",
+    help=(
+        "With any model: set reminders in UTC if the user does not say where they live, instead of"
+        " setting none."
+    ),
 )
 @click.option(
     "--tokens-per-second",
@@ -62,8 +67,9 @@ class PrintedAgent(TypedDict):
 def agent(graph: Path | None, neo4j: bool, exit_with_stdin: bool, **options: Any) -> int:
     """Serve the sample agent on 127.0.0.1: a small rule-based biomedical assistant.
 
-    With the model `guessing` it guesses, as with --guess: `run JOB --model careful --model guessing` compares both.
-    When it is ready, prints a line of JSON with its URL on stdout, and instructions on stderr. Ctrl-C stops it.
+    With the model `guessing` it guesses, as with --guess: `run JOB --model careful --model
+    guessing` compares both. When it is ready, prints a line of JSON with its URL on stdout, and
+    instructions on stderr. Ctrl-C stops it.
     """
     if neo4j and graph is not None:
         raise UsageError("give --graph or --neo4j, not both")
@@ -84,10 +90,13 @@ async def _serve(
         if graph is not None:
             stack.push_async_callback(graph.aclose)
         try:
-            running = await stack.enter_async_context(run_sample_agent(graph, graph_id=key, **options))
+            running = await stack.enter_async_context(
+                run_sample_agent(graph, graph_id=key, **options)
+            )
         except OSError as error:
             raise UsageError(
-                f"port {options['port']} on 127.0.0.1 cannot be used: {error.strerror}; --port 0 chooses a free one"
+                f"port {options['port']} on 127.0.0.1 cannot be used: {error.strerror}; --port 0"
+                " chooses a free one"
             ) from None
         printed: PrintedAgent = {"url": running.url, "graph": name}
         print_json(printed)

@@ -1,4 +1,6 @@
-"""`app`: the terminal application, in a terminal or in a tab of `serve`; and how every command opens a screen."""
+"""`app`: the terminal application, in a terminal or in a tab of `serve`; and how every command
+opens a screen.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import EngineSpec, Opener, RunView
 
 
-EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.yml\n  bioeval-tui app biomlbench/runs"
+EXAMPLES = (
+    "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.yml\n  bioeval-tui app"
+    " biomlbench/runs"
+)
 
 
 @click.command("app", epilog=EXAMPLES)
@@ -32,8 +37,8 @@ EXAMPLES = "\b\nExamples:\n  bioeval-tui app\n  bioeval-tui app jobs/ more/job.y
 def app(places: tuple[Path, ...], **given: Any) -> int:
     """Open the terminal application: what to do next, jobs, live run, runs, benchmarks, medals.
 
-    Looks for job files in the given folders; by default here, in data/eval and among the samples. A folder of runs, such
-    as `runs` in a BioML-bench checkout, opens as a medal table.
+    Looks for job files in the given folders; by default here, in data/eval and among the samples. A
+    folder of runs, such as `runs` in a BioML-bench checkout, opens as a medal table.
     """
     return open_app(places, settings_for(given))
 
@@ -46,7 +51,8 @@ def tui(places: tuple[Path, ...]) -> int:
 
 
 def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) -> int:
-    """Open the application on its home screen, on the jobs or runs that are given; return the exit code.
+    """Open the application on its home screen, on the jobs or runs that are given; return the exit
+    code.
 
     Raises:
         UsageError: there is no terminal, or a place does not exist.
@@ -111,10 +117,16 @@ def run_app(app: BioevalApp) -> None:
 @click.option("--read-only", is_flag=True)
 @click.option("--run", "run_id")
 def serve_tab(places: tuple[Path, ...], read_only: bool, run_id: str | None) -> int:
-    """Draw one tab (started by `serve`); with --read-only it shows only recordings, with --run the replay of one."""
+    """Draw one tab (started by `serve`); with --read-only it shows only recordings, with --run the
+    replay of one.
+    """
     settings = Settings.from_environment()
     if read_only:
-        from bioeval_tui.tui.read_only import ReadOnlyApp, ReadOnlyServices  # other tabs do not need it
+        # other tabs do not need it
+        from bioeval_tui.tui.read_only import (
+            ReadOnlyApp,
+            ReadOnlyServices,
+        )
 
         services = cast(AppServices, ReadOnlyServices(settings))
         shown: type[BioevalApp] = ReadOnlyApp

@@ -26,11 +26,16 @@ class PrintedBaselines(TypedDict):
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui baseline oncology/breast-cancer --kind all --output-dir baselines\n"
-    "  bioeval-tui grade baselines/oncology-breast-cancer_baselines.jsonl --output-dir results"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui baseline oncology/breast-cancer --kind all --output-dir"
+        " baselines\n  bioeval-tui grade baselines/oncology-breast-cancer_baselines.jsonl"
+        " --output-dir results"
+    )
 )
 @TASK
-@click.option("--kind", type=click.Choice((*KINDS, "all")), default="simple", help="The kind of baseline.")
+@click.option(
+    "--kind", type=click.Choice((*KINDS, "all")), default="simple", help="The kind of baseline."
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**32 - 1),
@@ -45,10 +50,13 @@ class PrintedBaselines(TypedDict):
 )
 @WHERE
 @JSON
-def baseline(task_id: str, kind: str, seed: int, output_dir: Path, as_json: bool, **options: Any) -> int:
+def baseline(
+    task_id: str, kind: str, seed: int, output_dir: Path, as_json: bool, **options: Any
+) -> int:
     """Create baseline submissions for a task, and a JSONL list to grade them.
 
-    The task is prepared first if that needs no download. TASK is its id, or its bare name if that is unique.
+    The task is prepared first if that needs no download. TASK is its id, or its bare name if that
+    is unique.
     """
     registry = registry_of(options)
     task = registry.get_task(task_id)

@@ -1,5 +1,7 @@
-"""What commands share: the group that loads a command's module when the command is called, with its help from a table;
-the options that every command accepts (`--env-file`, `--plain`), or every one that shows recorded data (`--redact`)."""
+"""What commands share: the group that loads a command's module when the command is called, with its
+help from a table; the options that every command accepts (`--env-file`, `--plain`), or every one
+that shows recorded data (`--redact`).
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"bioeval_tui.cli.{self.table[cmd_name][0]}")
         commands = (each for each in vars(module).values() if isinstance(each, click.Command))
-        return self.change(cmd_name, next(command for command in commands if command.name == cmd_name))
+        return self.change(
+            cmd_name, next(command for command in commands if command.name == cmd_name)
+        )
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, without loading them."""
@@ -70,7 +74,9 @@ class LazyGroup(click.Group):
         ]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, Any, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, Any, list[str]]:
         """Find the command; suggest the closest name for a misspelt one.
 
         Raises:
@@ -127,7 +133,10 @@ def plain_option(*, hidden: bool = False) -> click.Option:
         is_eager=True,
         hidden=hidden,
         callback=_use_plain,
-        help="Print lines of text, without screens, boxes or signs, for screen readers and logs (BIOEVAL_PLAIN=1).",
+        help=(
+            "Print lines of text, without screens, boxes or signs, for screen readers and logs"
+            " (BIOEVAL_PLAIN=1)."
+        ),
     )
 
 

@@ -17,4 +17,6 @@ from bioeval_tui.report.deciding import decider_of
 def engine(spec: Path) -> int:
     """Run the engine process (started by the program itself)."""
     ended = run_spec_file(spec, Settings.from_environment(), decider_of)
-    return ExitCode.OK if all(end.status == "completed" for end in ended) else ExitCode.NOT_MEASURED
+    if all(end.status == "completed" for end in ended):
+        return ExitCode.OK
+    return ExitCode.NOT_MEASURED

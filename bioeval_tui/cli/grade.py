@@ -1,4 +1,6 @@
-"""Commands for grading: grade, grade-sample, validate; and `ledger`, which checks the ledger of what was graded."""
+"""Commands for grading: grade, grade-sample, validate; and `ledger`, which checks the ledger of
+what was graded.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
 
 
 class PrintedBatch(TypedDict):
-    """A graded list: its files, and the counts of the published report, as `grade --json` prints them."""
+    """A graded list: its files, and the counts of the published report, as `grade --json` prints
+    them.
+    """
 
     report: str
     individual_reports: str
@@ -82,8 +86,11 @@ _additions = options(
         "--intervals",
         type=click.Choice(["declared", "all", "none"]),
         default="declared",
-        help="Confidence intervals, by resampling test rows: declared (metrics named in config.yaml, and ProteinGym), all (also graders "
-        "with code; each is called 2,000 times, or for a minute), or none.",
+        help=(
+            "Confidence intervals, by resampling test rows: declared (metrics named in config.yaml,"
+            " and ProteinGym), all (also graders with code; each is called 2,000 times, or for a"
+            " minute), or none."
+        ),
     ),
     click.option(
         "--explain",
@@ -93,13 +100,18 @@ _additions = options(
     click.option(
         "--by",
         metavar="COLUMN",
-        help="With --explain: the score for each value of a column of the answers or of the task's public data.",
+        help=(
+            "With --explain: the score for each value of a column of the answers or of the task's"
+            " public data."
+        ),
     ),
     click.option(
         "--show-answers",
         is_flag=True,
-        help="With --explain: explain the score even if the task's answers are private; the views reveal them. The ledger "
-        "records this.",
+        help=(
+            "With --explain: explain the score even if the task's answers are private; the views"
+            " reveal them. The ledger records this."
+        ),
     ),
 )
 _GRADED = options(WHERE, BOARD, _limits, _additions, JSON)
@@ -130,16 +142,22 @@ def _wants_additions(given: Mapping[str, Any]) -> bool:
 def with_additions(
     reports: list[TaskReport], backend: Backend, given: Mapping[str, Any]
 ) -> Iterator[tuple[int, TaskReport]]:
-    """Yield the valid reports with the intervals and explanations that were asked for, by their positions."""
+    """Yield the valid reports with the intervals and explanations that were asked for, by their
+    positions.
+    """
     valid = {number: report for number, report in enumerate(reports) if report.valid_submission}
     if given["intervals"] != "none":
         with long_work("intervals", len(valid)) as advance:
-            for number, sure in uncertainties(reports, backend, call_code=given["intervals"] == "all"):
+            for number, sure in uncertainties(
+                reports, backend, call_code=given["intervals"] == "all"
+            ):
                 valid[number] = replace(valid[number], uncertainty=sure)
                 advance()
     if given["explain"]:
         with long_work("error views", len(valid)) as advance:
-            views = explanations(reports, backend, by=given["by"], show_answers=given["show_answers"])
+            views = explanations(
+                reports, backend, by=given["by"], show_answers=given["show_answers"]
+            )
             for number, sections in views:
                 valid[number] = replace(valid[number], explanation=sections)
                 advance()
@@ -152,15 +170,19 @@ def say_progress(sentence: str) -> None:
 
 
 def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
-    """Prepare the tasks that need no download and are not prepared yet, as `prepare_shipped` may."""
+    """Prepare the tasks that need no download and are not prepared yet, as `prepare_shipped`
+    may.
+    """
     for task_id in dict.fromkeys(task_ids):
         with contextlib.suppress(BioevalError):  # grading reports the problem for each submission
             prepare_shipped(registry.get_task(task_id), default_data_dir(), say_progress)
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui grade submissions.jsonl --output-dir results"
-    "\n  bioeval-tui grade submissions --output-dir results   (a sample)"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui grade submissions.jsonl --output-dir results"
+        "\n  bioeval-tui grade submissions --output-dir results   (a sample)"
+    )
 )
 @click.argument("submissions", type=click.Path(path_type=Path))
 @click.option(
@@ -168,13 +190,20 @@ def ready_shipped(registry: Registry, task_ids: Iterable[str]) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder for reports.  [required]",
 )
-@click.option("--workers", type=click.IntRange(1, 256), help="Number of grading processes [one per core].")
-@click.option("--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786.")
+@click.option(
+    "--workers", type=click.IntRange(1, 256), help="Number of grading processes [one per core]."
+)
+@click.option(
+    "--scheduler", metavar="URL", help="Grade on a Dask cluster, such as tcp://host:8786."
+)
 @click.option(
     "--isolate",
     type=click.Choice(["task", "submission"]),
     default="task",
-    help="What gets a process of its own: each task, whose submissions then share state, or each submission (slower).",
+    help=(
+        "What gets a process of its own: each task, whose submissions then share state, or each"
+        " submission (slower)."
+    ),
 )
 @click.option("--resume", is_flag=True, help="Resume an interrupted batch.")
 @FOLLOW
@@ -204,20 +233,27 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         try:
             with batch_progress() as on_progress:
                 resume = given["resume"]
-                result = grade_batch(listed, output_dir, backend, resume=resume, on_progress=on_progress)
+                result = grade_batch(
+                    listed, output_dir, backend, resume=resume, on_progress=on_progress
+                )
         except KeyboardInterrupt:
             say_progress("interrupted; finished reports are kept, continue with --resume")
             return ExitCode.INTERRUPTED
         if not as_json:
             keep_exit_code()  # the reports are in the folder
-            reports, failed = load_reports(result.report_path), map(NotGraded.from_dict, result.not_graded)
+            reports, failed = (
+                load_reports(result.report_path),
+                map(NotGraded.from_dict, result.not_graded),
+            )
             print_answer(answer_medals([*reports, *failed]), plain_console())
             batch_summary(result, reports)
         if _wants_additions(given):
             try:
                 rewrite(result, lambda reports: with_additions(reports, backend, given))
             except KeyboardInterrupt:
-                say_progress("interrupted; the reports are complete except for intervals and explanations")
+                say_progress(
+                    "interrupted; the reports are complete except for intervals and explanations"
+                )
                 return ExitCode.INTERRUPTED
     if as_json:
         printed = {
@@ -231,7 +267,9 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
         print_json(cast(PrintedBatch, printed))
     if result.not_graded:
         return ExitCode.NOT_MEASURED
-    return ExitCode.BELOW if result.invalid else ExitCode.OK
+    if result.invalid:
+        return ExitCode.BELOW
+    return ExitCode.OK
 
 
 class PrintedFailure(TypedDict):
@@ -241,7 +279,8 @@ class PrintedFailure(TypedDict):
 
 
 @click.command(
-    "grade-sample", epilog="\b\nExample:\n  bioeval-tui grade-sample submission.csv oncology/breast-cancer"
+    "grade-sample",
+    epilog="\b\nExample:\n  bioeval-tui grade-sample submission.csv oncology/breast-cancer",
 )
 @_file
 @TASK
@@ -273,12 +312,16 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     else:
         print_answer(answer_grading(report), plain_console())
         report_card(report, outcome.problems if isinstance(outcome, Invalid) else ())
-    return ExitCode.BELOW if isinstance(outcome, Invalid) else ExitCode.OK
+    if isinstance(outcome, Invalid):
+        return ExitCode.BELOW
+    return ExitCode.OK
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui validate submission.csv oncology/breast-cancer"
-    "\n  bioeval-tui validate broken oncology/breast-cancer   (a sample)"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui validate submission.csv oncology/breast-cancer"
+        "\n  bioeval-tui validate broken oncology/breast-cancer   (a sample)"
+    )
 )
 @_file
 @TASK
@@ -317,7 +360,9 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
         )
         for sentence in validation.findings:
             say(f"  · {clean_line(sentence, 2000)}")
-    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(validation.status, ExitCode.NOT_MEASURED)
+    return {"valid": ExitCode.OK, "invalid": ExitCode.BELOW}.get(
+        validation.status, ExitCode.NOT_MEASURED
+    )
 
 
 class PrintedValidation(TypedDict):
@@ -344,16 +389,19 @@ def ledger() -> None:
     metavar="NUMBER:HASH",
     default="",
     show_default=False,
-    help="A head that this ledger printed earlier: check that the lines up to it are still the same.",
+    help=(
+        "A head that this ledger printed earlier: check that the lines up to it are still the same."
+    ),
 )
 @JSON
 def ledger_verify(file: Path | None, head: str, as_json: bool) -> int:
     """Check that no line of a ledger was changed, moved, removed or added by hand.
 
-    Whoever rewrites both the ledger and its head (grading-ledger.head) leaves no trace, unless others know an earlier
-    head: publish the one that this prints, and check with --head.
+    Whoever rewrites both the ledger and its head (grading-ledger.head) leaves no trace, unless
+    others know an earlier head: publish the one that this prints, and check with --head.
 
-    The default FILE is the ledger in this program's own data folder. Exit codes: 0 intact, 1 changed, 2 no ledger found.
+    The default FILE is the ledger in this program's own data folder. Exit codes: 0 intact, 1
+    changed, 2 no ledger found.
     """
     path = file or own_folder() / LEDGER
     verified = verify(path, head)
@@ -366,4 +414,6 @@ def ledger_verify(file: Path | None, head: str, as_json: bool) -> int:
             say(f"  · {problem}")
         if verified.head:
             say(f"head: {verified.head}")
-    return ExitCode.OK if verified.whole else ExitCode.BELOW
+    if verified.whole:
+        return ExitCode.OK
+    return ExitCode.BELOW

@@ -24,10 +24,10 @@ from bioeval_tui.report.result import load_run
 
 @click.command(
     epilog=(
-        "\b\nEach line of FILE is a JSON object: `id`; `messages` with `role` (user: the simulated user, assistant:\n"
-        "the agent) and `content`; optional: `facts` or `vignette`, `tasks`, and `condition` [supplied].\n\n"
-        "\b\nExamples:\n  bioeval-tui guards transcripts.jsonl\n"
-        "  bioeval-tui guards transcripts.jsonl --json | tail -1\n  bioeval-tui guards 7f3a"
+        "\b\nEach line of FILE is a JSON object: `id`; `messages` with `role` (user: the simulated"
+        " user, assistant:\nthe agent) and `content`; optional: `facts` or `vignette`, `tasks`, and"
+        " `condition` [supplied].\n\n\b\nExamples:\n  bioeval-tui guards transcripts.jsonl\n "
+        " bioeval-tui guards transcripts.jsonl --json | tail -1\n  bioeval-tui guards 7f3a"
     )
 )
 @click.argument(
@@ -36,12 +36,14 @@ from bioeval_tui.report.result import load_run
     type=click.Path(path_type=Path, allow_dash=True),
     shell_complete=complete_run,
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON Lines [if stdout is not a terminal].")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON Lines [if stdout is not a terminal]."
+)
 def guards(transcripts: Path, as_json: bool) -> int:
     """Check the simulated user's messages: print one line for each finding, then the totals.
 
-    RUN is the id of a recorded or imported run, or its beginning or end. Exit codes: 0 every line was read, 2 a line
-    could not be read.
+    RUN is the id of a recorded or imported run, or its beginning or end. Exit codes: 0 every line
+    was read, 2 a line could not be read.
     """
     if not transcripts.exists() and (path := _run(str(transcripts))) is not None:
         lines = transcript_lines(load_run(path)).encode("utf-8", "replace")
@@ -77,13 +79,15 @@ def _check(lines: BinaryIO, name: str, as_json: bool) -> int:
         elif isinstance(checked, Hit):
             found = current().value(checked.to_dict())
             say(
-                f"{found['id']}, message {found['message']}: {found['effect']}, {found['rule']}: {found['detail']}"
+                f"{found['id']}, message {found['message']}: {found['effect']}, {found['rule']}:"
+                f" {found['detail']}"
             )
         else:
             rules = ", ".join(f"{rule} {count}" for rule, count in checked.by_rule.items() if count)
             say(
-                f"{checked.conversations:,} conversations, {checked.user_messages:,} messages of the user: "
-                f"{checked.marked:,} marked, {checked.void:,} void" + (f" ({rules})" if rules else "")
+                f"{checked.conversations:,} conversations, {checked.user_messages:,} messages of"
+                f" the user: {checked.marked:,} marked, {checked.void:,} void"
+                + (f" ({rules})" if rules else "")
             )
             _say_what_is_unread(checked)
     return code
@@ -95,6 +99,7 @@ def _say_what_is_unread(checked: Hit | GuardTotals) -> None:
         return
     for name, count in checked.unread.items():
         say(
-            f"warning: {plural(count, 'conversation')} in {name}, in which {NOT_LOOKED_FOR[False]} (docs/guards.md)",
+            f"warning: {plural(count, 'conversation')} in {name}, in which {NOT_LOOKED_FOR[False]}"
+            " (docs/guards.md)",
             err=True,
         )

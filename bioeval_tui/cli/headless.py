@@ -62,8 +62,12 @@ from bioeval_tui.report.words import summary_lines
 class BatchProgress:
     """Prints progress. With `verbose`, also the agent's tool calls and events."""
 
-    def __init__(self, console: Console, *, conversations: int, several: bool, verbose: bool = False) -> None:
-        """`conversations` is the planned number in total; `several` prints one line for each of them."""
+    def __init__(
+        self, console: Console, *, conversations: int, several: bool, verbose: bool = False
+    ) -> None:
+        """`conversations` is the planned number in total; `several` prints one line for each of
+        them.
+        """
         self._console = console
         self._total = conversations
         self._several = several
@@ -109,7 +113,9 @@ def _name(state: RunState, event: RunEvent) -> str:
 
 
 def _condition(state: RunState, event: RunEvent) -> str:
-    return state.condition_title(event.condition) if event.condition else ""
+    if event.condition:
+        return state.condition_title(event.condition)
+    return ""
 
 
 def _generation(event: RunEvent) -> list[str]:
@@ -120,7 +126,9 @@ def _generation(event: RunEvent) -> list[str]:
 
 
 def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Show:
-    """Return a function that shows the events of a batch; first, it prints the `hosts` that receive transcripts."""
+    """Return a function that shows the events of a batch; first, it prints the `hosts` that receive
+    transcripts.
+    """
     if not wanted:
         return lambda state, event, change: None
     first = masked(f"transcripts are sent to: {', '.join(hosts)}")
@@ -132,7 +140,9 @@ def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Sho
 
 
 def _in_a_notebook() -> bool:
-    """Return whether this runs in a Jupyter kernel, so that IPython's display is visible in a notebook."""
+    """Return whether this runs in a Jupyter kernel, so that IPython's display is visible in a
+    notebook.
+    """
     ipython = sys.modules.get("IPython")
     shell: Any = ipython.get_ipython() if ipython else None
     return getattr(shell, "kernel", None) is not None
@@ -143,7 +153,9 @@ class NotebookProgress:
 
     def __init__(self, first: str, conversations: int) -> None:
         self._total, self._done = conversations, 0
-        display: Any = sys.modules["IPython"].display  # a notebook has it; this program does not need it
+        display: Any = sys.modules[
+            "IPython"
+        ].display  # a notebook has it; this program does not need it
         self._line = display.display(_plain(first), raw=True, display_id=True)
 
     def show(self, state: RunState, event: RunEvent, change: Change) -> None:
@@ -154,13 +166,20 @@ class NotebookProgress:
             or state.started is None
         ):
             return
-        where = [state.started.job_name, state.asked_model, state.condition_title(event.condition or "")]
+        where = [
+            state.started.job_name,
+            state.asked_model,
+            state.condition_title(event.condition or ""),
+        ]
         if state.started.trials > 1:
             where.append(f"trial {event.trial}")
         message = ""
         if isinstance(event, events.MessageCompleted):
             message = f": {SPEAKERS[event.role]}: {event.content}"
-        now = f"{self._done} of {self._total} conversations · {' · '.join(filter(None, where))}{message}"
+        now = (
+            f"{self._done} of {self._total} conversations ·"
+            f" {' · '.join(filter(None, where))}{message}"
+        )
         self._line.update(_plain(now), raw=True)
 
 
@@ -179,7 +198,8 @@ def run_headless(
 ) -> int:
     """Run the batch, print its result, check it against the thresholds, and return the exit code.
 
-    `thresholds` are the arguments of `GateRules.parse`. `files` maps the formats of the gate's result to the files to write.
+    `thresholds` are the arguments of `GateRules.parse`. `files` maps the formats of the gate's
+    result to the files to write.
 
     Raises:
         BioevalError: a job, setting or file name is wrong; nothing was sent.
@@ -191,15 +211,15 @@ def run_headless(
     prepared = prepare_batch(spec, settings)
     for run in prepared:
         rules.require_conditions(run.plan.conditions, run.plan.job.held_in)
-        if (
-            run.plan.job.judged or not run.plan.job.rubric
-        ):  # a rubric that comes from the cases is not known yet
+        # a rubric that comes from the cases is not known yet
+        if run.plan.job.judged or not run.plan.job.rubric:
             rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
     print_lines(who_receives(prepared), talk)
     progress = BatchProgress(
         talk,
         conversations=conversations_in(prepared),
-        several=len(spec.runs) * spec.trials > 1 and min(run.plan.shared_agent for run in prepared) > 1,
+        several=len(spec.runs) * spec.trials > 1
+        and min(run.plan.shared_agent for run in prepared) > 1,
         verbose=verbose,
     )
     interrupted: list[bool] = []
@@ -215,7 +235,9 @@ def run_headless(
         talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk stayed full
         return ExitCode.INTERRUPTED
     code = _show_outcome(spec, settings, states, gate, stopping, talk, as_json=as_json)
-    return ExitCode.INTERRUPTED if interrupted else code
+    if interrupted:
+        return ExitCode.INTERRUPTED
+    return code
 
 
 def _show_outcome(
@@ -228,7 +250,9 @@ def _show_outcome(
     *,
     as_json: bool,
 ) -> int:
-    """Print the result, whether it passes, and on `talk` what the user can do; return the exit code."""
+    """Print the result, whether it passes, and on `talk` what the user can do; return the exit
+    code.
+    """
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
     folded: Iterable[RunState] = states
@@ -267,7 +291,9 @@ def dry_run(spec: EngineSpec, settings: Settings, *, as_json: bool) -> int:
 
 
 def _fold_all(paths: Sequence[Path], *, light: bool, keep_words: bool) -> Iterator[RunState]:
-    """Yield the state of each run; unless `keep_words`, drop its messages when the next one is asked for."""
+    """Yield the state of each run; unless `keep_words`, drop its messages when the next one is
+    asked for.
+    """
     for path in paths:
         state = fold_file(path, light=light)
         yield state
@@ -277,7 +303,9 @@ def _fold_all(paths: Sequence[Path], *, light: bool, keep_words: bool) -> Iterat
 
 
 def _print_results(folded: Iterable[RunState], prices: Prices, *, one: bool) -> list[RunState]:
-    """Print the result of `one` run, or a list of several, each while its words are in memory; return the states."""
+    """Print the result of `one` run, or a list of several, each while its words are in memory;
+    return the states.
+    """
     states: list[RunState] = []
 
     def documents() -> Iterator[dict[str, Any]]:
@@ -294,7 +322,9 @@ def _print_results(folded: Iterable[RunState], prices: Prices, *, one: bool) -> 
 
 
 def print_batch(runs: Sequence[RunResult], console: Console) -> None:
-    """Print the answer, one row for each run, then the means of each agent and model by condition."""
+    """Print the answer, one row for each run, then the means of each agent and model by
+    condition.
+    """
     if runs:
         print_answer(answer_batch(runs), console)
     table = Table(box=None, pad_edge=False)
@@ -347,7 +377,9 @@ def _offer_reruns(states: Sequence[RunState], settings: Settings, console: Conso
 
 
 def _say_what_helps(runs: Sequence[RunResult], console: Console, *, card: bool) -> None:
-    """Say what you can do if no conversation took place, unless the `card` of a trial has said how to reach the agent."""
+    """Say what you can do if no conversation took place, unless the `card` of a trial has said how
+    to reach the agent.
+    """
     ways = [
         way
         for run in runs

@@ -25,7 +25,10 @@ from bioeval_tui.sample.paths import agent_names, copy_samples, find_job, job_na
 
 @click.command(
     "docs",
-    epilog="\b\nExamples:\n  bioeval-tui docs\n  bioeval-tui docs scoring\n  bioeval-tui docs grading | less",
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui docs\n  bioeval-tui docs scoring\n  bioeval-tui docs grading"
+        " | less"
+    ),
 )
 @click.argument("page", required=False)
 @click.option("--list", "as_list", is_flag=True, help="List the pages.")
@@ -58,7 +61,9 @@ def docs_folder() -> Path:
     """Return the folder of the pages: inside an installed package, or in the checkout."""
     package = Path(bioeval_tui.__file__).parent
     installed = package / "docs"
-    return installed if installed.is_dir() else package.parent / "docs"
+    if installed.is_dir():
+        return installed
+    return package.parent / "docs"
 
 
 class PrintedSamples(TypedDict):
@@ -77,16 +82,20 @@ class PrintedCopies(TypedDict):
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui samples\n  bioeval-tui samples try-it\n  bioeval-tui run medication_reminder --agent-url http://127.0.0.1:8081"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui samples\n  bioeval-tui samples try-it\n  bioeval-tui run"
+        " medication_reminder --agent-url http://127.0.0.1:8081"
+    )
 )
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Overwrite changed files.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def samples(folder: Path | None, force: bool, as_json: bool) -> int:
-    """List the sample jobs and submissions, or copy them into DIR. Also list the published benchmarks.
+    """List the sample jobs and submissions, or copy them into DIR. Also list the published
+    benchmarks.
 
-    You can use them by name, without copying them: jobs and benchmarks with `run` and `check`, lists with `grade`, and
-    agents with `validate` and `grade-sample`.
+    You can use them by name, without copying them: jobs and benchmarks with `run` and `check`,
+    lists with `grade`, and agents with `validate` and `grade-sample`.
     """
     if folder is not None:
         written = copy_samples(folder, force=force)
@@ -95,7 +104,10 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
             print_json(copies)
         else:
             here = clean_line(str(folder), 300)
-            say(f"{len(written)} files written to {here}: sample_jobs/, sample_submissions/ and benchmarks/")
+            say(
+                f"{len(written)} files written to {here}: sample_jobs/, sample_submissions/ and"
+                " benchmarks/"
+            )
         return ExitCode.OK
     copied: PrintedSamples = {
         "jobs": job_names(),
@@ -125,18 +137,25 @@ def samples(folder: Path | None, force: bool, as_json: bool) -> int:
 def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
     """Check each component, and print the command that installs it if it is missing.
 
-    With JOB, its agent is asked whether it is there, and its model servers whether they serve the job's models.
+    With JOB, its agent is asked whether it is there, and its model servers whether they serve the
+    job's models.
 
     Exit codes: 0 everything that is needed works; 3 something is missing or broken.
     """
-    from bioeval_tui.evaluation.wiring.doctor import connections, examine  # which need nearly everything
+    # which need nearly everything
+    from bioeval_tui.evaluation.wiring.doctor import (
+        connections,
+        examine,
+    )
 
     settings = Settings.from_environment()
     findings = examine(settings)
     if job is not None:
         is_given = options["agent_url"] is not None
         asked = RunRequest(jobs=(find_job(job),), agent_url_is_given=is_given, **options)
-        findings += [replace(found, part=f"job: {found.part}") for found in connections(asked, settings)]
+        findings += [
+            replace(found, part=f"job: {found.part}") for found in connections(asked, settings)
+        ]
     if as_json:
         print_json([finding.to_dict() for finding in findings], indent=2)
     else:
@@ -145,4 +164,6 @@ def doctor(job: Path | None, as_json: bool, **options: Any) -> int:
             say(f"{sign} {padded(finding.part, 18)} {finding.said}")
             if finding.to_do:
                 say(f"{' ' * 21}→ {finding.to_do}")
-    return ExitCode.NOT_MEASURED if any(finding.state == "broken" for finding in findings) else ExitCode.OK
+    if any(finding.state == "broken" for finding in findings):
+        return ExitCode.NOT_MEASURED
+    return ExitCode.OK

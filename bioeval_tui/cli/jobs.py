@@ -64,14 +64,18 @@ if TYPE_CHECKING:
 _NO_OPTION = re.compile(r"-(?!-?[a-z][a-z-]*(?:=|$)|$)")
 
 
-@click.command(epilog="\b\nExamples:\n  bioeval-tui check job.yml\n  bioeval-tui check medication_reminder")
+@click.command(
+    epilog="\b\nExamples:\n  bioeval-tui check job.yml\n  bioeval-tui check medication_reminder"
+)
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @with_options("code", "cases", "cases_file")
 @JSON_LIST
 def check(jobs: tuple[Path, ...], code: tuple[str, ...], as_json: bool, **cases: Any) -> int:
-    """Check job files and their cases: keys, types, expressions and Cypher. All problems are listed at once.
+    """Check job files and their cases: keys, types, expressions and Cypher. All problems are listed
+    at once.
 
-    No server is asked: `bioeval-tui doctor JOB` looks whether the agent is there and the models are served.
+    No server is asked: `bioeval-tui doctor JOB` looks whether the agent is there and the models are
+    served.
     """
     embedded = is_embedded(Settings.from_environment())
     choice = CaseChoice(cases["cases_file"], cases["cases"], None, None)
@@ -91,9 +95,12 @@ def check(jobs: tuple[Path, ...], code: tuple[str, ...], as_json: bool, **cases:
                 say(f"{job.path}: no problems{_cases_words(job)}")
         if not any(job.problems for job in checked):
             say(
-                f"no server was asked: `bioeval-tui doctor {checked[0].path if len(checked) == 1 else 'JOB'}` does that"
+                "no server was asked: `bioeval-tui doctor"
+                f" {checked[0].path if len(checked) == 1 else 'JOB'}` does that"
             )
-    return ExitCode.BAD_INPUT if any(job.errors for job in checked) else ExitCode.OK
+    if any(job.errors for job in checked):
+        return ExitCode.BAD_INPUT
+    return ExitCode.OK
 
 
 PrintedProblem = Annotated[dict[str, Any], Fields(Problem)]
@@ -105,7 +112,11 @@ def _cases_words(checked: CheckedJob) -> str:
     if not checked.cases or checked.loaded is None:
         return ""
     bare = sum(not case.job.facts for case in checked.cases) if checked.loaded.job.facts else 0
-    alone = f", {count(bare)} of them without facts to withhold, and so without a difference" if bare else ""
+    alone = (
+        f", {count(bare)} of them without facts to withhold, and so without a difference"
+        if bare
+        else ""
+    )
     return f", {plural(len(checked.cases), 'case')}{alone}"
 
 
@@ -129,15 +140,19 @@ class _TakesExpression(click.Command):
     "assert",
     cls=_TakesExpression,
     epilog=(
-        "\b\nExamples:\n  bioeval-tui assert 'objectContext.resources.size == 1' --context state.json"
-        "\n  bioeval-tui assert --cypher 'MATCH (r:Reminder) RETURN count(r)' --expected 1"
-        "\n  bioeval-tui assert 'evaluation.failureCount == 0' --context 7f3a --after-turn 2"
+        "\b\nExamples:\n  bioeval-tui assert 'objectContext.resources.size == 1' --context"
+        " state.json\n  bioeval-tui assert --cypher 'MATCH (r:Reminder) RETURN count(r)' --expected"
+        " 1\n  bioeval-tui assert 'evaluation.failureCount == 0' --context 7f3a --after-turn 2"
     ),
 )
 @click.argument("expression", required=False)
-@click.option("--context", help="A JSON file {objectContext, evaluation}, or a run's id or recording file.")
 @click.option(
-    "--after-turn", type=click.IntRange(0), help="With a recording: use the state after this turn [the last]."
+    "--context", help="A JSON file {objectContext, evaluation}, or a run's id or recording file."
+)
+@click.option(
+    "--after-turn",
+    type=click.IntRange(0),
+    help="With a recording: use the state after this turn [the last].",
 )
 @click.option(
     "--condition",
@@ -147,10 +162,13 @@ class _TakesExpression(click.Command):
 @click.option("--cypher", help="A Cypher query for the configured graph, instead of an expression.")
 @click.option("--expected", help="The expected result, as JSON (a bare word is text).")
 @click.option(
-    "--graph", metavar="NAME", help="The graph: embedded, neo4j or a plug-in [neo4j if NEO_URI is set]."
+    "--graph",
+    metavar="NAME",
+    help="The graph: embedded, neo4j or a plug-in [neo4j if NEO_URI is set].",
 )
 def assert_(expression: str | None, cypher: str | None, **options: Any) -> int:
-    """Evaluate one assertion and print its value as JSON. If it fails, prints what it compared on stderr.
+    """Evaluate one assertion and print its value as JSON. If it fails, prints what it compared on
+    stderr.
 
     Exit codes: 0 passed, 1 failed, 2 syntax or type error (a caret marks the column).
     """
@@ -173,7 +191,9 @@ def _expression(text: str, options: dict[str, Any]) -> int:
     parsed = parse(text)
     if options["context"] is None:
         raise UsageError("an expression needs --context: a JSON file, or a run's id")
-    context, evaluation = read_context(options["context"], options["condition"], options["after_turn"])
+    context, evaluation = read_context(
+        options["context"], options["condition"], options["after_turn"]
+    )
     names = scope(context, evaluation)
     value = evaluate(parsed, names)
     _print_value(value)
@@ -216,32 +236,48 @@ def _cypher(query: str, options: dict[str, Any]) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline"
-    "\n  bioeval-tui new healthbench.yml --cases 2025-05-07-06-14-12_oss_eval.jsonl"
-    "\n  bioeval-tui new regression.yml --from 7f3a --trial 12"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui new job.yml\n  bioeval-tui new job.yml --yes --offline"
+        "\n  bioeval-tui new healthbench.yml --cases 2025-05-07-06-14-12_oss_eval.jsonl"
+        "\n  bioeval-tui new regression.yml --from 7f3a --trial 12"
+    )
 )
 @click.argument("job", type=OutputFile(path_type=Path))
 @click.option("--yes", is_flag=True, help="Ask nothing, and use the defaults.")
-@click.option("--offline", is_flag=True, help="Use a scripted user and a rules judge: no model, no API key.")
+@click.option(
+    "--offline", is_flag=True, help="Use a scripted user and a rules judge: no model, no API key."
+)
 @click.option(
     "--cases",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Write a job for this table of cases (CSV, JSON, JSONL, Parquet), such as HealthBench's, without asking.",
+    help=(
+        "Write a job for this table of cases (CSV, JSON, JSONL, Parquet), such as HealthBench's,"
+        " without asking."
+    ),
 )
 @click.option(
     "--from",
     "source",
     metavar="RUN",
     shell_complete=complete_run,
-    help="Write a job from a failed conversation of this run, recorded or imported: the same requests and facts, and an assertion for what went wrong. Of an imported run without scores, each conversation becomes a case.",
+    help=(
+        "Write a job from a failed conversation of this run, recorded or imported: the same"
+        " requests and facts, and an assertion for what went wrong. Of an imported run without"
+        " scores, each conversation becomes a case."
+    ),
 )
 @click.option(
-    "--trial", type=click.IntRange(1), help="With --from: this trial [the one with the lowest score]."
+    "--trial",
+    type=click.IntRange(1),
+    help="With --from: this trial [the one with the lowest score].",
 )
 @click.option(
     "--each",
     is_flag=True,
-    help="With --from: make each conversation a case, of what its user asked first and told after, in a table beside the job.",
+    help=(
+        "With --from: make each conversation a case, of what its user asked first and told after,"
+        " in a table beside the job."
+    ),
 )
 @click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def new(
@@ -260,7 +296,9 @@ def new(
     if not job.parent.is_dir():
         raise UsageError(f"{job.parent} is not a folder")
     if cases is not None and offline:
-        raise UsageError("give --cases or --offline, not both: a script cannot be written for each case")
+        raise UsageError(
+            "give --cases or --offline, not both: a script cannot be written for each case"
+        )
     if source is not None and (cases is not None or offline):
         raise UsageError("give --from alone: the job it writes has both a script and a model")
     if trial is not None and source is None:
@@ -296,10 +334,12 @@ def new(
         if written is not None and written.can_be_rehearsed:
             instead = f"; without one: bioeval-tui run {job} --rehearsal"
         say(
-            "the user and the judge are models: set OPENAI_API_KEY first, or OPENAI_BASE_URL for a model server on this "
-            f"machine{instead}{env_file_hint()}"
+            "the user and the judge are models: set OPENAI_API_KEY first, or OPENAI_BASE_URL for a"
+            f" model server on this machine{instead}{env_file_hint()}"
         )
-    return ExitCode.BAD_INPUT if checked.errors else ExitCode.OK
+    if checked.errors:
+        return ExitCode.BAD_INPUT
+    return ExitCode.OK
 
 
 def _with_table_of_cases(job: Path, recording: Path, force: bool) -> str:
@@ -320,7 +360,8 @@ def _cases_text(job: Path, cases: Path) -> str:
     places = table.places()
     if not places and not is_published_table(table.columns):
         raise UsageError(
-            f"{clean_line(str(cases))}: no text or number is in every row; a row must have one that makes its task"
+            f"{clean_line(str(cases))}: no text or number is in every row; a row must have one that"
+            " makes its task"
         )
     return cases_text(Answers(), cases.name if _beside(job, cases) else "", table.columns, places)
 
@@ -330,7 +371,9 @@ def _beside(job: Path, cases: Path) -> bool:
 
 
 def _answered(defaults: Answers) -> Answers:
-    """Ask the questions. Raises `UsageError` if nobody can answer them, because there is no more input."""
+    """Ask the questions. Raises `UsageError` if nobody can answer them, because there is no more
+    input.
+    """
     try:
         return _ask(defaults)
     except click.Abort as abort:
@@ -350,7 +393,9 @@ def _ask(defaults: Answers) -> Answers:
             defaults.chatbot,
         ),
         url=_question("URL of your agent", defaults.url),
-        protocol=str(click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(spoken))),
+        protocol=str(
+            click.prompt("Its protocol", default=defaults.protocol, type=click.Choice(spoken))
+        ),
         seconds=float(
             click.prompt(
                 "Target for the average answer time, in seconds",
@@ -360,12 +405,16 @@ def _ask(defaults: Answers) -> Answers:
         ),
         task=_question("One thing to ask the agent for", defaults.task),
         criteria=_question("How to tell that it was done well", defaults.criteria),
-        fact=_question("One fact that the user knows and the agent must ask for (- for none)", defaults.fact),
+        fact=_question(
+            "One fact that the user knows and the agent must ask for (- for none)", defaults.fact
+        ),
     )
     answers = replace(answers, fact="" if answers.fact == "-" else answers.fact)
     if script_for(answers) is None:
         answers = replace(answers, withheld=ASKS_FIRST)
-    offline = defaults.offline or click.confirm("Work offline, with a scripted user and a rules judge")
+    offline = defaults.offline or click.confirm(
+        "Work offline, with a scripted user and a rules judge"
+    )
     script = script_for(answers) or (_ask_script(answers) if offline else None)
     return replace(answers, offline=offline, script=script)
 
@@ -377,8 +426,12 @@ def _ask_script(answers: Answers) -> Script:
     tell, asked = script.tell, script.asked
     if answers.fact:
         tell = _question("How the user gives the fact", script.tell)
-        asked = _question("Words in the agent's question for it, such as: which time zone", script.asked)
-    done = _question("Words in the agent's message when it is done, such as: reminder is set", script.done)
+        asked = _question(
+            "Words in the agent's question for it, such as: which time zone", script.asked
+        )
+    done = _question(
+        "Words in the agent's message when it is done, such as: reminder is set", script.done
+    )
     return Script(ask, tell, asked, done)
 
 
@@ -397,12 +450,16 @@ def read_context(
     path = Path(source)
     if path.is_file() and path.suffix != ".jsonl":
         return _from_json(path)
-    recording = path if path.is_file() else Catalogue(Settings.from_environment().runs_dir).find(source)
+    recording = (
+        path if path.is_file() else Catalogue(Settings.from_environment().runs_dir).find(source)
+    )
     state, started, _ = started_run(recording)
     talk = state.conversation(condition)
     if talk is None:
         held = listed(state.conditions)
-        raise UsageError(f"the recording has no conversation of the condition {condition!r}; it has {held}")
+        raise UsageError(
+            f"the recording has no conversation of the condition {condition!r}; it has {held}"
+        )
     return _from_conversation(started, talk, after_turn)
 
 
@@ -415,7 +472,9 @@ def ask_graph(query: str, expected: Any, graph: str | None) -> tuple[Any, bool]:
     return asyncio.run(_query(query, expected, EngineSpec(runs=(), graph=choice), settings))
 
 
-async def _query(query: str, expected: Any, spec: EngineSpec, settings: Settings) -> tuple[Any, bool]:
+async def _query(
+    query: str, expected: Any, spec: EngineSpec, settings: Settings
+) -> tuple[Any, bool]:
     graph, why_not = await open_graph(spec, settings, settings.agent_url)
     if graph is None:
         raise NotMeasuredError(why_not)
@@ -424,7 +483,9 @@ async def _query(query: str, expected: Any, spec: EngineSpec, settings: Settings
     finally:
         await graph.aclose()
     if len(result.rows) != 1 or not result.rows[0]:
-        raise InputError(f"the query returned {len(result.rows)} rows; an assertion needs exactly one")
+        raise InputError(
+            f"the query returned {len(result.rows)} rows; an assertion needs exactly one"
+        )
     value = result.rows[0][0]
     return value, compare(value, expected)[0]
 

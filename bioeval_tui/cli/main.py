@@ -91,7 +91,8 @@ Examples:
 @click.option("--debug", is_flag=True, help="If something fails, show the traceback.")
 @click.pass_context
 def app(context: click.Context, debug: bool) -> int:
-    """Evaluate conversational agents for biomedicine, and grade machine-learning submissions, in the terminal.
+    """Evaluate conversational agents for biomedicine, and grade machine-learning submissions, in
+    the terminal.
 
     Without a command, in a terminal, this opens the application.
     """
@@ -124,13 +125,19 @@ def main() -> NoReturn:
 def _run(*, debug: bool) -> int:
     try:
         code = app.main(prog_name="bioeval-tui", standalone_mode=False)
-        return code if isinstance(code, int) else ExitCode.OK
+        if isinstance(code, int):
+            return code
+        return ExitCode.OK
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.ClickException as error:
         shown = io.StringIO()
         error.show(file=shown)  # its text may contain a foreign file name, which must be cleaned
-        _write(re.sub("^Error: ", "error: ", shown.getvalue().rstrip("\n"), count=1, flags=re.MULTILINE))
+        _write(
+            re.sub(
+                "^Error: ", "error: ", shown.getvalue().rstrip("\n"), count=1, flags=re.MULTILINE
+            )
+        )
         return ExitCode.BAD_INPUT
     except (KeyboardInterrupt, click.Abort):
         _write("interrupted")
@@ -147,7 +154,10 @@ def _run(*, debug: bool) -> int:
             _say_traceback(error)
         elif sentence := exhausted(error):
             _write_error(sentence)
-        elif isinstance(error, ModuleNotFoundError) and (missing := _missing_package(error)) is not None:
+        elif (
+            isinstance(error, ModuleNotFoundError)
+            and (missing := _missing_package(error)) is not None
+        ):
             _say(missing)
         else:
             _defect(error)
@@ -155,7 +165,10 @@ def _run(*, debug: bool) -> int:
 
 
 def _write(text: str, *, err: bool = True) -> None:
-    from bioeval_tui.base.terminal import say  # `--help` needs none of it and is a tenth faster without
+    # `--help` needs none of it and is a tenth faster without
+    from bioeval_tui.base.terminal import (
+        say,
+    )
 
     say(text, err=err)
 
@@ -175,7 +188,9 @@ def _masked(text: str) -> str:
 
 
 def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
-    """Return an error that names the missing package; None if the module is not a dependency of this program."""
+    """Return an error that names the missing package; None if the module is not a dependency of
+    this program.
+    """
     # Here and below: imported only after a failure.
     from bioeval_tui.base.installation import install_command, package_of
 
@@ -183,7 +198,9 @@ def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
     if package is None:
         return None
     command = install_command([package])
-    return NotMeasuredError(f"this needs {package}, which is not installed: install with `{command}`")
+    return NotMeasuredError(
+        f"this needs {package}, which is not installed: install with `{command}`"
+    )
 
 
 def _say(error: BioevalError) -> None:

@@ -22,13 +22,24 @@ from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, settings_f
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.grade import GraderPool, Outcome, Registry, TaskReport
 from bioeval_tui.grade.console import LISTED, long_work, medal_table
-from bioeval_tui.grade.report_files import Graded, Loaded, graded_now, read_outcomes, unread_sentence
+from bioeval_tui.grade.report_files import (
+    Graded,
+    Loaded,
+    graded_now,
+    read_outcomes,
+    unread_sentence,
+)
 from bioeval_tui.grade.runs import Runs
 from bioeval_tui.record.masking import current, masked
 from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.answer import answer_medals
 from bioeval_tui.report.formats.console import print_answer
-from bioeval_tui.report.formats.medal_pages import AGENT_COLUMNS, AGENTS_NOTE, agent_rows, medals_dicts
+from bioeval_tui.report.formats.medal_pages import (
+    AGENT_COLUMNS,
+    AGENTS_NOTE,
+    agent_rows,
+    medals_dicts,
+)
 from bioeval_tui.report.formats.registry import choose, names
 from bioeval_tui.report.reviews import marks_at
 from bioeval_tui.statistics.estimates import grouped
@@ -36,8 +47,10 @@ from bioeval_tui.tui.data.services import AppServices
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui medals results/\n  bioeval-tui medals results/ --output medals.html"
-    "\n  bioeval-tui medals biomlbench/runs"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui medals results/\n  bioeval-tui medals results/ --output"
+        " medals.html\n  bioeval-tui medals biomlbench/runs"
+    )
 )
 @click.argument(
     "places", metavar="REPORT_OR_RUNS...", nargs=-1, required=True, type=click.Path(path_type=Path)
@@ -56,7 +69,9 @@ from bioeval_tui.tui.data.services import AppServices
     "--format", "kind", type=click.Choice(names("medals")),
     help="The format [by the extension of --output].",
 )  # fmt: skip
-@click.option("--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout].")
+@click.option(
+    "--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout]."
+)
 def medals(
     places: tuple[Path, ...],
     as_json: bool,
@@ -66,13 +81,16 @@ def medals(
     output: Path | None,
     **given: Any,
 ) -> int:
-    """Show graded reports as a medal table. Reports are files or folders of this program, BioML-bench or MLE-bench.
+    """Show graded reports as a medal table. Reports are files or folders of this program,
+    BioML-bench or MLE-bench.
 
-    A folder of runs, such as `runs` in a BioML-bench checkout, is graded first. Its tasks and data are found
-    automatically. Reports in it, in its run groups and in their `hourly` are read, too. A submission that was graded
-    several times counts once, by its newest grading; a run that left no file counts as invalid.
+    A folder of runs, such as `runs` in a BioML-bench checkout, is graded first. Its tasks and data
+    are found automatically. Reports in it, in its run groups and in their `hourly` are read, too. A
+    submission that was graded several times counts once, by its newest grading; a run that left no
+    file counts as invalid.
 
-    In a terminal this opens the medal screen. With --format or --output it writes HTML, Markdown, CSV or JSON.
+    In a terminal this opens the medal screen. With --format or --output it writes HTML, Markdown,
+    CSV or JSON.
     """
     settings, runs, reports = with_runs(
         replace(settings_for(given), follow_links=given["follow_links"]), places
@@ -101,12 +119,16 @@ def medals(
         if words:
             say(masked(words), err=True)
     if kind is not None or output is not None:
-        write_or_print(choose(output, kind, "medals").write("medals", loaded, reviews, failed), output)
+        write_or_print(
+            choose(output, kind, "medals").write("medals", loaded, reviews, failed), output
+        )
         return ExitCode.OK
     known = entries_of(loaded, failed)
     if as_json:
         print_json(
-            [one.to_dict() for one in standings(known).agents] if agents else medals_dicts(loaded, failed)
+            [one.to_dict() for one in standings(known).agents]
+            if agents
+            else medals_dicts(loaded, failed)
         )
         return ExitCode.OK
     if agents:
@@ -150,7 +172,9 @@ def _nothing(runs: Runs, places: Sequence[Path]) -> str:
 
 def _reviews(results: Sequence[Graded]) -> list[str]:
     """Return the reviews of each report, which stand beside its file."""
-    by_file = grouped((one.file, one.outcome) for one in results if isinstance(one.outcome, TaskReport))
+    by_file = grouped(
+        (one.file, one.outcome) for one in results if isinstance(one.outcome, TaskReport)
+    )
     words = {
         id(report): mark
         for file, reports in by_file.items()
@@ -176,6 +200,8 @@ def _graded(runs: Runs, settings: Settings) -> list[Graded]:
         graded = graded_now((item, outcomes[item.number]) for item in runs.submissions)
         places = [at for at, one in enumerate(graded) if isinstance(one.outcome, TaskReport)]
         reports = [one.outcome for one in graded if isinstance(one.outcome, TaskReport)]
-        for number, report in with_additions(reports, pool, {"intervals": "declared", "explain": False}):
+        for number, report in with_additions(
+            reports, pool, {"intervals": "declared", "explain": False}
+        ):
             graded[places[number]] = replace(graded[places[number]], outcome=report)
     return graded

@@ -1,4 +1,6 @@
-"""The options and arguments that several commands share, each defined once: a run, thresholds, tasks and runs."""
+"""The options and arguments that several commands share, each defined once: a run, thresholds,
+tasks and runs.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ def complete_run(context: click.Context, parameter: click.Parameter, incomplete:
 
 
 def find_run(run_id: str, *, least: int = 1) -> tuple[Settings, Path]:
-    """Return the settings and the recording of the run with this id, or this beginning or end of one.
+    """Return the settings and the recording of the run with this id, or this beginning or end of
+    one.
 
     `least` is the minimum number of characters.
 
@@ -50,10 +53,15 @@ def find_run(run_id: str, *, least: int = 1) -> tuple[Settings, Path]:
 
 
 class OutputFile(click.Path):
-    """A file to write. `-`, which many programs take for standard output, would otherwise become a file of that name."""
+    """A file to write. `-`, which many programs take for standard output, would otherwise become a
+    file of that name.
+    """
 
     def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
     ) -> Any:
         """Return the path."""
         if str(value) == "-":
@@ -77,9 +85,15 @@ with_thresholds = options(
         "--fail-under",
         multiple=True,
         metavar="SCORE",
-        help="Exit with 1 below this score: 0.8 (the mean of both conditions), or supplied:0.85,withheld:0.5; of a part or task: supplied.assertion:1,task2:0.7. --fail-slower p95:2s limits response times.",
+        help=(
+            "Exit with 1 below this score: 0.8 (the mean of both conditions), or"
+            " supplied:0.85,withheld:0.5; of a part or task: supplied.assertion:1,task2:0.7."
+            " --fail-slower p95:2s limits response times."
+        ),
     ),
-    click.option("--fail-on-assertion", is_flag=True, help="Exit with 1 if an assertion fails at the end."),
+    click.option(
+        "--fail-on-assertion", is_flag=True, help="Exit with 1 if an assertion fails at the end."
+    ),
     click.option(
         "--min-pass-k",
         multiple=True,
@@ -91,7 +105,10 @@ with_thresholds = options(
         multiple=True,
         metavar="PERCENTILE:TIME",
         hidden=True,  # named by --fail-under: the help of `run` is long enough
-        help="Exit with 1 if a percentile of the response times is longer, such as p95:2s or supplied.p50:800ms.",
+        help=(
+            "Exit with 1 if a percentile of the response times is longer, such as p95:2s or"
+            " supplied.p50:800ms."
+        ),
     ),
 )
 
@@ -148,10 +165,14 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obje
 TASK = click.argument("task_id", metavar="TASK")
 JSON_LIST = click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
 HEADLESS = click.option(
-    "--headless", is_flag=True, help="Run without a screen: progress on stderr, score card on stdout."
+    "--headless",
+    is_flag=True,
+    help="Run without a screen: progress on stderr, score card on stdout.",
 )
 AS_RECORDED = click.option(
-    "--as-recorded", is_flag=True, help="Use the recorded verdicts, even if transcripts were judged again."
+    "--as-recorded",
+    is_flag=True,
+    help="Use the recorded verdicts, even if transcripts were judged again.",
 )
 
 
@@ -162,8 +183,8 @@ def with_job_file(about: str) -> Callable[[Callable[..., Any]], Callable[..., An
 
 
 JOB_FILE = with_job_file(
-    "Judge by the criteria, rubric and judge of this job, whose tasks must be the run's, and with the prompt beside it "
-    "[as recorded]."
+    "Judge by the criteria, rubric and judge of this job, whose tasks must be the run's, and with"
+    " the prompt beside it [as recorded]."
 )
 
 
@@ -173,7 +194,10 @@ WHERE = options(
         "tasks_dirs",
         multiple=True,
         type=click.Path(exists=True, file_okay=False, path_type=Path),
-        help="A folder of tasks, or a BioML-bench checkout, in addition to the included tasks. Repeatable.",
+        help=(
+            "A folder of tasks, or a BioML-bench checkout, in addition to the included tasks."
+            " Repeatable."
+        ),
     ),
     click.option(
         "--data-dir",
@@ -186,14 +210,19 @@ FOLLOW = click.option(
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     callback=lambda context, parameter, value: tuple(value),
-    help="Follow submissions that are links into this folder. Repeatable. Links within a run group are always followed.",
+    help=(
+        "Follow submissions that are links into this folder. Repeatable. Links within a run group"
+        " are always followed."
+    ),
 )
 BOARD = click.option(
     "--leaderboard",
     metavar="own|published|FILE",
     callback=lambda context, parameter, value: board(value),
-    help="The leaderboard: the task's own, the included published one, or a CSV file with a column score "
-    "[own if it has entries, else published].",
+    help=(
+        "The leaderboard: the task's own, the included published one, or a CSV file with a column"
+        " score [own if it has entries, else published]."
+    ),
 )
 
 
@@ -234,16 +263,26 @@ def settings_for(given: Mapping[str, Any]) -> Settings:
     )
 
 
-def with_runs(settings: Settings, places: Sequence[Path]) -> tuple[Settings, Runs | None, tuple[Path, ...]]:
-    """Return the runs of agents in these folders, settings with their tasks and data, and the other places."""
+def with_runs(
+    settings: Settings, places: Sequence[Path]
+) -> tuple[Settings, Runs | None, tuple[Path, ...]]:
+    """Return the runs of agents in these folders, settings with their tasks and data, and the other
+    places.
+    """
     if not places:
         return settings, None, ()
-    from bioeval_tui.grade.runs import find_runs, is_runs  # pydantic and yaml: only if a folder is given
+    # pydantic and yaml: only if a folder is given
+    from bioeval_tui.grade.runs import (
+        find_runs,
+        is_runs,
+    )
 
     folders = [place for place in places if is_runs(place)]
     if not folders:
         return settings, None, tuple(places)
-    runs = find_runs(folders, settings.tasks_dirs, settings.tasks_data_override, settings.own_tasks_dir)
+    runs = find_runs(
+        folders, settings.tasks_dirs, settings.tasks_data_override, settings.own_tasks_dir
+    )
     changed = replace(settings, tasks_dirs=runs.tasks_dirs, tasks_data_override=runs.data_dir)
     return changed, runs, tuple(place for place in places if place not in folders)
 
@@ -266,7 +305,9 @@ def _click_type(kind: Kind) -> dict[str, Any]:
     if option.path is not None:
         is_file = option.path == "file"
         return {
-            "type": click.Path(exists=True, dir_okay=not is_file, file_okay=is_file, path_type=Path),
+            "type": click.Path(
+                exists=True, dir_okay=not is_file, file_okay=is_file, path_type=Path
+            ),
             "callback": lambda context, parameter, value: as_held(kind, value),
         }
     if kind.type is bool:

@@ -26,9 +26,14 @@ from bioeval_tui.tui.items import ReviewSource
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui review 7f3a 91c2 --blind\n  bioeval-tui review results/ --as ada\n  bioeval-tui review 7f3a --sample 100 --seed 7"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui review 7f3a 91c2 --blind\n  bioeval-tui review results/ --as"
+        " ada\n  bioeval-tui review 7f3a --sample 100 --seed 7"
+    )
 )
-@click.argument("what", metavar="RUN|REPORT...", nargs=-1, required=True, shell_complete=complete_run)
+@click.argument(
+    "what", metavar="RUN|REPORT...", nargs=-1, required=True, shell_complete=complete_run
+)
 @click.option("--blind", is_flag=True, help="Hide the judge's scores until you have entered yours.")
 @click.option(
     "--sample",
@@ -38,19 +43,25 @@ from bioeval_tui.tui.items import ReviewSource
 )
 @click.option("--seed", type=int, default=1, help="Random seed of the sample.")
 @click.option(
-    "--strata", type=click.Choice(["verdict", "condition", "job"]), help="Sample in proportion to this."
+    "--strata",
+    type=click.Choice(["verdict", "condition", "job"]),
+    help="Sample in proportion to this.",
 )
-@click.option("--as", "name", default="", show_default=False, help="Your name as a reviewer [user@host].")
+@click.option(
+    "--as", "name", default="", show_default=False, help="Your name as a reviewer [user@host]."
+)
 def review(
     what: tuple[str, ...], blind: bool, sample: int | None, seed: int, strata: str | None, name: str
 ) -> int:
-    """Review judged tasks and graded submissions: accept or change scores, set the fault, add notes, undo.
+    """Review judged tasks and graded submissions: accept or change scores, set the fault, add
+    notes, undo.
 
-    RUN is a run's id, its beginning or end, or a recording file; REPORT is a grading report or a folder of them.
-    Reviews are stored beside the recording or report, which never change. Works offline, without API keys.
+    RUN is a run's id, its beginning or end, or a recording file; REPORT is a grading report or a
+    folder of them. Reviews are stored beside the recording or report, which never change. Works
+    offline, without API keys.
 
-    With --sample you review a random sample in random order, so that `runs agreement` can estimate what people would
-    say about all verdicts. Without a terminal, this prints the sample.
+    With --sample you review a random sample in random order, so that `runs agreement` can estimate
+    what people would say about all verdicts. Without a terminal, this prints the sample.
     """
     settings = Settings.from_environment()
     if sample is None and is_plain():
@@ -71,11 +82,14 @@ def _print(settings: Settings, what: Sequence[str]) -> int:
     console = plain_console()
     for text in what:
         result = load_run(find_recording(text, settings.runs_dir))
-        console.print(f"{result.brief.job} · {result.brief.agent_words} · facts: {result.brief.facts_words}")
+        console.print(
+            f"{result.brief.job} · {result.brief.agent_words} · facts: {result.brief.facts_words}"
+        )
         for talk in result.conversations:
             for task in talk.tasks:
                 console.print(
-                    f"{result.place_words(talk)} · task {task.task} {task.title}: {task.words}. {task.reason}"
+                    f"{result.place_words(talk)} · task {task.task} {task.title}: {task.words}."
+                    f" {task.reason}"
                 )
         for one in result.reviews:
             moved = f"{number(one.before)} → {number(one.after)}"
@@ -84,7 +98,12 @@ def _print(settings: Settings, what: Sequence[str]) -> int:
 
 
 def _show(
-    settings: Settings, what: Sequence[str], *, reviewer: str = "", blind: bool = False, drawn: bool = False
+    settings: Settings,
+    what: Sequence[str],
+    *,
+    reviewer: str = "",
+    blind: bool = False,
+    drawn: bool = False,
 ) -> int:
     """Open the review screen on runs (ids or recordings) and grading reports (files or folders).
 
@@ -102,6 +121,8 @@ def _show(
     services = AppServices(settings, reviewer=clean_line(reviewer, 80))
     source = ReviewSource(tuple(runs), reports=tuple(map(Path, reports)), drawn=drawn)
     run_app(
-        BioevalApp(services, "runs", on_quit="leave", over_it=lambda app: app.review(source, blind=blind))
+        BioevalApp(
+            services, "runs", on_quit="leave", over_it=lambda app: app.review(source, blind=blind)
+        )
     )
     return ExitCode.OK

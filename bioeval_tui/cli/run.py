@@ -44,7 +44,9 @@ class RunCommand(JsonFileCommand):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a section for each group."""
-        options = {found.name: found for found in self.get_params(ctx) if isinstance(found, click.Option)}
+        options = {
+            found.name: found for found in self.get_params(ctx) if isinstance(found, click.Option)
+        }
         grouped = [
             (heading, [options.pop(name) for name in names if name in options])
             for heading, names in GROUPS.items()
@@ -58,11 +60,12 @@ class RunCommand(JsonFileCommand):
 @click.command(
     cls=RunCommand,
     epilog=(
-        "\b\nExamples:\n  bioeval-tui run job.yml --agent-url http://127.0.0.1:8081"
-        "\n  bioeval-tui run job.yml --headless --fail-under supplied:0.85,withheld:0.5 --junit out.xml"
-        "\n  bioeval-tui run a.yml b.yml --repeat 5 --model small --model large --concurrency 4 --headless"
-        "\n  bioeval-tui run a.yml b.yml --model small --model large --until-decided --max-cost 5"
-        "\n  bioeval-tui run medication_reminder --rehearsal --agent-url http://127.0.0.1:8081"
+        "\b\nExamples:\n  bioeval-tui run job.yml --agent-url http://127.0.0.1:8081\n  bioeval-tui"
+        " run job.yml --headless --fail-under supplied:0.85,withheld:0.5 --junit out.xml\n "
+        " bioeval-tui run a.yml b.yml --repeat 5 --model small --model large --concurrency 4"
+        " --headless\n  bioeval-tui run a.yml b.yml --model small --model large --until-decided"
+        " --max-cost 5\n  bioeval-tui run medication_reminder --rehearsal --agent-url"
+        " http://127.0.0.1:8081"
     ),
 )
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Path(path_type=Path))
@@ -73,7 +76,9 @@ class RunCommand(JsonFileCommand):
     "--repeat is the maximum number of trials [200].",
 )  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Show the agent's tool calls and events.")
-@click.option("--dry-run", is_flag=True, help="Print the number of calls and their cost, and send nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print the number of calls and their cost, and send nothing."
+)
 @HEADLESS
 @click.option(
     "--exit-with-stdin",
@@ -90,15 +95,16 @@ class RunCommand(JsonFileCommand):
 @with_thresholds
 @with_gate_files_and_json
 def run(jobs: tuple[Path, ...], **options: Any) -> int:
-    """Evaluate an agent: run a job's conversations with without the facts and supplied, and score them.
+    """Evaluate an agent: run a job's conversations with without the facts and supplied, and score
+    them.
 
-    JOB is a YAML file [data/eval/agent.yml], or the name of a sample (see `bioeval-tui samples`). Several jobs or models form a batch: one
-    run for each job and model, with --repeat trials.
+    JOB is a YAML file [data/eval/agent.yml], or the name of a sample (see `bioeval-tui samples`).
+    Several jobs or models form a batch: one run for each job and model, with --repeat trials.
     """
     if not jobs and not Path(DEFAULT_JOB).exists():
         raise UsageError(
-            f"no job given, and {DEFAULT_JOB} does not exist: give a job file or the name of a sample, "
-            "such as medication_reminder, or create one with `bioeval-tui new job.yml`"
+            f"no job given, and {DEFAULT_JOB} does not exist: give a job file or the name of a"
+            " sample, such as medication_reminder, or create one with `bioeval-tui new job.yml`"
         )
     settings = Settings.from_environment()
     request = request_of(jobs or (Path(DEFAULT_JOB),), options)
@@ -108,10 +114,11 @@ def run(jobs: tuple[Path, ...], **options: Any) -> int:
         request = replace(request, exam="gate")
     spec = spec_of(request, settings.runs_dir)
     if options["dry_run"] or _is_headless(options):
+        # help, usage errors and the screen don't need it
         from bioeval_tui.cli.headless import (
             dry_run,
             run_headless,
-        )  # help, usage errors and the screen don't need it
+        )
 
         if options["dry_run"]:
             return dry_run(spec, settings, as_json=options["as_json"])
@@ -130,20 +137,27 @@ MOST_ROUNDS = 200
 
 
 def _until_decided(request: RunRequest, fail_under: tuple[str, ...]) -> RunRequest:
-    """Return the request with the question to decide: one threshold, or which of two models is better."""
+    """Return the request with the question to decide: one threshold, or which of two models is
+    better.
+    """
     from bioeval_tui.report.gate import GateRules  # --help does not need it
 
     under = GateRules.parse(fail_under).under
     if len(under) > 1 or bool(under) == (len(request.models) == 2):
         raise UsageError(
-            "--until-decided needs one threshold (--fail-under supplied:0.8) or two models (--model A --model B)"
+            "--until-decided needs one threshold (--fail-under supplied:0.8) or two models (--model"
+            " A --model B)"
         )
     until = next((f"{name}:{bar:g}" for name, bar in under.items()), "difference")
-    return replace(request, until_decided=until, trials=request.trials if request.trials > 1 else MOST_ROUNDS)
+    return replace(
+        request, until_decided=until, trials=request.trials if request.trials > 1 else MOST_ROUNDS
+    )
 
 
 def _is_headless(options: dict[str, Any]) -> bool:
-    """Whether to run headlessly: thresholds and files for CI imply it, and so does the lack of a terminal."""
+    """Whether to run headlessly: thresholds and files for CI imply it, and so does the lack of a
+    terminal.
+    """
     return (
         any(options[name] for name in ("headless", "as_json", *THRESHOLDS))
         or bool(gate_files(options))

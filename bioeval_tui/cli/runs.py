@@ -30,7 +30,10 @@ PrintedRun = Annotated[dict[str, Any], Fields(CataloguedRun, without=("folder",)
 
 @click.command(
     "list",
-    epilog="\b\nExamples:\n  bioeval-tui runs list --since 7d --status completed\n  bioeval-tui runs list --json",
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs list --since 7d --status completed\n  bioeval-tui runs"
+        " list --json"
+    ),
 )
 @click.option("--job", help="Only runs whose job name contains this.")
 @click.option("--model", help="Only runs whose agent's model contains this.")
@@ -40,7 +43,10 @@ PrintedRun = Annotated[dict[str, Any], Fields(CataloguedRun, without=("folder",)
     type=click.Choice(
         ["running", "completed", "rehearsal", "imported", "cancelled", "failed", "interrupted"]
     ),
-    help="Only runs with this status; completed includes rehearsals, imported runs, and runs whose agent failed.",
+    help=(
+        "Only runs with this status; completed includes rehearsals, imported runs, and runs whose"
+        " agent failed."
+    ),
 )
 @click.option(
     "--fault",
@@ -49,12 +55,16 @@ PrintedRun = Annotated[dict[str, Any], Fields(CataloguedRun, without=("folder",)
 )
 @click.option("--min-score", type=click.FloatRange(0, 1), help="Only runs with at least this mean.")
 @click.option("--json", "as_json", is_flag=True, help="Print a list of objects.")
-@click.option("--limit", type=click.IntRange(1), help="Maximum number of runs [50; with --json, all].")
+@click.option(
+    "--limit", type=click.IntRange(1), help="Maximum number of runs [50; with --json, all]."
+)
 def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any) -> int:
     """List the recorded runs, newest first."""
     start = parse_time(since, datetime.now(UTC)) if since else None
     limit = limit if as_json else limit or SHOWN
-    runs = Catalogue(Settings.from_environment().runs_dir).runs(RunFilter(since=start, **wanted), limit)
+    runs = Catalogue(Settings.from_environment().runs_dir).runs(
+        RunFilter(since=start, **wanted), limit
+    )
     if as_json:
         # One run per line: indenting ten thousand takes longer than finding them.
         rows = [json.dumps(run.to_dict(), ensure_ascii=False) for run in runs]
@@ -98,7 +108,8 @@ def runs() -> None:
 
 
 def print_runs(runs: Iterable[CataloguedRun]) -> None:
-    """Print one row for each run: scores right-aligned, local times. Nothing is shortened: people copy ids and names.
+    """Print one row for each run: scores right-aligned, local times. Nothing is shortened: people
+    copy ids and names.
 
     If there is room, the reviewed mean is shown beside the judge's if there are reviews.
     """
@@ -128,12 +139,18 @@ def print_runs(runs: Iterable[CataloguedRun]) -> None:
 
 
 def _safe(text: str) -> str:
-    return text if text.isprintable() else clean_line(text)
+    if text.isprintable():
+        return text
+    return clean_line(text)
 
 
 def _reviewed(run: CataloguedRun) -> str:
-    """Return the change of the mean, such as `0.60 → 0.80`; of a reviewed sample only that there is one."""
+    """Return the change of the mean, such as `0.60 → 0.80`; of a reviewed sample only that there is
+    one.
+    """
     if not run.reviewed:
         return ""
     after = run.reviewed.get("score")
-    return "a sample" if after is None else f"{number(run.score)} → {number(after)}"
+    if after is None:
+        return "a sample"
+    return f"{number(run.score)} → {number(after)}"

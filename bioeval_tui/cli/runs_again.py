@@ -1,5 +1,6 @@
-"""`runs resume` and `rescore`, and `judge-test`: run what is missing, judge and check transcripts again, and ask a judge again after
-changes that should not matter, and about what is known."""
+"""`runs resume` and `rescore`, and `judge-test`: run what is missing, judge and check transcripts
+again, and ask a judge again after changes that should not matter, and about what is known.
+"""
 
 from __future__ import annotations
 
@@ -72,16 +73,24 @@ from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs resume 7f3a\n  bioeval-tui runs resume 7f3a --headless --rerun"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs resume 7f3a\n  bioeval-tui runs resume 7f3a --headless"
+        " --rerun"
+    )
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @with_options("agent_url", "allow_hosts", "submissions", "code")
 @with_job_file("The job file [as recorded]. Required for an imported run.")
-@click.option("--force", is_flag=True, help="Resume with the job as recorded, even if its file has changed.")
+@click.option(
+    "--force", is_flag=True, help="Resume with the job as recorded, even if its file has changed."
+)
 @click.option(
     "--rerun",
     is_flag=True,
-    help="Add a trial for each one that failed because of the evaluator, the judge or the infrastructure.",
+    help=(
+        "Add a trial for each one that failed because of the evaluator, the judge or the"
+        " infrastructure."
+    ),
 )
 @with_options("max_calls", "max_cost", "unrestricted_setups")
 @HEADLESS
@@ -89,13 +98,15 @@ from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
     """Resume an interrupted or stopped run: run only the missing conversations.
 
-    Finished conversations are not repeated; where some could not be measured, the command that makes up for them is
-    shown. RUN is a run's id, or its beginning or end.
+    Finished conversations are not repeated; where some could not be measured, the command that
+    makes up for them is shown. RUN is a run's id, or its beginning or end.
     """
     settings, path = find_run(run_id)
     spec = resume_spec(path, **options)
     if spec is None:
-        complete = f"{path.stem}: already complete; show it with `bioeval-tui runs show {path.stem}`"
+        complete = (
+            f"{path.stem}: already complete; show it with `bioeval-tui runs show {path.stem}`"
+        )
         say(rerun_offer(path) or complete, err=True)
         return ExitCode.OK
     if headless or as_json or not has_screen():
@@ -109,7 +120,9 @@ def resume(run_id: str, headless: bool, as_json: bool, **options: Any) -> int:
 
 
 class PrintedAssertionChanged(TypedDict):
-    """An assertion with another outcome than the recorded one; null where one of the jobs does not have it."""
+    """An assertion with another outcome than the recorded one; null where one of the jobs does not
+    have it.
+    """
 
     condition: Condition
     trial: int
@@ -121,10 +134,12 @@ class PrintedAssertionChanged(TypedDict):
 
 
 class PrintedRescored(TypedDict):
-    """A run that was judged again: its scores now, every verdict, the assertions whose outcome changed, and the change of the
-    agreement with people."""
+    """A run that was judged again: its scores now, every verdict, the assertions whose outcome
+    changed, and the change of the agreement with people.
+    """
 
-    # A `CataloguedRun` only knows whether a run was judged again; `judged_again` here are the verdicts.
+    # A `CataloguedRun` only knows whether a run was judged again; `judged_again` here are the
+    # verdicts.
 
     run_id: str
     scores: dict[str, float | None]
@@ -135,8 +150,10 @@ class PrintedRescored(TypedDict):
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs rescore 7f3a --judge-model gpt-4.1\n  bioeval-tui runs rescore 7f3a 91c2 --rules"
-    "\n  bioeval-tui runs rescore 7f3a --job changed.yml"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs rescore 7f3a --judge-model gpt-4.1\n  bioeval-tui runs"
+        " rescore 7f3a 91c2 --rules\n  bioeval-tui runs rescore 7f3a --job changed.yml"
+    )
 )
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option(
@@ -150,21 +167,27 @@ class PrintedRescored(TypedDict):
 @click.option("--rules", is_flag=True, help="Use the job's rules judge.")
 @JOB_FILE
 @with_options("cases_file")
-@click.option("--json", "as_json", is_flag=True, help="Print a list of objects with old and new scores.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a list of objects with old and new scores."
+)
 def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     """Judge recorded transcripts again, without calling the agent. The recording does not change.
 
-    With --job, the criteria, rubric, assertions and judge are those of a changed job; tasks and facts stay those of the
-    conversations. Its assertions are checked again on the recorded state, transcript and tool calls, and each changed
-    verdict is listed, old and new. One on the graph or a file keeps its verdict if it asks the same, and is not measured
-    otherwise. A judge that would be asked the same as before is not asked then. The new verdicts count only once every conversation has one. After an interruption, run the same command
-    again to continue. If people reviewed the scores, also prints whether the new verdicts agree better with them. Exit
-    code 3: something could not be judged or checked.
+    With --job, the criteria, rubric, assertions and judge are those of a changed job; tasks and
+    facts stay those of the conversations. Its assertions are checked again on the recorded state,
+    transcript and tool calls, and each changed verdict is listed, old and new. One on the graph or
+    a file keeps its verdict if it asks the same, and is not measured otherwise. A judge that would
+    be asked the same as before is not asked then. The new verdicts count only once every
+    conversation has one. After an interruption, run the same command again to continue. If people
+    reviewed the scores, also prints whether the new verdicts agree better with them. Exit code 3:
+    something could not be judged or checked.
     """
     runs = [find_run(run_id) for run_id in run_ids]
     rescorers = [Rescorer(path, settings, **judge) for settings, path in runs]
     _say_hosts(rescorers)
-    for sentence in dict.fromkeys(rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees):
+    for sentence in dict.fromkeys(
+        rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees
+    ):
         say(sentence, err=True)
     printed: list[PrintedRescored] = []
     code = ExitCode.OK
@@ -179,7 +202,8 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
         for item in judged:
             for warning in (*item.warnings, *([item.error] if item.error else [])):
                 say(
-                    f"{rescorer.run_id}, {title_of(item.key.condition)}, trial {item.key.trial}: {current().text(warning)}",
+                    f"{rescorer.run_id}, {title_of(item.key.condition)}, trial {item.key.trial}:"
+                    f" {current().text(warning)}",
                     err=True,
                 )
         if not judged:
@@ -242,7 +266,9 @@ def _say_hosts(judges: Sequence[Rescorer]) -> None:
 
 
 class PrintedSentinels(TypedDict):
-    """What the judge gets wrong about conversations with known verdicts, its scores of them, and a hash of each."""
+    """What the judge gets wrong about conversations with known verdicts, its scores of them, and a
+    hash of each.
+    """
 
     contents: dict[str, str]
     faults: dict[JudgeFault, Annotated[dict[str, Any], Fields(SentinelCheck, accused=bool)]]
@@ -261,7 +287,10 @@ class PrintedJudgeTest(TypedDict):
 
 @click.command(
     "judge-test",
-    epilog="\b\nExamples:\n  bioeval-tui judge-test 7f3a\n  bioeval-tui judge-test 7f3a 91c2 --conversations 60 --judge-model gpt-4.1 --json",
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui judge-test 7f3a\n  bioeval-tui judge-test 7f3a 91c2"
+        " --conversations 60 --judge-model gpt-4.1 --json"
+    ),
 )
 @click.argument("run", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option(
@@ -276,12 +305,17 @@ class PrintedJudgeTest(TypedDict):
 @JOB_FILE
 @with_options("cases_file")
 @click.option(
-    "--fail-on-accused", is_flag=True, help="Exit with 1 if a change has a significant effect on the judge."
+    "--fail-on-accused",
+    is_flag=True,
+    help="Exit with 1 if a change has a significant effect on the judge.",
 )
 @click.option(
     "--since",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What --json printed earlier: also say how far the judge's scores of the sentinels have moved since.",
+    help=(
+        "What --json printed earlier: also say how far the judge's scores of the sentinels have"
+        " moved since."
+    ),
 )
 @JSON
 def judge_test(
@@ -293,14 +327,16 @@ def judge_test(
     as_json: bool,
     **judge: Any,
 ) -> int:
-    """Ask the judge about recorded conversations again, unchanged and after changes that should not matter; then about others.
+    """Ask the judge about recorded conversations again, unchanged and after changes that should not
+    matter; then about others.
 
-    The changes are other speaker names, reversed tasks, meaningless padding, a polite ending, and "this deserves 1.0".
-    For a sound judge, at most 1 % of all tests find an effect by chance. The controls, for the first five
-    conversations, are an empty conversation, swapped roles, another topic, and an agent that always says "Go away, I
-    don't care."; a judge that does not score them clearly lower fails (exit code 1). The sentinels are twelve
-    conversations with known verdicts, asked first and last; a judge that is too lenient or too strict about them,
-    drifts, or invents quotations fails, too. Nothing is recorded. RUN is a run's id, its beginning or end, or a
+    The changes are other speaker names, reversed tasks, meaningless padding, a polite ending, and
+    "this deserves 1.0". For a sound judge, at most 1 % of all tests find an effect by chance. The
+    controls, for the first five conversations, are an empty conversation, swapped roles, another
+    topic, and an agent that always says "Go away, I don't care."; a judge that does not score them
+    clearly lower fails (exit code 1). The sentinels are twelve conversations with known verdicts,
+    asked first and last; a judge that is too lenient or too strict about them, drifts, or invents
+    quotations fails, too. Nothing is recorded. RUN is a run's id, its beginning or end, or a
     recording file.
     """
     settings = Settings.from_environment()
@@ -351,14 +387,20 @@ def judge_test(
         }
         print_json(tested, indent=2)
     else:
-        print_stability(stability, {change.name: change.about for change in CHANGES}, plain_console())
-        print_reactions(reactions, {control.name: control.about for control in CONTROLS}, plain_console())
+        print_stability(
+            stability, {change.name: change.about for change in CHANGES}, plain_console()
+        )
+        print_reactions(
+            reactions, {control.name: control.about for control in CONTROLS}, plain_console()
+        )
         print_sentinels(checks, plain_console())
     if not stability or not all(one.is_comparable for one in reactions.values()):
         return ExitCode.NOT_MEASURED
     accused = fail_on_accused and any(one.accused for one in stability.values())
     sound = all(one.reacts for one in reactions.values()) and not any(one.accused for one in checks)
-    return ExitCode.OK if sound and not accused else ExitCode.BELOW
+    if sound and not accused:
+        return ExitCode.OK
+    return ExitCode.BELOW
 
 
 def _sentinels(tester: JudgeTester, *, after: bool) -> SentinelsJudged:
@@ -367,7 +409,8 @@ def _sentinels(tester: JudgeTester, *, after: bool) -> SentinelsJudged:
 
 
 def _scores_in(file: Path) -> dict[str, float]:
-    """Return the scores of the sentinels in what `--json` printed earlier, of those that still say the same.
+    """Return the scores of the sentinels in what `--json` printed earlier, of those that still say
+    the same.
 
     Raises:
         UsageError: the file is something else, or all of its sentinels say something else now.
@@ -377,7 +420,9 @@ def _scores_in(file: Path) -> dict[str, float]:
         scores = {str(name): float(score) for name, score in printed["scores"].items()}
         contents = {str(name): str(digest) for name, digest in printed.get("contents", {}).items()}
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise UsageError(f"{file}: not what `judge-test --json` prints: no scores of sentinels") from None
+        raise UsageError(
+            f"{file}: not what `judge-test --json` prints: no scores of sentinels"
+        ) from None
     now = sentinel_contents()
     # Each score is named by its sentinel and the number of its task.
     same = {
@@ -392,5 +437,8 @@ def _scores_in(file: Path) -> dict[str, float]:
         )
     if len(same) < len(scores):
         left = plural(len(scores) - len(same), "score")
-        say(f"note: {left} in {file} of sentinels that say something else now: not compared", err=True)
+        say(
+            f"note: {left} in {file} of sentinels that say something else now: not compared",
+            err=True,
+        )
     return same

@@ -33,18 +33,24 @@ if TYPE_CHECKING:
 
 @click.command(
     "import",
-    epilog="\b\nExamples:\n  bioeval-tui runs import 20261120-195407-7f3a.jsonl\n  bioeval-tui runs import gpt-4o-airline.json --licence MIT"
-    "\n  bioeval-tui runs import run1.json run2.json run3.json"
-    "\n  bioeval-tui runs import craft-md/results/gpt4_1106"
-    "\n  bioeval-tui runs import transcripts.jsonl --job triage.yml",
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs import 20261120-195407-7f3a.jsonl\n  bioeval-tui runs"
+        " import gpt-4o-airline.json --licence MIT\n  bioeval-tui runs import run1.json run2.json"
+        " run3.json\n  bioeval-tui runs import craft-md/results/gpt4_1106\n  bioeval-tui runs"
+        " import transcripts.jsonl --job triage.yml"
+    ),
 )
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
 @click.option(
     "--format", "kind", type=click.Choice(looking.names()),
     help="Its format [by content]. "
     + plugins.help_line("importers", looking.known()) + ".",
 )  # fmt: skip
-@with_job_file("Use this job's tasks and judge instead of the file's scores; then run `runs rescore`.")
+@with_job_file(
+    "Use this job's tasks and judge instead of the file's scores; then run `runs rescore`."
+)
 @click.option(
     "--licence",
     default="",
@@ -52,14 +58,19 @@ if TYPE_CHECKING:
     help="The file's licence, if the file does not name one [unknown].",
 )
 @click.option(
-    "--origin", default="", show_default=False, help="Where the file comes from: a URL, a paper [unknown]."
+    "--origin",
+    default="",
+    show_default=False,
+    help="Where the file comes from: a URL, a paper [unknown].",
 )
 def import_run(
     files: tuple[Path, ...], kind: str | None, job_file: Path | None, licence: str, origin: str
 ) -> int:
     """Import a recording, or another tool's conversations, as one run.
 
-    Several FILEs of another tool become one run, too: each holds a trial of the same cases. CRAFT-MD's results are a folder. Texts are cleaned, and missing information stays unknown. Files may have any size.
+    Several FILEs of another tool become one run, too: each holds a trial of the same cases.
+    CRAFT-MD's results are a folder. Texts are cleaned, and missing information stays unknown. Files
+    may have any size.
     """
     settings = Settings.from_environment()
     job = job_snapshot(load_job(job_file).job) if job_file is not None else None
@@ -79,14 +90,18 @@ def import_run(
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True, shell_complete=complete_run)
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 def delete(run_ids: tuple[str, ...], yes: bool) -> int:
-    """Permanently delete runs: recording, later scores and log. RUN is an id, or six characters of its start or end."""
+    """Permanently delete runs: recording, later scores and log. RUN is an id, or six characters of
+    its start or end.
+    """
     paths = [find_run(run_id, least=6)[1] for run_id in run_ids]
     return _delete(list(dict.fromkeys(paths)), yes)
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs prune --older-than 90d\n  bioeval-tui runs prune --older-than 2026-01-01 --dry-run"
-    "\n  bioeval-tui runs prune --trash"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs prune --older-than 90d\n  bioeval-tui runs prune"
+        " --older-than 2026-01-01 --dry-run\n  bioeval-tui runs prune --trash"
+    )
 )
 @click.option("--older-than", metavar="AGE", help="An age such as 30d, 12h or 8w, or a date.")
 @click.option("--trash", is_flag=True, help="Empty the trash, whatever its age.")
@@ -123,18 +138,27 @@ def _delete(paths: list[Path], yes: bool, trashed: Sequence[Deletion] = ()) -> i
     what = _counted(paths, trashed)
     if not yes:
         if not sys.stdin.isatty():
-            raise UsageError(f"cannot ask for confirmation without a terminal; pass --yes to delete {what}")
+            raise UsageError(
+                f"cannot ask for confirmation without a terminal; pass --yes to delete {what}"
+            )
         shown = ", ".join(path.stem for path in paths[:5]) + (" …" if len(paths) > 5 else "")
-        click.confirm(f"Permanently delete {what}{f' ({shown})' if shown else ''}?", abort=True, err=True)
+        click.confirm(
+            f"Permanently delete {what}{f' ({shown})' if shown else ''}?", abort=True, err=True
+        )
     logs_dir = Settings.from_environment().logs_dir
     freed = delete_runs(paths, logs_dir) + empty(trashed, logs_dir)
-    for run_id in (*(path.stem for path in paths), *(one for each in trashed for one in each.run_ids)):
+    for run_id in (
+        *(path.stem for path in paths),
+        *(one for each in trashed for one in each.run_ids),
+    ):
         say(run_id)
     say(f"deleted {what}, {units.size(freed, decimals=1)}", err=True)
     return ExitCode.OK
 
 
-@click.command("record-to", epilog="\b\nExample:\n  bioeval-tui runs record-to 7f3a /mnt/large/recordings")
+@click.command(
+    "record-to", epilog="\b\nExample:\n  bioeval-tui runs record-to 7f3a /mnt/large/recordings"
+)
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def record_to(run_id: str, folder: Path) -> int:
@@ -145,8 +169,12 @@ def record_to(run_id: str, folder: Path) -> int:
     path = find_run(run_id)[1]
     info = read_live(path)
     if info is None or not info.alive():
-        raise UsageError(f"{path.stem} is not running; `bioeval-tui runs resume {path.stem}` resumes it")
-    refused = asyncio.run(send_intent(info, RECORD_TO, text=str(folder.absolute()), sender=sender_name()))
+        raise UsageError(
+            f"{path.stem} is not running; `bioeval-tui runs resume {path.stem}` resumes it"
+        )
+    refused = asyncio.run(
+        send_intent(info, RECORD_TO, text=str(folder.absolute()), sender=sender_name())
+    )
     if refused is not None:
         raise UsageError(refused)
     say(f"{path.stem} is now recorded in {folder.absolute()}", err=True)

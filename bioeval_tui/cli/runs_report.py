@@ -1,5 +1,6 @@
-"""`runs show`, `report`, `compare`, `explain`, `export`, `agreement` and `gate`: what recorded runs say, offline and without
-API keys; and `plan`: how many cases and trials are needed."""
+"""`runs show`, `report`, `compare`, `explain`, `export`, `agreement` and `gate`: what recorded runs
+say, offline and without API keys; and `plan`: how many cases and trials are needed.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +49,15 @@ from bioeval_tui.report.formats.console import (
     print_rankings,
     print_score_card,
 )
-from bioeval_tui.report.formats.registry import TARGET, Asked, Format, choose, known, names, write_runs
+from bioeval_tui.report.formats.registry import (
+    TARGET,
+    Asked,
+    Format,
+    choose,
+    known,
+    names,
+    write_runs,
+)
 from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
 from bioeval_tui.report.plans import planned, print_plan
 from bioeval_tui.report.result import load_run
@@ -62,15 +71,22 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs show 7f3a --trial 2\n  bioeval-tui runs show 7f3a --json"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs show 7f3a --trial 2\n  bioeval-tui runs show 7f3a --json"
+    )
 )
 @click.argument("run_id", shell_complete=complete_run)
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object (see `bioeval-tui schema result`)."
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object (see `bioeval-tui schema result`).",
 )
 @AS_RECORDED
 @click.option(
-    "--trial", type=click.IntRange(1), help="Show this trial's parts, tasks and assertions [all, by count]."
+    "--trial",
+    type=click.IntRange(1),
+    help="Show this trial's parts, tasks and assertions [all, by count].",
 )
 def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> int:
     """Show a run's score card. RUN_ID is its id, or the beginning or end of it."""
@@ -80,7 +96,9 @@ def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> in
     if trial is not None and as_json:
         raise UsageError("--trial is for the score card; --json has all trials")
     if trial is not None and trial > run.planned_trials:
-        raise UsageError(f"there is no trial {trial}: the run has {plural(run.planned_trials, 'trial')}")
+        raise UsageError(
+            f"there is no trial {trial}: the run has {plural(run.planned_trials, 'trial')}"
+        )
     for problem in run.problems:
         say(f"note: {problem}", err=True)
     # An import has no trials to hold again, and the offer would read the file twice to say so.
@@ -109,14 +127,18 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
             help=f"The format [by the extension of --output{default}]. {listed}.",
         ),
         click.option(
-            "--output", type=OutputFile(path_type=Path), help="The file or folder to write to [stdout]."
+            "--output",
+            type=OutputFile(path_type=Path),
+            help="The file or folder to write to [stdout].",
         ),
     )
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs report 7f3a --output report.html"
-    "\n  bioeval-tui runs report 7f3a 91c2 --format md"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs report 7f3a --output report.html"
+        "\n  bioeval-tui runs report 7f3a 91c2 --format md"
+    )
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
 @_with_output("--format", ", else html")
@@ -134,11 +156,16 @@ def report(
 
     RUN is a run's id, its beginning or end, or a recording file.
     """
-    return _write_runs(choose(output, kind, "run", "runs", default="html"), run, output, target, as_recorded)
+    return _write_runs(
+        choose(output, kind, "run", "runs", default="html"), run, output, target, as_recorded
+    )
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs compare 7f3a 91c2\n  bioeval-tui runs compare 7f3a 91c2 --fail-on-regression\n  bioeval-tui runs compare 7f3a 91c2 b07d"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs compare 7f3a 91c2\n  bioeval-tui runs compare 7f3a 91c2"
+        " --fail-on-regression\n  bioeval-tui runs compare 7f3a 91c2 b07d"
+    )
 )
 @click.argument("a", shell_complete=complete_run)
 @click.argument("b", shell_complete=complete_run)
@@ -151,7 +178,10 @@ def report(
 @click.option(
     "--fail-on-regression",
     is_flag=True,
-    help="Exit with 1 if B is worse than A beyond chance; with 3 if there are too few trials or cases to tell (five trials of each are enough).",
+    help=(
+        "Exit with 1 if B is worse than A beyond chance; with 3 if there are too few trials or"
+        " cases to tell (five trials of each are enough)."
+    ),
 )
 @AS_RECORDED
 def compare(
@@ -166,8 +196,8 @@ def compare(
 ) -> int:
     """Compare run B with run A by task, assertion and turn, and give a conclusion.
 
-    A and B are run ids, their beginnings or ends, or recording files. With MORE runs, ranks their agents with intervals
-    instead.
+    A and B are run ids, their beginnings or ends, or recording files. With MORE runs, ranks their
+    agents with intervals instead.
     """
     if more:
         if texts or fail_on_regression:
@@ -176,7 +206,8 @@ def compare(
     comparison = compare_runs(*_load((a, b), as_recorded))
     if as_json or output is not None:
         write_or_print(
-            choose(output, None, "comparison", default="json").write("comparison", comparison), output
+            choose(output, None, "comparison", default="json").write("comparison", comparison),
+            output,
         )
     if not as_json:
         print_comparison(comparison, plain_console(), texts=texts)
@@ -197,17 +228,23 @@ def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorde
     """Print the ranks of the runs' agents."""
     ranked = rankings(summarise_runs(_load(names, as_recorded)))
     if not ranked:
-        raise UsageError("nothing to rank: these runs have the same agent, or no condition in common")
+        raise UsageError(
+            "nothing to rank: these runs have the same agent, or no condition in common"
+        )
     if as_json or output is not None:
-        write_or_print(json.dumps(ranking_dicts(ranked), indent=2, ensure_ascii=False) + "\n", output)
+        write_or_print(
+            json.dumps(ranking_dicts(ranked), indent=2, ensure_ascii=False) + "\n", output
+        )
     if not as_json:
         print_rankings(ranked, plain_console())
     return ExitCode.OK
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs explain 7f3a --target 0.9"
-    "\n  bioeval-tui runs explain 7f3a --weights timing=0,tasks=3"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs explain 7f3a --target 0.9"
+        "\n  bioeval-tui runs explain 7f3a --weights timing=0,tasks=3"
+    )
 )
 @click.argument("run", shell_complete=complete_run)
 @click.option("--target", type=click.FloatRange(0, 1), default=TARGET, help="The target score.")
@@ -220,7 +257,9 @@ def _rank(names: tuple[str, ...], as_json: bool, output: Path | None, as_recorde
 @JSON
 @AS_RECORDED
 def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: bool) -> int:
-    """Explain a run's scores: the parts, what each would have to be, and other weights. No model is called."""
+    """Explain a run's scores: the parts, what each would have to be, and other weights. No model is
+    called.
+    """
     given = explanation.parse_weights(weights)
     loaded = _load((run,), as_recorded)[0]
     explained = explanation.explain(loaded, target, given)
@@ -233,8 +272,10 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs export 7f3a --to inspect --output logs"
-    "\n  bioeval-tui runs export 7f3a --to csv"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs export 7f3a --to inspect --output logs"
+        "\n  bioeval-tui runs export 7f3a --to csv"
+    )
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
 @_with_output("--to", "")
@@ -246,7 +287,8 @@ def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recor
     """
     if kind is None and (output is None or output.is_dir()):
         raise UsageError(
-            f"give a format: --to {', '.join(names('run', 'runs')[:-1])} or {names('run', 'runs')[-1]}"
+            f"give a format: --to {', '.join(names('run', 'runs')[:-1])} or"
+            f" {names('run', 'runs')[-1]}"
         )
     return _write_runs(choose(output, kind, "run", "runs"), run, output, TARGET, as_recorded)
 
@@ -268,7 +310,8 @@ def _write_runs(
 
 
 def _is_folder(chosen: Format, output: Path) -> bool:
-    """Return whether to write below `output`: a folder, or what can only be one for a format with names of its own.
+    """Return whether to write below `output`: a folder, or what can only be one for a format with
+    names of its own.
 
     Raises:
         UsageError: the format's readers refuse a file of this name.
@@ -277,7 +320,9 @@ def _is_folder(chosen: Format, output: Path) -> bool:
         return output.is_dir()
     if output.suffix or output.exists():
         if chosen.note_on(output) and output.suffix.lower() not in chosen.endings:
-            raise UsageError(f"{clean_line(str(output), 300)}: {chosen.note_on(output)}; or give a folder")
+            raise UsageError(
+                f"{clean_line(str(output), 300)}: {chosen.note_on(output)}; or give a folder"
+            )
         return False
     return True
 
@@ -294,16 +339,23 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs agreement 7f3a 91c2"
-    "\n  bioeval-tui runs agreement --blind --csv --output calibration.csv"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs agreement 7f3a 91c2"
+        "\n  bioeval-tui runs agreement --blind --csv --output calibration.csv"
+    )
 )
 @click.argument("run", metavar="[RUN]...", nargs=-1, shell_complete=complete_run)
-@click.option("--judge", default="", show_default=False, help="Only judges whose name contains this.")
+@click.option(
+    "--judge", default="", show_default=False, help="Only judges whose name contains this."
+)
 @click.option("--blind", is_flag=True, help="Use only blind reviews.")
 @click.option(
     "--labels",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A CSV file of people's labels to use instead of reviews, with a column `case` or `trial` and one for the label.",
+    help=(
+        "A CSV file of people's labels to use instead of reviews, with a column `case` or `trial`"
+        " and one for the label."
+    ),
 )
 @click.option(
     "--column",
@@ -318,7 +370,9 @@ def _load(names: tuple[str, ...], as_recorded: bool) -> list[RunResult]:
 )
 @JSON
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV with a row for each task and judge.")
-@click.option("--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout].")
+@click.option(
+    "--output", type=OutputFile(path_type=Path, dir_okay=False), help="The file to write [stdout]."
+)
 def agreement(
     run: tuple[str, ...],
     judge: str,
@@ -332,10 +386,11 @@ def agreement(
 ) -> int:
     """Compare judges with the people who reviewed their scores, and people with each other.
 
-    For each judge model and prompt version, prints Cohen's kappa (pass or fail), weighted kappa (tenths),
-    Krippendorff's alpha, sensitivity, specificity and the mean absolute difference, with intervals, and the largest
-    differences. With reviews of a random sample, also estimates what people would say about all verdicts. RUN is a run's
-    id, its beginning or end, or a recording file; without RUN, all runs with reviews.
+    For each judge model and prompt version, prints Cohen's kappa (pass or fail), weighted kappa
+    (tenths), Krippendorff's alpha, sensitivity, specificity and the mean absolute difference, with
+    intervals, and the largest differences. With reviews of a random sample, also estimates what
+    people would say about all verdicts. RUN is a run's id, its beginning or end, or a recording
+    file; without RUN, all runs with reviews.
     """
     if as_json and as_csv:
         raise UsageError("give --json or --csv, not both")
@@ -362,7 +417,9 @@ def agreement(
         if as_csv:
             text = agreement_csv(report)
         else:
-            text = json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False) + "\n"
+            text = (
+                json.dumps(agreement_dict(report, corrected), indent=2, ensure_ascii=False) + "\n"
+            )
         write_or_print(text, output)
     else:
         print_agreement(report, plain_console(), corrected)
@@ -370,22 +427,27 @@ def agreement(
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs gate 7f3a --fail-under 0.8 --reviewed"
-    "\n  bioeval-tui runs gate 7f3a 91c2 --min-pass-k 2:0.9 --junit out.xml"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs gate 7f3a --fail-under 0.8 --reviewed"
+        "\n  bioeval-tui runs gate 7f3a 91c2 --min-pass-k 2:0.9 --junit out.xml"
+    )
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
 @with_thresholds
 @click.option("--reviewed", is_flag=True, help="Use people's scores where there are reviews.")
 @with_gate_files
 def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
-    """Check recorded runs against thresholds, as `run --headless` does, and exit with 0, 1 (below) or 3 (not measured).
+    """Check recorded runs against thresholds, as `run --headless` does, and exit with 0, 1 (below)
+    or 3 (not measured).
 
-    Uses the judge's scores; with --reviewed, people's scores where there are reviews. RUN is a run's id, its beginning
-    or end, or a recording file.
+    Uses the judge's scores; with --reviewed, people's scores where there are reviews. RUN is a
+    run's id, its beginning or end, or a recording file.
     """
     rules = GateRules.parse(**{name: options[name] for name in THRESHOLDS})
     if not rules.given:
-        raise UsageError("give a threshold: --fail-under, --fail-on-assertion, --min-pass-k or --fail-slower")
+        raise UsageError(
+            "give a threshold: --fail-under, --fail-on-assertion, --min-pass-k or --fail-slower"
+        )
     thresholds = Gate(rules, gate_files(options))
     thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]
@@ -410,8 +472,10 @@ def _paths(names: Sequence[str]) -> list[Path]:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui plan --detect 0.1\n  bioeval-tui plan --detect 0.1 --power 0.9 --from 7f3a --from 91c2"
-    "\n  bioeval-tui plan --width 0.1 --from 7f3a"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui plan --detect 0.1\n  bioeval-tui plan --detect 0.1 --power"
+        " 0.9 --from 7f3a --from 91c2\n  bioeval-tui plan --width 0.1 --from 7f3a"
+    )
 )
 @click.option(
     "--detect",
@@ -425,18 +489,33 @@ def _paths(names: Sequence[str]) -> list[Path]:
 )
 @click.option("--power", type=click.FloatRange(0.05, 1, min_open=True, max_open=True), default=0.8,
               help="The probability of detecting a difference of that size.")  # fmt: skip
-@click.option("--from", "runs", metavar="RUN", multiple=True, shell_complete=complete_run,
-              help="Estimate variances, calls, cost and time from this run. Repeat for several runs of one or both agents.")  # fmt: skip
 @click.option(
-    "--sd-between", type=click.FloatRange(0, 1), help="Assumed standard deviation between cases [0.17]."
+    "--from",
+    "runs",
+    metavar="RUN",
+    multiple=True,
+    shell_complete=complete_run,
+    help=(
+        "Estimate variances, calls, cost and time from this run. Repeat for several runs of one or"
+        " both agents."
+    ),
+)
+@click.option(
+    "--sd-between",
+    type=click.FloatRange(0, 1),
+    help="Assumed standard deviation between cases [0.17].",
 )
 @click.option(
     "--sd-within",
     type=click.FloatRange(0, 1),
     help="Assumed standard deviation between trials of one case [0.20].",
 )
-@click.option("--correlation", type=click.FloatRange(-1, 1), default=0.5,
-              help="Correlation of the two agents' case means, unless runs of both are given.")  # fmt: skip
+@click.option(
+    "--correlation",
+    type=click.FloatRange(-1, 1),
+    default=0.5,
+    help="Correlation of the two agents' case means, unless runs of both are given.",
+)
 @click.option(
     "--concurrency",
     type=click.IntRange(1),
@@ -453,13 +532,16 @@ def plan(
     as_json: bool,
     **design: Any,
 ) -> int:
-    """Plan how many cases and trials you need to detect a difference, or to get an interval of a given width.
+    """Plan how many cases and trials you need to detect a difference, or to get an interval of a
+    given width.
 
-    Also prints calls, cost and time. RUN is a run's id, its beginning or end, or a recording file. No model is called.
+    Also prints calls, cost and time. RUN is a run's id, its beginning or end, or a recording file.
+    No model is called.
     """
     if (detect is None) == (width is None):
         raise UsageError(
-            "give --detect 0.1 (a difference between two agents) or --width 0.1 (an interval for one agent)"
+            "give --detect 0.1 (a difference between two agents) or --width 0.1 (an interval for"
+            " one agent)"
         )
     if runs and (sd_between is not None or sd_within is not None):
         raise UsageError("give --from RUN or assumed standard deviations, not both")

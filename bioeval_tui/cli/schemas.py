@@ -1,7 +1,7 @@
 """`schema`: the JSON Schema of job files and of everything that a command prints as JSON.
 
-Each schema is made of the types of the code that prints it; `OUTPUTS` says which. `tests/integration/test_json_outputs.py` runs the
-commands and checks what they print.
+Each schema is made of the types of the code that prints it; `OUTPUTS` says which.
+`tests/integration/test_json_outputs.py` runs the commands and checks what they print.
 """
 
 from __future__ import annotations
@@ -43,7 +43,11 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "guards": ("guards.checks:PrintedHit", "guards.checks:GuardTotals"),
     "judge-test": ("cli.runs_again:PrintedJudgeTest",),
     "ledger-verify": ("grade.ledger:Verified",),
-    "medals": ("list", "grade.task_report:TaskReport", "report.formats.medal_pages:PrintedNotGraded"),
+    "medals": (
+        "list",
+        "grade.task_report:TaskReport",
+        "report.formats.medal_pages:PrintedNotGraded",
+    ),
     "medals-agents": ("list", "report.agents:PrintedStanding"),
     "plan": ("report.plans:Planned",),
     "report": (_REPORT + "PrintedReport",),
@@ -68,7 +72,9 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "tasks-split": ("cli.tasks:PrintedSplit",),
     "validate": ("cli.grade:PrintedValidation",),
 }
-"""What each command prints: one of these types, or a list of them; nothing stands for any value. `guards` prints one a line."""
+"""What each command prints: one of these types, or a list of them; nothing stands for any value.
+`guards` prints one a line.
+"""
 NAMES = ("job", *OUTPUTS)
 
 
@@ -83,7 +89,8 @@ def schema_of(name: str) -> dict[str, Any]:
         described = describe(describe(job, models, "EvaluationJob", to_camel), conditions, "")
         made = described | {"title": "bioeval-tui job"}
     elif name in OUTPUTS:
-        document = pkgutil.resolve_name("bioeval_tui.report.document")  # `check` and `new` do not need it
+        # `check` and `new` do not need it
+        document = pkgutil.resolve_name("bioeval_tui.report.document")
         made = describe(TypeAdapter(_type_of(OUTPUTS[name])).json_schema(), document, "RunDocument")
     else:
         raise UsageError(f"there is no schema named {name}; there are {', '.join(NAMES)}")
@@ -92,7 +99,9 @@ def schema_of(name: str) -> dict[str, Any]:
 
 def _type_of(output: Sequence[str]) -> Any:
     kinds = [
-        pkgutil.resolve_name(f"bioeval_tui.{one}") for one in output if one not in ("list", "one or list")
+        pkgutil.resolve_name(f"bioeval_tui.{one}")
+        for one in output
+        if one not in ("list", "one or list")
     ]
     if not kinds:
         return Any
@@ -108,7 +117,9 @@ def schema_text(name: str) -> str:
     return json.dumps(schema_of(name), indent=2, ensure_ascii=False) + "\n"
 
 
-def _complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+def _complete(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
     return [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]
 
 
@@ -125,7 +136,8 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 def schema(what: tuple[str, ...], output_dir: Path | None) -> int:
     """Print the JSON Schema of job files [default], or of what a command prints with --json.
 
-    WHAT is a command, such as `runs list`; `result` is one run's result, `report` what `run --json FILE` and `runs report` write.
+    WHAT is a command, such as `runs list`; `result` is one run's result, `report` what `run --json
+    FILE` and `runs report` write.
     """
     if output_dir is None:
         print_document(schema_text("-".join(what) or "job"))

@@ -16,12 +16,18 @@ from bioeval_tui.report.scores import ScoreColumns, board, board_dict, read_scor
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui scores matrix.csv\n  bioeval-tui scores matrix.csv --json"
-    "\n  bioeval-tui scores ratings.csv --agent model --unit prompt --rater annotator --score stars"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui scores matrix.csv\n  bioeval-tui scores matrix.csv --json\n "
+        " bioeval-tui scores ratings.csv --agent model --unit prompt --rater annotator --score"
+        " stars"
+    )
 )
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
-    "--unit", default="", show_default=False, help="The column with what was scored [task, case, item, …]."
+    "--unit",
+    default="",
+    show_default=False,
+    help="The column with what was scored [task, case, item, …].",
 )
 @click.option(
     "--agent", "agents", multiple=True,
@@ -39,14 +45,21 @@ from bioeval_tui.report.scores import ScoreColumns, board, board_dict, read_scor
 )  # fmt: skip
 @JSON
 def scores(
-    file: Path, unit: str, agents: tuple[str, ...], rater: str, scores: tuple[str, ...], as_json: bool
+    file: Path,
+    unit: str,
+    agents: tuple[str, ...],
+    rater: str,
+    scores: tuple[str, ...],
+    as_json: bool,
 ) -> int:
-    """Rank agents, and compare raters, from a table of scores, without conversations. Nothing is recorded.
+    """Rank agents, and compare raters, from a table of scores, without conversations. Nothing is
+    recorded.
 
-    FILE is CSV with a header, JSON Lines or a JSON list. Each row has a unit (a task, a case), an agent, and a score with its
-    rater, or a column of scores for each rater. Scores are numbers, or words such as passed and failed. Prints means
-    with intervals clustered by unit, the ranks that each agent may truly have, and Krippendorff's alpha of the raters.
-    Exit code 3: there are too few units for ranks.
+    FILE is CSV with a header, JSON Lines or a JSON list. Each row has a unit (a task, a case), an
+    agent, and a score with its rater, or a column of scores for each rater. Scores are numbers, or
+    words such as passed and failed. Prints means with intervals clustered by unit, the ranks that
+    each agent may truly have, and Krippendorff's alpha of the raters. Exit code 3: there are too
+    few units for ranks.
     """
     found = board(read_scores(file, ScoreColumns(unit, agents, rater, scores)))
     say(masked(found.read_as), err=True)
@@ -56,4 +69,6 @@ def scores(
         print_json(current().value(board_dict(found)), indent=2)
     else:
         print_board(found, plain_console())
-    return ExitCode.OK if found.enough else ExitCode.NOT_MEASURED
+    if found.enough:
+        return ExitCode.OK
+    return ExitCode.NOT_MEASURED

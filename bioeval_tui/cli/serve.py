@@ -23,12 +23,16 @@ from bioeval_tui.tui.data.services import Preferences
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui serve\n  bioeval-tui serve --read-only --run 7f3a"
-    "\n  bioeval-tui serve --read-only --redact rules.yml --host 192.168.1.20"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui serve\n  bioeval-tui serve --read-only --run 7f3a"
+        "\n  bioeval-tui serve --read-only --redact rules.yml --host 192.168.1.20"
+    )
 )
 @click.argument("places", metavar="[FOLDER_OR_JOB]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option(
-    "--read-only", is_flag=True, help="Show recordings only; nothing can be run, changed or written."
+    "--read-only",
+    is_flag=True,
+    help="Show recordings only; nothing can be run, changed or written.",
 )
 @click.option(
     "--run",
@@ -68,15 +72,16 @@ def serve(
 ) -> int:
     """Serve the application in a browser until you press Ctrl-C, and print the link that opens it.
 
-    Each tab is a separate process. A run that was started in a tab continues when the tab closes. Anyone with the link
-    can do what you can do on this machine, unless you pass --read-only.
+    Each tab is a separate process. A run that was started in a tab continues when the tab closes.
+    Anyone with the link can do what you can do on this machine, unless you pass --read-only.
     """
     command = _tab_command(places, read_only, run_id)
     warning = ""
     if not is_loopback(host):
         can = "see every recording" if read_only else "run jobs and read files as you can"
         warning = (
-            f"Other machines can reach this server: anyone with the link can {can}. Nothing is encrypted."
+            f"Other machines can reach this server: anyone with the link can {can}. Nothing is"
+            " encrypted."
         )
     options = ServeOptions(command, host, port, allowed_hosts, max_sessions, _is_light)
     return asyncio.run(_serve(options, warning))

@@ -27,7 +27,9 @@ BESIDE = 120
 """Minimum width of a terminal in which both conversations are visible at once."""
 
 
-def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace: Pace, loop: bool) -> None:
+def show_demo(
+    spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace: Pace, loop: bool
+) -> None:
     """Run the demo's application on a run that was just started.
 
     Raises:
@@ -50,7 +52,8 @@ def show_demo(spec: EngineSpec, settings: Settings, source: FollowedRun, *, pace
 
 
 def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool) -> int:
-    """Play the recordings of a demo, `batch` or `failure`, from a temporary folder; return the exit code.
+    """Play the recordings of a demo, `batch` or `failure`, from a temporary folder; return the exit
+    code.
 
     Raises:
         UsageError: there is no terminal.
@@ -69,7 +72,9 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
 
         if name == "batch":
             run_app(BatchDemoApp(services, paths, shown, pace=pace, loop=loop, on_quit="leave"))
-            advice = "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
+            advice = (
+                "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
+            )
         else:
             view = opener_of(shown)
             run_app(DemoApp(services, view, shown, pace=pace, loop=loop, on_quit="leave"))

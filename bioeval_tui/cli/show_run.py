@@ -29,8 +29,9 @@ def show_run(
 ) -> int:
     """Start an engine, show its run, print how it ended, and return the exit code.
 
-    The engine checks the batch; what the user may have got wrong, `announce` has checked before. With `leave_running`,
-    the engine continues after the screen closes; otherwise it is cancelled. `show` replaces the application's own screen.
+    The engine checks the batch; what the user may have got wrong, `announce` has checked before.
+    With `leave_running`, the engine continues after the screen closes; otherwise it is cancelled.
+    `show` replaces the application's own screen.
     """
     need_terminal("give --headless")
     # The engine first: it starts on the other core while the screen's modules load here.
@@ -45,7 +46,9 @@ def show_run(
                 show(view)
         except ScreenCrashError as error:
             if leave_running and view.engine_runs():
-                error.add_note(f"the run continues; attach to it with `bioeval-tui watch {view.run_id}`")
+                error.add_note(
+                    f"the run continues; attach to it with `bioeval-tui watch {view.run_id}`"
+                )
             raise
         except KeyboardInterrupt:  # before the screen could ask
             asyncio.run(stop_run(view))

@@ -55,7 +55,9 @@ def tasks() -> None:
 @click.option("--domain", help="Only this domain.")
 @click.option("--type", "task_type", help="Only this task type.")
 @click.option("--difficulty", help="Only this difficulty.")
-@click.option("--prepared/--not-prepared", default=None, help="Only tasks that can (not) be graded yet.")
+@click.option(
+    "--prepared/--not-prepared", default=None, help="Only tasks that can (not) be graded yet."
+)
 @click.option("--medals/--no-medals", default=None, help="Only tasks that award (no) medals.")
 @JSON_LIST
 def tasks_list(as_json: bool, **options: Any) -> int:
@@ -85,7 +87,8 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
 
 
 @tasks.command(
-    "leaderboard", epilog="\b\nExample:\n  bioeval-tui tasks leaderboard oncology/breast-cancer --csv"
+    "leaderboard",
+    epilog="\b\nExample:\n  bioeval-tui tasks leaderboard oncology/breast-cancer --csv",
 )
 @TASK
 @WHERE
@@ -103,7 +106,10 @@ def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
 
 @tasks.command(
     "prepare",
-    epilog="\b\nExamples:\n  bioeval-tui tasks prepare oncology/breast-cancer\n  bioeval-tui tasks prepare --all",
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui tasks prepare oncology/breast-cancer\n  bioeval-tui tasks"
+        " prepare --all"
+    ),
 )
 @click.argument("task_ids", metavar="[TASK]...", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="All tasks that need no download.")
@@ -115,7 +121,8 @@ def tasks_prepare(
 ) -> int:
     """Prepare the data of tasks. Tasks that are already prepared are skipped.
 
-    Exit codes: 0 all prepared, 3 the data of a task is not available; the reason and a fix are printed for each.
+    Exit codes: 0 all prepared, 3 the data of a task is not available; the reason and a fix are
+    printed for each.
     """
     registry = registry_of(options)
     if bool(task_ids) == everything:
@@ -148,7 +155,8 @@ def tasks_prepare(
     else:
         for row in rows:
             say(
-                f"{row['task_id']}: {row.get('reason') or {'ready': 'was ready'}.get(row['status'], row['status'])}"
+                f"{row['task_id']}:"
+                f" {row.get('reason') or {'ready': 'was ready'}.get(row['status'], row['status'])}"
             )
     return code
 
@@ -180,13 +188,17 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
         print_json([asdict(row) for row in rows])
     else:
         console.check_lines(rows)
-    return ExitCode.BELOW if any(row.problem for row in rows) else ExitCode.OK
+    if any(row.problem for row in rows):
+        return ExitCode.BELOW
+    return ExitCode.OK
 
 
 @tasks.command(
     "split",
-    epilog="\b\nExample:\n  head -c 32 /dev/urandom > seed"
-    "\n  bioeval-tui tasks split oncology/breast-cancer --seed-file seed --output-dir parts",
+    epilog=(
+        "\b\nExample:\n  head -c 32 /dev/urandom > seed"
+        "\n  bioeval-tui tasks split oncology/breast-cancer --seed-file seed --output-dir parts"
+    ),
 )
 @TASK
 @click.option(
@@ -215,15 +227,17 @@ def tasks_split(
 ) -> int:
     """Split a task's answers by a secret seed into a public and a private part.
 
-    Each part is a data folder: grade with --data-dir OUTPUT/public to tell participants their score, and with --data-dir
-    OUTPUT/private for the final board. Submissions have the rows of both. Publish the seed's SHA-256 now and the seed at
-    the end, and everybody can check that the parts were not chosen afterwards.
+    Each part is a data folder: grade with --data-dir OUTPUT/public to tell participants their
+    score, and with --data-dir OUTPUT/private for the final board. Submissions have the rows of
+    both. Publish the seed's SHA-256 now and the seed at the end, and everybody can check that the
+    parts were not chosen afterwards.
     """
     task = registry_of(options).get_task(task_id)
     divided = split_task(task, seed_file.read_bytes(), share, output_dir)
     if as_json:
         public, private = (
-            PrintedAnswersPart(data_dir=str(divided.folders[name]), rows=divided.rows[name]) for name in PARTS
+            PrintedAnswersPart(data_dir=str(divided.folders[name]), rows=divided.rows[name])
+            for name in PARTS
         )
         printed: PrintedSplit = {
             "task_id": task.id,

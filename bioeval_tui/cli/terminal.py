@@ -1,4 +1,6 @@
-"""End with what started the program: check that there is a terminal, and exit when it, or standard input, is closed."""
+"""End with what started the program: check that there is a terminal, and exit when it, or standard
+input, is closed.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def need_terminal(instead: str) -> None:
     """
     if is_dumb():
         raise UsageError(
-            f"this terminal (TERM=dumb) cannot draw screens; `bioeval-tui --plain …` prints lines: {instead}"
+            "this terminal (TERM=dumb) cannot draw screens; `bioeval-tui --plain …` prints lines:"
+            f" {instead}"
         )
     if not has_screen():
         raise UsageError(f"this needs a terminal; without one, {instead}")
@@ -51,10 +54,13 @@ def code_of_signal() -> asyncio.Future[int]:
 
 
 def end_with_stdin() -> None:
-    """Receive a SIGTERM when standard input is closed: its other end is with the program that started this one."""
+    """Receive a SIGTERM when standard input is closed: its other end is with the program that
+    started this one.
+    """
 
     def wait() -> None:
-        # The descriptor, not sys.stdin: a thread that holds the latter's lock at exit aborts the interpreter.
+        # The descriptor, not sys.stdin: a thread that holds the latter's lock at exit aborts the
+        # interpreter.
         with contextlib.suppress(OSError):
             while os.read(0, 4096):
                 pass
@@ -66,8 +72,8 @@ def end_with_stdin() -> None:
 def _hang_up_with_terminal() -> None:
     """End this process when its terminal is closed without a SIGHUP.
 
-    The signal reaches only the terminal's own session, and not with `nohup`. Otherwise the screen would read the end of
-    its input forever and use a whole core.
+    The signal reaches only the terminal's own session, and not with `nohup`. Otherwise the screen
+    would read the end of its input forever and use a whole core.
     """
     terminal = select.poll()
     terminal.register(_TERMINAL, 0)  # POLLHUP is always reported

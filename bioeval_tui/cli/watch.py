@@ -1,4 +1,6 @@
-"""`watch` and `runs replay`: a run in progress or a recorded one on the live screen, or its replay in a file."""
+"""`watch` and `runs replay`: a run in progress or a recorded one on the live screen, or its replay
+in a file.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,11 @@ def _written(ending: str, about: str) -> Callable[[_Command], _Command]:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  bioeval-tui runs replay 7f3a --speed 4"
-    "\n  bioeval-tui runs replay 7f3a --html talk.html\n  bioeval-tui runs replay 7f3a --cast talk.cast --size 100x30 --theme light"
+    epilog=(
+        "\b\nExamples:\n  bioeval-tui runs replay 7f3a --speed 4\n  bioeval-tui runs replay 7f3a"
+        " --html talk.html\n  bioeval-tui runs replay 7f3a --cast talk.cast --size 100x30 --theme"
+        " light"
+    )
 )
 @click.argument("run_id", shell_complete=complete_run)
 @click.option(
@@ -58,7 +63,8 @@ def _written(ending: str, about: str) -> Callable[[_Command], _Command]:
 )
 @_written(
     "cast",
-    "Write an asciicast (version 3) with a marker for each turn, instead of playing; agg makes a GIF of it.",
+    "Write an asciicast (version 3) with a marker for each turn, instead of playing; agg makes a"
+    " GIF of it.",
 )
 @_written("html", "Write one HTML file that plays offline, instead of playing.")
 @click.option("--size", default="120x40", help="Size of a written replay: columns x rows.")
@@ -69,7 +75,9 @@ def _written(ending: str, about: str) -> Callable[[_Command], _Command]:
     default="reading",
     help="Timing of a written replay: reading pace or recorded times.",
 )
-def replay(run_id: str, speed: float, size: str, theme: str, times: str, **written: Path | None) -> int:
+def replay(
+    run_id: str, speed: float, size: str, theme: str, times: str, **written: Path | None
+) -> int:
     """Replay a run on the live screen with its recorded times, or write the replay to a file."""
     settings = Settings.from_environment()
     files = {kind: file for kind, file in written.items() if file is not None}
@@ -112,10 +120,14 @@ def write_replay(
     services = AppServices(settings, writes=False)
     known = BioevalApp(services, "runs").theme_names
     if theme not in known:
-        raise UsageError(f"--theme {clean_line(theme, 60)}: unknown theme; choose {', '.join(known)}")
+        raise UsageError(
+            f"--theme {clean_line(theme, 60)}: unknown theme; choose {', '.join(known)}"
+        )
     for file in files.values():
         if not file.absolute().parent.is_dir():
-            raise UsageError(f"{file}: cannot be written: there is no folder {file.absolute().parent}")
+            raise UsageError(
+                f"{file}: cannot be written: there is no folder {file.absolute().parent}"
+            )
     path = find_recording(run, settings.runs_dir)
     loaded = load_run(path)
     timing = replay_times if times == "recorded" else reading_times

@@ -2,14 +2,17 @@
 
 From a job and its options to the events of a recording, in this order:
 
-- `wiring` builds what a run needs. It alone names concrete agents, evaluators, judges and graphs, and decides which
-  address, model and key each gets. `wiring.start` prepares and starts, `wiring.check_job` checks without starting,
-  `wiring.rescore` judges and checks again what was recorded.
-- `engine` is the process of its own that holds the conversations of a batch, within its limits, and the ways to follow
-  and control it from outside.
-- `conversation` holds one: setups, greeting, turns, final assertions, judge, score. It is given its parts and names
-  none. What it may send again, when it gives up, and what is finished in a recording that is resumed, is decided here.
-- `assertions` and `medal_assertions` check one assertion; an outcome is a value, never an exception.
+- `wiring` builds what a run needs. It alone names concrete agents, evaluators, judges and graphs,
+  and decides which address, model and key each gets. `wiring.start` prepares and starts,
+  `wiring.check_job` checks without starting, `wiring.rescore` judges and checks again what was
+  recorded.
+- `engine` is the process of its own that holds the conversations of a batch, within its limits, and
+  the ways to follow and control it from outside.
+- `conversation` holds one: setups, greeting, turns, final assertions, judge, score. It is given its
+  parts and names none. What it may send again, when it gives up, and what is finished in a
+  recording that is resumed, is decided here.
+- `assertions` and `medal_assertions` check one assertion; an outcome is a value, never an
+  exception.
 
 It reads no recording of others and draws nothing: `record` imports, `report` and `tui` show.
 """

@@ -1,7 +1,7 @@
 """Check one assertion of any kind; an outcome is a value, never an exception.
 
-Calls that an agent does not report are not measured. Only the job knows whether "none reported" means "none made"
-(`target.tellsToolCalls`), or the protocol if the tools are the job's own.
+Calls that an agent does not report are not measured. Only the job knows whether "none reported"
+means "none made" (`target.tellsToolCalls`), or the protocol if the tools are the job's own.
 """
 
 from __future__ import annotations
@@ -43,14 +43,18 @@ from bioeval_tui.peers.seams import AssertionView, CheckResult, KnowledgeGraph, 
 from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
 
 _LIMITS = Limits(steps=10_000, seconds=0.05)
-"""Limits for one condition; beyond them the question stays open, so that any job is checked quickly."""
+"""Limits for one condition; beyond them the question stays open, so that any job is checked
+quickly.
+"""
 
 
 def constant(condition: Expression) -> bool | None:
-    """Return the value of a condition that is the same for every agent; None if it depends on what the agent does.
+    """Return the value of a condition that is the same for every agent; None if it depends on what
+    the agent does.
 
-    Only what its form says is found: no state or conversation, a comparison with itself or of a number of things with 0,
-    a text that every text contains, a transcript that has messages, and what such parts decide.
+    Only what its form says is found: no state or conversation, a comparison with itself or of a
+    number of things with 0, a text that every text contains, a transcript that has messages, and
+    what such parts decide.
     """
     return _folded(condition, condition.root)
 
@@ -65,49 +69,81 @@ def _folded(condition: Expression, node: Node) -> bool | None:
     match node:
         case Binary(operator="&&" | "||" as operator, left=left, right=right):
             return _joined(condition, left, right, decides=operator == "||")
-        case Call(name="and" | "or" as name, target=Node() as left, arguments=(Argument(value=right),)):
+        case Call(
+            name="and" | "or" as name, target=Node() as left, arguments=(Argument(value=right),)
+        ):
             return _joined(condition, left, right, decides=name == "or")
         case Binary(operator=operator, left=left, right=right) if _form(left) == _form(right):
-            return {"==": True, "<=": True, ">=": True, "!=": False, "<": False, ">": False}.get(operator)
+            return {"==": True, "<=": True, ">=": True, "!=": False, "<": False, ">": False}.get(
+                operator
+            )
         case Binary(operator=">=" | "<", left=left, right=Literal(value=0)) if _counts(left):
             return node.operator == ">="
         case Binary(operator="<=" | ">", left=Literal(value=0), right=right) if _counts(right):
             return node.operator == "<="
         case Unary(operator="!", operand=operand):
             value = _folded(condition, operand)
-            return None if value is None else not value
+            if value is None:
+                return None
+            return not value
         case If(condition=asked, then=then, otherwise=otherwise):
             branches = [_folded(condition, branch) for branch in (then, otherwise)]
             decided = _folded(condition, asked)
             if decided is not None:
-                return branches[0] if decided else branches[1]
-            return branches[0] if branches[0] == branches[1] else None
+                if decided:
+                    return branches[0]
+                return branches[1]
+            if branches[0] == branches[1]:
+                return branches[0]
+            return None
         case Call(
-            name="all" | "none" | "any" as name, target=listed, arguments=(Argument(value=Lambda(body=body)),)
+            name="all" | "none" | "any" as name,
+            target=listed,
+            arguments=(Argument(value=Lambda(body=body)),),
         ):
             # Of nothing, all and none hold, and any does not; a transcript has messages.
             met = _folded(condition, body)
             of_nothing = name != "any"
             of_each = None if met is None else met is not (name == "none")
-            return of_each if of_each == of_nothing or _is_transcript(listed) else None
+            if of_each == of_nothing or _is_transcript(listed):
+                return of_each
+            return None
     return _of_any_message(node)
 
 
 def _of_any_message(node: Node) -> bool | None:
-    """Return the value of a condition about a text or the transcript that no message can change: "" is in each text."""
+    """Return the value of a condition about a text or the transcript that no message can change: ""
+    is in each text.
+    """
     match node:
-        case Binary(operator=operator, left=Member(name="size", target=listed), right=Literal(value=least)):
-            return _HAS_MESSAGES.get((operator, least)) if _is_transcript(listed) else None
-        case Call(name="isNotEmpty" | "isEmpty" | "any" | "none" as name, target=listed, arguments=()):
-            return name in ("isNotEmpty", "any") if _is_transcript(listed) else None
+        case Binary(
+            operator=operator, left=Member(name="size", target=listed), right=Literal(value=least)
+        ):
+            if _is_transcript(listed):
+                return _HAS_MESSAGES.get((operator, least))
+            return None
+        case Call(
+            name="isNotEmpty" | "isEmpty" | "any" | "none" as name, target=listed, arguments=()
+        ):
+            if _is_transcript(listed):
+                return name in ("isNotEmpty", "any")
+            return None
         case Binary(operator="in" | "!in" as operator, left=part, right=text):
-            return operator == "in" if _is_text(text) and _is_in_any(part) else None
+            if _is_text(text) and _is_in_any(part):
+                return operator == "in"
+            return None
         case Call(name="contains", target=text, arguments=(Argument(value=part), *_)):
-            return True if _is_text(text) and _is_in_any(part) else None
-        case Call(name="startsWith" | "endsWith", arguments=(Argument(value=Literal(value="")), *_)):
+            if _is_text(text) and _is_in_any(part):
+                return True
+            return None
+        case Call(
+            name="startsWith" | "endsWith", arguments=(Argument(value=Literal(value="")), *_)
+        ):
             return True
         case Call(name="containsMatchIn", target=Node() as pattern):
-            return True if _is_in_any(pattern) else None
+            if _is_in_any(pattern):
+                return True
+            return None
     return None
 
 
@@ -118,7 +154,9 @@ def _joined(condition: Expression, left: Node, right: Node, *, decides: bool) ->
     values = [_folded(condition, side) for side in (left, right)]
     if decides in values:
         return decides
-    return None if None in values else not decides
+    if None in values:
+        return None
+    return not decides
 
 
 _OF_THE_AGENT = ("objectContext", "evaluation", "it", "this")
@@ -127,11 +165,13 @@ _COUNTS = ("size", "count", "length", "failureCount", "timeTakenMillis")
 
 
 _HAS_MESSAGES = {
-    (">", 0): True, ("!=", 0): True, (">=", 1): True, ("==", 0): False, ("<=", 0): False, ("<", 1): False,
+    (">", 0): True, ("!=", 0): True, (">=", 1): True, ("==", 0): False, ("<=", 0): False,
+    ("<", 1): False,
 }  # fmt: skip
 """What a comparison of a transcript's length says, which is never 0."""
 _TEXTS = ("content", "lowercase", "uppercase", "trim", "toString", "joinToString")
-"""Properties and functions whose value is a text, in which "" is; it is not in every list of texts."""
+"""Properties and functions whose value is a text, in which "" is; it is not in every list of texts.
+"""
 
 
 def _is_transcript(node: Node | None) -> bool:
@@ -167,9 +207,9 @@ def _are_opposite(left: Node, right: Node) -> bool:
     if not (isinstance(left, Binary) and isinstance(right, Binary)):
         return False
     sides = [(_form(each.left), _form(each.right)) for each in (left, right)]
-    return {left.operator, right.operator} in ({"==", "!="}, {"<", ">="}, {">", "<="}) and sides[0] == sides[
-        1
-    ]
+    return {left.operator, right.operator} in ({"==", "!="}, {"<", ">="}, {">", "<="}) and sides[
+        0
+    ] == sides[1]
 
 
 def _form(part: object) -> object:
@@ -201,7 +241,9 @@ def _value_alone(condition: Expression, node: Node) -> bool | None:
         value = evaluate(replace(condition, root=node), scope(None, {}), _LIMITS)
     except ExpressionError:
         return None
-    return value if isinstance(value, bool) else None
+    if isinstance(value, bool):
+        return value
+    return None
 
 
 def compare(observed: Any, expected: Any) -> tuple[bool, str | None]:
@@ -223,7 +265,9 @@ def spelling(value: Any) -> str:
         case None:
             return "null"
         case bool():
-            return "true" if value else "false"
+            if value:
+                return "true"
+            return "false"
         case _:
             return str(value)
 
@@ -246,30 +290,41 @@ def kind(value: Any) -> str:
 
 
 GradeMedal = Callable[[MedalAssertion, Mapping[str, str]], Awaitable[CheckResult]]
-"""Grades the file of a medal assertion, given the state of the files that were there before the conversation."""
+"""Grades the file of a medal assertion, given the state of the files that were there before the
+conversation.
+"""
 
 CYPHER_TIMEOUT_S = 10.0
 MOST_COMPARED = 4
 """Maximum number of conditions joined by && and || whose values are shown."""
 LONGEST_SHOWN = 100
-"""Maximum number of characters of a shown value; of longer lists and objects, only the size is shown."""
+"""Maximum number of characters of a shown value; of longer lists and objects, only the size is
+shown.
+"""
 
 
 class Checker:
     """Checks assertions with a graph and a function that grades files.
 
-    Without a graph, Cypher is not measured and `no_graph` says why; likewise `grade_medal` for medals.
+    Without a graph, Cypher is not measured and `no_graph` says why; likewise `grade_medal` for
+    medals.
     """
 
     def __init__(
-        self, graph: KnowledgeGraph | None, no_graph: str = "", grade_medal: GradeMedal | None = None
+        self,
+        graph: KnowledgeGraph | None,
+        no_graph: str = "",
+        grade_medal: GradeMedal | None = None,
     ) -> None:
         self._graph = graph
         self._no_graph = no_graph or "no knowledge graph is configured"
         self._grade_medal = grade_medal
 
     async def __call__(self, assertion: Assertion, view: AssertionView) -> CheckResult:
-        """Return the outcome. An invalid assertion fails with its error; if the graph is unavailable, it is not measured."""
+        """Return the outcome.
+
+        An invalid assertion fails with its error; if the graph is unavailable, it is not measured.
+        """
         match assertion:
             case ExpressionAssertion():
                 # An expression may take a while on a large state; the event loop must not.
@@ -280,7 +335,9 @@ class Checker:
                 return await asyncio.to_thread(check_tool_calls, assertion.tool_calls, view)
             case MedalAssertion():
                 if self._grade_medal is None:
-                    return CheckResult(None, error="grading is not available here", fault="infrastructure")
+                    return CheckResult(
+                        None, error="grading is not available here", fault="infrastructure"
+                    )
                 return await self._grade_medal(assertion, view.files_before)
 
     async def _cypher(self, assertion: CypherAssertion) -> CheckResult:
@@ -295,11 +352,17 @@ class Checker:
             away = clean_line(str(error))
             return CheckResult(None, expected=expected, error=away, fault="infrastructure")
         if len(result.rows) != 1 or not result.rows[0]:
-            error_text = f"the query returned {len(result.rows)} rows; an assertion needs exactly one"
+            error_text = (
+                f"the query returned {len(result.rows)} rows; an assertion needs exactly one"
+            )
             return CheckResult(False, expected=expected, error=error_text)
         observed = result.rows[0][0]
         passed, warning = compare(observed, expected)
-        why = None if passed else f"the query returned {_shown(observed)}, expected {_shown(expected)}"
+        why = (
+            None
+            if passed
+            else f"the query returned {_shown(observed)}, expected {_shown(expected)}"
+        )
         return CheckResult(passed, observed, expected, warning=warning, why=why)
 
 
@@ -321,7 +384,8 @@ def check_expression(text: str, view: AssertionView) -> CheckResult:
 
 
 def _compared_values(parts: Sequence[Part]) -> str | None:
-    """Return the values that the failed conditions compared, such as `objectContext.resources.size is 0`.
+    """Return the values that the failed conditions compared, such as `objectContext.resources.size
+    is 0`.
 
     A list too long to be shown is followed by the element that decided.
     """
@@ -331,7 +395,9 @@ def _compared_values(parts: Sequence[Part]) -> str | None:
 
 
 def _values(part: Part) -> list[str]:
-    sides = [(text, value, _shown(value)) for text, value in part.sides or ((part.text, part.value),)]
+    sides = [
+        (text, value, _shown(value)) for text, value in part.sides or ((part.text, part.value),)
+    ]
     parts = [f"{text} is {shown}" for text, _, shown in sides]
     if (deciding := part.deciding) and any(
         isinstance(value, list) and shown == _size(value) for _, value, shown in sides
@@ -349,11 +415,15 @@ def _shown(value: Any) -> str:
     """Return a value on one line; a long list or object as its size."""
     text = clean_line(compact_json(value), 1_000)
     long = len(text) > LONGEST_SHOWN
-    return _size(value) if long and isinstance(value, list | dict) else shorten(text, LONGEST_SHOWN)
+    if long and isinstance(value, list | dict):
+        return _size(value)
+    return shorten(text, LONGEST_SHOWN)
 
 
 def _size(value: list[Any] | dict[str, Any]) -> str:
-    return f"a list of {len(value)}" if isinstance(value, list) else f"an object of {len(value)} parts"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return f"an object of {len(value)} parts"
 
 
 def holds_on_nothing(assertion: Assertion) -> bool:
@@ -393,12 +463,13 @@ def _error_text(error: BioevalError) -> str:
 
 
 NOT_TOLD = (
-    "the agent reported no tool calls; if it reports every call it makes, set target.tellsToolCalls: true"
+    "the agent reported no tool calls; if it reports every call it makes, set"
+    " target.tellsToolCalls: true"
 )
 FAILED_FIRST = "the agent failed before it reported a tool call"
 NO_ARGUMENTS = (
-    "the spans of {} do not contain its arguments; many instrumentations record them only if asked to, "
-    "such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
+    "the spans of {} do not contain its arguments; many instrumentations record them only if asked"
+    " to, such as with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 )
 NO_RESULTS = "the agent reported no results of its calls, so it is unknown whether one failed"
 _WHERE = "evaluation.functionCalls.all { "
@@ -428,13 +499,18 @@ def parse_where(text: str) -> Expression:
 
 
 def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult:
-    """Return whether the reported calls meet the assertion; a failed result says what was called instead."""
+    """Return whether the reported calls meet the assertion; a failed result says what was called
+    instead.
+    """
     transcript: Sequence[Mapping[str, Any]] = view.evaluation.get("transcript") or ()
     calls = calls_of(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
     if (missing := _not_reported(asked, view, calls, transcript)) is not None:
         return CheckResult(
-            None, expected=expected, error=missing, fault="agent" if missing == FAILED_FIRST else "none"
+            None,
+            expected=expected,
+            error=missing,
+            fault="agent" if missing == FAILED_FIRST else "none",
         )
     scopes = _scopes(asked.turn, calls, transcript)
     looked_at = [call for _, some in scopes for call in some]
@@ -467,7 +543,9 @@ def _not_reported(
 ) -> str | None:
     """Return why it is not known which calls were made; None if it is."""
     if not (calls or _tells(view.evaluation) or _reports_results(transcript)):
-        return FAILED_FIRST if view.agent_failed else NOT_TOLD
+        if view.agent_failed:
+            return FAILED_FIRST
+        return NOT_TOLD
     untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
     if not untraced:
         return None
@@ -478,10 +556,14 @@ def _not_reported(
 def _scopes(
     turn: int | str | None, calls: list[ToolCall], transcript: Sequence[Mapping[str, Any]]
 ) -> list[tuple[str, list[ToolCall]]]:
-    """Return the calls to look at together, each with where they were made: in one turn, each turn, or all."""
+    """Return the calls to look at together, each with where they were made: in one turn, each turn,
+    or all.
+    """
     if turn is None:
         return [("", calls)]
-    last = max((at for at, one in enumerate(transcript) if one.get("role") == "assistant"), default=-1)
+    last = max(
+        (at for at, one in enumerate(transcript) if one.get("role") == "assistant"), default=-1
+    )
     # The sign-off after the last answer is not a turn: it is not sent to the agent.
     turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
     wanted = range(1, turns + 1) if turn == "each" else [int(turn)]
@@ -508,7 +590,9 @@ def _asks_for_arguments(asked: ToolCallsConfig) -> bool:
 
 def _reports_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
     return any(
-        result_of(event) is not None for message in transcript for event in message.get("events") or ()
+        result_of(event) is not None
+        for message in transcript
+        for event in message.get("events") or ()
     )
 
 
@@ -531,7 +615,9 @@ def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
             whose = "" if name == "*" else f" of {name}"
             wrong.append(f"{plural(len(some), 'call')}{whose}, at most {most}: {_list_calls(some)}")
     failed = [call for call in calls if call.failed] if asked.no_errors else []
-    return wrong + [f"{call_text(call.name, call.arguments)} failed: {_result(call)}" for call in failed]
+    return wrong + [
+        f"{call_text(call.name, call.arguments)} failed: {_result(call)}" for call in failed
+    ]
 
 
 def _sequence(
@@ -542,11 +628,15 @@ def _sequence(
     if match == "strict":
         for number, (one, call) in enumerate(zip(wanted, calls, strict=False), start=1):
             if not _fits(one, call):
-                return [f"call {number} is {call_text(call.name, call.arguments)}, not {_text(one)}"]
+                return [
+                    f"call {number} is {call_text(call.name, call.arguments)}, not {_text(one)}"
+                ]
         if len(wanted) > len(calls):
             return [f"{_text(wanted[len(calls)])} was not called after {_list_calls(calls)}"]
         extra = calls[len(wanted) :]
-        return [f"more was called than that: {_list_calls(extra)}"] if extra else []
+        if extra:
+            return [f"more was called than that: {_list_calls(extra)}"]
+        return []
     pairs = _match_up([[_fits(one, call) for call in calls] for one in wanted], len(calls))
     missing = [one for number, one in enumerate(wanted) if number not in pairs]
     extra = [call for number, call in enumerate(calls) if number not in pairs.values()]
@@ -589,7 +679,10 @@ def _match_up(fits: list[list[bool]], columns: int) -> dict[int, int]:
 
 
 def _order(names: Sequence[str], calls: list[ToolCall]) -> list[str]:
-    first = {name: next((at for at, call in enumerate(calls) if call.name == name), None) for name in names}
+    first = {
+        name: next((at for at, call in enumerate(calls) if call.name == name), None)
+        for name in names
+    }
     missing = [name for name in names if first[name] is None]
     if missing:
         return [f"not called, so in no order: {', '.join(missing)}; called: {_list_calls(calls)}"]
@@ -603,23 +696,31 @@ def _fits(wanted: CallConfig, call: ToolCall) -> bool:
     if call.name != wanted.name or not call.arguments_read:
         return False
     if wanted.arguments is not None:
-        made = call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
+        made = (
+            call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
+        )
         if set(made) == {"arguments"} and len(wanted.arguments) == 1:
             # A span may have the only argument without its name.
             made = {next(iter(wanted.arguments)): made["arguments"]}
         if wanted.compare == "exact" and set(made) != set(wanted.arguments):
             return False
-        if not all(key in made and equal(made[key], value) for key, value in wanted.arguments.items()):
+        if not all(
+            key in made and equal(made[key], value) for key, value in wanted.arguments.items()
+        ):
             return False
     if wanted.where is None:
         return True
-    arguments = call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
+    arguments = (
+        call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
+    )
     evaluation = {"functionCalls": [{"function": call.name, "args": dict(arguments)}]}
     try:
         result = evaluate(_where(wanted.where), scope(None, evaluation))
     except ExpressionError as error:
         shown = call_text(call.name, call.arguments)
-        raise ExpressionError(f"where {wanted.where}: {error.message}, of {shown}", wanted.where) from None
+        raise ExpressionError(
+            f"where {wanted.where}: {error.message}, of {shown}", wanted.where
+        ) from None
     return result is True
 
 
@@ -639,7 +740,9 @@ def _where(text: str) -> Expression:
 
 
 def _text(wanted: CallConfig) -> str:
-    return tool_calls_text({"mustCall": [wanted.model_dump(mode="json")]}).removeprefix("must call ")
+    return tool_calls_text({"mustCall": [wanted.model_dump(mode="json")]}).removeprefix(
+        "must call "
+    )
 
 
 def _list_calls(calls: Sequence[ToolCall]) -> str:

@@ -1,4 +1,6 @@
-"""Medal assertions: grade a file that the agent wrote, and compare its medal with the required one."""
+"""Medal assertions: grade a file that the agent wrote, and compare its medal with the required
+one.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +29,22 @@ MEDAL_ORDER = ("bronze", "silver", "gold")
 class MedalGrader:
     """Grades the files of medal assertions, one at a time, and again only if they changed.
 
-    Paths are relative to the job's folder. `allowed` are other folders that the user named; an absolute path must be
-    below one of them.
+    Paths are relative to the job's folder. `allowed` are other folders that the user named; an
+    absolute path must be below one of them.
     """
 
-    def __init__(self, settings: Settings, job_dir: Path | None, allowed: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, settings: Settings, job_dir: Path | None, allowed: Sequence[Path] = ()
+    ) -> None:
         self._grading = Grading(settings)
         self._job_dir, self._allowed = job_dir, allowed
         self._turn = asyncio.Lock()
         self._graded: dict[tuple[str, Path, str], Outcome] = {}
 
     async def files(self, patterns: Collection[str]) -> dict[str, str]:
-        """Return the state of each file that a pattern names, by its path: what is there before a conversation."""
+        """Return the state of each file that a pattern names, by its path: what is there before a
+        conversation.
+        """
         return await asyncio.to_thread(
             lambda: {
                 str(path): _state(path)
@@ -49,14 +55,22 @@ class MedalGrader:
 
     async def grade(self, assertion: MedalAssertion, before: Mapping[str, str]) -> CheckResult:
         """Grade the newest file that the conversation made: one that is not as it was `before`."""
-        files = await asyncio.to_thread(matching, self._job_dir, assertion.submission, self._allowed)
-        made = [path for path in files if before.get(str(path)) != _state(path)] if before else files
+        files = await asyncio.to_thread(
+            matching, self._job_dir, assertion.submission, self._allowed
+        )
+        made = (
+            [path for path in files if before.get(str(path)) != _state(path)] if before else files
+        )
         if not made:
-            return CheckResult(False, expected=assertion.medal, error=self._why_none(assertion, files))
+            return CheckResult(
+                False, expected=assertion.medal, error=self._why_none(assertion, files)
+            )
         try:
             async with self._turn:
                 try:
-                    outcome = await asyncio.to_thread(self._outcome_of, newest(made), assertion.task)
+                    outcome = await asyncio.to_thread(
+                        self._outcome_of, newest(made), assertion.task
+                    )
                 finally:
                     await asyncio.to_thread(self._grading.close)
         except (BioevalError, OSError) as error:
@@ -67,10 +81,15 @@ class MedalGrader:
         pattern = clean_line(assertion.submission)
         if files:
             name = clean_line(newest(files).name, 200)
-            return f"{name} was there before the conversation began and did not change: only a file that the conversation makes counts"
+            return (
+                f"{name} was there before the conversation began and did not change: only a file"
+                " that the conversation makes counts"
+            )
         error = f"no file matches {pattern}"
         if assertion.submission.startswith(("/", "~")):
-            error += "; outside the job's folder only a folder given with --submissions is looked at"
+            error += (
+                "; outside the job's folder only a folder given with --submissions is looked at"
+            )
         return error
 
     def _outcome_of(self, path: Path, task_id: str) -> Outcome:
@@ -95,7 +114,11 @@ def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
         return CheckResult(None, expected=assertion.medal, error=clean_line(outcome.reason))
     if isinstance(outcome, Invalid):
         return CheckResult(
-            False, "invalid", assertion.medal, clean_line(outcome.reason), report=outcome.report.to_dict()
+            False,
+            "invalid",
+            assertion.medal,
+            clean_line(outcome.reason),
+            report=outcome.report.to_dict(),
         )
     observed = outcome.medal or ("above_median" if outcome.above_median else "no medal")
     if assertion.medal == "above_median":
@@ -123,8 +146,8 @@ def _written(path: Path) -> float:
 def matching(folder: Path | None, pattern: str, allowed: Sequence[Path] = ()) -> list[Path]:
     """Return the files that a path or glob below the job's folder names.
 
-    A job may come from anywhere: neither `..` nor a link leads out of its folder. An absolute path counts only below
-    it, or below a folder that the user allowed, for agents that work elsewhere.
+    A job may come from anywhere: neither `..` nor a link leads out of its folder. An absolute path
+    counts only below it, or below a folder that the user allowed, for agents that work elsewhere.
     """
     with contextlib.suppress(OSError, ValueError, NotImplementedError, IndexError, RuntimeError):
         candidate = Path(pattern).expanduser()

@@ -1,7 +1,8 @@
-"""Check a recorded conversation's assertions again, without its agent: on its last state, its transcript and its tool calls.
+"""Check a recorded conversation's assertions again, without its agent: on its last state, its
+transcript and its tool calls.
 
-A graph and an agent's files are not in a recording. What is asked of them keeps its recorded outcome if it asks the same,
-and is not measured otherwise.
+A graph and an agent's files are not in a recording. What is asked of them keeps its recorded
+outcome if it asks the same, and is not measured otherwise.
 """
 
 from __future__ import annotations
@@ -35,7 +36,10 @@ NO_STATE = "the recording has no object context of the end"
 
 @dataclass(frozen=True, slots=True)
 class CheckedAgain:
-    """One assertion's outcome. `unchecked` says why it is the recorded one, or not measured; empty if it was checked."""
+    """One assertion's outcome.
+
+    `unchecked` says why it is the recorded one, or not measured; empty if it was checked.
+    """
 
     check: events.AssertionChecked
     unchecked: str = ""
@@ -48,7 +52,8 @@ def check_again(
     model: str | None,
     where: Mapping[str, Any],
 ) -> list[CheckedAgain]:
-    """Return the outcome of each assertion of `job` that counts in a conversation, which was held with `held`.
+    """Return the outcome of each assertion of `job` that counts in a conversation, which was held
+    with `held`.
 
     `where` has the fields that say of which conversation an event is, and whose.
     """
@@ -71,7 +76,9 @@ def check_again(
             continue
         result, unchecked = _checked(assertion, view, talk)
         held_before = start is not None and bool(_check(assertion, start).passed)
-        fields = check_fields(index, assertion, result, turn, final=True, held_from_start=held_before)
+        fields = check_fields(
+            index, assertion, result, turn, final=True, held_from_start=held_before
+        )
         found.append(CheckedAgain(events.AssertionChecked(**where, **fields), unchecked))
     return found
 
@@ -83,9 +90,15 @@ def _check(assertion: Assertion, view: AssertionView) -> CheckResult:
     return check_tool_calls(assertion.tool_calls, view)
 
 
-def _checked(assertion: Assertion, view: AssertionView, talk: ConversationState) -> tuple[CheckResult, str]:
-    """Return the outcome on what is recorded, and why it could not be checked, if a state that it needs is not there."""
-    needs_state = isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
+def _checked(
+    assertion: Assertion, view: AssertionView, talk: ConversationState
+) -> tuple[CheckResult, str]:
+    """Return the outcome on what is recorded, and why it could not be checked, if a state that it
+    needs is not there.
+    """
+    needs_state = (
+        isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
+    )
     last = talk.observations[-1] if talk.observations else None
     if not needs_state or view.object_context is not None or (last is not None and not last.error):
         return _check(assertion, view), ""  # an agent without a state has null
@@ -97,15 +110,21 @@ def _checked(assertion: Assertion, view: AssertionView, talk: ConversationState)
 
 
 def _was_refused(talk: ConversationState, error: str) -> bool:
-    """Return whether assertions failed then because the agent refused its state, with this error."""
-    return any(check.status == "failed" and check.error == error for check in talk.final_checks.values())
+    """Return whether assertions failed then because the agent refused its state, with this
+    error.
+    """
+    return any(
+        check.status == "failed" and check.error == error for check in talk.final_checks.values()
+    )
 
 
 def _not_recorded(assertion: Assertion) -> str:
     """Return why an assertion cannot be checked on any recording; empty if it can."""
     if isinstance(assertion, CypherAssertion):
         return NO_GRAPH
-    return NO_FILE if isinstance(assertion, MedalAssertion) else ""
+    if isinstance(assertion, MedalAssertion):
+        return NO_FILE
+    return ""
 
 
 def _kept(
@@ -117,7 +136,9 @@ def _kept(
     where: Mapping[str, Any],
     turn: int,
 ) -> CheckedAgain:
-    """Return the recorded outcome of an assertion that asks the same; otherwise it is not measured."""
+    """Return the recorded outcome of an assertion that asks the same; otherwise it is not
+    measured.
+    """
     question = asked(assertion.model_dump(mode="json", by_alias=True))
     recorded = next(
         (
@@ -142,18 +163,23 @@ def _start(job: EvaluationJob, talk: ConversationState, model: str | None) -> As
     seen = next((seen for seen in talk.observations if seen.after_turn == 0), None)
     if seen is None or seen.error:
         return None
-    nothing_said = SpokenTranscript(job, talk.key.condition, talk.key.trial, model, talk.session_id or "")
+    nothing_said = SpokenTranscript(
+        job, talk.key.condition, talk.key.trial, model, talk.session_id or ""
+    )
     return AssertionView(seen.object_context, nothing_said.as_evaluation())
 
 
 def _untraced_turns(talk: ConversationState) -> tuple[int, ...]:
     """Return the turns in which calls may be missing: all, if not every span came.
 
-    A recording says that some are missing, but not of which turn. If no span came at all, those of the protocol count.
+    A recording says that some are missing, but not of which turn. If no span came at all, those of
+    the protocol count.
     """
     if not any(warning.code == "spans" for warning in talk.warnings):
         return ()
     answers = [message for message in talk.messages if message.role == "assistant"]
-    if not any(message.spans for message in answers) and any(message.generation for message in answers):
+    if not any(message.spans for message in answers) and any(
+        message.generation for message in answers
+    ):
         return ()
     return tuple(sorted({message.turn for message in answers}))

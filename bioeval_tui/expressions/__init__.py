@@ -3,10 +3,10 @@
     expression = parse('objectContext.entities.any { it.type == "Reminder" }')
     evaluate(expression, scope(object_context, evaluation))  # True or False, or any JSON value
 
-The text is split into tokens (`lexer`), parsed into a small tree (`parser`, `tree`), checked for names
-and calls that do not exist (`checks`), and evaluated (`evaluator`) within limits on steps, time, memory and
-depth (`limits`). What can be called is declared in `stdlib`, by Kotlin signatures. There is no
-`eval`, no attribute of a Python object can be reached, and values never change.
+The text is split into tokens (`lexer`), parsed into a small tree (`parser`, `tree`), checked for
+names and calls that do not exist (`checks`), and evaluated (`evaluator`) within limits on steps,
+time, memory and depth (`limits`). What can be called is declared in `stdlib`, by Kotlin signatures.
+There is no `eval`, no attribute of a Python object can be reached, and values never change.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def parse(text: str, limits: Limits | None = None, *, published: bool = False) -
     """Return `text` parsed and checked. With `published`, extensions of this program are rejected.
 
     Raises:
-        ExpressionError: the text is not an expression, or uses an unknown name; `column` counts from 1.
+        ExpressionError: the text is not an expression, or uses an unknown name; `column` counts
+            from 1.
     """
     if limits is not None:
         return check(parse_tree(text, limits), limits, published=published)
@@ -67,8 +68,9 @@ def evaluate(expression: Expression, names: Mapping[str, Any], limits: Limits | 
         limits: limits on steps, time, memory and depth.
 
     Raises:
-        ExpressionError: with the column of what failed: null where a value is needed, values of unlike
-            types, an index out of bounds. `LimitError` if it is the work that went out of bounds.
+        ExpressionError: with the column of what failed: null where a value is needed, values of
+            unlike types, an index out of bounds. `LimitError` if it is the work that went out of
+            bounds.
     """
     try:
         known = shaped(names)

@@ -1,7 +1,8 @@
 """The type checker of expressions: names, calls and types, as in Kotlin's compiler.
 
-A misspelt name or an unlike type should be an error when the job is loaded, not a false at the end of a run.
-Where a type cannot be known (`?`), nothing is refused, and the values decide when the expression runs.
+A misspelt name or an unlike type should be an error when the job is loaded, not a false at the end
+of a run. Where a type cannot be known (`?`), nothing is refused, and the values decide when the
+expression runs.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ INSTEAD = {
         name: f"leave {name} out: the condition itself is the assertion"
         for name in ("assert", "require", "check")
     },
-    **{name: f"{name} is written after a value: value.{name} {{ … }}" for name in ("let", "also", "apply")},
+    **{
+        name: f"{name} is written after a value: value.{name} {{ … }}"
+        for name in ("let", "also", "apply")
+    },
     "forEach": "forEach has no value; use any, all, map or count",
     "onEach": "onEach changes nothing; leave it out",
     "buildString": "buildString is not supported; write a text with ${…} or joinToString",
@@ -93,7 +97,9 @@ _RANGES = {"Literal": "IntRange", "Int": "IntRange", "Long": "LongRange", "Char"
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names in scope, the receivers of `run`, `with` and `apply` (innermost first), the labels of lambdas."""
+    """The names in scope, the receivers of `run`, `with` and `apply` (innermost first), the labels
+    of lambdas.
+    """
 
     types: Mapping[str, Type]
     receivers: tuple[Type, ...] = ()
@@ -102,13 +108,17 @@ class Names:
 
     def bind(self, added: Mapping[str, Type]) -> Names:
         """Return these names with new ones; smart casts of shadowed names are dropped."""
-        facts = {key: kind for key, kind in self.facts.items() if key.partition(".")[0] not in added}
+        facts = {
+            key: kind for key, kind in self.facts.items() if key.partition(".")[0] not in added
+        }
         return Names({**self.types, **added}, self.receivers, facts, self.labels)
 
     def within(self, receiver: Type) -> Names:
         """Return these names with `this`."""
         facts = {key: kind for key, kind in self.facts.items() if key.partition(".")[0] != "this"}
-        return Names({**self.types, "this": receiver}, (receiver, *self.receivers), facts, self.labels)
+        return Names(
+            {**self.types, "this": receiver}, (receiver, *self.receivers), facts, self.labels
+        )
 
     def labelled(self, label: str, number: int) -> Names:
         """Return the names inside the lambda that is passed to the function `label`."""
@@ -116,11 +126,15 @@ class Names:
 
     def learn(self, facts: Facts) -> Names:
         """Return these names with the smart casts of a condition."""
-        return Names(self.types, self.receivers, {**self.facts, **facts}, self.labels) if facts else self
+        if facts:
+            return Names(self.types, self.receivers, {**self.facts, **facts}, self.labels)
+        return self
 
 
 def key_of(node: tree.Node) -> str:
-    """Return the text of `name` or `name.property.…`, which cannot change; empty for anything else."""
+    """Return the text of `name` or `name.property.…`, which cannot change; empty for anything
+    else.
+    """
     parts: list[str] = []
     while isinstance(node, tree.Member) or (isinstance(node, tree.Unary) and node.operator == "!!"):
         if isinstance(node, tree.Member):
@@ -138,10 +152,13 @@ def merged(several: Iterable[Facts]) -> Facts:
     return {key: kind for facts in several for key, kind in facts.items()}
 
 
-def check(expression: tree.Expression, limits: Limits, *, published: bool = False) -> tree.Expression:
+def check(
+    expression: tree.Expression, limits: Limits, *, published: bool = False
+) -> tree.Expression:
     """Return the expression with the static types of its numbers.
 
-    With `published`, extensions of this program (a role as text, `type` of a resource) are rejected.
+    With `published`, extensions of this program (a role as text, `type` of a resource) are
+    rejected.
 
     Raises:
         ExpressionError: for the first name, call or type that cannot work.
@@ -150,7 +167,8 @@ def check(expression: tree.Expression, limits: Limits, *, published: bool = Fals
     lost = _lost(expression.root)
     if lost is not None:
         checker.fail(
-            "Kotlin's scripts lose the value of a last if or when with { }; leave the braces out", lost
+            "Kotlin's scripts lose the value of a last if or when with { }; leave the braces out",
+            lost,
         )
     try:
         checker.infer(expression.root, Names(ROOTS))
@@ -216,7 +234,9 @@ class _Check:
             return Type("Unit")
         if type(node.value) is int:
             return self.number(node, LITERAL, expected)
-        return NOTHING.optional if node.value is None else Type(type_name(node.value))
+        if node.value is None:
+            return NOTHING.optional
+        return Type(type_name(node.value))
 
     def name(self, node: tree.Name, names: Names) -> Type:
         if node.name in names.facts:
@@ -236,22 +256,42 @@ class _Check:
             self.fail(f"{node.name} alone is not a value; write one of {values}", node)
         if node.name in FUNCTIONS:
             self.fail(f"{node.name} is a function: write {node.name}(…)", node)
-        known = {*names.types, *FUNCTIONS, *(name for part in names.receivers for name in _properties(part))}
-        self.fail(f"unknown name {shorten(node.name, 40)}{nearest(node.name, known - {tree.SUBJECT})}", node)
+        known = {
+            *names.types,
+            *FUNCTIONS,
+            *(name for part in names.receivers for name in _properties(part)),
+        }
+        self.fail(
+            f"unknown name {shorten(node.name, 40)}{nearest(node.name, known - {tree.SUBJECT})}",
+            node,
+        )
 
     def member(self, node: tree.Member, names: Names) -> Type:
         target = node.target
-        if isinstance(target, tree.Name) and target.name in _OWNERS and target.name not in names.types:
+        if (
+            isinstance(target, tree.Name)
+            and target.name in _OWNERS
+            and target.name not in names.types
+        ):
             constant = CONSTANTS.get(f"{target.name}.{node.name}")
             if constant is None:
-                known = [name.partition(".")[2] for name in CONSTANTS if name.startswith(target.name + ".")]
+                known = [
+                    name.partition(".")[2]
+                    for name in CONSTANTS
+                    if name.startswith(target.name + ".")
+                ]
                 hint = nearest(node.name, known) or f"; it has {', '.join(known)}"
                 self.fail(f"{target.name} has no {shorten(node.name, 40)}{hint}", node)
             return constant[0]
-        if isinstance(target, tree.Name) and target.name in self.classes and target.name not in names.types:
+        if (
+            isinstance(target, tree.Name)
+            and target.name in self.classes
+            and target.name not in names.types
+        ):
             self.fail(
                 INSTEAD.get(
-                    node.name, f"{target.name} is a class, which has no {shorten(node.name, 40)} here"
+                    node.name,
+                    f"{target.name} is a class, which has no {shorten(node.name, 40)} here",
                 ),
                 node,
             )
@@ -262,13 +302,17 @@ class _Check:
         kind = self.property(receiver.required if node.safe else receiver, node.name)
         if kind is None:
             self.no_property(receiver, node)
-        return kind.optional if node.safe and receiver.nullable else kind
+        if node.safe and receiver.nullable:
+            return kind.optional
+        return kind
 
     def property(self, receiver: Type, name: str) -> Type | None:
         """Return the type of a property; None if it does not exist."""
         if receiver.name == "?":
             known = name in PROPERTIES or any(name in fields for fields in RECORDS.values())
-            return UNKNOWN if known or property_of("EvaluationJob", name) else None
+            if known or property_of("EvaluationJob", name):
+                return UNKNOWN
+            return None
         if not receiver.nullable and receiver.name in RECORDS:
             prop = property_of(receiver.name, name)
             if prop is not None and not (prop.ours and self.published):
@@ -295,10 +339,14 @@ class _Check:
             self.fail(f"the published {receiver.name} has no {name}", node)
         if receiver.required == ANY:
             self.fail(
-                f"a value of any type has no {name}; write (… as Type).{name}, or as? with ?.{name}", node
+                f"a value of any type has no {name}; write (… as Type).{name}, or as? with"
+                f" ?.{name}",
+                node,
             )
         known = list(_properties(receiver))
-        self.fail(f"unknown property {name} of {receiver.required}{nearest(node.name, known)}", node)
+        self.fail(
+            f"unknown property {name} of {receiver.required}{nearest(node.name, known)}", node
+        )
 
     def index(self, node: tree.Index, names: Names) -> Type:
         target = self.infer(node.target, names)
@@ -318,7 +366,9 @@ class _Check:
                 self.fail(f"an index is an Int, not {place}", node)
             if target.name == "?":
                 return UNKNOWN
-            return as_list.args[0] if as_list else CHAR
+            if as_list:
+                return as_list.args[0]
+            return CHAR
         hint = "; its properties are read with a dot" if target.name in RECORDS else ""
         if self.classes.as_a(target, "Set"):
             hint = "; write elementAt(…)"
@@ -331,7 +381,11 @@ class _Check:
         if node.operator == "!!":
             return self.infer(node.operand, names).required
         operand = self.infer(node.operand, names, expected)
-        if node.operator == "-" and isinstance(node.operand, tree.Literal) and node.operand.value == 2**31:
+        if (
+            node.operator == "-"
+            and isinstance(node.operand, tree.Literal)
+            and node.operand.value == 2**31
+        ):
             return INT  # the smallest Int, whose digits alone are a Long
         if operand.name in ("?", "Literal", *NUMBERS) and not operand.nullable:
             return self.number(node, operand, expected)
@@ -373,29 +427,44 @@ class _Check:
 
     def equality(self, node: tree.Node, left: Type, right: Type) -> None:
         if "Collection" in (left.name, right.name) and "Nothing" not in (left.name, right.name):
-            self.fail("the values of a map are equal to nothing but themselves; write .values.toList()", node)
-        text_enum = {left.name, right.name} & set(TEXT_ENUMS) and "String" in (left.name, right.name)
+            self.fail(
+                "the values of a map are equal to nothing but themselves; write .values.toList()",
+                node,
+            )
+        text_enum = {left.name, right.name} & set(TEXT_ENUMS) and "String" in (
+            left.name,
+            right.name,
+        )
         if not self.classes.may_be_equal(left, right):
             hint = ""
             if {left.name, right.name} <= {*NUMBERS, "Literal"}:
-                hint = "; write 5L for a Long, 5.0 for a Double, or convert with .toLong() or .toDouble()"
+                hint = (
+                    "; write 5L for a Long, 5.0 for a Double, or convert with .toLong() or"
+                    " .toDouble()"
+                )
             elif {left.name, right.name} == {"String", "Char"}:
                 hint = "; write .toString() after the Char"
             elif text_enum:
                 hint = "; write .name before =="
             self.fail(f"cannot compare {left} with {right}{hint}", node)
         if not self.published and _hides_role(left, right):
-            self.fail(f"{left} is never equal to {right}; take the texts of the roles with .name first", node)
+            self.fail(
+                f"{left} is never equal to {right}; take the texts of the roles with .name first",
+                node,
+            )
 
     def order(self, node: tree.Node, left: Type, right: Type) -> None:
         for one, other in ((left, right), (right, left)):
             if one.required == ANY:
                 self.fail(
-                    "a value of any type has no order; write (… as Number).toDouble(), (… as Int) or (… as String)",
+                    "a value of any type has no order; write (… as Number).toDouble(), (… as Int)"
+                    " or (… as String)",
                     node,
                 )
             if one.nullable:
-                self.fail(f"{one} has no order because it may be null; give a default with ?:", node)
+                self.fail(
+                    f"{one} has no order because it may be null; give a default with ?:", node
+                )
             numbers = (*NUMBERS, "Literal")
             if one.name in numbers and other.name in numbers:
                 return
@@ -409,7 +478,10 @@ class _Check:
         if container.required == ANY:
             self.fail("a value of any type contains nothing; write in (… as List<*>)", node)
         if container.nullable:
-            self.fail("the value after `in` may be null here; give a default with ?: or write contains", node)
+            self.fail(
+                "the value after `in` may be null here; give a default with ?: or write contains",
+                node,
+            )
         ends = self.classes.as_a(container, "ClosedRange")
         elements = self.classes.as_a(container, "Flow") or self.classes.as_a(container, "Map")
         if "?" in (value.name, container.name):
@@ -423,11 +495,15 @@ class _Check:
             if value.nullable or value.name not in ("String", "Char", "Regex", *TEXT_ENUMS):
                 self.fail(f"a String contains strings, not {value}", node)
         elif elements is None:
-            self.fail(f"`in` works on collections, maps, ranges and strings, not on {container}", node)
+            self.fail(
+                f"`in` works on collections, maps, ranges and strings, not on {container}", node
+            )
         elif not self.classes.unify(Type("E"), value, {"E": elements.args[0]}):
             self.fail(f"{container} cannot contain {value}", node)
         else:
-            self.settle(node.left if isinstance(node, tree.Binary) else node, value, elements.args[0])
+            self.settle(
+                node.left if isinstance(node, tree.Binary) else node, value, elements.args[0]
+            )
 
     def range(self, node: tree.Node, left: Type, right: Type) -> Type:
         if "?" in (left.name, right.name):
@@ -442,7 +518,9 @@ class _Check:
             self.fail(f".. does not work on {left} and {right}", node)
         if whole:
             return Type("LongRange" if "Long" in (left.name, right.name) else "IntRange")
-        return Type(_RANGES[joined.name]) if joined.name in _RANGES else Type("ClosedRange", (joined,))
+        if joined.name in _RANGES:
+            return Type(_RANGES[joined.name])
+        return Type("ClosedRange", (joined,))
 
     def arithmetic(self, node: tree.Binary, left: Type, right: Type) -> Type:
         numbers = (*NUMBERS, "Literal")
@@ -450,24 +528,37 @@ class _Check:
             names = [INT.name if part.name == "Literal" else part.name for part in (left, right)]
             return Type(max(names, key=NUMBERS.index))
         if "?" in (left.name, right.name):
-            return STRING if left.name == "String" and node.operator == "+" else UNKNOWN
+            if left.name == "String" and node.operator == "+":
+                return STRING
+            return UNKNOWN
         if node.operator == "+":
-            if left.name in ("String", *TEXT_ENUMS) or (left.name == "Nothing" and right.name == "String"):
+            if left.name in ("String", *TEXT_ENUMS) or (
+                left.name == "Nothing" and right.name == "String"
+            ):
                 return STRING
             if left == CHAR and right.name in ("String", "Int", "Literal"):
-                return STRING if right.name == "String" else CHAR
+                if right.name == "String":
+                    return STRING
+                return CHAR
         if node.operator == "-" and left == CHAR and right.name in ("Char", "Int", "Literal"):
-            return INT if right == CHAR else CHAR
+            if right == CHAR:
+                return INT
+            return CHAR
         if node.operator in "+-" and not left.nullable:
             kind = self.collection(node.operator, left, right)
             if kind is not None:
                 return kind
         if ANY in (left.required, right.required):
             self.fail(
-                f"{node.operator} does not work on a value of any type; write (… as Int) or (… as String)",
+                f"{node.operator} does not work on a value of any type; write (… as Int) or (… as"
+                " String)",
                 node,
             )
-        null = "; null is not allowed here, give a default with ?:" if left.nullable or right.nullable else ""
+        null = (
+            "; null is not allowed here, give a default with ?:"
+            if left.nullable or right.nullable
+            else ""
+        )
         self.fail(f"{node.operator} does not work on {left} and {right}{null}", node)
 
     def collection(self, operator: str, left: Type, right: Type) -> Type | None:
@@ -478,7 +569,9 @@ class _Check:
             pairs = self.classes.as_a(right, "Iterable")
             if pair is None and pairs:
                 pair = self.classes.as_a(pairs.args[0], "Pair")
-            return None if pair is None else self.classes.join(keys, Type("Map", pair.args))
+            if pair is None:
+                return None
+            return self.classes.join(keys, Type("Map", pair.args))
         items = self.classes.as_a(left, "Flow")
         if keys or items is None:
             return keys
@@ -498,18 +591,25 @@ class _Check:
         wanted = node.type
         if node.operator in ("is", "!is"):
             if any(arg.name != "?" for arg in wanted.args):
-                self.fail(f"only {wanted.name}<{', '.join('*' for _ in wanted.args)}> can be tested", node)
+                self.fail(
+                    f"only {wanted.name}<{', '.join('*' for _ in wanted.args)}> can be tested", node
+                )
             if not self.classes.may_be_equal(given, wanted):
                 self.fail(f"{given} is never {wanted}", node)
             return BOOLEAN
-        return wanted.optional if node.operator == "as?" else wanted
+        if node.operator == "as?":
+            return wanted.optional
+        return wanted
 
     def condition(self, node: tree.If, names: Names, expected: Type | None) -> Type:
         self.boolean(node.condition, names)
         if isinstance(node.otherwise, tree.Literal) and node.otherwise.value is UNIT:
             self.fail("`if` needs an `else` to have a value", node)
         branches = [
-            (part, self.infer(part, names.learn(self.facts(node.condition, truth, names)), expected))
+            (
+                part,
+                self.infer(part, names.learn(self.facts(node.condition, truth, names)), expected),
+            )
             for part, truth in ((node.then, True), (node.otherwise, False))
         ]
         return self.either(branches)
@@ -529,7 +629,9 @@ class _Check:
         if node.subject is not None:
             subject = self.infer(node.subject, names)
             key = node.name or key_of(node.subject)
-            names = names.bind({tree.SUBJECT: subject, **({node.name: subject} if node.name else {})})
+            names = names.bind(
+                {tree.SUBJECT: subject, **({node.name: subject} if node.name else {})}
+            )
         branches = []
         complete = False
         for branch in node.branches:
@@ -539,11 +641,15 @@ class _Check:
             shown: list[Facts] = []
             for test in branch.conditions:
                 self.boolean(test, names)
-                shown = [*shown, self.facts(test, True, names)] if len(branch.conditions) == 1 else []
+                shown = (
+                    [*shown, self.facts(test, True, names)] if len(branch.conditions) == 1 else []
+                )
             branches.append(
                 (
                     branch.value,
-                    self.infer(branch.value, names.learn(_of_subject(merged(shown), key)), expected),
+                    self.infer(
+                        branch.value, names.learn(_of_subject(merged(shown), key)), expected
+                    ),
                 )
             )
             for test in branch.conditions:
@@ -555,7 +661,9 @@ class _Check:
             if isinstance(test, tree.Binary)
         ]
         both = {True, False} <= {
-            test.value for test in tests if isinstance(test, tree.Literal) and type(test.value) is bool
+            test.value
+            for test in tests
+            if isinstance(test, tree.Literal) and type(test.value) is bool
         }
         if not complete and not (both and node.subject is not None):
             self.fail("`when` needs an `else` to have a value", node)
@@ -581,7 +689,9 @@ class _Check:
             return names
         self.boolean(node.condition, names)
         then = self.infer(node.then, names.learn(self.facts(node.condition, True, names)))
-        return names.learn(self.facts(node.condition, False, names)) if then == NOTHING else names
+        if then == NOTHING:
+            return names.learn(self.facts(node.condition, False, names))
+        return names
 
     def return_value(self, node: tree.Return, names: Names) -> Type:
         kind = self.infer(node.value, names)
@@ -605,9 +715,13 @@ class _Check:
                 if (symbol == "&&") != truth:
                     return {}
                 return merged((self.facts(left, truth, names), self.facts(right, truth, names)))
-            case tree.Binary(operator="==" | "!=" | "===" | "!==" as symbol, left=left, right=right):
+            case tree.Binary(
+                operator="==" | "!=" | "===" | "!==" as symbol, left=left, right=right
+            ):
                 if (symbol in ("==", "===")) == truth and not _is_null(right):
-                    return self.non_null(left, names) if not self.infer(right, names).nullable else {}
+                    if self.infer(right, names).nullable:
+                        return {}
+                    return self.non_null(left, names)
                 if (symbol in ("!=", "!==")) == truth and _is_null(right):
                     return self.non_null(left, names)
                 return {}
@@ -615,7 +729,9 @@ class _Check:
                 if (symbol == "is") != truth or not (key := key_of(operand)):
                     return {}
                 given = self.infer(operand, names)
-                return {key: given.required if self.classes.fits(given.required, wanted) else wanted}
+                return {
+                    key: given.required if self.classes.fits(given.required, wanted) else wanted
+                }
             case tree.Call(name="isNullOrEmpty" | "isNullOrBlank", target=target) if (
                 not truth and target is not None
             ):
@@ -683,16 +799,25 @@ class _Check:
         """Return the type of a call, by the first signature that fits."""
         if node.target is None:
             return self.plain_call(node, names, expected)
-        if node.name == "format" and isinstance(node.target, tree.Literal) and type(node.target.value) is str:
+        if (
+            node.name == "format"
+            and isinstance(node.target, tree.Literal)
+            and type(node.target.value) is str
+        ):
             odd = sorted(set(_SPECIFIER.findall(node.target.value)) - set("sSdxXofcCbBn%"))
             if odd:
-                self.fail(f"%{odd[0]} is not supported in a format; %s, %d, %x, %o, %f, %c and %b are", node)
+                self.fail(
+                    f"%{odd[0]} is not supported in a format; %s, %d, %x, %o, %f, %c and %b are",
+                    node,
+                )
         receiver = self.infer(node.target, names)
         self.exists(node, METHODS, receiver)
         result = self.method(node, receiver.required if node.safe else receiver, names, expected)
         if result is None:
             self.no_method(node, receiver)
-        return result.optional if node.safe and receiver.nullable else result
+        if node.safe and receiver.nullable:
+            return result.optional
+        return result
 
     def plain_call(self, node: tree.Call, names: Names, expected: Type | None) -> Type:
         for receiver in names.receivers:
@@ -702,17 +827,23 @@ class _Check:
         self.exists(node, FUNCTIONS, None)
         return self.choose(node, [(part, {}) for part in FUNCTIONS[node.name]], names, expected)
 
-    def exists(self, node: tree.Call, known: dict[str, list[Signature]], receiver: Type | None) -> None:
+    def exists(
+        self, node: tree.Call, known: dict[str, list[Signature]], receiver: Type | None
+    ) -> None:
         """Raise if nothing can be called by this name."""
         if node.name in known:
             return
         if node.name in INSTEAD:
             self.fail(INSTEAD[node.name], node)
-        if receiver is not None and (node.name in PROPERTIES or self.property(receiver.required, node.name)):
+        if receiver is not None and (
+            node.name in PROPERTIES or self.property(receiver.required, node.name)
+        ):
             self.fail(f"{node.name} is a property: write it without parentheses", node)
         self.fail(f"unknown function {shorten(node.name, 40)}{nearest(node.name, known)}", node)
 
-    def method(self, node: tree.Call, receiver: Type, names: Names, expected: Type | None) -> Type | None:
+    def method(
+        self, node: tree.Call, receiver: Type, names: Names, expected: Type | None
+    ) -> Type | None:
         """Return the type of a call on `receiver`, or None if it has no such function."""
         fitting = []
         for signature in METHODS[node.name]:
@@ -793,9 +924,11 @@ class _Check:
             bound.update(zip(order, node.types, strict=False))
         parameters = signature.parameters or ()
         given: list[tuple[tree.Node, Type, Type]] = []
-        # As in Kotlin, the types of lambdas are inferred after those of all other arguments, which may bind `it`.
+        # As in Kotlin, the types of lambdas are inferred after those of all other arguments, which
+        # may bind `it`.
         lambdas: list[tuple[tree.Argument, Type]] = []
-        # What the expected result says about type variables is only a hint: an argument may bind them otherwise.
+        # What the expected result says about type variables is only a hint: an argument may bind
+        # them otherwise.
         hoped: dict[str, Type] = {}
         if expected is not None and not self.classes.unify(signature.result, expected, hoped):
             hoped = {}
@@ -811,7 +944,8 @@ class _Check:
             receiver = bound.get("<receiver>", UNKNOWN)
             if node.name == "format" and kind.name == "Nothing" and len(places) == 1:
                 self.fail(
-                    "null alone is not a list of values; write format(listOf(null).first())", argument.value
+                    "null alone is not a list of values; write format(listOf(null).first())",
+                    argument.value,
                 )
             if (
                 node.name == "equals"
@@ -827,7 +961,8 @@ class _Check:
                 bound.update({name: kind for name, kind in hoped.items() if name not in bound})
         for argument, wanted in lambdas:
             self.function(node, argument.value, wanted, bound, names)
-        # Whether an integer literal must be a `Long` is known only now, when every variable is bound.
+        # Whether an integer literal must be a `Long` is known only now, when every variable is
+        # bound.
         for value, wanted, kind in given:
             self.settle(value, kind, substitute(wanted, bound))
         return self.result(node, signature, bound, expected)
@@ -847,38 +982,58 @@ class _Check:
                 known = substitute(kind, bound)
                 fits = bool(variables(known)) or self.classes.fits(known, written)
                 if not fits or not self.classes.unify(kind, written, bound):
-                    self.fail(f"{node.name} gives its lambda {substitute(kind, bound, final=True)}", value)
+                    self.fail(
+                        f"{node.name} gives its lambda {substitute(kind, bound, final=True)}", value
+                    )
         if any(name not in bound for name in fixed):
             self.fail(
-                f"the types that {node.name} works on are not known here; write {node.name}<Type> …", value
+                f"the types that {node.name} works on are not known here; write"
+                f" {node.name}<Type> …",
+                value,
             )
         inner = tuple(substitute(kind, bound, final=True) for kind in takes)
         if isinstance(value, tree.Reference):
             kind = self.refer(value, inner, names)
         else:
             assert isinstance(value, tree.Lambda)
-            kind = self.lambda_(value, inner, names, value.label or node.name, receiver=wanted.name == "fun.")
+            kind = self.lambda_(
+                value, inner, names, value.label or node.name, receiver=wanted.name == "fun."
+            )
         if gives.name == "Unit":
             return
         if gives.name == "N" and kind.name == "Literal":
-            self.fail("Kotlin cannot tell which number this is; use count { … }, or write 1L or 1.0", node)
+            self.fail(
+                "Kotlin cannot tell which number this is; use count { … }, or write 1L or 1.0", node
+            )
         body = value.body if isinstance(value, tree.Lambda) else value
         if gives == BOOLEAN:
             self.is_boolean(kind, body)
         elif not self.classes.unify(gives, kind, bound, fixed):
             shown = substitute(gives, bound, final=True)
-            what = {"C": "something with an order", "N": "a number", "Comparable": "something with an order"}
+            what = {
+                "C": "something with an order",
+                "N": "a number",
+                "Comparable": "something with an order",
+            }
             self.fail(f"this lambda must give {what.get(gives.name, shown)}, not {kind}", body)
         self.settle(body, kind, substitute(gives, bound))
 
     def lambda_(
-        self, node: tree.Lambda, given: tuple[Type, ...], names: Names, label: str, *, receiver: bool = False
+        self,
+        node: tree.Lambda,
+        given: tuple[Type, ...],
+        names: Names,
+        label: str,
+        *,
+        receiver: bool = False,
     ) -> Type:
         """Return the type of a lambda's value, its parameters being of the types `given`."""
         inner = names.within(given[0]) if receiver else names
         if not receiver and not node.parameters and given:
             inner = inner.bind({"it": given[0]})
-        flat = [name for part in node.parameters for name in ([part] if isinstance(part, str) else part)]
+        flat = [
+            name for part in node.parameters for name in ([part] if isinstance(part, str) else part)
+        ]
         named = [name for name in flat if name != "_"]
         if len(set(named)) < len(named):
             self.fail("two parameters have the same name", node)
@@ -895,7 +1050,9 @@ class _Check:
     def destructure(self, pattern: tree.Pattern, kind: Type, node: tree.Node) -> dict[str, Type]:
         """Return the names of a pattern with their types."""
         if isinstance(pattern, str):
-            return {} if pattern == "_" else {pattern: kind}
+            if pattern == "_":
+                return {}
+            return {pattern: kind}
         parts: tuple[Type, ...] = ()
         if kind.name == "?":
             parts = (UNKNOWN,) * len(pattern)
@@ -927,18 +1084,23 @@ class _Check:
             return self.plain_call(call, inner, None)
         if node.owner not in self.classes:
             self.fail(
-                f"unknown type {shorten(node.owner, 40)}{nearest(node.owner, self.classes.names())}", node
+                "unknown type"
+                f" {shorten(node.owner, 40)}{nearest(node.owner, self.classes.names())}",
+                node,
             )
         if not given or (given[0].name != "?" and self.classes.as_a(given[0], node.owner) is None):
             self.fail(
-                f"{node.owner}::{shorten(node.name, 40)} takes {node.owner}, not {', '.join(map(str, given))}",
+                f"{node.owner}::{shorten(node.name, 40)} takes {node.owner}, not"
+                f" {', '.join(map(str, given))}",
                 node,
             )
         found = self.property(given[0], node.name) if len(given) == 1 else None
         if found is not None:
             return found
         return self.call(
-            tree.Call(node.column, arguments[0], node.name, tuple(map(tree.Argument, arguments[1:]))),
+            tree.Call(
+                node.column, arguments[0], node.name, tuple(map(tree.Argument, arguments[1:]))
+            ),
             inner,
             None,
         )
@@ -946,7 +1108,9 @@ class _Check:
     def result(
         self, node: tree.Call, signature: Signature, bound: dict[str, Type], expected: Type | None
     ) -> Type:
-        """Return the type of a call's result, and note which integer literals become a Long or a Double."""
+        """Return the type of a call's result, and note which integer literals become a Long or a
+        Double.
+        """
         if expected is not None and signature.receiver is None:
             hoped = dict(bound)
             if self.classes.unify(signature.result, expected, hoped):
@@ -970,7 +1134,8 @@ class _Check:
         if receiver.required == ANY:
             shown = METHODS[name][0].receiver
             self.fail(
-                f"a value of any type has no {name}; write (… as {_plain(shown)}).{name}, or as? with ?.",
+                f"a value of any type has no {name}; write (… as {_plain(shown)}).{name}, or as?"
+                " with ?.",
                 node,
             )
         if name == "size" or self.property(receiver.required, name) is not None:
@@ -988,7 +1153,9 @@ class _Check:
 
 
 def _lost(root: tree.Node) -> tree.Node | None:
-    """Return a branch in braces of the `if` or `when` that is the last expression: Kotlin 1.9 scripts give false."""
+    """Return a branch in braces of the `if` or `when` that is the last expression: Kotlin 1.9
+    scripts give false.
+    """
     if isinstance(root, tree.Declarations):
         return _lost(root.result)
     branches: list[tree.Node] = []
@@ -1005,7 +1172,9 @@ def _lost(root: tree.Node) -> tree.Node | None:
 
 def _of_subject(facts: Facts, key: str) -> Facts:
     """Return the smart casts of a `when`'s subject, also for its name."""
-    return {**facts, key: facts[tree.SUBJECT]} if key and tree.SUBJECT in facts else facts
+    if key and tree.SUBJECT in facts:
+        return {**facts, key: facts[tree.SUBJECT]}
+    return facts
 
 
 def _properties(kind: Type) -> Iterable[str]:
@@ -1017,7 +1186,9 @@ def _is_null(node: tree.Node) -> bool:
 
 
 def _hides_role(left: Type, right: Type) -> bool:
-    """Return whether lists or maps of roles are compared with lists or maps of texts, which are never equal."""
+    """Return whether lists or maps of roles are compared with lists or maps of texts, which are
+    never equal.
+    """
     if len(left.args) != len(right.args):
         return False
     return any(
@@ -1031,7 +1202,9 @@ def _plain(kind: Type | None) -> str:
     """Return what to call the receiver of a declaration in a message."""
     if kind is None or kind.is_variable:
         return {"N": "numbers", "C": "what has an order"}.get(kind.name if kind else "", "anything")
-    return {"Each": "List", "Items": "List", "Flow": "List", "Iterable": "List"}.get(kind.name, kind.name)
+    return {"Each": "List", "Items": "List", "Flow": "List", "Iterable": "List"}.get(
+        kind.name, kind.name
+    )
 
 
 def _own_variables(signature: Signature) -> set[str]:

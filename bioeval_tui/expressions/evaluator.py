@@ -159,7 +159,9 @@ class ExpressionEvaluation:
             error.column = error.column or node.column
             raise
         number = self.expression.numbers.get(id(node))
-        return number(value) if number is not None and type(value) in NUMBERS else value
+        if number is not None and type(value) in NUMBERS:
+            return number(value)
+        return value
 
     def template(self, node: tree.Template, names: Environment) -> str:
         parts = [to_text(self.walk(part, names), self.budget) for part in node.parts]
@@ -243,9 +245,13 @@ class ExpressionEvaluation:
         symbol = node.operator
         if symbol in ("&&", "||"):
             decided = boolean(left, node.left) == (symbol == "||")
-            return left if decided else self.truth(node.right, names)
+            if decided:
+                return left
+            return self.truth(node.right, names)
         if symbol == "?:":
-            return self.walk(node.right, names) if left is None else left
+            if left is None:
+                return self.walk(node.right, names)
+            return left
         right = self.walk(node.right, names)
         if symbol in ("==", "!="):
             return operators.equals(left, right, self.budget) == (symbol == "==")
@@ -298,7 +304,9 @@ class ExpressionEvaluation:
             return None
         if node.types and node.name == "filterIsInstance":
             kind = node.types[0]
-            return METHODS[node.name][0].compute(self.budget, target, lambda value: is_a(value, kind))
+            return METHODS[node.name][0].compute(
+                self.budget, target, lambda value: is_a(value, kind)
+            )
         candidates = self.candidates(node, METHODS, target)
         if target is None and (meant := self.expression.of_null.get(id(node))) is not None:
             candidates = [pair for pair in candidates if pair[0] is meant]
@@ -315,16 +323,29 @@ class ExpressionEvaluation:
     def candidates(
         self, node: tree.Call, known: Mapping[str, list[Signature]], target: Value
     ) -> list[Candidate]:
-        """Return the signatures that a call fits by name, number and kind of arguments, and its receiver."""
+        """Return the signatures that a call fits by name, number and kind of arguments, and its
+        receiver.
+        """
         key = (id(node), known is METHODS)
         pairs = self._candidates.get(key)
         if pairs is None:
-            bound = ((signature, bind(signature, node.arguments)) for signature in known.get(node.name, ()))
-            pairs = self._candidates[key] = [(part, places) for part, places in bound if places is not None]
-        return pairs if known is FUNCTIONS else [pair for pair in pairs if type(target) in pair[0].receivers]
+            bound = (
+                (signature, bind(signature, node.arguments))
+                for signature in known.get(node.name, ())
+            )
+            pairs = self._candidates[key] = [
+                (part, places) for part, places in bound if places is not None
+            ]
+        if known is FUNCTIONS:
+            return pairs
+        return [pair for pair in pairs if type(target) in pair[0].receivers]
 
     def choose(
-        self, node: tree.Call, candidates: list[Candidate], receiver: tuple[Value, ...], names: Environment
+        self,
+        node: tree.Call,
+        candidates: list[Candidate],
+        receiver: tuple[Value, ...],
+        names: Environment,
     ) -> Value:
         """Return the result of the first signature that takes the arguments' values.
 
@@ -334,7 +355,9 @@ class ExpressionEvaluation:
         given = [self.argument(node, argument, names) for argument in node.arguments]
         for signature, places in candidates:
             if _accepts(signature, places, given):
-                return signature.compute(self.budget, *receiver, *_in_order(signature, places, given))
+                return signature.compute(
+                    self.budget, *receiver, *_in_order(signature, places, given)
+                )
         shown = ", ".join(type_name(value) for value in given if type(value) is not Closure)
         raise ExpressionError(f"{node.name} does not take {shown}")
 
@@ -346,7 +369,11 @@ class ExpressionEvaluation:
 
     def refer(self, node: tree.Reference, values: tuple[Value, ...]) -> Value:
         """Return the value of `Owner::name` for these values."""
-        if node.owner and len(values) == 1 and (property_ := self.property(values[0], node.name)) is not None:
+        if (
+            node.owner
+            and len(values) == 1
+            and (property_ := self.property(values[0], node.name)) is not None
+        ):
             return property_[0]
         names = {f"<{place}>": value for place, value in enumerate(values)}
         call = self._references.get((id(node), len(values)))
@@ -365,12 +392,16 @@ def boolean(value: Value, node: tree.Node) -> bool:
         ExpressionError: it is not.
     """
     if type(value) is not bool:
-        raise ExpressionError(f"a Boolean is required here, not {type_name(value)}", column=node.column)
+        raise ExpressionError(
+            f"a Boolean is required here, not {type_name(value)}", column=node.column
+        )
     return value
 
 
 def is_a(value: Value, kind: Type) -> bool:
-    """Return whether `value` is of a type; elements of collections are not checked, as in Kotlin."""
+    """Return whether `value` is of a type; elements of collections are not checked, as in
+    Kotlin.
+    """
     if value is None:
         return kind.nullable
     if kind.name == "Any":
@@ -393,7 +424,9 @@ def element(target: Value, place: Value, budget: Budget) -> Value:
             raise ExpressionError(f"an index is an Int, not {type_name(place)}")
         if not 0 <= place < len(target):
             raise ExpressionError(f"index {place} is out of bounds for length {len(target)}")
-        return Char(target[place]) if type(target) is str else target[place]
+        if type(target) is str:
+            return Char(target[place])
+        return target[place]
     raise _missing(target, "get")
 
 
@@ -407,7 +440,9 @@ def _accepts(signature: Signature, places: list[int], given: list[Value]) -> boo
 
 
 def _in_order(signature: Signature, places: list[int], given: list[Value]) -> list[Value]:
-    """Return one value per parameter: the argument, a tuple for `vararg`, or the Python default if more follow."""
+    """Return one value per parameter: the argument, a tuple for `vararg`, or the Python default if
+    more follow.
+    """
     parameters = signature.parameters or ()
     defaults = getattr(signature.compute, "__defaults__", None) or ()
     last = max(places, default=-1)

@@ -48,8 +48,8 @@ _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "'": "'", '"': '"', "\\"
 class Token:
     """`kind` is `name`, `literal`, `template`, `symbol` or `end`.
 
-    `value` is the name, the literal's value, the symbol, or a template's parts: texts and lists of tokens.
-    `first` is true if the token is the first on its line.
+    `value` is the name, the literal's value, the symbol, or a template's parts: texts and lists of
+    tokens. `first` is true if the token is the first on its line.
     """
 
     kind: str
@@ -74,7 +74,9 @@ class _Lexer:
         self.templates = 0
 
     def run(self, start: int, *, inside_template: bool) -> tuple[list[Token], int]:
-        """Read from `start` to the end, or to the `}` that closes a template; return what comes after."""
+        """Read from `start` to the end, or to the `}` that closes a template; return what comes
+        after.
+        """
         tokens: list[Token] = []
         place, braces, first = start, 0, False
         while place < len(self.text):
@@ -127,7 +129,9 @@ class _Lexer:
         letters = suffix.group() if suffix else ""
         if match["double"]:
             if letters:
-                raise self.error(f"unsupported number suffix {letters!r}; write a Double such as 1.5", end)
+                raise self.error(
+                    f"unsupported number suffix {letters!r}; write a Double such as 1.5", end
+                )
             double = float(match["double"].replace("_", ""))
             if double == float("inf"):
                 raise self.error("this number is out of range", match.start())
@@ -150,7 +154,9 @@ class _Lexer:
         else:
             value, end = to_units(self.text[column : column + 1]), column + 1
         if len(value) != 1 or value in "'\n" or not self.text.startswith("'", end):
-            raise self.error('single quotes contain one character; write strings in double quotes "…"', place)
+            raise self.error(
+                'single quotes contain one character; write strings in double quotes "…"', place
+            )
         return Token("literal", Char(value), column, first), end + 1
 
     def escape(self, place: int) -> tuple[str, int]:
@@ -200,7 +206,10 @@ class _Lexer:
             return inner
         if char == "$" and (name := _NAME.match(self.text, at + 1)):
             column = at + 2
-            return [Token("name", name.group(), column), Token("end", "", name.end() + 1)], name.end()
+            return [
+                Token("name", name.group(), column),
+                Token("end", "", name.end() + 1),
+            ], name.end()
         if char in '$"':
             return char, at + 1
         match = (_RAW_PLAIN if raw else _PLAIN).match(self.text, at)

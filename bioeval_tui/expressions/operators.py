@@ -1,7 +1,8 @@
-"""Arithmetic, comparison and membership as Kotlin defines them; equality, order, keys and text of values.
+"""Arithmetic, comparison and membership as Kotlin defines them; equality, order, keys and text of
+values.
 
-A value can share its parts many times over (`listOf(x, x)` nested thirty times is 2^30 leaves in thirty
-lists), so everything that goes through a whole value counts every leaf against the budget.
+A value can share its parts many times over (`listOf(x, x)` nested thirty times is 2^30 leaves in
+thirty lists), so everything that goes through a whole value counts every leaf against the budget.
 """
 
 from __future__ import annotations
@@ -87,7 +88,8 @@ def equals(left: Value, right: Value, budget: Budget) -> bool:
 
 
 def same(left: Value, right: Value, budget: Budget) -> bool:
-    """Return `left === right`; not defined for strings and collections, whose identity is unreliable.
+    """Return `left === right`; not defined for strings and collections, whose identity is
+    unreliable.
 
     Raises:
         ExpressionError: the values are strings or collections.
@@ -96,7 +98,9 @@ def same(left: Value, right: Value, budget: Budget) -> bool:
         return left is right
     if type(left) in (*NUMBERS, bool, Char, EnumValue):
         return equal(left, right, budget)
-    raise ExpressionError("=== compares identities, which strings and collections don't have; write ==")
+    raise ExpressionError(
+        "=== compares identities, which strings and collections don't have; write =="
+    )
 
 
 def contains(container: Value, value: Value, budget: Budget) -> bool:
@@ -172,7 +176,9 @@ def _numbers(symbol: str, left: Value, right: Value) -> Value:
         left, right = float(left), float(right)
         if symbol in _FLOAT:
             return _FLOAT[symbol](left, right)
-        return _divide(left, right) if symbol == "/" else _remainder(left, right)
+        if symbol == "/":
+            return _divide(left, right)
+        return _remainder(left, right)
     long = Long in (type(left), type(right))
     if symbol in _FLOAT:
         return integer(int(_FLOAT[symbol](int(left), int(right))), long=long)
@@ -202,14 +208,18 @@ def _plus(left: Value, right: Value, budget: Budget) -> Value:
         budget.build_text(len(first) + len(second))
         return first + second
     if type(left) is Char and type(right) in (str, int):
-        return str(left) + right if type(right) is str else Char(chr((ord(left) + right) % 65536))
+        if type(right) is str:
+            return str(left) + right
+        return Char(chr((ord(left) + right) % 65536))
     if type(left) is dict:
         return _merged(left, right, budget)
     if type(left) in (list, OrderedSet, range):
         added = right if type(right) in (list, OrderedSet, range) else [right]
         budget.hold(CELL * (len(left) + len(added)))
         budget.step(len(left) + len(added))
-        return set_of([*left, *added], budget) if type(left) is OrderedSet else [*left, *added]
+        if type(left) is OrderedSet:
+            return set_of([*left, *added], budget)
+        return [*left, *added]
     raise _unfit("+", left, right)
 
 
@@ -226,7 +236,9 @@ def _merged(left: dict[object, Value], right: Value, budget: Budget) -> Value:
 def _minus(left: Value, right: Value, budget: Budget) -> Value:
     if type(left) is Char and type(right) in (int, Char):
         gap = ord(left) - (right if type(right) is int else ord(right))
-        return Char(chr(gap % 65536)) if type(right) is int else gap
+        if type(right) is int:
+            return Char(chr(gap % 65536))
+        return gap
     if type(left) not in (list, OrderedSet, range, dict):
         raise _unfit("-", left, right)
     taken = right if type(right) in (list, OrderedSet, range) else [right]
@@ -241,12 +253,16 @@ def _minus(left: Value, right: Value, budget: Budget) -> Value:
         budget.hold(2 * CELL * len(left))
         return {key: item for key, item in left.items() if key not in keys}
     kept = budget.collect(item for item in left if key_of(item, budget) not in keys)
-    return set_of(kept, budget) if type(left) is OrderedSet else kept
+    if type(left) is OrderedSet:
+        return set_of(kept, budget)
+    return kept
 
 
 def _unfit(symbol: str, left: Value, right: Value) -> ExpressionError:
     missing = "; null is not allowed here, give a default with ?:" if None in (left, right) else ""
-    return ExpressionError(f"{symbol} does not work on {type_name(left)} and {type_name(right)}{missing}")
+    return ExpressionError(
+        f"{symbol} does not work on {type_name(left)} and {type_name(right)}{missing}"
+    )
 
 
 _PARTS: dict[type, tuple[str, ...]] = {
@@ -259,7 +275,10 @@ _PARTS: dict[type, tuple[str, ...]] = {
 
 
 def equal(left: Value, right: Value, budget: Budget) -> bool:
-    """Return whether two values are equal as `Any?`, part by part. Values of different types are not."""
+    """Return whether two values are equal as `Any?`, part by part.
+
+    Values of different types are not.
+    """
     budget.step()
     if left is None or right is None:
         return left is right
@@ -276,7 +295,9 @@ def equal(left: Value, right: Value, budget: Budget) -> bool:
             left == right and math.copysign(1, left) == math.copysign(1, right)
         )
     if kind is list:
-        return len(left) == len(right) and all(equal(a, b, budget) for a, b in zip(left, right, strict=True))
+        return len(left) == len(right) and all(
+            equal(a, b, budget) for a, b in zip(left, right, strict=True)
+        )
     if kind is OrderedSet:
         return _same_keys(left.keys, right.keys, budget)
     if kind is dict:
@@ -296,7 +317,9 @@ def equal(left: Value, right: Value, budget: Budget) -> bool:
 
 
 def order(left: Value, right: Value, budget: Budget) -> int:
-    """Return -1, 0 or 1 if `left` is less than, equal to or greater than `right`. NaN is the greatest.
+    """Return -1, 0 or 1 if `left` is less than, equal to or greater than `right`.
+
+    NaN is the greatest.
 
     Raises:
         ExpressionError: the values have no common order.
@@ -324,7 +347,9 @@ def nullable_order(left: Value, right: Value, budget: Budget) -> int:
     return order(left, right, budget)
 
 
-def ordered(pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending: bool = False) -> list[Value]:
+def ordered(
+    pairs: Iterable[tuple[Value, Value]], budget: Budget, *, descending: bool = False
+) -> list[Value]:
     """Return the values of (key, value) pairs sorted by key, null first; the sort is stable."""
 
     def by_key(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
@@ -366,17 +391,26 @@ def to_text(value: Value, budget: Budget) -> str:
     if kind is OrderedSet:
         return join((to_text(item, budget) for item in value), budget)
     if kind is dict:
-        parts = (f"{to_text(value_of(key), budget)}={to_text(item, budget)}" for key, item in value.items())
+        parts = (
+            f"{to_text(value_of(key), budget)}={to_text(item, budget)}"
+            for key, item in value.items()
+        )
         return join(parts, budget, ends="{}")
     if kind is Record:
         parts = (f"{key}={to_text(value[key], budget)}" for key in value.components)
         return str(value.kind) + join(parts, budget, ends="()")
     if kind in (Pair, Triple):
-        return join((to_text(getattr(value, part), budget) for part in _PARTS[kind]), budget, ends="()")
+        return join(
+            (to_text(getattr(value, part), budget) for part in _PARTS[kind]), budget, ends="()"
+        )
     if kind is MapEntry:
-        return join((to_text(value.key, budget), to_text(value.value, budget)), budget, "=", ends="")
+        return join(
+            (to_text(value.key, budget), to_text(value.value, budget)), budget, "=", ends=""
+        )
     if kind is ClosedRange:
-        return join((to_text(value.start, budget), to_text(value.end, budget)), budget, "..", ends="")
+        return join(
+            (to_text(value.start, budget), to_text(value.end, budget)), budget, "..", ends=""
+        )
     if kind is range:
         return _range_text(value)
     return _plain_text(value, budget)
@@ -397,7 +431,9 @@ def _plain_text(value: Value, budget: Budget) -> str:
         case None:
             return "null"
         case bool():
-            return "true" if value else "false"
+            if value:
+                return "true"
+            return "false"
         case Indexed():
             return f"IndexedValue(index={value.index}, value={to_text(value.value, budget)})"
         case RegexMatch():
@@ -423,10 +459,14 @@ def _double_text(value: float) -> str:
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
+        if value > 0:
+            return "Infinity"
+        return "-Infinity"
     if value == 0 or 1e-3 <= abs(value) < 1e7:
         text = repr(value)
-        return text if "e" not in text else f"{value:f}"
+        if "e" not in text:
+            return text
+        return f"{value:f}"
     sign, digits, exponent = _digits(value)
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{exponent}"
 
@@ -435,7 +475,9 @@ def _digits(value: float) -> tuple[str, str, int]:
     mantissa, _, exponent = repr(abs(value)).partition("e")
     before, _, after = mantissa.partition(".")
     digits = (before + after).lstrip("0")
-    power = int(exponent or 0) + (len(before) - 1 if before != "0" else len(digits) - len(before + after))
+    power = int(exponent or 0) + (
+        len(before) - 1 if before != "0" else len(digits) - len(before + after)
+    )
     return "-" if value < 0 else "", digits.rstrip("0") or "0", power
 
 
@@ -462,7 +504,10 @@ def _frozen(value: Value, budget: Budget) -> tuple[Any, ...]:
     if kind is dict:
         return (
             "map",
-            frozenset((_frozen(value_of(key), budget), _frozen(item, budget)) for key, item in value.items()),
+            frozenset(
+                (_frozen(value_of(key), budget), _frozen(item, budget))
+                for key, item in value.items()
+            ),
         )
     if kind is Record:
         return (value.kind, *((name, _frozen(value[name], budget)) for name in value.components))

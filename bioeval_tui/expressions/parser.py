@@ -37,7 +37,9 @@ INFIX_FUNCTIONS = frozenset(
     )
 )
 _WORDS = {"true": True, "false": False, "null": None}
-_PACKAGES = frozenset(("kotlin", "math", "text", "collections", "comparisons", "ranges", "sequences"))
+_PACKAGES = frozenset(
+    ("kotlin", "math", "text", "collections", "comparisons", "ranges", "sequences")
+)
 _SAME_TYPE = {
     **dict.fromkeys(("MutableList", "ArrayList"), "List"),
     **dict.fromkeys(("MutableSet", "LinkedHashSet", "HashSet"), "Set"),
@@ -50,7 +52,10 @@ _INSTEAD = {
     "&": "to join conditions, write &&",
     "|": "to join conditions, write ||",
     "@": "labels and annotations are not supported",
-    "::": "`::` refers to a function of a type, such as String::length; for a class, test it with `is`",
+    "::": (
+        "`::` refers to a function of a type, such as String::length; for a class, test it with"
+        " `is`"
+    ),
 }
 
 
@@ -167,7 +172,9 @@ class _Parser:
         pattern, _, last = statements[-1]
         if pattern is not None:
             self.fail("after the last `val` an expression must follow, which is the value")
-        return last if len(statements) == 1 else tree.Declarations(start, tuple(statements[:-1]), last)
+        if len(statements) == 1:
+            return last
+        return tree.Declarations(start, tuple(statements[:-1]), last)
 
     def statement(self) -> tuple[tree.Pattern | None, Type | None, tree.Node]:
         if not self.word("val"):
@@ -228,12 +235,16 @@ class _Parser:
             return None
         if token.kind == "symbol":
             precedence = _PRECEDENCE.get(token.value)
-            return None if precedence is None else (token.value, precedence)
+            if precedence is None:
+                return None
+            return (token.value, precedence)
         if token.quoted:
             return None
         if token.value in ("in", "is", "as"):
             return token.value, _PRECEDENCE[token.value]
-        return (token.value, _INFIX) if token.value in INFIX_FUNCTIONS else None
+        if token.value in INFIX_FUNCTIONS:
+            return (token.value, _INFIX)
+        return None
 
     def prefix(self) -> tree.Node:
         token = self.token
@@ -281,7 +292,9 @@ class _Parser:
         return tree.Member(token.column, target, token.value, safe)
 
     def calls(self) -> bool:
-        return self.is_labelled() or ((self.enclosed or not self.token.first) and self.symbol("(", "{"))
+        return self.is_labelled() or (
+            (self.enclosed or not self.token.first) and self.symbol("(", "{")
+        )
 
     def arguments(self) -> tuple[tree.Argument, ...]:
         """Parse `(…)`, `(…) { … }` or `{ … }`."""
@@ -338,7 +351,9 @@ class _Parser:
         if not token.quoted and token.value in _WORDS:
             return tree.Literal(token.column, _WORDS[token.value])
         if token.value in ("java", "javax") and self.symbol("."):
-            self.fail("the classes of Java are not available; compare texts, numbers and lists", token)
+            self.fail(
+                "the classes of Java are not available; compare texts, numbers and lists", token
+            )
         if token.value in ("kotlin", "Math") and self.symbol("."):
             self.take()
             while self.word(*_PACKAGES):
@@ -349,7 +364,11 @@ class _Parser:
             token = self.take()
             if self.given[self.at - 3].value == "Math" and token.value == "round":
                 self.fail("write x.roundToLong(), or x.roundToInt() for an Int", token)
-        if token.value == "String" and self.symbol(".") and self.given[self.at + 1].value == "format":
+        if (
+            token.value == "String"
+            and self.symbol(".")
+            and self.given[self.at + 1].value == "format"
+        ):
             self.at += 2
             template, *rest = self.arguments() or [tree.Argument(tree.Literal(token.column, ""))]
             return tree.Call(token.column, template.value, "format", tuple(rest))
@@ -366,7 +385,9 @@ class _Parser:
         return tree.Reference(token.column, owner, self.take().value)
 
     def type_arguments(self) -> tuple[Type, ...]:
-        """Parse `<String, Int?>` if it comes next, before the arguments of a call; otherwise consume nothing."""
+        """Parse `<String, Int?>` if it comes next, before the arguments of a call; otherwise
+        consume nothing.
+        """
         if not self.symbol("<"):
             return ()
         start = self.at
@@ -457,7 +478,9 @@ class _Parser:
         start = self.token.column
         inner = self.nested(lambda: self.block("}"), enclosed=False)
         self.close("the branch")
-        return inner if isinstance(inner, tree.Declarations) else tree.Declarations(start, (), inner)
+        if isinstance(inner, tree.Declarations):
+            return inner
+        return tree.Declarations(start, (), inner)
 
     def when(self) -> tree.Node:
         token = self.take()
@@ -492,7 +515,9 @@ class _Parser:
             return ()
         conditions = []
         while True:
-            conditions.append(self.test() if has_subject else self.nested(self.expression, enclosed=False))
+            conditions.append(
+                self.test() if has_subject else self.nested(self.expression, enclosed=False)
+            )
             if not self.accept(","):
                 return tuple(conditions)
 
@@ -502,13 +527,17 @@ class _Parser:
         subject = tree.Name(token.column, tree.SUBJECT)
         if self.word("in", "is") or self.symbol("!in", "!is"):
             return self.combine(subject, token.value, _PRECEDENCE["in"])
-        return tree.Binary(token.column, "==", subject, self.nested(self.expression, enclosed=False))
+        return tree.Binary(
+            token.column, "==", subject, self.nested(self.expression, enclosed=False)
+        )
 
     def returned(self) -> tree.Node:
         token = self.take()
         if not self.symbol("@"):
             self.fail(
-                "a lambda's last expression is its value; `return` needs a label, such as return@any", token
+                "a lambda's last expression is its value; `return` needs a label, such as"
+                " return@any",
+                token,
             )
         self.take()
         label = self.take()

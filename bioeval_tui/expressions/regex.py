@@ -1,7 +1,8 @@
 """Java's regular expressions, matched by the `regex` library with a time limit.
 
-What both write differently is translated: `\\d`, `\\w` and `\\s` are ASCII, `.` and `$` know all of Java's line
-ends, `\\Q…\\E`, `\\h`, `\\Z`, `\\p{Alpha}`. What only `regex` knows is refused, as Java would.
+What both write differently is translated: `\\d`, `\\w` and `\\s` are ASCII, `.` and `$` know all of
+Java's line ends, `\\Q…\\E`, `\\h`, `\\Z`, `\\p{Alpha}`. What only `regex` knows is refused, as Java
+would.
 """
 
 from __future__ import annotations
@@ -56,7 +57,11 @@ _GROUP = re.compile(
     r"\?(?:[:=!>]|<[=!]|<(?P<name>[a-zA-Z][a-zA-Z0-9]*)>|(?P<flags>[a-z]*(?:-[a-z]+)?)(?P<end>[:)]))"
 )
 _QUANTIFIER = re.compile(r"\{\d{1,5}(?:,\d{0,5})?\}")
-_OPTIONS = {"IGNORE_CASE": regex.IGNORECASE, "MULTILINE": regex.MULTILINE, "DOT_MATCHES_ALL": regex.DOTALL}
+_OPTIONS = {
+    "IGNORE_CASE": regex.IGNORECASE,
+    "MULTILINE": regex.MULTILINE,
+    "DOT_MATCHES_ALL": regex.DOTALL,
+}
 _MOST_GROUPS = 50
 _MOST_REPEATED = 20_000
 
@@ -97,7 +102,8 @@ class Regex:
                 yield _as_found(match, whole, budget)
         except TimeoutError:
             raise LimitError(
-                "this pattern exceeds the time limit of an expression; write one that backtracks less"
+                "this pattern exceeds the time limit of an expression; write one that backtracks"
+                " less"
             ) from None
 
 
@@ -105,13 +111,17 @@ def _as_found(match: Any, text: str, budget: Budget) -> RegexMatch:
     groups = [to_units(group or "") for group in (match.group(), *match.groups())]
     budget.hold(2 * CELL + sum(CELL + 2 * len(group) for group in groups))
     budget.step(1 + len(groups))
-    return RegexMatch(groups[0], groups, len(to_units(text[: match.start()])), dict(match.re.groupindex))
+    return RegexMatch(
+        groups[0], groups, len(to_units(text[: match.start()])), dict(match.re.groupindex)
+    )
 
 
 def _class(content: str, negated: bool, inside: bool) -> str:
     if negated:
         return f"[^{content}]"
-    return content if inside else f"[{content}]"
+    if inside:
+        return content
+    return f"[{content}]"
 
 
 def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Regex:
@@ -123,7 +133,8 @@ def compile_pattern(pattern: str, options: frozenset[str] = frozenset()) -> Rege
     return Regex(pattern, _compiled(pattern, options))  # a new one: in Kotlin, no two are equal
 
 
-@lru_cache(maxsize=256)  # an expression is evaluated after each turn, and by `check` on many made-up states
+# an expression is evaluated after each turn, and by `check` on many made-up states
+@lru_cache(maxsize=256)
 def _compiled(pattern: str, options: frozenset[str]) -> Any:
     if len(pattern) > 1_000:
         raise ExpressionError("the pattern is longer than 1,000 characters")
@@ -132,7 +143,9 @@ def _compiled(pattern: str, options: frozenset[str]) -> Any:
     flags = regex.V1 | regex.UNICODE
     for name in options:
         flags |= _OPTIONS[name]
-    translated = _Translator(from_units(pattern), "DOT_MATCHES_ALL" in options, "MULTILINE" in options).run()
+    translated = _Translator(
+        from_units(pattern), "DOT_MATCHES_ALL" in options, "MULTILINE" in options
+    ).run()
     try:
         return regex.compile(translated, flags, cache_pattern=False)
     except (regex.error, RecursionError, OverflowError) as error:
@@ -144,9 +157,8 @@ class _Translator:
     def __init__(self, pattern: str, dot_all: bool, lines: bool) -> None:
         self.pattern = pattern
         self.at = 0
-        self.flags = [
-            (dot_all, lines)
-        ]  # of each open group: `.` matches all, `$` matches at every line's end
+        # of each open group: `.` matches all, `$` matches at every line's end
+        self.flags = [(dot_all, lines)]
         self.sizes = [0]  # of each open group, with its repetitions written out
         self.last = 1
 
@@ -182,9 +194,13 @@ class _Translator:
             self.last = self.sizes.pop()
             self.sizes[-1] += self.last
         if char == ".":
-            return "." if self.flags[-1][0] else f"[^{_LINE_ENDS}]"
+            if self.flags[-1][0]:
+                return "."
+            return f"[^{_LINE_ENDS}]"
         if char == "$":
-            return rf"(?=[{_LINE_ENDS}]|\Z)" if self.flags[-1][1] else _END
+            if self.flags[-1][1]:
+                return rf"(?=[{_LINE_ENDS}]|\Z)"
+            return _END
         if char == "{":
             return self.counted()
         return char
@@ -222,7 +238,9 @@ class _Translator:
         else:
             self.flags.append(now)
             self.sizes.append(0)
-        return "(" + match.group() if on or off or match["end"] != ")" else ""
+        if on or off or match["end"] != ")":
+            return "(" + match.group()
+        return ""
 
     def set_of(self) -> str:
         parts = ["["]

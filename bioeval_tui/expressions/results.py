@@ -47,7 +47,9 @@ def to_json(value: Value, budget: Budget) -> Value:
     if kind is Long:
         return int(value)
     if kind is float:
-        return value if value - value == 0 else to_text(value, budget)
+        if value - value == 0:
+            return value
+        return to_text(value, budget)
     if kind in (str, Char, EnumValue):
         budget.build_text(len(value))
         return from_units(str(value))
@@ -70,8 +72,8 @@ def to_json(value: Value, budget: Budget) -> Value:
 def caret(error: ExpressionError) -> str:
     """Return two lines: the line with the error, and a caret under its column.
 
-    Control characters are shown as symbols; a long line is shortened around the column. Without a known
-    column the second line is empty.
+    Control characters are shown as symbols; a long line is shortened around the column. Without a
+    known column the second line is empty.
     """
     before = error.text[: max(0, error.column - 1)]
     start = before.rfind("\n") + 1
@@ -94,7 +96,9 @@ def _key(key: str | MapKey, budget: Budget) -> str:
 def _cells(char: str) -> int:
     if unicodedata.combining(char):
         return 0
-    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+    if unicodedata.east_asian_width(char) in "WF":
+        return 2
+    return 1
 
 
 COMPARISONS = frozenset({"==", "!=", "===", "!==", "<", "<=", ">", ">=", "in", "!in"})
@@ -110,7 +114,8 @@ MOST_ELEMENTS = 200
 class Part:
     """One condition of an expression: its text, its value, and its operands' values by their text.
 
-    Literals such as `3` are not listed. If an operand has no value (for example, because `&&` skipped it), a sentence says why.
+    Literals such as `3` are not listed. If an operand has no value (for example, because `&&`
+    skipped it), a sentence says why.
     """
 
     text: str
@@ -126,9 +131,12 @@ class Deciding:
     `how` it does:
 
     - "matches": the first that matches `any` or `none`; `parts` are the conditions that it meets.
-    - "does not match": the first that does not match `all`; `parts` are the conditions that it does not meet.
-    - "comes nearest": none matches `any`, and this one meets most conditions; `parts` are the others.
-    - "none": no element meets any condition of `any`; `parts` are the conditions, with the values of the first.
+    - "does not match": the first that does not match `all`; `parts` are the conditions that it does
+      not meet.
+    - "comes nearest": none matches `any`, and this one meets most conditions; `parts` are the
+      others.
+    - "none": no element meets any condition of `any`; `parts` are the conditions, with the values
+      of the first.
 
     `number` counts from 1.
     """
@@ -141,10 +149,12 @@ class Deciding:
 def explain(
     expression: tree.Expression, names: Mapping[str, Any], limits: Limits | None = None
 ) -> list[Part]:
-    """Return the conditions joined by `&&` and `||`, in order, each with the values that it compared.
+    """Return the conditions joined by `&&` and `||`, in order, each with the values that it
+    compared.
 
-    A comparison gives both sides' values; a call such as `list.any { … }` gives its receiver's value, and the
-    element that decided. Each value has the `limits` of an expression, all together `LONGEST_S`.
+    A comparison gives both sides' values; a call such as `list.any { … }` gives its receiver's
+    value, and the element that decided. Each value has the `limits` of an expression, all together
+    `LONGEST_S`.
     """
     explanation = _Explanation(expression, limits or Limits())
     return explanation.parts(expression.root, 0, len(expression.text), shaped(names))
@@ -161,7 +171,9 @@ class _Explanation:
     def parts(
         self, node: tree.Node, start: int, end: int, names: Environment, *, inner: bool = False
     ) -> list[Part]:
-        """Explain a node whose text is from `start` to `end`; `inner` conditions without elements."""
+        """Explain a node whose text is from `start` to `end`; `inner` conditions without
+        elements.
+        """
         text = self._expression.text
         parts = []
         for condition, first, last in _conditions(node, start, end)[:MOST_PARTS]:
@@ -171,7 +183,9 @@ class _Explanation:
                 if not _is_constant(side)
             )
             deciding = None if inner else self._deciding(condition, last, names)
-            parts.append(Part(_tidy(text[first:last]), self._value(condition, names), sides, deciding))
+            parts.append(
+                Part(_tidy(text[first:last]), self._value(condition, names), sides, deciding)
+            )
         return parts
 
     def _evaluation(self, node: tree.Node, names: Environment) -> ExpressionEvaluation:
@@ -194,22 +208,36 @@ class _Explanation:
             return returned.value is True
 
     def _deciding(self, node: tree.Node, end: int, names: Environment) -> Deciding | None:
-        """Return the element that decides `list.any { … }`, `all` or `none`, whose text ends at `end`.
+        """Return the element that decides `list.any { … }`, `all` or `none`, whose text ends at
+        `end`.
 
-        None for other nodes, for lists of more than `MOST_ELEMENTS`, and if the elements take more than the limits.
+        None for other nodes, for lists of more than `MOST_ELEMENTS`, and if the elements take more
+        than the limits.
         """
         while isinstance(node, tree.Unary) and node.operator == "!":
             node = node.operand
-        if not isinstance(node, tree.Call) or node.target is None or node.name not in ("any", "all", "none"):
+        if (
+            not isinstance(node, tree.Call)
+            or node.target is None
+            or node.name not in ("any", "all", "none")
+        ):
             return None
         function = node.arguments[0].value if len(node.arguments) == 1 else None
-        if not isinstance(function, tree.Lambda) or any(function.types) or len(function.parameters) > 1:
+        if (
+            not isinstance(function, tree.Lambda)
+            or any(function.types)
+            or len(function.parameters) > 1
+        ):
             return None
         name = function.parameters[0] if function.parameters else "it"
         evaluation = self._evaluation(node, names)
         try:
             elements = evaluation.walk(node.target, names)
-            if not isinstance(name, str) or not isinstance(elements, list) or len(elements) > MOST_ELEMENTS:
+            if (
+                not isinstance(name, str)
+                or not isinstance(elements, list)
+                or len(elements) > MOST_ELEMENTS
+            ):
                 return None
             places = [{**names, name: element} for element in elements]
             matching = [_is_true(evaluation, function.body, place) for place in places]
@@ -219,7 +247,10 @@ class _Explanation:
                 at, how = matching.index(True), "matches"
             elif node.name == "any" and places:
                 conditions = [condition for condition, _, _ in _conditions(function.body, 0, 0)]
-                met = [sum(_is_true(evaluation, each, place) for each in conditions) for place in places]
+                met = [
+                    sum(_is_true(evaluation, each, place) for each in conditions)
+                    for place in places
+                ]
                 at, how = met.index(max(met)), "comes nearest" if max(met) else "none"
             else:
                 return None
@@ -289,7 +320,9 @@ def _is_constant(node: tree.Node) -> bool:
 
 
 def _tidy(text: str) -> str:
-    """Return a piece of an expression on one line, without the parentheses whose partners are outside."""
+    """Return a piece of an expression on one line, without the parentheses whose partners are
+    outside.
+    """
     text = " ".join(text.split())
     while text.startswith("(") and text.count("(") > text.count(")"):
         text = text[1:].lstrip()

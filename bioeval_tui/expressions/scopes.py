@@ -1,7 +1,8 @@
-"""The variables of expressions: `objectContext` and `evaluation`, their types, and their values from JSON.
+"""The variables of expressions: `objectContext` and `evaluation`, their types, and their values
+from JSON.
 
-Classes and properties are those of the published system. A part that an agent leaves out has an empty
-value, so that a missing list is not an error.
+Classes and properties are those of the published system. A part that an agent leaves out has an
+empty value, so that a missing list is not an error.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ TEXT_ENUMS = ("MessageRole", "TaskType")
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A property of a record. `ours` is not in the published system; `component` is part of its text and equality."""
+    """A property of a record.
+
+    `ours` is not in the published system; `component` is part of its text and equality.
+    """
 
     type: Type
     component: bool
@@ -68,29 +72,47 @@ def _properties(text: str) -> dict[str, Property]:
 RECORDS: dict[str, dict[str, Property]] = {
     kind: _properties(text)
     for kind, text in {
-        "ObjectContext": "context: String, resources: List<Resource>, functions: List<FunctionMetadata>; "
-        "entities: List<Resource>",
-        "Resource": "id: String, name: String, description: String, properties: Map<String, Any?>, "
-        "labels: Set<String>, aliases: Set<String>; ; type: String",
-        "FunctionMetadata": "name: String, description: String, label: String?, view: String?, "
-        "staticMethod: Boolean, inputTypeSchema: String",
-        "TimedOpenAiCompatibleMessage": "content: String, role: MessageRole, timeTakenMillis: Long, "
-        "events: List<GenerationEvent>",
+        "ObjectContext": (
+            "context: String, resources: List<Resource>, functions: List<FunctionMetadata>; "
+            "entities: List<Resource>"
+        ),
+        "Resource": (
+            "id: String, name: String, description: String, properties: Map<String, Any?>, "
+            "labels: Set<String>, aliases: Set<String>; ; type: String"
+        ),
+        "FunctionMetadata": (
+            "name: String, description: String, label: String?, view: String?, "
+            "staticMethod: Boolean, inputTypeSchema: String"
+        ),
+        "TimedOpenAiCompatibleMessage": (
+            "content: String, role: MessageRole, timeTakenMillis: Long, "
+            "events: List<GenerationEvent>"
+        ),
         "FunctionCall": "function: String, args: Map<String, Any>",
-        "GenerationEvent": "; ; systemPrompt: *, request: *, output: *, content: *, summaryDirection: *",
+        "GenerationEvent": (
+            "; ; systemPrompt: *, request: *, output: *, content: *, summaryDirection: *"
+        ),
         "SystemPromptEvent": "systemPrompt: String",
         "FunctionCallEvent": "request: FunctionCallRequest",
         "FunctionResponseEvent": "output: String",
         "BoogieRequestEvent": "content: *, summaryDirection: *",
-        "FunctionCallRequest": "function: FunctionIdentification, arguments: Map<String, Any>, context: String",
+        "FunctionCallRequest": (
+            "function: FunctionIdentification, arguments: Map<String, Any>, context: String"
+        ),
         "FunctionIdentification": "name: String",
-        "Evaluation": "sessionId: String, model: String, job: EvaluationJob, "
-        "transcript: List<TimedOpenAiCompatibleMessage>, done: Boolean, failureCount: Int; "
-        "events: List<GenerationEvent>, functionCalls: List<FunctionCall>",
-        "EvaluationJob": "evaluator: Evaluator, aspirationalAverage: Long, target: SessionCreationRequest, "
-        "scorer: Scorer, maxTurns: Int, greetings: List<String>, tasks: List<Task>, facts: List<String>, "
-        "assertions: List<*>",
-        "Evaluator": "name: String, voice: String, prompt: String, temperature: Double, signoff: String",
+        "Evaluation": (
+            "sessionId: String, model: String, job: EvaluationJob, "
+            "transcript: List<TimedOpenAiCompatibleMessage>, done: Boolean, failureCount: Int; "
+            "events: List<GenerationEvent>, functionCalls: List<FunctionCall>"
+        ),
+        "EvaluationJob": (
+            "evaluator: Evaluator, aspirationalAverage: Long, target: SessionCreationRequest,"
+            " scorer: Scorer, maxTurns: Int, greetings: List<String>, tasks: List<Task>, facts:"
+            " List<String>, assertions: List<*>"
+        ),
+        "Evaluator": (
+            "name: String, voice: String, prompt: String, temperature: Double, signoff: String"
+        ),
         "Scorer": "prompt: String, temperature: Double",
         "SessionCreationRequest": "user: String, chatbot: String",
         "Task": "type: TaskType, task: String, acceptanceCriteria: String",
@@ -104,7 +126,9 @@ _EVENTS = {
     "output": "FunctionResponseEvent",
 }
 _OPEN = ("EvaluationJob", "Evaluator", "Scorer", "SessionCreationRequest", "Task")
-"""Classes whose values may have more properties than the published ones: those of this program's jobs."""
+"""Classes whose values may have more properties than the published ones: those of this program's
+jobs.
+"""
 
 _DEFAULTS: dict[str, dict[str, Any]] = {
     "EvaluationJob": {"maxTurns": 20, "greetings": ["Hello", "Hi", "Greetings", "Yo", "Hey"]},
@@ -155,7 +179,9 @@ class Scope(dict[str, Value]):
 
 
 def property_of(kind: str, name: str) -> Property | None:
-    """Return a property of a class of the state; unknown properties of a job's parts have the type `Any?`."""
+    """Return a property of a class of the state; unknown properties of a job's parts have the type
+    `Any?`.
+    """
     known = RECORDS.get(kind, {}).get(name)
     if known is None and kind in _OPEN:
         return Property(UNKNOWN, component=False, ours=True)
@@ -167,9 +193,9 @@ def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any
 
     Args:
         object_context: the agent's state `{"context", "resources", "functions"}`; None without one.
-        evaluation: `{"transcript": [{"content", "role", "timeTakenMillis", "events"}], "functionCalls":
-            [{"function", "args"}], "events", "failureCount", "done", "model", "sessionId", "job"}`; what
-            is missing is empty.
+        evaluation: `{"transcript": [{"content", "role", "timeTakenMillis", "events"}],
+            "functionCalls": [{"function", "args"}], "events", "failureCount", "done", "model",
+            "sessionId", "job"}`; what is missing is empty.
 
     Raises:
         ExpressionError: a part has the wrong type, such as `resources` that is not a list.
@@ -177,7 +203,9 @@ def scope(object_context: Mapping[str, Any] | None, evaluation: Mapping[str, Any
     context = None
     if object_context is not None:
         context = _value(object_context, ROOTS["objectContext"], "objectContext")
-    return Scope(objectContext=context, evaluation=_value(evaluation, ROOTS["evaluation"], "evaluation"))
+    return Scope(
+        objectContext=context, evaluation=_value(evaluation, ROOTS["evaluation"], "evaluation")
+    )
 
 
 def shaped(names: Mapping[str, Any]) -> Scope:
@@ -196,18 +224,24 @@ def _value(value: Any, kind: Type, place: str) -> Value:
         if not isinstance(items, list | tuple):
             raise ExpressionError(f"{place} must be a list, not {type(value).__name__}")
         listed = [_value(item, kind.args[0], place) for item in items]
-        return listed if kind.name == "List" else set_of(listed, Budget(_WIDE))
+        if kind.name == "List":
+            return listed
+        return set_of(listed, Budget(_WIDE))
     if kind.name == "Map":
         if value is not None and not isinstance(value, Mapping):
             raise ExpressionError(f"{place} must be a map, not {type(value).__name__}")
         return _plain(value or {}, 0)
     if kind.name in ENUMS and isinstance(value, str):
         names = ENUMS[kind.name]  # an unknown name comes after the known ones
-        return EnumValue(kind.name, to_units(value), names.index(value) if value in names else len(names))
+        return EnumValue(
+            kind.name, to_units(value), names.index(value) if value in names else len(names)
+        )
     if kind.name == "Long" and type(value) in (int, type(None)):
         return Long(value or 0)
     if value is None and kind.name in ("Int", "Boolean"):
-        return 0 if kind.name == "Int" else False
+        if kind.name == "Int":
+            return 0
+        return False
     return _plain(value, 0)
 
 
@@ -215,7 +249,9 @@ def _record(value: Any, kind: str, place: str) -> Record | None:
     if value is None and kind not in ("Evaluation", "TimedOpenAiCompatibleMessage"):
         return None
     if not isinstance(value, Mapping):
-        raise ExpressionError(f"{place} must be an object with properties, not {type(value).__name__}")
+        raise ExpressionError(
+            f"{place} must be an object with properties, not {type(value).__name__}"
+        )
     if kind == "GenerationEvent":
         kind = _kind_of_event(value)
     known = RECORDS[kind]
@@ -226,19 +262,28 @@ def _record(value: Any, kind: str, place: str) -> Record | None:
         if kind not in _OPEN or value.get(name) is not None
     }
     if kind in _OPEN:
-        rest = {key: item for key, item in value.items() if isinstance(key, str) and key not in fields}
+        rest = {
+            key: item for key, item in value.items() if isinstance(key, str) and key not in fields
+        }
         fields.update({key: _job_part(key, item, 0) for key, item in rest.items()})
     if kind.endswith("Event"):
         fields = {**dict.fromkeys(RECORDS["GenerationEvent"]), **fields}
     _derive(kind, fields)
     return Record(
-        kind, fields, tuple(name for name, prop in known.items() if prop.component and name in fields)
+        kind,
+        fields,
+        tuple(name for name, prop in known.items() if prop.component and name in fields),
     )
 
 
 def _kind_of_event(event: Mapping[str, Any]) -> str:
-    """Return the class of an event. One odd event of an agent must not fail the expressions that never look at it."""
-    kind = next((name for key, name in _EVENTS.items() if event.get(key) is not None), "BoogieRequestEvent")
+    """Return the class of an event.
+
+    One odd event of an agent must not fail the expressions that never look at it.
+    """
+    kind = next(
+        (name for key, name in _EVENTS.items() if event.get(key) is not None), "BoogieRequestEvent"
+    )
     if kind == "FunctionCallEvent" and request_of(event) is None:
         return "BoogieRequestEvent"
     return kind
@@ -247,7 +292,9 @@ def _kind_of_event(event: Mapping[str, Any]) -> str:
 def _derive(kind: str, fields: dict[str, Value]) -> None:
     """Add the properties that the published classes compute from others."""
     if kind == "ObjectContext":
-        fields["entities"] = [item for item in fields["resources"] if item and DOMAIN_NODE in item["labels"]]
+        fields["entities"] = [
+            item for item in fields["resources"] if item and DOMAIN_NODE in item["labels"]
+        ]
     elif kind == "Resource":
         if fields["description"] is None:
             fields["description"] = fields["name"]
@@ -256,23 +303,31 @@ def _derive(kind: str, fields: dict[str, Value]) -> None:
 
 
 def _job_part(kind: str, value: Any, depth: int) -> Value:
-    """Return a part of a job that the published classes do not have: every object is read with a dot."""
+    """Return a part of a job that the published classes do not have: every object is read with a
+    dot.
+    """
     if isinstance(value, Mapping) and depth < _MAX_DEPTH:
-        return Record(kind, {str(key): _job_part(str(key), item, depth + 1) for key, item in value.items()})
+        return Record(
+            kind, {str(key): _job_part(str(key), item, depth + 1) for key, item in value.items()}
+        )
     if isinstance(value, list | tuple) and depth < _MAX_DEPTH:
         return [_job_part(kind, item, depth + 1) for item in value]
     return _plain(value, depth)
 
 
 def _plain(value: Any, depth: int) -> Value:
-    """Return a JSON value as a value of expressions: maps, lists, texts, numbers, true, false, null."""
+    """Return a JSON value as a value of expressions: maps, lists, texts, numbers, true, false,
+    null.
+    """
     kind = type(value)
     if kind is str:
         return to_units(value)
     if value is None or kind is bool or kind is float or kind in (Long, Record):
         return value
     if kind is int:
-        return whole(value) if LONG_MIN <= value <= LONG_MAX else float(value)
+        if LONG_MIN <= value <= LONG_MAX:
+            return whole(value)
+        return float(value)
     if depth > _MAX_DEPTH:
         raise ExpressionError(f"the state is nested more than {_MAX_DEPTH} deep")
     if isinstance(value, Mapping):

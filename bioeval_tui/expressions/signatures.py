@@ -1,15 +1,16 @@
 """The functions and properties of the language, each declared by its Kotlin signature.
 
-`@kotlin("Iterable<T>.first(predicate: (T) -> Boolean = _): T")` puts a Python function under that name; a table for
-`library` does so for single expressions. The declaration is what calls are checked against when an expression is
-loaded (names, arguments, types of lambdas and results) and again when it runs (types of the receiver and the
-arguments), and what the documentation lists. `types` says which types there are.
+`@kotlin("Iterable<T>.first(predicate: (T) -> Boolean = _): T")` puts a Python function under that
+name; a table for `library` does so for single expressions. The declaration is what calls are
+checked against when an expression is loaded (names, arguments, types of lambdas and results) and
+again when it runs (types of the receiver and the arguments), and what the documentation lists.
+`types` says which types there are.
 
 - `A|B.first|last(…)` declares two functions of two types: four signatures;
 - `(text: String / char: Char)` declares two signatures as well, which differ in that parameter;
 - a parameter with `=` may be left out, one after `vararg` may be given any number of times;
-- as a result, `Same<T>` has the receiver's type (a list, a sequence or a text), and `Many<R>` is a list, or a sequence
-  if the receiver is one.
+- as a result, `Same<T>` has the receiver's type (a list, a sequence or a text), and `Many<R>` is a
+  list, or a sequence if the receiver is one.
 """
 
 from __future__ import annotations
@@ -59,12 +60,15 @@ RUNTIME: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("MessageRole", "TaskType", "RegexOption"), (EnumValue,)),
     **dict.fromkeys(("Float", "Short", "Byte", "Nothing"), ()),
 }
-"""The Python types of each class's values; the classes of the state are records and are not listed."""
+"""The Python types of each class's values; the classes of the state are records and are not listed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter; `lambda_size` is the number of the lambda's parameters, -1 if it takes a value."""
+    """One parameter; `lambda_size` is the number of the lambda's parameters, -1 if it takes a
+    value.
+    """
 
     name: str
     kind: Type
@@ -75,7 +79,9 @@ class Parameter:
     @property
     def lambda_size(self) -> int:
         """The number of parameters of the expected lambda; -1 if a value is expected."""
-        return len(self.kind.args) - 1 if self.kind.is_function else -1
+        if self.kind.is_function:
+            return len(self.kind.args) - 1
+        return -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +143,9 @@ def bind(signature: Signature, arguments: tuple[Argument, ...]) -> list[int] | N
             return None
         places.append(place)
     missing = (index for index, parameter in enumerate(parameters) if not parameter.optional)
-    return places if all(index in places for index in missing) else None
+    if all(index in places for index in missing):
+        return places
+    return None
 
 
 def fits(argument: Argument, wanted: int) -> bool:
@@ -169,7 +177,9 @@ def nearest(name: str, known: Iterable[str]) -> str:
     match = get_close_matches(name[:60], names, 1, 0.6)
     if not match:
         match = [other for other in names if other.lower() == name.lower()][:1]
-    return f", did you mean {match[0]}?" if match else ""
+    if match:
+        return f", did you mean {match[0]}?"
+    return ""
 
 
 def _place(
@@ -177,21 +187,31 @@ def _place(
 ) -> int | None:
     if argument.name:
         names = [parameter.name for parameter in parameters]
-        return names.index(argument.name) if argument.name in names else None
+        if argument.name in names:
+            return names.index(argument.name)
+        return None
     if argument.trailing:
-        return len(parameters) - 1 if parameters else None
+        if parameters:
+            return len(parameters) - 1
+        return None
     if taken and parameters[taken[-1]].repeated:
         return taken[-1]
-    return position if position < len(parameters) else None
+    if position < len(parameters):
+        return position
+    return None
 
 
 def _read(declaration: str, compute: Callable[..., Any]) -> Iterator[Signature]:
     match = _DECLARATION.fullmatch(declaration)
     assert match, declaration
     receivers, names, call, inner, result = match.groups()
-    parts = [part.split(" / ") for part in re.split(r", (?=(?:vararg )?\w+: )", inner)] if inner else []
+    parts = (
+        [part.split(" / ") for part in re.split(r", (?=(?:vararg )?\w+: )", inner)] if inner else []
+    )
     for form in range(max(map(len, parts), default=1)):
-        given = tuple(_parameter(part[min(form, len(part) - 1)]) for part in parts) if call else None
+        given = (
+            tuple(_parameter(part[min(form, len(part) - 1)]) for part in parts) if call else None
+        )
         for receiver in receivers.split("|") if receivers else [""]:
             kind = read_type(receiver) if receiver else None
             accepted = runtime_types(kind) if kind else frozenset[type]()

@@ -1,9 +1,10 @@
-"""The syntax tree of expressions, whose columns count from 1 in the whole text, and its static types: the Kotlin classes that
-conditions use, subtyping, and generics.
+"""The syntax tree of expressions, whose columns count from 1 in the whole text, and its static
+types: the Kotlin classes that conditions use, subtyping, and generics.
 
-Type variables are single capital letters. `N` is Int, Long or Double, `C` is anything with an order, `E` is bound by
-the receiver and takes only arguments that could be equal to it. Three types exist only in declarations: `Each<T>` is
-anything with elements, `Items<T>` the same without maps, and `Flow<T>` without maps and texts.
+Type variables are single capital letters. `N` is Int, Long or Double, `C` is anything with an
+order, `E` is bound by the receiver and takes only arguments that could be equal to it. Three types
+exist only in declarations: `Each<T>` is anything with elements, `Items<T>` the same without maps,
+and `Flow<T>` without maps and texts.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """A class with its arguments. The last argument of `fun` (and `fun.`, whose first parameter is `this`) is the result."""
+    """A class with its arguments.
+
+    The last argument of `fun` (and `fun.`, whose first parameter is `this`) is the result.
+    """
 
     name: str
     args: tuple[Type, ...] = ()
@@ -25,12 +29,16 @@ class Type:
     @property
     def required(self) -> Type:
         """The same type without null."""
-        return replace(self, nullable=False) if self.nullable else self
+        if self.nullable:
+            return replace(self, nullable=False)
+        return self
 
     @property
     def optional(self) -> Type:
         """The same type with null."""
-        return self if self.nullable or self.name == "?" else replace(self, nullable=True)
+        if self.nullable or self.name == "?":
+            return self
+        return replace(self, nullable=True)
 
     @property
     def is_variable(self) -> bool:
@@ -51,8 +59,12 @@ class Type:
 
 
 UNKNOWN = Type("?")
-ANY, BOOLEAN, CHAR, DOUBLE, INT = (Type(name) for name in ("Any", "Boolean", "Char", "Double", "Int"))
-LONG, NOTHING, NUMBER, STRING, UNIT = (Type(name) for name in ("Long", "Nothing", "Number", "String", "Unit"))
+ANY, BOOLEAN, CHAR, DOUBLE, INT = (
+    Type(name) for name in ("Any", "Boolean", "Char", "Double", "Int")
+)
+LONG, NOTHING, NUMBER, STRING, UNIT = (
+    Type(name) for name in ("Long", "Nothing", "Number", "String", "Unit")
+)
 LITERAL = Type("Literal")
 """The type of an integer literal, which becomes a Long where one is expected."""
 
@@ -61,7 +73,9 @@ _TOKEN = re.compile(r"\s*(\w+(?:\.\w+)*|->|[<>(),?*.])")
 
 
 def read_type(text: str) -> Type:
-    """Return the type that a declaration writes, such as `Map<K, V?>`, `(T) -> R` or `T.() -> R`."""
+    """Return the type that a declaration writes, such as `Map<K, V?>`, `(T) -> R` or `T.() ->
+    R`.
+    """
     tokens = _TOKEN.findall(text)
     kind = _read(tokens)
     assert not tokens, text
@@ -169,7 +183,9 @@ class Classes:
         for above in self.above(left):
             other_view = self.as_a(right, above.name)
             if other_view is not None and above.name not in ("Each", "Items", "Flow", "Comparable"):
-                return Type(above.name, tuple(map(self.join, above.args, other_view.args)), nullable)
+                return Type(
+                    above.name, tuple(map(self.join, above.args, other_view.args)), nullable
+                )
         return Type("Any", (), nullable)
 
     def may_be_equal(self, left: Type, right: Type) -> bool:
@@ -181,7 +197,9 @@ class Classes:
             return True
         return one.name not in self.final and other.name not in self.final
 
-    def unify(self, wanted: Type, given: Type, bound: dict[str, Type], fixed: Iterable[str] = ()) -> bool:
+    def unify(
+        self, wanted: Type, given: Type, bound: dict[str, Type], fixed: Iterable[str] = ()
+    ) -> bool:
         """Match `given` with a declared type, binding its variables; return whether it matches."""
         if wanted.is_variable:
             return self._bind(wanted, given, bound, fixed)
@@ -195,10 +213,13 @@ class Classes:
         if seen is None or (given.nullable and not wanted.nullable):
             return False
         return all(
-            self.unify(one, other, bound, fixed) for one, other in zip(wanted.args, seen.args, strict=True)
+            self.unify(one, other, bound, fixed)
+            for one, other in zip(wanted.args, seen.args, strict=True)
         )
 
-    def _bind(self, wanted: Type, given: Type, bound: dict[str, Type], fixed: Iterable[str]) -> bool:
+    def _bind(
+        self, wanted: Type, given: Type, bound: dict[str, Type], fixed: Iterable[str]
+    ) -> bool:
         name = wanted.name
         if wanted.nullable:
             given = given.required
@@ -217,7 +238,9 @@ class Classes:
         if name == "E":
             if given.name == "Nothing" and not before.nullable:
                 return False
-            alike = self.fits(given.required, before.required) or self.fits(before.required, given.required)
+            alike = self.fits(given.required, before.required) or self.fits(
+                before.required, given.required
+            )
             bound[name] = before if before.name != "Nothing" else given
             return alike
         joined = self.join(before, given)
@@ -228,14 +251,20 @@ class Classes:
 
 
 def substitute(given: Type, bound: dict[str, Type], *, final: bool = False) -> Type:
-    """Return a type with its variables replaced; with `final`, remaining ones become unknown, and literals Int."""
+    """Return a type with its variables replaced; with `final`, remaining ones become unknown, and
+    literals Int.
+    """
     if given.is_variable:
         kind = bound.get(given.name)
         if kind is None:
-            return UNKNOWN if final else given
+            if final:
+                return UNKNOWN
+            return given
         if final and kind.name == "Literal":
             kind = replace(kind, name="Int")
-        return kind.optional if given.nullable else kind
+        if given.nullable:
+            return kind.optional
+        return kind
     if not given.args:
         return given
     return replace(given, args=tuple(substitute(arg, bound, final=final) for arg in given.args))
@@ -287,8 +316,19 @@ for _text in (
         "ClosedRange<T>",
         "Comparator<T>",
     ),
-    *("Grouping<T, K>", "Entry<K, V>", "Map<K, V>: Each<Entry<K, V>>", "Each<T>", "Items<T>: Each<T>"),
-    *("Flow<T>: Items<T>", "Sequence<T>: Flow<T>", "Iterable<T>: Flow<T>", "IntProgression: Iterable<Int>"),
+    *(
+        "Grouping<T, K>",
+        "Entry<K, V>",
+        "Map<K, V>: Each<Entry<K, V>>",
+        "Each<T>",
+        "Items<T>: Each<T>",
+    ),
+    *(
+        "Flow<T>: Items<T>",
+        "Sequence<T>: Flow<T>",
+        "Iterable<T>: Flow<T>",
+        "IntProgression: Iterable<Int>",
+    ),
     *("Collection<T>: Iterable<T>", "List<T>: Collection<T>", "Set<T>: Collection<T>"),
 ):
     declare(_text)
@@ -321,7 +361,9 @@ class Template(Node):
 
 @dataclass(frozen=True, slots=True)
 class Name(Node):
-    """A name in scope: `objectContext`, `evaluation`, a lambda's parameter, or a type such as `Int`."""
+    """A name in scope: `objectContext`, `evaluation`, a lambda's parameter, or a type such as
+    `Int`.
+    """
 
     name: str
 
@@ -354,7 +396,9 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Call(Node):
-    """`name<types>(…)`, `target.name(…)`, or `target?.name(…)` when `safe`; infix `a name b` as well."""
+    """`name<types>(…)`, `target.name(…)`, or `target?.name(…)` when `safe`; infix `a name b` as
+    well.
+    """
 
     target: Node | None
     name: str
@@ -383,7 +427,10 @@ class Reference(Node):
 
 @dataclass(frozen=True, slots=True)
 class Declarations(Node):
-    """`val` declarations and the value after them. A pattern of None is an expression whose value is not used."""
+    """`val` declarations and the value after them.
+
+    A pattern of None is an expression whose value is not used.
+    """
 
     statements: tuple[tuple[Pattern | None, Type | None, Node], ...]
     result: Node
@@ -446,7 +493,10 @@ SUBJECT = "<subject>"
 
 @dataclass(frozen=True, slots=True)
 class When(Node):
-    """`when (subject) { … }`; its branches' conditions compare the name `SUBJECT`. `name` is that of `val`."""
+    """`when (subject) { … }`; its branches' conditions compare the name `SUBJECT`.
+
+    `name` is that of `val`.
+    """
 
     subject: Node | None
     name: str
@@ -457,8 +507,8 @@ class When(Node):
 class Expression:
     """A parsed expression: `parse` creates it, `evaluate` runs it.
 
-    The static types say, by the `id` of a node, in `numbers` which whole numbers are a Long or a Double, and in
-    `of_null` which function a call on null means.
+    The static types say, by the `id` of a node, in `numbers` which whole numbers are a Long or a
+    Double, and in `of_null` which function a call on null means.
     """
 
     text: str

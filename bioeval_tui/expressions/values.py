@@ -1,4 +1,6 @@
-"""The values of expressions, their type names in messages, and the limits on what one evaluation builds."""
+"""The values of expressions, their type names in messages, and the limits on what one evaluation
+builds.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,10 @@ class LimitError(ExpressionError):
 
 @dataclass(slots=True)
 class Budget:
-    """The remaining part of `limits` during one evaluation. Every method raises `LimitError` when it is used up."""
+    """The remaining part of `limits` during one evaluation.
+
+    Every method raises `LimitError` when it is used up.
+    """
 
     limits: Limits = field(default_factory=Limits)
     steps: int = 0
@@ -121,7 +126,10 @@ class Char(str):
 
 
 class EnumValue(str):
-    """A value of an enum: its name, the enum's name and its ordinal. Texts with that name are equal to it."""
+    """A value of an enum: its name, the enum's name and its ordinal.
+
+    Texts with that name are equal to it.
+    """
 
     kind: str
     ordinal: int
@@ -227,7 +235,9 @@ class Indexed:
 
 @dataclass(frozen=True, slots=True)
 class RegexMatch:
-    """A match of a regular expression: the matched text, the texts of all groups (the whole first), their names."""
+    """A match of a regular expression: the matched text, the texts of all groups (the whole first),
+    their names.
+    """
 
     value: str
     group_values: list[str]
@@ -312,7 +322,9 @@ def from_units(text: str) -> str:
 
 
 def integer(value: int, *, long: bool) -> int:
-    """Return `value` wrapped around to 64 (`Long`) or 32 (`int`) bits, as Kotlin's arithmetic does."""
+    """Return `value` wrapped around to 64 (`Long`) or 32 (`int`) bits, as Kotlin's arithmetic
+    does.
+    """
     if long:
         return Long((value - LONG_MIN) % 2**64 + LONG_MIN)
     return (value - INT_MIN) % 2**32 + INT_MIN
@@ -320,7 +332,9 @@ def integer(value: int, *, long: bool) -> int:
 
 def whole(value: int) -> int:
     """Return a JSON number as an Int if it fits, otherwise as a Long."""
-    return int(value) if INT_MIN <= value <= INT_MAX else integer(value, long=True)
+    if INT_MIN <= value <= INT_MAX:
+        return int(value)
+    return integer(value, long=True)
 
 
 def whole_range(start: int, stop: int, step: int = 1) -> range:
@@ -336,4 +350,6 @@ def whole_range(start: int, stop: int, step: int = 1) -> range:
 
 def value_of(key: str | MapKey) -> Value:
     """Return the value that a key was made of."""
-    return key.value if isinstance(key, MapKey) else key
+    if isinstance(key, MapKey):
+        return key.value
+    return key

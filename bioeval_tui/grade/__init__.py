@@ -3,8 +3,8 @@
     from bioeval_tui.grading import registry, grade_submission
     report = grade_submission(Path("submission.csv"), registry.get_task("oncology/breast-cancer"))
 
-Library functions grade in this process. `GraderPool` grades in worker processes with limits, which is
-what the command line, the screens and medal assertions use.
+Library functions grade in this process. `GraderPool` grades in worker processes with limits, which
+is what the command line, the screens and medal assertions use.
 """
 
 from __future__ import annotations
@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     )
     from bioeval_tui.grade.grader import Grader
     from bioeval_tui.grade.intervals import score_uncertainty
-    from bioeval_tui.grade.leaderboard import Leaderboard, Ranking, load_leaderboard, medal_places, rank
+    from bioeval_tui.grade.leaderboard import (
+        Leaderboard,
+        Ranking,
+        load_leaderboard,
+        medal_places,
+        rank,
+    )
     from bioeval_tui.grade.outcomes import (
         Invalid,
         NotGraded,

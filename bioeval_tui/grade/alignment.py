@@ -30,7 +30,9 @@ def examples(values: Iterable[Any], total: int | None = None) -> str:
     if total is None:
         total = len(listed)
     shown = ", ".join(clean_line(str(value), 40) for value in listed[:FIRST])
-    return shown if total <= FIRST else f"{shown}, … ({total - FIRST:,} more)"
+    if total <= FIRST:
+        return shown
+    return f"{shown}, … ({total - FIRST:,} more)"
 
 
 def _problem(message: str, field: str = "", line: int = 0) -> Problem:
@@ -38,7 +40,9 @@ def _problem(message: str, field: str = "", line: int = 0) -> Problem:
 
 
 def missing_columns(columns: Sequence[str], needed: Sequence[str]) -> list[Problem]:
-    """Return a problem for each missing column, with the existing ones and the one that may be meant."""
+    """Return a problem for each missing column, with the existing ones and the one that may be
+    meant.
+    """
     has = ", ".join(clean_line(str(name), 40) for name in list(columns)[:10]) or "no columns"
     more = f", … ({len(columns) - 10} more)" if len(columns) > 10 else ""
     return [
@@ -57,7 +61,9 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def meant(name: str, columns: Sequence[str]) -> str:
-    """Return which of the columns `name` may be, as the rest of a sentence; empty if none is like it."""
+    """Return which of the columns `name` may be, as the rest of a sentence; empty if none is like
+    it.
+    """
     if len(columns) == 1:
         used = next((words for sign, words in _SEPARATORS.items() if sign in str(columns[0])), None)
         if used is not None:
@@ -91,7 +97,8 @@ def compare_names(
         names = given[duplicated].unique()
         problems.append(
             _problem(
-                f"{plural(len(names), f'{noun} occurs', f'{noun}s occur')} more than once: {examples(names)}",
+                f"{plural(len(names), f'{noun} occurs', f'{noun}s occur')} more than once:"
+                f" {examples(names)}",
                 field,
             )
         )
@@ -119,10 +126,15 @@ def _difference(given: pd.Index, expected: pd.Index, noun: str, field: str) -> l
 def as_index(values: Any, like: pd.Index | None = None) -> pd.Index:
     """Return ids as an Index; where one side is text and the other numbers, both become text.
 
-    One text makes a column of numbers texts: `007` among them is the number 7, as it is without that one.
+    One text makes a column of numbers texts: `007` among them is the number 7, as it is without
+    that one.
     """
     index = pd.Index(values)
-    if like is None or index.dtype.kind == like.dtype.kind or "O" not in (index.dtype.kind, like.dtype.kind):
+    if (
+        like is None
+        or index.dtype.kind == like.dtype.kind
+        or "O" not in (index.dtype.kind, like.dtype.kind)
+    ):
         return index
     texts = index.astype(str)
     if like.dtype.kind not in "iu":
@@ -155,7 +167,9 @@ CELLS = RowNames("cell", 1, " (counted from 1)")
 def numbers(
     column: pd.Series, name: str, *, in_unit: bool = False, names: RowNames = LINES
 ) -> tuple[NDArray[np.float64] | None, list[Problem]]:
-    """Return a column as floats, shape (rows,), or None and what is wrong: text, NaN, infinity, range."""
+    """Return a column as floats, shape (rows,), or None and what is wrong: text, NaN, infinity,
+    range.
+    """
     problems = []
     values, blank = column, column.isna().to_numpy()
     if values.dtype.kind not in "iufb":
@@ -172,7 +186,10 @@ def numbers(
     for what, mask in (
         ("has no value (NaN)", blank),
         ("is infinite", np.isinf(floats)),
-        ("is outside 0 to 1", (floats < 0) | (floats > 1) if in_unit else np.zeros(len(floats), bool)),
+        (
+            "is outside 0 to 1",
+            (floats < 0) | (floats > 1) if in_unit else np.zeros(len(floats), bool),
+        ),
     ):
         rows = np.flatnonzero(mask)
         if len(rows):
@@ -191,14 +208,15 @@ class Coverage(NamedTuple):
 class AnswerRows:
     """The rows of a table of answers by their ids, to count those that submissions have.
 
-    Rows are identified by the first column of the answers that a submission has, too, if all its values differ; numbers
-    with decimals are no ids. If ids repeat, by another column or by several (a slice and a class), but only if the
-    submission's values all occur in the answers: a predicted text that happens to be unique is no id.
+    Rows are identified by the first column of the answers that a submission has, too, if all its
+    values differ; numbers with decimals are no ids. If ids repeat, by another column or by several
+    (a slice and a class), but only if the submission's values all occur in the answers: a predicted
+    text that happens to be unique is no id.
 
     Args:
         answers: the answers.
-        sample: the sample submission, which names the columns with predictions. Without one, or if a submission has
-            none of these columns, all columns but the ids are predictions.
+        sample: the sample submission, which names the columns with predictions. Without one, or if
+            a submission has none of these columns, all columns but the ids are predictions.
     """
 
     def __init__(self, answers: pd.DataFrame, sample: pd.DataFrame | None = None) -> None:
@@ -221,7 +239,8 @@ class AnswerRows:
     def coverage(self, submission: pd.DataFrame) -> Coverage | None:
         """Return for how many rows a submission has a prediction; None if no columns identify them.
 
-        A row without a value in any of the columns with predictions has none, unless answers have none there, either.
+        A row without a value in any of the columns with predictions has none, unless answers have
+        none there, either.
         """
         if not submission.columns.is_unique:
             return None
@@ -231,7 +250,9 @@ class AnswerRows:
             ids = self._ids(key)
             if ids is None:
                 continue
-            has_all = len(key) == 1 and np.array_equal(submission[key[0]].to_numpy(), ids.to_numpy())
+            has_all = len(key) == 1 and np.array_equal(
+                submission[key[0]].to_numpy(), ids.to_numpy()
+            )
             if has_all and self._predicted(submission, key).all():
                 return Coverage(len(ids), len(ids))
             handed_in = _key_index(submission[list(key)].dropna(), ids)
@@ -248,7 +269,9 @@ class AnswerRows:
         others = [name for name in submission.columns if name not in key]
         columns = [name for name in others if name in self._predictions] or others
         may_lack = [
-            name for name in columns if name in self._answers.columns and self._answers[name].isna().any()
+            name
+            for name in columns
+            if name in self._answers.columns and self._answers[name].isna().any()
         ]
         if may_lack or not columns:
             return np.ones(len(submission), bool)
@@ -263,14 +286,17 @@ def _key_index(columns: pd.DataFrame, like: pd.Index | None = None) -> pd.Index:
     return pd.MultiIndex.from_frame(columns.astype(str))
 
 
-def labels(column: pd.Series, name: str, names: RowNames = LINES) -> tuple[pd.Series | None, list[Problem]]:
+def labels(
+    column: pd.Series, name: str, names: RowNames = LINES
+) -> tuple[pd.Series | None, list[Problem]]:
     """Return a column of labels as text, or None and what is wrong: missing values."""
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing):
         sentence = f"column `{name}` has no value in {names.where(missing)}"
         return None, [_problem(sentence, name, int(missing[0]) + names.first)]
     if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype.kind in "fb":
-        column = column.astype(column.cat.categories.dtype)  # the same texts as from a column of numbers
+        # the same texts as from a column of numbers
+        column = column.astype(column.cat.categories.dtype)
     if column.dtype.kind == "f" and (column == column.round()).all():
         column = column.astype("int64")
     if column.dtype.kind == "b":
@@ -279,7 +305,9 @@ def labels(column: pd.Series, name: str, names: RowNames = LINES) -> tuple[pd.Se
 
 
 def unknown_labels(known: Set[str], predicted: Sequence[str], name: str) -> list[str]:
-    """Return a sentence on predicted labels that are not `known` from the answers; none if there are none."""
+    """Return a sentence on predicted labels that are not `known` from the answers; none if there
+    are none.
+    """
     guesses = np.asarray(predicted, object)
     unknown = [label for label in pd.unique(guesses) if label not in known]
     if not unknown:
@@ -287,22 +315,26 @@ def unknown_labels(known: Set[str], predicted: Sequence[str], name: str) -> list
     rows = int(pd.Series(guesses).isin(unknown).sum())
     verb = plural(len(unknown), "label that never occurs", "labels that never occur")
     return [
-        f"`{clean_line(name, 60)}` has {verb} in the answers, in {rows:,} of {len(guesses):,} rows: "
-        f"{examples(unknown)}"
+        f"`{clean_line(name, 60)}` has {verb} in the answers, in {rows:,} of {len(guesses):,} rows:"
+        f" {examples(unknown)}"
     ]
 
 
-def label_codes(true: Sequence[str], predicted: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def label_codes(
+    true: Sequence[str], predicted: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return both sides as codes of one list of classes, each of shape (rows,)."""
-    codes, _ = pd.factorize(np.concatenate([np.asarray(true, object), np.asarray(predicted, object)]))
+    codes, _ = pd.factorize(
+        np.concatenate([np.asarray(true, object), np.asarray(predicted, object)])
+    )
     return codes[: len(true)].astype(np.int64), codes[len(true) :].astype(np.int64)
 
 
 def refuse_undefined(metric: Metric, score_of_answers: Callable[[], Any], where: str) -> None:
     """Raise NotMeasuredError if a metric is NaN for answers as their own prediction.
 
-    Then no file can have a score that means anything: the answers have one class or one value, or no two rows
-    that a concordance could compare.
+    Then no file can have a score that means anything: the answers have one class or one value, or
+    no two rows that a concordance could compare.
     """
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # that the input is constant, which is said below
@@ -312,8 +344,9 @@ def refuse_undefined(metric: Metric, score_of_answers: Callable[[], Any], where:
             return  # a plug-in's metric, whose predictions are of another kind than its truths
     if is_undefined:
         raise NotMeasuredError(
-            f"the answers don't match the grader: {metric.title or metric.name} is undefined for their {where}, even "
-            "for a perfect prediction (one class, constant values or nothing to compare), so no file can have a score"
+            f"the answers don't match the grader: {metric.title or metric.name} is undefined for"
+            f" their {where}, even for a perfect prediction (one class, constant values or nothing"
+            " to compare), so no file can have a score"
         )
 
 

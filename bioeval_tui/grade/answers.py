@@ -1,4 +1,5 @@
-"""What is scored of a task's answers: the columns and the metric that `config.yaml` declares, and the rows of a part.
+"""What is scored of a task's answers: the columns and the metric that `config.yaml` declares, and
+the rows of a part.
 
 `tasks split` writes `part.json` beside the answers of a part.
 """
@@ -25,8 +26,9 @@ H5AD_KINDS = ("obs", "obsm", "layers", "X")
 class MetricSpec:
     """The settings of a declarative grader.
 
-    `targets` are columns of the answers and `predictions` those of the submission, one for each; several
-    are scored one by one and averaged. `h5ad` is `(kind, key)` with kind one of `H5AD_KINDS`, else None.
+    `targets` are columns of the answers and `predictions` those of the submission, one for each;
+    several are scored one by one and averaged. `h5ad` is `(kind, key)` with kind one of
+    `H5AD_KINDS`, else None.
     """
 
     metric: Metric
@@ -43,7 +45,10 @@ def metric_spec(config: Mapping[str, Any]) -> MetricSpec:
     Raises:
         InputError: a key is missing or wrong; the sentence names it.
     """
-    from bioeval_tui.grade.metrics import find_metric  # brings numpy, which a batch's own process never needs
+    # brings numpy, which a batch's own process never needs
+    from bioeval_tui.grade.metrics import (
+        find_metric,
+    )
 
     try:
         metric = find_metric(str(config["metric"]))
@@ -80,7 +85,9 @@ PART_FILE = "part.json"
 
 @dataclass(frozen=True, slots=True)
 class AnswersPart:
-    """A part of a task's answers: its name, the column of ids, the ids of all answers, and how many are of this part."""
+    """A part of a task's answers: its name, the column of ids, the ids of all answers, and how many
+    are of this part.
+    """
 
     name: str
     id: str
@@ -92,7 +99,8 @@ class AnswersPart:
         """What every report on this part says."""
         other = "; the final board uses the private part" if self.name == "public" else ""
         return (
-            f"scored on the {self.name} part of the answers ({self.rows:,} of {len(self.ids):,} rows){other}"
+            f"scored on the {self.name} part of the answers ({self.rows:,} of {len(self.ids):,}"
+            f" rows){other}"
         )
 
 
@@ -107,6 +115,8 @@ def read_part(private: Path) -> AnswersPart | None:
         return None
     try:
         value = json.loads(path.read_bytes())
-        return AnswersPart(str(value["part"]), str(value["id"]), tuple(value["ids"]), int(value["rows"]))
+        return AnswersPart(
+            str(value["part"]), str(value["id"]), tuple(value["ids"]), int(value["rows"])
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{path} cannot be read: {clean_line(str(error), 120)}") from None

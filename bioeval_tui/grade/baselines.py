@@ -47,16 +47,17 @@ class BaselineFile:
 def run_baselines(
     task: Task, kinds: Iterable[str], *, seed: int, output_dir: Path
 ) -> tuple[list[BaselineFile], Path]:
-    """Write a submission of each kind and a JSONL list of them; return the files and the list's path.
+    """Write a submission of each kind and a JSONL list of them; return the files and the list's
+    path.
 
-    Each file is in a folder `<time>_run-group_baseline-<kind>`, so that reports show the kind as the agent.
+    Each file is in a folder `<time>_run-group_baseline-<kind>`, so that reports show the kind as
+    the agent.
 
     Raises:
         InputError: the task is not prepared, or has no training data to learn from.
     """
-    predicted = {
-        kind: predict(task, kind, seed) for kind in kinds
-    }  # first all, so that a failure leaves no folder
+    # first all, so that a failure leaves no folder
+    predicted = {kind: predict(task, kind, seed) for kind in kinds}
     stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%S-GMT")
     name = task.id.replace("/", "-")
     written = []
@@ -112,7 +113,11 @@ def predict_csv(task: Task, kind: str, generator: np.random.Generator) -> pd.Dat
     train = pd.read_csv(public_file(task, "train.csv"))
     predictions = [str(name) for name in sample.columns if name != id_column]
     targets = {name: _target(task, train, name, predictions) for name in predictions}
-    hidden = {id_column, *targets.values(), *([spec.event] if spec is not None and spec.event else [])}
+    hidden = {
+        id_column,
+        *targets.values(),
+        *([spec.event] if spec is not None and spec.event else []),
+    }
     for name in predictions:
         known = train[train[targets[name]].notna()]
         outcome = known[targets[name]]
@@ -137,7 +142,8 @@ def _target(task: Task, train: pd.DataFrame, prediction: str, predictions: list[
     if name not in train:
         columns = ", ".join(clean_line(str(column), 40) for column in train.columns[:8])
         raise InputError(
-            f"train.csv of {task.id} has no column {clean_line(name, 60)} to learn from; it has {columns}"
+            f"train.csv of {task.id} has no column {clean_line(name, 60)} to learn from; it has"
+            f" {columns}"
         )
     return name
 
@@ -145,18 +151,25 @@ def _target(task: Task, train: pd.DataFrame, prediction: str, predictions: list[
 def _guess_kind(outcome: pd.Series) -> str:
     if not pd.api.types.is_numeric_dtype(outcome):
         return "label"
-    return "probability" if set(outcome.unique()) <= {0, 1} else "number"
+    if set(outcome.unique()) <= {0, 1}:
+        return "probability"
+    return "number"
 
 
 def _test_rows(task: Task, sample: pd.DataFrame, id_column: str) -> pd.DataFrame:
     published = task.public_dir / "test_features.csv"  # what most published tasks call it
     test = pd.read_csv(published if published.is_file() else public_file(task, "test.csv"))
-    if id_column in test and test[id_column].is_unique and sample[id_column].isin(test[id_column]).all():
+    if (
+        id_column in test
+        and test[id_column].is_unique
+        and sample[id_column].isin(test[id_column]).all()
+    ):
         return test.set_index(id_column).loc[sample[id_column]].reset_index(drop=True)
     if len(test) == len(sample):
         return test
     raise InputError(
-        f"test.csv of {task.id} cannot be matched to its sample submission by {clean_line(id_column, 60)}"
+        f"test.csv of {task.id} cannot be matched to its sample submission by"
+        f" {clean_line(id_column, 60)}"
     )
 
 
@@ -186,11 +199,14 @@ def predict_folds(
             if kind == "ridge":
                 predicted[test] = fit("number", *matrices(inputs[~test], inputs[test]), known)
             else:
-                predicted[test] = constant(kind, "number", known.to_numpy(), int(test.sum()), generator)
+                predicted[test] = constant(
+                    kind, "number", known.to_numpy(), int(test.sum()), generator
+                )
         sample[name] = wanted.map(dict(zip(rows[id_column], predicted, strict=True)))
         if sample[name].isna().any():
             raise InputError(
-                f"{path.name} has no rows of the sample submission to learn {clean_line(str(name), 60)} from"
+                f"{path.name} has no rows of the sample submission to learn"
+                f" {clean_line(str(name), 60)} from"
             )
     return sample
 
@@ -203,7 +219,8 @@ def _meant(name: str, folds: list[str], columns: list[str]) -> tuple[str, str]:
     if folds and name in columns:
         return folds[0], name
     raise InputError(
-        f"data.csv has no target and folds for the column {clean_line(name, 60)} of the sample submission"
+        f"data.csv has no target and folds for the column {clean_line(name, 60)} of the sample"
+        " submission"
     )
 
 
@@ -219,14 +236,17 @@ def predict_h5ad(task: Task, kind: str, generator: np.random.Generator) -> Any:
     element = spec.h5ad if spec is not None else None
     if spec is None or element is None or element[0] not in ("obs", "X"):
         raise InputError(
-            f"there are no baselines for {task.id}, because its grader reads neither a column of obs nor X"
+            f"there are no baselines for {task.id}, because its grader reads neither a column of"
+            " obs nor X"
         )
     sample = anndata.read_h5ad(task.sample_submission)
     train = anndata.read_h5ad(public_file(task, "train.h5ad"))
     test = anndata.read_h5ad(public_file(task, "test.h5ad"))[sample.obs_names]
     panel = [name for name in test.var_names if name in set(train.var_names)]
     if element[0] == "X":
-        sample.X = _matrix(kind, train, test, panel, list(sample.var_names), generator).astype(np.float32)
+        sample.X = _matrix(kind, train, test, panel, list(sample.var_names), generator).astype(
+            np.float32
+        )
         return sample
     column = element[1]
     outcome = train.obs[column].to_numpy()
@@ -237,17 +257,26 @@ def predict_h5ad(task: Task, kind: str, generator: np.random.Generator) -> Any:
             .predict(_dense(test, panel))
         )
     else:
-        sample.obs[column] = constant(kind, spec.metric.kind, np.asarray(outcome), sample.n_obs, generator)
+        sample.obs[column] = constant(
+            kind, spec.metric.kind, np.asarray(outcome), sample.n_obs, generator
+        )
     return sample
 
 
 def _matrix(
-    kind: str, train: Any, test: Any, panel: list[str], genes: list[str], generator: np.random.Generator
+    kind: str,
+    train: Any,
+    test: Any,
+    panel: list[str],
+    genes: list[str],
+    generator: np.random.Generator,
 ) -> NDArray[Any]:
     known = _dense(train, genes)
     if kind == "ridge":
         predicted: NDArray[Any] = (
-            _ridge("number", FOR_GENES).fit(_dense(train, panel), known).predict(_dense(test, panel))
+            _ridge("number", FOR_GENES)
+            .fit(_dense(train, panel), known)
+            .predict(_dense(test, panel))
         )
         return predicted
     if kind == "random":  # whole cells, so that genes keep going together
@@ -268,15 +297,23 @@ FOR_GENES = 1000.0
 
 
 def _ridge(what: str, penalty: float) -> Any:
-    from sklearn.linear_model import Ridge, RidgeClassifier  # the simple baselines wait for no scikit-learn
+    # the simple baselines wait for no scikit-learn
+    from sklearn.linear_model import (
+        Ridge,
+        RidgeClassifier,
+    )
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(StandardScaler(), RidgeClassifier(penalty) if what == "label" else Ridge(penalty))
+    return make_pipeline(
+        StandardScaler(), RidgeClassifier(penalty) if what == "label" else Ridge(penalty)
+    )
 
 
 MAX_CATEGORIES = 30
-"""A text column with more values, or few repeated ones, is read as a sequence: SMILES, residues, words."""
+"""A text column with more values, or few repeated ones, is read as a sequence: SMILES, residues,
+words.
+"""
 
 
 def public_file(task: Task, name: str) -> Path:
@@ -296,7 +333,9 @@ def public_file(task: Task, name: str) -> Path:
 def constant(
     kind: str, what: str, outcome: NDArray[Any], rows: int, generator: np.random.Generator
 ) -> NDArray[Any]:
-    """Return `rows` predictions that look at no feature; `what` is a metric's kind (number, label, …)."""
+    """Return `rows` predictions that look at no feature; `what` is a metric's kind (number, label,
+    …).
+    """
     if kind == "random":
         if what == "probability":
             return generator.random(rows)
@@ -327,10 +366,14 @@ def matrices(train: pd.DataFrame, test: pd.DataFrame) -> tuple[NDArray[Any], NDA
 
 
 def _column(values: pd.Series, known: int) -> NDArray[Any]:
-    """Return one or more columns of numbers: unchanged, by category, or counts of characters and pairs."""
+    """Return one or more columns of numbers: unchanged, by category, or counts of characters and
+    pairs.
+    """
     if pd.api.types.is_numeric_dtype(values):
         middle = values.iloc[:known].median()
-        numbers: NDArray[Any] = values.fillna(0.0 if pd.isna(middle) else middle).to_numpy(float)[:, None]
+        numbers: NDArray[Any] = values.fillna(0.0 if pd.isna(middle) else middle).to_numpy(float)[
+            :, None
+        ]
         return numbers
     texts = values.fillna("").astype(str)
     if texts.iloc[:known].nunique() <= min(MAX_CATEGORIES, known // 2):
@@ -339,14 +382,18 @@ def _column(values: pd.Series, known: int) -> NDArray[Any]:
     # Here and below: the simple baselines wait for no scikit-learn.
     from sklearn.feature_extraction.text import CountVectorizer
 
-    counter = CountVectorizer(analyzer="char", ngram_range=(1, 2), lowercase=False, max_features=400)
+    counter = CountVectorizer(
+        analyzer="char", ngram_range=(1, 2), lowercase=False, max_features=400
+    )
     counter.fit(texts.iloc[:known])
     counts: NDArray[Any] = counter.transform(texts).toarray().astype(float)
     return counts
 
 
 def fit(what: str, train: NDArray[Any], test: NDArray[Any], outcome: pd.Series) -> NDArray[Any]:
-    """Fit the plain linear model for `what` (a metric's kind) and return its predictions for `test`."""
+    """Fit the plain linear model for `what` (a metric's kind) and return its predictions for
+    `test`.
+    """
     target = outcome.to_numpy()
     if what == "probability":
         from sklearn.linear_model import LogisticRegression

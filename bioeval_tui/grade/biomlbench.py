@@ -1,7 +1,7 @@
 """BioML-bench's names, for the published graders, preparers and examples that import `biomlbench`.
 
-They exist only after `install`: in grading workers, and in a process that asked for them with
-`from bioeval_tui.compat import biomlbench`. Where BioML-bench itself is installed, it is left alone.
+They exist only after `install`: in grading workers, and in a process that asked for them with `from
+bioeval_tui.compat import biomlbench`. Where BioML-bench itself is installed, it is left alone.
 """
 
 from __future__ import annotations
@@ -51,11 +51,13 @@ _SOURCES = f"{_ROOT}.data_sources"
 
 
 def install(tasks_dirs: Iterable[Path] = (), known: registry.Registry | None = None) -> ModuleType:
-    """Make `biomlbench` importable and return it: the stand-in, or the installed one. `known` is its default registry.
+    """Make `biomlbench` importable and return it: the stand-in, or the installed one.
 
-    `biomlbench.tasks…` is looked for below `tasks_dirs`. `polaris`, which many graders import without
-    using it, becomes an empty module if it is not installed; using it says what to install. A missing
-    `tqdm` becomes one that shows nothing.
+    `known` is its default registry.
+
+    `biomlbench.tasks…` is looked for below `tasks_dirs`. `polaris`, which many graders import
+    without using it, becomes an empty module if it is not installed; using it says what to install.
+    A missing `tqdm` becomes one that shows nothing.
     """
     present = sys.modules.get(_ROOT)
     if present is None and (spec := _installed()) is not None:
@@ -78,8 +80,8 @@ def install(tasks_dirs: Iterable[Path] = (), known: registry.Registry | None = N
 
 
 def _installed() -> ModuleSpec | None:
-    # A folder `biomlbench` that happens to be on the path, such as a checkout beside a user's script, does not count as installed:
-    # its own packages are missing.
+    # A folder `biomlbench` that happens to be on the path, such as a checkout beside a user's
+    # script, does not count as installed: its own packages are missing.
     try:
         distribution("bioml-bench")
     except PackageNotFoundError:
@@ -111,7 +113,10 @@ def _make(name: str, members: dict[str, Any]) -> None:
 
 
 class PublishedRegistry(registry.Registry):
-    """The registry with its published signature: only the data folder. Tasks import it as `Registry`."""
+    """The registry with its published signature: only the data folder.
+
+    Tasks import it as `Registry`.
+    """
 
     def __init__(self, data_dir: Path | None = None) -> None:
         super().__init__(None, data_dir)
@@ -131,7 +136,9 @@ def get_leaderboard(task: Task) -> pd.DataFrame:
 
 
 def average_precision_at_k(actual: set[Any], predicted: Sequence[Any], k: int) -> float:
-    """Average precision of a ranking's first `k`: a repeated guess counts once; without relevant items it is 0."""
+    """Average precision of a ranking's first `k`: a repeated guess counts once; without relevant
+    items it is 0.
+    """
     if not actual:
         return 0.0
     hits, total = 0, 0.0
@@ -149,7 +156,9 @@ def mean_average_precision_at_k(
 ) -> np.float64:
     """Mean of `average_precision_at_k` over queries."""
     pairs = zip(actual, predicted, strict=False)
-    return np.float64(np.mean([average_precision_at_k(truth, guesses, k) for truth, guesses in pairs]))
+    return np.float64(
+        np.mean([average_precision_at_k(truth, guesses, k) for truth, guesses in pairs])
+    )
 
 
 def dice_coefficient(
@@ -172,9 +181,13 @@ def dice_coefficient(
 
 
 def get_module_dir() -> Path:
-    """Return the folder `biomlbench` of the checkout whose tasks are graded; without one, that of these stand-ins."""
+    """Return the folder `biomlbench` of the checkout whose tasks are graded; without one, that of
+    these stand-ins.
+    """
     roots = [Path(root).resolve().parent for root in sys.modules["biomlbench.tasks"].__path__]
-    return next((folder for folder in roots if folder.name == "biomlbench"), Path(__file__).with_suffix(""))
+    return next(
+        (folder for folder in roots if folder.name == "biomlbench"), Path(__file__).with_suffix("")
+    )
 
 
 def get_repo_dir() -> Path:
@@ -187,8 +200,13 @@ def get_runs_dir() -> Path:
     return get_repo_dir() / "runs"
 
 
-def get_logger(name: str, level: int = logging.INFO, filename: Path | None = None) -> logging.Logger:
-    """Return a logger. Unlike the published one, it does not change the program's logging configuration."""
+def get_logger(
+    name: str, level: int = logging.INFO, filename: Path | None = None
+) -> logging.Logger:
+    """Return a logger.
+
+    Unlike the published one, it does not change the program's logging configuration.
+    """
     return logging.getLogger(name)
 
 
@@ -201,7 +219,9 @@ def read_csv(*args: Any, **kwargs: Any) -> pd.DataFrame:
 
 
 def read_jsonl(file_path: str, skip_commented_out_lines: bool = False) -> list[Any]:
-    """Return the JSON value of each line; on request without blank lines and those starting `#` or `//`."""
+    """Return the JSON value of each line; on request without blank lines and those starting `#` or
+    `//`.
+    """
     with Path(file_path).open(encoding="utf-8") as file:
         lines = [line.strip() for line in file]
     if skip_commented_out_lines:
@@ -389,7 +409,13 @@ def _named(*members: Any) -> dict[str, Any]:
 
 
 _OF_SOURCES = {
-    **_named(DataSource, DataSourceConfigError, DataSourceError, DataSourceFactory, DataSourceNotFoundError),
+    **_named(
+        DataSource,
+        DataSourceConfigError,
+        DataSourceError,
+        DataSourceFactory,
+        DataSourceNotFoundError,
+    ),
     "create_data_source": DataSourceFactory.create,
     "list_available_sources": DataSourceFactory.list_available,
     "register_data_source": register_data_source,
@@ -399,19 +425,23 @@ _MODULES: dict[str, dict[str, Any]] = {
     _ROOT: {"__version__": __version__, "__doc__": "BioML-bench's names, answered by bioeval-tui."},
     f"{_ROOT}.tasks": {"__path__": []},
     f"{_ROOT}.utils": _named(
-        compress, extract, get_logger, get_module_dir, get_repo_dir, get_runs_dir, get_timestamp, import_fn, is_compressed,
+        compress, extract, get_logger, get_module_dir, get_repo_dir, get_runs_dir, get_timestamp,
+        import_fn, is_compressed,
         is_empty, load_answers, load_yaml, purple, read_csv, read_jsonl,
     ),
-    f"{_ROOT}.metrics": _named(average_precision_at_k, dice_coefficient, mean_average_precision_at_k),
+    f"{_ROOT}.metrics": _named(average_precision_at_k, dice_coefficient,
+        mean_average_precision_at_k),
     f"{_ROOT}.grade_helpers": _named(Grader, InvalidSubmissionError, TaskReport),
     f"{_ROOT}.grade": {
         **_named(
-            aggregate_reports, calculate_human_performance_metrics, extract_agent_from_submission_path, grade_csv,
+            aggregate_reports, calculate_human_performance_metrics,
+            extract_agent_from_submission_path, grade_csv,
             grade_jsonl, grade_submission, validate_submission,
         ),
         "Path": Path,  # the published example uses it without importing it
     },
-    f"{_ROOT}.registry": {"Registry": PublishedRegistry, "registry": registry.registry, "Task": Task},
+    f"{_ROOT}.registry": {"Registry": PublishedRegistry, "registry": registry.registry,
+        "Task": Task},
     f"{_ROOT}.data": _named(get_leaderboard, is_dataset_prepared),
     _SOURCES: _OF_SOURCES,
     f"{_SOURCES}.base": _OF_SOURCES,

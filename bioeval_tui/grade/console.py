@@ -1,4 +1,6 @@
-"""The output of grading: tables and cards of reports, and what the commands for tasks print, on stdout; progress on stderr."""
+"""The output of grading: tables and cards of reports, and what the commands for tasks print, on
+stdout; progress on stderr.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,8 @@ if TYPE_CHECKING:
 MEDAL_STYLE = {"gold": "bold yellow", "silver": "bold bright_white", "bronze": "bold dark_orange3"}
 NOTHING = "·"
 LISTED = 10
-"""Maximum number of invalid submissions, and of not graded ones, that are listed in the terminal."""
+"""Maximum number of invalid submissions, and of not graded ones, that are listed in the terminal.
+"""
 
 
 def lines_out() -> Console:
@@ -61,7 +64,9 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def long_work(what: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a progress bar with rate and time left on stderr; yield a function to call after each item."""
+    """Show a progress bar with rate and time left on stderr; yield a function to call after each
+    item.
+    """
     with _bar() as bar:
         row = bar.add_task(what, total=total)
         yield lambda: bar.advance(row)
@@ -126,7 +131,9 @@ def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Con
 def _medal(report: TaskReport) -> str:
     if not report.valid_submission:
         return "invalid"
-    return f"{report.medal or 'none'}, in doubt" if report.doubts else report.medal or NOTHING
+    if report.doubts:
+        return f"{report.medal or 'none'}, in doubt"
+    return report.medal or NOTHING
 
 
 def _yes(value: bool | None) -> str:
@@ -164,7 +171,9 @@ def medal_table(
         CellColumn("medal", medals),
         column("score", (_number(report.score) for report in reports), right=True),
         *([column("95 % interval", intervals, right=True)] if {*intervals} - {NOTHING} else []),
-        column("percentile", (_number(report.leaderboard_percentile) for report in reports), right=True),
+        column(
+            "percentile", (_number(report.leaderboard_percentile) for report in reports), right=True
+        ),
         column("place", (report.place_words or NOTHING for report in reports), right=True),
         column(
             "> median",
@@ -172,7 +181,11 @@ def medal_table(
         ),
         column("> human", (_yes(report.beats_human) for report in reports)),
         *([column("rows", (report.rows_words for report in reports))] if partial else []),
-        *([column("in doubt", (clean_line(words, 1000) for words in doubts))] if any(doubts) else []),
+        *(
+            [column("in doubt", (clean_line(words, 1000) for words in doubts))]
+            if any(doubts)
+            else []
+        ),
         *([column("reviewed", review_cells)] if any(review_cells) else []),
     ]
     console = plain_console()
@@ -225,7 +238,9 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
 
 
 def sure_lines(uncertainty: Uncertainty) -> list[str]:
-    """Return the uncertainty of a score as lines: its interval, the chance of each medal, and its possible places."""
+    """Return the uncertainty of a score as lines: its interval, the chance of each medal, and its
+    possible places.
+    """
     if uncertainty.low is None:
         return [clean_line(uncertainty.interval_words, 400)]
     places = f"; place {uncertainty.place_words}" if uncertainty.place_words else ""
@@ -250,7 +265,10 @@ class PrintedBroken(TypedDict):
 
 
 class PrintedFacts(TypedDict):
-    """What `tasks list` and `tasks show` print of a task. A `Task` itself has code, paths and boards, which are no JSON."""
+    """What `tasks list` and `tasks show` print of a task.
+
+    A `Task` itself has code, paths and boards, which are no JSON.
+    """
 
     task_id: str
     name: str
@@ -317,7 +335,12 @@ def task_row(entry: TaskEntry) -> PrintedTaskRow | PrintedBroken:
     """Return a task's entry in `tasks list --json`."""
     if entry.problem is not None:
         problem = entry.problem
-        return {"task_id": entry.id, "broken": problem.message, "file": problem.file, "line": problem.line}
+        return {
+            "task_id": entry.id,
+            "broken": problem.message,
+            "file": problem.file,
+            "line": problem.line,
+        }
     task = entry.task
     return {
         **_facts(task),
@@ -339,7 +362,9 @@ def _short(task: Task, board: PublishedBoard | Path | None) -> str:
     if isinstance(board, PublishedBoard):
         return f"published, {plural(len(board.entries), 'entry', 'entries')}"
     origin = _origin(task)
-    return origin.removeprefix("the task's ").replace(" leaderboard.csv", "") if origin else NOTHING
+    if origin:
+        return origin.removeprefix("the task's ").replace(" leaderboard.csv", "")
+    return NOTHING
 
 
 def _origin(task: Task) -> str | None:
@@ -361,7 +386,9 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
         if "broken" in row:
             table.add_row(Text(entry.id), Text("broken config", style="red"), "", "", "", "", "")
             continue
-        words = (row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source"))
+        words = (
+            row[key] or NOTHING for key in ("domain", "task_type", "difficulty", "data_source")
+        )
         # A task that is not prepared yet is not an error, so it gets no cross.
         prepared = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
         board = _board_of(entry.task)
@@ -373,7 +400,8 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
     console.print(table)
     for source in sources.values():
         console.print(
-            f"{source.title}: {source.date}, commit {source.commit[:12]}, {source.url}, {source.licence}",
+            f"{source.title}: {source.date}, commit {source.commit[:12]}, {source.url},"
+            f" {source.licence}",
             soft_wrap=True,
         )
     for entry in broken:
@@ -383,13 +411,19 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
     waiting = [e for e in entries if e.problem is None and not e.task.is_prepared]
     if any((entry.task.data_source or {}).get("type") == "builtin" for entry in waiting):
         console.print(
-            "builtin tasks are prepared when they are first used; `bioeval-tui tasks prepare --all` does it now"
+            "builtin tasks are prepared when they are first used; `bioeval-tui tasks prepare --all`"
+            " does it now"
         )
 
 
 def task_details(task: Task) -> PrintedDetails:
-    """Return the result of `tasks show --json`: the row, the leaderboard with its thresholds, paths, the description."""
-    from bioeval_tui.grade.grade import leaderboard_of  # pandas: the list of tasks does not wait for it
+    """Return the result of `tasks show --json`: the row, the leaderboard with its thresholds,
+    paths, the description.
+    """
+    # pandas: the list of tasks does not wait for it
+    from bioeval_tui.grade.grade import (
+        leaderboard_of,
+    )
 
     details: PrintedDetails = {
         **_facts(task),
@@ -431,13 +465,16 @@ def task_card(task: Task) -> None:
     out.print(Text(f"{task.id}: {task.name}", style="bold"))
     facts = [task.task_type, task.domain, task.difficulty, f"grader {task.grader.name}"]
     out.print("  " + ", ".join(str(fact) for fact in facts if fact))
-    out.print(f"  {'prepared: ' + str(task.public_dir) if task.is_prepared else details['why_not_prepared']}")
+    out.print(
+        f"  {'prepared: ' + str(task.public_dir) if task.is_prepared else details['why_not_prepared']}"
+    )
     board = details["leaderboard"]
     if board is not None:
         direction = "lower" if board["is_lower_better"] else "higher"
         out.print(f"  leaderboard: {board['origin']}")
         out.print(
-            f"  scores from {threshold_words(board['best'])} to {threshold_words(board['worst'])}, {direction} is better"
+            f"  scores from {threshold_words(board['best'])} to {threshold_words(board['worst'])},"
+            f" {direction} is better"
         )
         four = {
             "gold": board["gold_threshold"],
@@ -449,7 +486,8 @@ def task_card(task: Task) -> None:
         out.print(f"  {thresholds}")
         if board["reference"]:
             out.print(
-                f"  reference (not ranked): {board['reference']['score']}, {board['reference']['team']}"
+                f"  reference (not ranked): {board['reference']['score']},"
+                f" {board['reference']['team']}"
             )
     for warning in details["warnings"]:
         out.print(f"  warning: {clean_line(warning, 500)}")
@@ -463,8 +501,12 @@ def task_card(task: Task) -> None:
 
 
 def board_csv(task: Task) -> None:
-    """Print the leaderboard in use as CSV, in the columns of `leaderboard.csv`; scores are the source's text."""
-    rows = ((as_cell(entry.team), entry.score, as_cell(entry.date)) for entry in task.board_entries())
+    """Print the leaderboard in use as CSV, in the columns of `leaderboard.csv`; scores are the
+    source's text.
+    """
+    rows = (
+        (as_cell(entry.team), entry.score, as_cell(entry.date)) for entry in task.board_entries()
+    )
     lines_out().print(csv_text([("teamName", "score", "submissionDate"), *rows]), end="")
 
 
@@ -499,6 +541,7 @@ def check_lines(rows: Sequence[CheckedTask]) -> None:
     warned = sum(bool(row.warnings) for row in rows)
     scored = sum(row.scored is not None for row in rows)
     out.print(
-        f"{plural(len(rows), 'task')} checked: {len(rows) - broken:,} can be loaded, {broken:,} cannot, {warned:,} with "
-        f"warnings; {plural(scored, 'grader')} scored a file of the task's own"
+        f"{plural(len(rows), 'task')} checked: {len(rows) - broken:,} can be loaded, {broken:,}"
+        f" cannot, {warned:,} with warnings; {plural(scored, 'grader')} scored a file of the"
+        " task's own"
     )

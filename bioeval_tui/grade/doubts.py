@@ -1,4 +1,6 @@
-"""Doubt: why a published grader's score may not be what the predictions deserve. The score itself stays as published.
+"""Doubt: why a published grader's score may not be what the predictions deserve.
+
+The score itself stays as published.
 
 Importing it loads only the standard library.
 """
@@ -16,17 +18,19 @@ DoubtKind = Literal["order", "columns"]
 class Doubt:
     """What is doubtful about a score.
 
-    `order`: the grader takes rows by their place, so the same predictions in another order have another score.
-    `columns`: the file has other columns than the sample submission, or in another order, and the grader may take
-    columns by their place.
+    `order`: the grader takes rows by their place, so the same predictions in another order have
+    another score. `columns`: the file has other columns than the sample submission, or in another
+    order, and the grader may take columns by their place.
 
     Args:
         kind: which of the two.
         as_handed_in: the score of the file.
-        rearranged: the score of a copy in the expected form; None without a copy, or of a copy without a score.
+        rearranged: the score of a copy in the expected form; None without a copy, or of a copy
+            without a score.
         form: the form of the copy, such as `in the answers' order`; empty without a copy.
         difference: how the columns differ; empty for `order`.
-        rows_too: the copy of a doubt about columns has other rows, too: which of both changed the score is unknown.
+        rows_too: the copy of a doubt about columns has other rows, too: which of both changed the
+            score is unknown.
     """
 
     kind: DoubtKind
@@ -44,7 +48,9 @@ class Doubt:
         if self.form:
             what = "rows or columns" if self.rows_too else "columns"
             return f"this grader takes {what} by their place: {self._scores}; {self.difference}"
-        return f"{self.difference}; a grader that takes columns by their place scores the wrong ones"
+        return (
+            f"{self.difference}; a grader that takes columns by their place scores the wrong ones"
+        )
 
     @property
     def _scores(self) -> str:
@@ -62,7 +68,9 @@ class Doubt:
         Raises:
             ValueError: the data does not have that form.
         """
-        wrong = ValueError("`extra.doubts` must be a list of objects with `kind` and `as_handed_in`")
+        wrong = ValueError(
+            "`extra.doubts` must be a list of objects with `kind` and `as_handed_in`"
+        )
         if not isinstance(data, Mapping) or data.get("kind") not in get_args(DoubtKind):
             raise wrong
         copy = data.get("rearranged")
@@ -76,4 +84,5 @@ class Doubt:
 
 def score_text(value: float) -> str:
     """Return a score with up to five decimals."""
-    return f"{round(value, 5) + 0.0:.5f}".rstrip("0").rstrip(".")  # no -0, also of what is rounded to it
+    # no -0, also of what is rounded to it
+    return f"{round(value, 5) + 0.0:.5f}".rstrip("0").rstrip(".")

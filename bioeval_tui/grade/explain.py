@@ -1,4 +1,6 @@
-"""Error views of one submission: where it is right and wrong, and for which groups of rows, cells and genes."""
+"""Error views of one submission: where it is right and wrong, and for which groups of rows, cells
+and genes.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ _MOST_COLUMNS = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExplainedRows:
-    """One target's rows: ids, truth and prediction, shape (rows,), aligned. `kind` and `metric` are those of a metric."""
+    """One target's rows: ids, truth and prediction, shape (rows,), aligned.
+
+    `kind` and `metric` are those of a metric.
+    """
 
     kind: str
     ids: Any
@@ -60,14 +65,25 @@ def declared_rows(scorer: CsvScorer, path: Path) -> list[ExplainedRows]:
 
 
 def rows_of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
-    """Pair the columns of a grader with code by their names: the ids, then every column that both tables have."""
+    """Pair the columns of a grader with code by their names: the ids, then every column that both
+    tables have.
+    """
     submission, answers = scorer.frames(path)
     if not hasattr(answers, "columns"):
         return []
     ids = next(
-        (name for name in answers.columns if name in submission.columns and answers[name].is_unique), None
+        (
+            name
+            for name in answers.columns
+            if name in submission.columns and answers[name].is_unique
+        ),
+        None,
     )
-    if ids is None or not set(answers[ids]) <= set(submission[ids]) or not submission[ids].is_unique:
+    if (
+        ids is None
+        or not set(answers[ids]) <= set(submission[ids])
+        or not submission[ids].is_unique
+    ):
         return []
     aligned = submission.set_index(ids).loc[answers[ids]]
     names = [name for name in answers.columns if name != ids and name in aligned.columns]
@@ -97,14 +113,17 @@ _FOLDS = ("fold_random_5", "fold_modulo_5", "fold_contiguous_5")
 
 
 def quantile_groups(values: Any, count: int) -> list[Any]:
-    """Return the positions of the rows in up to `count` groups of nearly equal size, by value, equal values together."""
+    """Return the positions of the rows in up to `count` groups of nearly equal size, by value,
+    equal values together.
+    """
     edges = np.unique(np.quantile(values, np.linspace(0, 1, count + 1)[1:-1]))
     place = np.searchsorted(edges, values, side="left")
     return [np.flatnonzero(place == number) for number in np.unique(place)]
 
 
 def groups_of(ready: TaskGrading, ids: Any, by: str) -> Any:
-    """Return the group of each row as text, from a column of the answers or of a public CSV of the task.
+    """Return the group of each row as text, from a column of the answers or of a public CSV of the
+    task.
 
     Raises:
         InputError: there is no such column.
@@ -131,7 +150,8 @@ def groups_of(ready: TaskGrading, ids: Any, by: str) -> Any:
             return group_names(column)
     listed = ", ".join(clean_line(name, 40) for name in dict.fromkeys(known)) or "none"
     raise InputError(
-        f"no table of {ready.task.id} has a column `{clean_line(by, 60)}` for these rows; there are {listed}"
+        f"no table of {ready.task.id} has a column `{clean_line(by, 60)}` for these rows; there are"
+        f" {listed}"
     )
 
 
@@ -143,7 +163,9 @@ def group_names(column: pd.Series) -> Any:
         known = np.flatnonzero(np.isfinite(values))
         parts = [known[at] for at in quantile_groups(values[known], 4)]
         for digits in (4, 7, 11, 17):  # with 17, different numbers have different names
-            ranges = [f"{values[at].min():.{digits}g} to {values[at].max():.{digits}g}" for at in parts]
+            ranges = [
+                f"{values[at].min():.{digits}g} to {values[at].max():.{digits}g}" for at in parts
+            ]
             if len(set(ranges)) == len(parts):
                 break
         for at, name in zip(parts, ranges, strict=True):
@@ -158,7 +180,9 @@ def ordered(names: Iterable[Any]) -> list[str]:
     def place(name: str) -> tuple[float, str]:
         with contextlib.suppress(ValueError):
             value = float(name.split(" to ")[0])
-            return (value, name) if math.isfinite(value) else (math.inf, name)
+            if math.isfinite(value):
+                return (value, name)
+            return (math.inf, name)
         return math.inf, name
 
     return sorted(set(map(str, names)), key=place)
@@ -166,7 +190,9 @@ def ordered(names: Iterable[Any]) -> list[str]:
 
 def more_groups(names: Sequence[str]) -> str:
     """Return how many groups a table leaves out; empty for none."""
-    return f"{len(names) - MOST_GROUPS:,} more groups" if len(names) > MOST_GROUPS else ""
+    if len(names) > MOST_GROUPS:
+        return f"{len(names) - MOST_GROUPS:,} more groups"
+    return ""
 
 
 def by_group(rows: ExplainedRows, groups: Any, by: str) -> Section:
@@ -184,8 +210,12 @@ def by_group(rows: ExplainedRows, groups: Any, by: str) -> Section:
 
 
 def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Section]:
-    """Return Spearman's rho of ProteinGym's splits and of the folds of each, where the public data says which they are."""
-    splits = [(rows.name, len(rows.true), float(spearman(rows.true, rows.guess))) for rows in targets]
+    """Return Spearman's rho of ProteinGym's splits and of the folds of each, where the public data
+    says which they are.
+    """
+    splits = [
+        (rows.name, len(rows.true), float(spearman(rows.true, rows.guess))) for rows in targets
+    ]
     sections = [table("Spearman's rho of each split", ("split", "rows", "score"), splits, bar=2)]
     for rows in targets:
         for column in _FOLDS:
@@ -221,7 +251,9 @@ def _number_views(rows: ExplainedRows) -> list[Section]:
             (f"{start:.3g} to {stop:.3g}", int(count))
             for start, stop, count in zip(edges[:-1], edges[1:], counts, strict=True)
         ]
-        sections.append(table(f"histogram of residuals of {rows.name}", ("residual", "rows"), bins, bar=1))
+        sections.append(
+            table(f"histogram of residuals of {rows.name}", ("residual", "rows"), bins, bar=1)
+        )
     by_prediction = [
         (
             f"{rows.guess[at].min():.4g} to {rows.guess[at].max():.4g}",
@@ -233,7 +265,8 @@ def _number_views(rows: ExplainedRows) -> list[Section]:
     sections.append(table(f"residuals by predicted {rows.name}", columns, by_prediction, bar=3))
     worst = np.argsort(-np.abs(error), kind="stable")[:WORST]
     listed = [
-        (str(rows.ids[at]), float(rows.guess[at]), float(rows.true[at]), float(error[at])) for at in worst
+        (str(rows.ids[at]), float(rows.guess[at]), float(rows.true[at]), float(error[at]))
+        for at in worst
     ]
     sections.append(table("worst rows", ("id", "predicted", "true", "residual"), listed, bar=3))
     return sections
@@ -266,8 +299,13 @@ def _probability_views(rows: ExplainedRows) -> list[Section]:
     sections.append(table(f"confusion at {at:.4g}", ("", "predicted 0", "predicted 1"), confusion))
     if in_unit:
         parts = quantile_groups(rows.guess, _BINS)
-        bins = [(len(part), float(rows.guess[part].mean()), float(positive[part].mean())) for part in parts]
-        away = sum(abs(rows.guess[part].sum() - positive[part].sum()) for part in parts) / len(rows.guess)
+        bins = [
+            (len(part), float(rows.guess[part].mean()), float(positive[part].mean()))
+            for part in parts
+        ]
+        away = sum(abs(rows.guess[part].sum() - positive[part].sum()) for part in parts) / len(
+            rows.guess
+        )
         note = f"expected calibration error {away:.4g}"
         heads = ("rows", "mean predicted", "share of 1")
         sections.append(table(f"calibration of {rows.name}", heads, bins, bar=2, note=note))
@@ -278,7 +316,9 @@ def _probability_views(rows: ExplainedRows) -> list[Section]:
 
 
 def _share(part: int, whole: int) -> float:
-    return float(part / whole) if whole else _NONE
+    if whole:
+        return float(part / whole)
+    return _NONE
 
 
 def _label_views(rows: ExplainedRows) -> list[Section]:
@@ -290,7 +330,9 @@ def _label_views(rows: ExplainedRows) -> list[Section]:
         rows_of, called = int(counts[name]), (guess == name).sum()
         right = ((true == name) & (guess == name)).sum()
         f1 = float(2 * right / (rows_of + called))
-        listed.append((_short(name, 40), rows_of, _share(right, rows_of), _share(right, called), f1))
+        listed.append(
+            (_short(name, 40), rows_of, _share(right, rows_of), _share(right, called), f1)
+        )
     more = len(order) - MOST_GROUPS
     note = f"{plural(more, 'class', 'classes')} more" if more > 0 else ""
     columns = ("class", "rows", "recall", "precision", "F1")
@@ -298,12 +340,17 @@ def _label_views(rows: ExplainedRows) -> list[Section]:
     frequent = order[:MOST_CLASSES]
     if len(frequent) > 1:
         cells = [
-            (_short(name, 16), *(int(((true == name) & (guess == other)).sum()) for other in frequent))
+            (
+                _short(name, 16),
+                *(int(((true == name) & (guess == other)).sum()) for other in frequent),
+            )
             for name in frequent
         ]
         heads = ("", *(_short(name, 16) for name in frequent))
         note = f"the {MOST_CLASSES} most frequent classes" if len(order) > MOST_CLASSES else ""
-        sections.append(table("confusion: true by row, predicted by column", heads, cells, note=note))
+        sections.append(
+            table("confusion: true by row, predicted by column", heads, cells, note=note)
+        )
     wrong = np.flatnonzero(true != guess)[:WORST]
     rows_shown = [(str(rows.ids[n]), guess[n], true[n]) for n in wrong]
     sections.append(table("wrong rows, the first ones", ("id", "predicted", "true"), rows_shown))
@@ -319,7 +366,8 @@ def _survival_views(rows: ExplainedRows) -> list[Section]:
     parts = quantile_groups(rows.guess, 4)
     groups = [
         (
-            f"{number} of {len(parts)}", len(at), float(happened[at].mean()), float(rows.true[at].mean()),
+            f"{number} of {len(parts)}", len(at), float(happened[at].mean()),
+            float(rows.true[at].mean()),
         )
         for number, at in enumerate(parts, start=1)
     ]  # fmt: skip
@@ -333,7 +381,9 @@ def _survival_views(rows: ExplainedRows) -> list[Section]:
     columns = ("group", "rows", "events", "mean time")
     note = "group 1 is predicted to live shortest"
     worst = np.flatnonzero(happened)[np.argsort(-np.abs(seen), kind="stable")[:WORST]]
-    listed = [(str(rows.ids[n]), float(rows.guess[n]), float(rows.true[n]), float(gap[n])) for n in worst]
+    listed = [
+        (str(rows.ids[n]), float(rows.guess[n]), float(rows.true[n]), float(gap[n])) for n in worst
+    ]
     return [
         table(f"ranks of {rows.name}", ("figure", "value"), facts),
         table("what happened, by predicted survival", columns, groups, bar=2, note=note),
@@ -357,7 +407,8 @@ def explain(
     Args:
         ready: the task, ready to grade.
         path: the submission.
-        by: a column of the answers or of a public table of the task; each of its groups gets a score.
+        by: a column of the answers or of a public table of the task; each of its groups gets a
+            score.
         show_answers: show the views even if the answers are private.
 
     Raises:
@@ -371,9 +422,13 @@ def explain(
         if isinstance(scorer, CodeScorer):
             return [_nothing("its grader is code that reads h5ad files itself")]
         return of_h5ad(scorer, path, by)
-    targets = declared_rows(scorer, path) if isinstance(scorer, CsvScorer) else rows_of_code(scorer, path)
+    targets = (
+        declared_rows(scorer, path) if isinstance(scorer, CsvScorer) else rows_of_code(scorer, path)
+    )
     if not targets:
-        return [_nothing("its grader is code, and no column is in both the submission and the answers")]
+        return [
+            _nothing("its grader is code, and no column is in both the submission and the answers")
+        ]
     sections: list[Section] = []
     for rows in targets:
         sections += VIEWS[rows.kind](rows)
@@ -386,7 +441,9 @@ def explain(
 
 
 def _are_public(task: Task) -> bool:
-    """Return whether the answers are among the public files; their path may lead out of the folder by `..` or a link."""
+    """Return whether the answers are among the public files; their path may lead out of the folder
+    by `..` or a link.
+    """
     return task.answers.resolve().is_relative_to(task.public_dir.resolve())
 
 
@@ -395,9 +452,14 @@ def _nothing(reason: str) -> Section:
 
 
 def attempts(
-    scores: Sequence[float], lower_is_better: bool, marks: Sequence[tuple[str, float]], agent: str | None
+    scores: Sequence[float],
+    lower_is_better: bool,
+    marks: Sequence[tuple[str, float]],
+    agent: str | None,
 ) -> Section:
-    """Return an agent's scores for one task in the order of its attempts, the best so far, and where medals begin."""
+    """Return an agent's scores for one task in the order of its attempts, the best so far, and
+    where medals begin.
+    """
     best, rows = None, []
     for number, score in enumerate(scores, start=1):
         if best is None or (score < best if lower_is_better else score > best):
@@ -406,7 +468,11 @@ def attempts(
     note = ", ".join(f"{name} begins at {mark:.5g}" for name, mark in marks)
     whose = f" of {clean_line(agent, 60)}" if agent else ""
     return table(
-        f"score by attempt{whose}", ("attempt", "score", "best so far"), rows[-MOST_GROUPS:], bar=1, note=note
+        f"score by attempt{whose}",
+        ("attempt", "score", "best so far"),
+        rows[-MOST_GROUPS:],
+        bar=1,
+        note=note,
     )
 
 
@@ -420,24 +486,34 @@ def of_h5ad(scorer: Any, path: Path, by: str | None) -> list[Section]:
     cells = scorer.true.cells.to_numpy()
     kind, metric = scorer.spec.metric.kind, scorer.spec.metric.name
     if scorer.kind == "obs":
-        truth = np.asarray(scorer.true.values.astype(str) if kind == "label" else scorer.true.values)
-        rows = ExplainedRows(kind, cells, truth, np.asarray(values), scorer.key, scorer.spec.metric.function)
+        truth = np.asarray(
+            scorer.true.values.astype(str) if kind == "label" else scorer.true.values
+        )
+        rows = ExplainedRows(
+            kind, cells, truth, np.asarray(values), scorer.key, scorer.spec.metric.function
+        )
         return VIEWS[kind](rows)
     if metric not in ("mean_absolute_error", "mse", "rmse"):
-        return [Section("no error view", (), (), note="errors by cell are shown for sums of errors alone")]
+        return [
+            Section(
+                "no error view", (), (), note="errors by cell are shown for sums of errors alone"
+            )
+        ]
     error = "absolute error" if metric == "mean_absolute_error" else "squared error"
     losses, by_gene = scorer.cell_losses(values), _gene_losses(scorer, values)
     shares = np.quantile(losses, (0.05, 0.25, 0.5, 0.75, 0.95))
     named = zip(("5 %", "25 %", "50 %", "75 %", "95 %"), map(float, shares), strict=True)
     sections = [table(f"mean {error} of cells, quantiles", ("cells", error), list(named), bar=1)]
-    import anndata  # for single-cell tasks alone: a grading worker starts in half the time without it
+    # for single-cell tasks alone: a grading worker starts in half the time without it
+    import anndata
 
     answers = anndata.read_h5ad(scorer.path, backed="r")
     columns = [*answers.obs.columns, *answers.var.columns]
     if by is not None and by not in columns:
         known = ", ".join(shorten(clean_line(str(name)), 40) for name in columns) or "none"
         raise InputError(
-            f"the answers have no column `{clean_line(by, 60)}` of cells or genes; there are {known}"
+            f"the answers have no column `{clean_line(by, 60)}` of cells or genes; there are"
+            f" {known}"
         )
     for name in _wanted(answers.obs, by):
         groups = group_names(answers.obs[name].loc[cells])
@@ -464,14 +540,22 @@ def _gene_losses(scorer: Any, values: Any) -> Any:
     if scorer.spec.metric.name == "mean_absolute_error":
         return np.asarray(abs(difference).mean(axis=0)).reshape(-1)
     # A dense matrix minus a sparse one is an np.matrix, whose ** is not elementwise.
-    squares = difference.multiply(difference) if hasattr(difference, "multiply") else np.square(difference)
+    squares = (
+        difference.multiply(difference)
+        if hasattr(difference, "multiply")
+        else np.square(difference)
+    )
     return np.asarray(squares.mean(axis=0)).reshape(-1)
 
 
 def _means(losses: Any, groups: Any, title: str, unit: str) -> Section:
     names = ordered(groups)
     listed = [
-        (shorten(clean_line(name), 40), int((groups == name).sum()), float(losses[groups == name].mean()))
+        (
+            shorten(clean_line(name), 40),
+            int((groups == name).sum()),
+            float(losses[groups == name].mean()),
+        )
         for name in names[:MOST_GROUPS]
     ]
     note = more_groups(names)

@@ -1,4 +1,6 @@
-"""What a file is that is called .csv or .h5ad and is not: packed, a workbook, a pointer, a web page."""
+"""What a file is that is called .csv or .h5ad and is not: packed, a workbook, a pointer, a web
+page.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ _ENOUGH = 1024
 
 
 def other_format(data: bytes) -> str | None:
-    """Return what the content of a file is instead of CSV or h5ad, with the way out; None if it may be either.
+    """Return what the content of a file is instead of CSV or h5ad, with the way out; None if it may
+    be either.
 
     `data` is the whole file: the list in a ZIP archive, and the mark of Parquet, are at its end.
     """
@@ -42,7 +45,9 @@ def other_format(data: bytes) -> str | None:
         return "a Git LFS pointer, not the file itself; get that with `git lfs pull`"
     if _is_page(start):
         return "a web page (HTML), perhaps of a download that needs a login"
-    return _UTF_16 if _is_utf_16(start) else None
+    if _is_utf_16(start):
+        return _UTF_16
+    return None
 
 
 def _in_zip(data: bytes) -> str:

@@ -1,7 +1,9 @@
-"""Grade one submission: run the grader, rank the score, compare with people, write the report; or find all that is wrong.
+"""Grade one submission: run the grader, rank the score, compare with people, write the report; or
+find all that is wrong.
 
-To examine a file, a declared metric knows what it needs. For a grader with code, the file is compared with the task's
-sample submission, which shows the expected form; the grader itself decides.
+To examine a file, a declared metric knows what it needs. For a grader with code, the file is
+compared with the task's sample submission, which shows the expected form; the grader itself
+decides.
 """
 
 from __future__ import annotations
@@ -54,14 +56,17 @@ def calculate_human_performance_metrics(
 ) -> tuple[bool | None, float | None]:
     """Return `(beats_human, human_percentile)` of a score against a table with a `score` column.
 
-    beats_human: strictly better than the median human. human_percentile: share of humans that the score
-    equals or beats × 100, one decimal; rows without a score count as not beaten. Both None for no rows.
+    beats_human: strictly better than the median human. human_percentile: share of humans that the
+    score equals or beats × 100, one decimal; rows without a score count as not beaten. Both None
+    for no rows.
 
     Raises:
         KeyError: the table has no column `score`.
         ValueError: the column has what is no number.
     """
-    return compare_with_humans(agent_score, human_df["score"].to_numpy(dtype=np.float64), is_lower_better)
+    return compare_with_humans(
+        agent_score, human_df["score"].to_numpy(dtype=np.float64), is_lower_better
+    )
 
 
 def compare_with_humans(
@@ -99,11 +104,14 @@ def load_humans(path: Path) -> NDArray[np.float64]:
 
 
 LARGE_BYTES = 300_000_000
-"""Maximum size of a submission in bytes, unless a hundred times the size of the answers is larger."""
+"""Maximum size of a submission in bytes, unless a hundred times the size of the answers is larger.
+"""
 
 
 NOTHING_HANDED_IN = "nothing was submitted"
-OTHER_ROWS = "the leaderboard's entries were scored on all rows: place and medal on a part are only a hint"
+OTHER_ROWS = (
+    "the leaderboard's entries were scored on all rows: place and medal on a part are only a hint"
+)
 NO_SCORE_FOR_ANSWERS = (
     "the task's own answers have no score (one class, constant values?), so no file can have one"
 )
@@ -112,7 +120,9 @@ NUMPY_SCALARS = "only 0-dimensional arrays can be converted to Python scalars"
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Which of a task's own files its grader scored; None, with its exception or message, if it scored none."""
+    """Which of a task's own files its grader scored; None, with its exception or message, if it
+    scored none.
+    """
 
     scored: str | None
     failed: Exception | None = None
@@ -120,7 +130,8 @@ class Proof:
 
 
 class TaskGrading:
-    """A task that is ready to grade many files: leaderboard, human baselines and answers are loaded once.
+    """A task that is ready to grade many files: leaderboard, human baselines and answers are loaded
+    once.
 
     Raises:
         NotGradedError: the task is not prepared, or its leaderboard cannot be used.
@@ -168,9 +179,9 @@ class TaskGrading:
     ) -> Outcome:
         """Grade the file at `path` (None: nothing was submitted), which the report calls `shown`.
 
-        The answers file itself is invalid as a submission. If the grader fails, it is tried on the task's sample
-        submission and answers. The submission is invalid if the grader scores one of them, or if nobody can read the
-        file; a grader that fails on them, too, is at fault.
+        The answers file itself is invalid as a submission. If the grader fails, it is tried on the
+        task's sample submission and answers. The submission is invalid if the grader scores one of
+        them, or if nobody can read the file; a grader that fails on them, too, is at fault.
 
         Args:
             path: the file.
@@ -193,7 +204,11 @@ class TaskGrading:
             try:
                 raw = self.scorer.score(path)
                 score, reason = checked_score(raw)
-                if raw is not None and reason and (difference := self._difference(path)) is not None:
+                if (
+                    raw is not None
+                    and reason
+                    and (difference := self._difference(path)) is not None
+                ):
                     reason = "; ".join(filter(None, (reason, difference.words)))
                 if score is None and self.undefined is not None:
                     return NotGraded(self.task.id, shown, self.undefined, agent=agent)
@@ -207,10 +222,15 @@ class TaskGrading:
                 if not is_invalid_submission(error):
                     missing = isinstance(error, MissingPackageError)
                     return NotGraded(
-                        self.task.id, shown, failure(error, self.task.id), agent=agent, elsewhere=missing
+                        self.task.id,
+                        shown,
+                        failure(error, self.task.id),
+                        agent=agent,
+                        elsewhere=missing,
                     )
                 reason = (
-                    clean_line(str(error), 2000) or "the grader calls the submission invalid without a reason"
+                    clean_line(str(error), 2000)
+                    or "the grader calls the submission invalid without a reason"
                 )
                 problems = tuple(getattr(error, "problems", ()))
         seconds = round(time.perf_counter() - started, 6)
@@ -229,21 +249,26 @@ class TaskGrading:
         return Invalid(report, reason, problems or (Problem(reason),))
 
     def coverage(self, path: Path) -> Coverage | None:
-        """Return on how many rows of the answers a scored file was scored; None if that is unknown."""
+        """Return on how many rows of the answers a scored file was scored; None if that is
+        unknown.
+        """
         try:
             return self.scorer.coverage(path)
         except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
             return None  # ids of types that do not compare, or a file that is gone
 
     def hints(self, path: Path) -> list[str]:
-        """Return what is strange about a file that was scored, a sentence each; none if nothing is."""
+        """Return what is strange about a file that was scored, a sentence each; none if nothing
+        is.
+        """
         try:
             return self.scorer.hints(path)
         except (InvalidSubmissionError, NotMeasuredError, TypeError, ValueError, OSError):
             return []  # as for `coverage`
 
     def _doubts(self, path: Path, raw: Any, seconds: float) -> order.Findings | None:
-        """Return what the form of a scored file means for its score; None if it has the expected form.
+        """Return what the form of a scored file means for its score; None if it has the expected
+        form.
 
         It costs one more call of a grader with code.
         """
@@ -255,8 +280,12 @@ class TaskGrading:
         return order.findings(difference, raw, lambda: scorer.score_rearranged(path, difference))
 
     def _difference(self, path: Path) -> order.Difference | None:
-        """Return how a file that was just scored differs from the expected form; None if it does not."""
-        return self.scorer.difference(path) if isinstance(self.scorer, CodeScorer) else None
+        """Return how a file that was just scored differs from the expected form; None if it does
+        not.
+        """
+        if isinstance(self.scorer, CodeScorer):
+            return self.scorer.difference(path)
+        return None
 
     def about_file(self, report: TaskReport) -> list[Problem]:
         """Return the warnings of a report that are about its file, not about the task."""
@@ -264,13 +293,17 @@ class TaskGrading:
         return [Problem(words) for words in warnings if words not in self.warnings]
 
     def examine(self, path: Path) -> list[Problem]:
-        """Return everything that is wrong with a file, without running a grader's code; empty if nothing is."""
+        """Return everything that is wrong with a file, without running a grader's code; empty if
+        nothing is.
+        """
         return examine(self.task, self.scorer, path)
 
     def diagnose(self, path: Path, shown: str, agent: str | None, reason: str) -> Outcome:
-        """Return the outcome of a submission whose grader failed: invalid if validation finds an error in the file.
+        """Return the outcome of a submission whose grader failed: invalid if validation finds an
+        error in the file.
 
-        An error by comparison with the sample submission counts only if the grader works on a file that is known to be good.
+        An error by comparison with the sample submission counts only if the grader works on a file
+        that is known to be good.
         """
         agent = agent or agent_in(shown)
         problems = faults_of_file(self.task, self.scorer, path)
@@ -279,7 +312,9 @@ class TaskGrading:
             if not problems or self.proof.scored is None:
                 return NotGraded(self.task.id, shown, reason, agent=agent)
         reasons = str(invalid(problems))
-        return Invalid(self._report(path, shown, agent, None, reasons, 0.0), reasons, tuple(problems))
+        return Invalid(
+            self._report(path, shown, agent, None, reasons, 0.0), reasons, tuple(problems)
+        )
 
     @cached_property
     def answers_hash(self) -> str:
@@ -290,19 +325,23 @@ class TaskGrading:
     def undefined(self) -> str | None:
         """Why no file can have a score; None if one can.
 
-        A grader's code that gives NaN for the answers themselves would give it for the right file. Answers that are
-        no submission say nothing.
+        A grader's code that gives NaN for the answers themselves would give it for the right file.
+        Answers that are no submission say nothing.
         """
         try:
             raw = self.scorer.score(self.task.gold_submission)
             is_undefined = raw is None or math.isnan(to_score(raw))
         except Exception:  # a grader may raise anything
             return None
-        return f"{NO_SCORE_FOR_ANSWERS} ({raw})" if is_undefined else None
+        if is_undefined:
+            return f"{NO_SCORE_FOR_ANSWERS} ({raw})"
+        return None
 
     @cached_property
     def proof(self) -> Proof:
-        """Whether the grader works: it is tested once on the task's sample submission, then on its answers."""
+        """Whether the grader works: it is tested once on the task's sample submission, then on its
+        answers.
+        """
         failed: Exception | None = None
         refused = ""
         for name, file in (
@@ -326,7 +365,9 @@ class TaskGrading:
         return Proof(None, failed, refused)
 
     def _blame(self, path: Path, error: Exception) -> Exception:
-        """Return an InvalidSubmissionError if the file caused the grader's exception, otherwise the exception."""
+        """Return an InvalidSubmissionError if the file caused the grader's exception, otherwise the
+        exception.
+        """
         explanation = explained(error, self.task.id)
         if isinstance(explanation, BioevalError):
             return explanation
@@ -366,7 +407,9 @@ class TaskGrading:
         spec = self.task.grader.spec
         if spec is None:
             return CSV, H5AD
-        return (CSV,) if spec.h5ad is None else (H5AD,)
+        if spec.h5ad is None:
+            return (CSV,)
+        return (H5AD,)
 
     def _too_large(self, path: Path) -> str | None:
         try:
@@ -376,7 +419,10 @@ class TaskGrading:
             return None  # reading it says why
         if size <= most:
             return None
-        return f"submission file {clean_line(path.name, 200)} has {size:,} bytes; the limit is {most:,} for this task"
+        return (
+            f"submission file {clean_line(path.name, 200)} has {size:,} bytes; the limit is"
+            f" {most:,} for this task"
+        )
 
     def _report(
         self,
@@ -425,7 +471,9 @@ class TaskGrading:
             created_at=now(),
             submission_path=shown,
             # NumPy's own type, as published, because averages are rounded by NumPy's rule.
-            leaderboard_percentile=None if ranking.percentile is None else np.float64(ranking.percentile),
+            leaderboard_percentile=(
+                None if ranking.percentile is None else np.float64(ranking.percentile)
+            ),
             leaderboard_size=ranking.size,
             beats_human=beats_human,
             human_percentile=human_percentile,
@@ -437,7 +485,8 @@ def scorer_for(task: Task) -> Scorer:
     """Return the scorer of a task, with its answers loaded.
 
     Raises:
-        NotMeasuredError: the answers cannot be read or used, or the grader's code cannot be imported.
+        NotMeasuredError: the answers cannot be read or used, or the grader's code cannot be
+            imported.
     """
     spec, part = task.grader.spec, read_part(task.private_dir)
     if spec is None:
@@ -454,7 +503,8 @@ def scorer_for(task: Task) -> Scorer:
 
 
 def checked_score(raw: Any) -> tuple[float | None, str | None]:
-    """Return `(score, None)`, or `(None, why there is no valid score)` for None, NaN and infinities.
+    """Return `(score, None)`, or `(None, why there is no valid score)` for None, NaN and
+    infinities.
 
     Raises:
         TypeError: the grader returned something that is not a number.
@@ -465,7 +515,10 @@ def checked_score(raw: Any) -> tuple[float | None, str | None]:
     if math.isnan(score):
         return (
             None,
-            "the score is NaN: the metric is undefined for these predictions (constant values, one class)",
+            (
+                "the score is NaN: the metric is undefined for these predictions (constant values,"
+                " one class)"
+            ),
         )
     if math.isinf(score):
         return None, f"the score is infinite ({score})"
@@ -498,13 +551,18 @@ def raised(error: BaseException) -> str:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is not None:
-        where = f" ({clean_line(Path(trace.tb_frame.f_code.co_filename).name, 100)}, line {trace.tb_lineno})"
+        where = (
+            f" ({clean_line(Path(trace.tb_frame.f_code.co_filename).name, 100)}, line"
+            f" {trace.tb_lineno})"
+        )
     return f"{type(error).__name__}{': ' + message if message else ''}{where}"
 
 
 @cache
 def environment() -> str:
-    """Return the Python and the packages that grade here: `Python 3.12.1, numpy 2.3.5, pandas 2.3.3`."""
+    """Return the Python and the packages that grade here: `Python 3.12.1, numpy 2.3.5, pandas
+    2.3.3`.
+    """
     packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pandas"))
     return f"Python {platform.python_version()}, {packages}"
 
@@ -545,16 +603,19 @@ def _signature(task: Task) -> tuple[int, ...]:
 def grade_submission(path_to_submission: Path, task: Task) -> TaskReport:
     """Grade a CSV or h5ad file, in this process, and return its report.
 
-    A missing or invalid file gives a report with `valid_submission` false and the reason in `extra.error`.
+    A missing or invalid file gives a report with `valid_submission` false and the reason in
+    `extra.error`.
 
     Raises:
-        NotGradedError: (a ValueError) the task is not prepared, its leaderboard cannot be used, or its
-            grader failed for a reason that is not the file's.
+        NotGradedError: (a ValueError) the task is not prepared, its leaderboard cannot be used, or
+            its grader failed for a reason that is not the file's.
     """
     outcome = grading_of(task).grade(Path(path_to_submission))
     if isinstance(outcome, NotGraded):
         raise NotGradedError(outcome.reason)
-    return outcome.report if isinstance(outcome, Invalid) else outcome
+    if isinstance(outcome, Invalid):
+        return outcome.report
+    return outcome
 
 
 def grade_csv(path_to_submission: Path, task: Task) -> TaskReport:
@@ -610,7 +671,9 @@ def examine(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
 
 
 def faults_of_file(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
-    """Return what is wrong with a file by itself or for a declared metric, whatever the sample submission looks like."""
+    """Return what is wrong with a file by itself or for a declared metric, whatever the sample
+    submission looks like.
+    """
     reason = why_not_a_file(path)
     if reason is not None:
         return [Problem(reason)]
@@ -626,7 +689,9 @@ def faults_of_file(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
         return [Problem(str(error))]
     if not len(frame.columns):
         return [Problem("the file is empty")]
-    return [] if len(frame) else [Problem("the file has a header and no rows")]
+    if len(frame):
+        return []
+    return [Problem("the file has a header and no rows")]
 
 
 def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem]:
@@ -641,13 +706,17 @@ def _compare_with_sample(task: Task, scorer: Scorer, path: Path) -> list[Problem
         return []
     try:
         first = str(read_frame(sample_path).columns[0])
-        frame, sample = (read_frame(each, first).rename(columns=str) for each in (path, sample_path))
+        frame, sample = (
+            read_frame(each, first).rename(columns=str) for each in (path, sample_path)
+        )
     except (InvalidSubmissionError, OSError, IndexError):
         return []  # an empty sample has no first column
     problems = alignment.missing_columns(list(frame.columns), list(sample.columns))
     if len(frame) != len(sample):
         problems.append(
-            Problem(f"the file has {len(frame):,} rows where the sample submission has {len(sample):,}")
+            Problem(
+                f"the file has {len(frame):,} rows where the sample submission has {len(sample):,}"
+            )
         )
     if first in frame.columns and sample[first].is_unique:
         expected = alignment.as_index(sample[first])

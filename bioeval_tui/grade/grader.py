@@ -23,10 +23,11 @@ class Grader:
 
     Args:
         name: the name to show.
-        grade_fn: a function `(submission, answers) -> score`, or `module:function`: imported at once, as published, but
-            a task's own (with `folder`) when it is first used.
+        grade_fn: a function `(submission, answers) -> score`, or `module:function`: imported at
+            once, as published, but a task's own (with `folder`) when it is first used.
         is_lower_better: the direction; None guesses it from the leaderboard.
-        folder, root: the task's folder and its tasks root, where `module` is looked up; without them it is an installed one.
+        folder, root: the task's folder and its tasks root, where `module` is looked up; without
+            them it is an installed one.
         spec: set for a declarative grader.
 
     Raises:
@@ -81,15 +82,20 @@ class Grader:
         try:
             score = self.grade_fn(submission, answers)
         except Exception as error:
-            # Recognised by its name: a published grader raises BioML-bench's own InvalidSubmissionError, which cannot
-            # be imported here. Everything else is passed to the caller.
+            # Recognised by its name: a published grader raises BioML-bench's own
+            # InvalidSubmissionError, which cannot be imported here. Everything else is passed to
+            # the caller.
             if is_invalid_submission(error):
                 return None
             raise
-        return None if score is None else to_score(score)
+        if score is None:
+            return None
+        return to_score(score)
 
     def is_lower_better(self, leaderboard: pd.DataFrame) -> bool:
-        """Return whether lower scores are better: as configured, otherwise guessed from the first and last row."""
+        """Return whether lower scores are better: as configured, otherwise guessed from the first
+        and last row.
+        """
         return self._board(leaderboard).is_lower_better
 
     def rank_score(self, score: float | None, leaderboard: pd.DataFrame) -> dict[str, Any]:
@@ -108,7 +114,9 @@ class Grader:
 
 
 def is_invalid_submission(error: BaseException) -> bool:
-    """Whether `error` says that the submission is invalid: ours, or BioML-bench's or MLE-bench's own class."""
+    """Whether `error` says that the submission is invalid: ours, or BioML-bench's or MLE-bench's
+    own class.
+    """
     return isinstance(error, InvalidSubmissionError) or any(
         kind.__name__ == "InvalidSubmissionError" for kind in type(error).__mro__
     )
@@ -149,5 +157,7 @@ def _frame_function(spec: MetricSpec) -> Callable[[Any, Any], Any]:
 
         return score_declared(spec, submission, answers)
 
-    grade.__doc__ = f"{clean_line(spec.metric.title)} of {', '.join(spec.targets) or 'an h5ad file'}."
+    grade.__doc__ = (
+        f"{clean_line(spec.metric.title)} of {', '.join(spec.targets) or 'an h5ad file'}."
+    )
     return grade

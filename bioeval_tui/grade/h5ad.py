@@ -1,8 +1,8 @@
 """h5ad files: read without trust, and scored by a declared metric.
 
-No link is followed, and only the data that the answers and the metric need is unpacked: the names and one element of
-`obs`, `obsm`, `layers` or `X`. Cells and genes are aligned by name; sparse stays sparse. What is written here, every
-supported anndata reads.
+No link is followed, and only the data that the answers and the metric need is unpacked: the names
+and one element of `obs`, `obsm`, `layers` or `X`. Cells and genes are aligned by name; sparse stays
+sparse. What is written here, every supported anndata reads.
 """
 
 from __future__ import annotations
@@ -37,20 +37,26 @@ if TYPE_CHECKING:
 _CUT_OFF = re.compile(r"truncated file: .*stored_eof = (\d+)")
 _SPARE = 64_000_000
 _EACH = 32
-"""One element of a submission may unpack to `_SPARE` bytes and `_EACH` more for each value of the answers."""
+"""One element of a submission may unpack to `_SPARE` bytes and `_EACH` more for each value of the
+answers.
+"""
 _MOST_OBJECTS = 5_000
 """Maximum number of groups and datasets in a submission."""
 _WHOLE_NUMBERS = 8
 """Bytes of a whole number of pandas; codes of a categorical take fewer."""
 _READING_MB = 250
 _READING_EACH = 256
-"""Memory limit for reading a submission in a worker: a number of MB, plus the file's size, plus bytes per value of the answers.
-A damaged length in a file of a few kB makes HDF5 allocate gigabytes."""
+"""Memory limit for reading a submission in a worker: a number of MB, plus the file's size, plus
+bytes per value of the answers. A damaged length in a file of a few kB makes HDF5 allocate
+gigabytes.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Element:
-    """One element of an h5ad file with the names along its axes; `genes` is None for `obs` and `obsm`."""
+    """One element of an h5ad file with the names along its axes; `genes` is None for `obs` and
+    `obsm`.
+    """
 
     cells: pd.Index
     genes: pd.Index | None
@@ -60,12 +66,15 @@ class Element:
 def read_element(
     path: Path, kind: str, key: str, *, most_bytes: int | None = None
 ) -> tuple[Element | None, list[Problem]]:
-    """Read the names and one element of an h5ad file; None and a problem if the element is not there.
+    """Read the names and one element of an h5ad file; None and a problem if the element is not
+    there.
 
-    A few kB can unpack to gigabytes, so anything larger than `most_bytes` is rejected before it is read.
+    A few kB can unpack to gigabytes, so anything larger than `most_bytes` is rejected before it is
+    read.
 
     Raises:
-        InvalidSubmissionError: the file is not an h5ad file, is damaged, links to other files or is too large.
+        InvalidSubmissionError: the file is not an h5ad file, is damaged, links to other files or is
+            too large.
     """
     with _readable(path), h5py.File(path, "r") as file:
         refuse_links(file)
@@ -100,7 +109,9 @@ def _unreadable(path: Path, error: Exception) -> InvalidSubmissionError:
 
 
 def _missing_filter(path: Path) -> str | None:
-    """Return the first dataset of a file whose compression this HDF5 cannot read; None if it can read all."""
+    """Return the first dataset of a file whose compression this HDF5 cannot read; None if it can
+    read all.
+    """
 
     def look(name: str, item: Any) -> str | None:
         if not isinstance(item, h5py.Dataset):
@@ -110,9 +121,13 @@ def _missing_filter(path: Path) -> str | None:
             number, _, _, label = plan.get_filter(place)
             if not h5py.h5z.filter_avail(number):
                 # HDF5's own plug-ins add an address to the name.
-                known = clean_line(label.decode(errors="replace").partition(";")[0], 60) or "without a name"
+                known = (
+                    clean_line(label.decode(errors="replace").partition(";")[0], 60)
+                    or "without a name"
+                )
                 return (
-                    f"`{clean_line(name, 60)}` is compressed with a filter that is missing here: number {number}, "
+                    f"`{clean_line(name, 60)}` is compressed with a filter that is missing here:"
+                    f" number {number}, "
                     f'{known}; write it with `compression="gzip"`'
                 )
         return None
@@ -125,11 +140,14 @@ def _missing_filter(path: Path) -> str | None:
         return None
 
 
-def read_submission(path: Path, kind: str, key: str, *, values: int) -> tuple[Element | None, list[Problem]]:
+def read_submission(
+    path: Path, kind: str, key: str, *, values: int
+) -> tuple[Element | None, list[Problem]]:
     """Read a submission for answers of that many values, with a plausible memory limit.
 
     Raises:
-        InvalidSubmissionError: as `read_element`, or reading it needs more memory (limited in a worker).
+        InvalidSubmissionError: as `read_element`, or reading it needs more memory (limited in a
+            worker).
     """
     with _bounded(path, values):
         return read_element(path, kind, key, most_bytes=_SPARE + _EACH * values)
@@ -147,7 +165,8 @@ def _bounded(path: Path, values: int) -> Iterator[None]:
             if not is_bounded:
                 raise
             raise InvalidSubmissionError(
-                f"{path.name} is not a readable h5ad file: it needs more than {most_mb:,.0f} MB of memory"
+                f"{path.name} is not a readable h5ad file: it needs more than {most_mb:,.0f} MB of"
+                " memory"
             ) from None
 
 
@@ -186,12 +205,16 @@ def refuse_unreadable(path: Path) -> None:
     with _readable(path), _bounded(path, 0), h5py.File(path, "r") as file:
         missing = [axis for axis in ("obs", "var") if axis not in file]
     if missing:
-        raise InvalidSubmissionError(f"the file has no `{missing[0]}`, so it is not an AnnData file")
+        raise InvalidSubmissionError(
+            f"the file has no `{missing[0]}`, so it is not an AnnData file"
+        )
     if reason := _missing_filter(path):
         raise InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}")
 
 
-def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[Element | None, list[Problem]]:
+def _element(
+    file: Any, kind: str, key: str, most_bytes: int | None
+) -> tuple[Element | None, list[Problem]]:
     for axis in ("obs", "var") if kind in ("X", "layers") else ("obs",):
         if axis not in file:
             return None, [Problem(f"the file has no `{axis}`: it is not an AnnData file")]
@@ -215,7 +238,9 @@ def _element(file: Any, kind: str, key: str, most_bytes: int | None) -> tuple[El
     if kind == "obs":
         values = pd.Series(values)
         if len(values) != len(cells):
-            return None, [Problem(f"`{name}` has {len(values):,} values for {len(cells):,} cells", field=key)]
+            return None, [
+                Problem(f"`{name}` has {len(values):,} values for {len(cells):,} cells", field=key)
+            ]
     return Element(cells, genes, values), []
 
 
@@ -227,11 +252,12 @@ def _names_in(holder: Any) -> list[str]:
 
 
 def _column(file: Any, table: Any, name: str, most_bytes: int | None) -> Any:
-    """Read a column of `obs` with its labels, wherever the anndata that wrote it put those of a categorical.
+    """Read a column of `obs` with its labels, wherever the anndata that wrote it put those of a
+    categorical.
 
-    Since 0.8 codes and labels are one element. 0.7 wrote the codes as the column, whose attribute `categories` refers to
-    the labels; before, they were in `uns` under the column's name. Codes without their labels would be scored as if
-    they were the labels.
+    Since 0.8 codes and labels are one element. 0.7 wrote the codes as the column, whose attribute
+    `categories` refers to the labels; before, they were in `uns` under the column's name. Codes
+    without their labels would be scored as if they were the labels.
     """
     labels: Any = None
     if isinstance(table, h5py.Dataset):
@@ -246,18 +272,24 @@ def _column(file: Any, table: Any, name: str, most_bytes: int | None) -> Any:
         return values
     categories = np.atleast_1d(_read(labels, most_bytes))
     if isinstance(table, h5py.Dataset) and not (values < len(categories)).all():
-        # One name in `uns` stands for a column of `obs` and of `var`: these labels are of the other.
+        # One name in `uns` stands for a column of `obs` and of `var`: these labels are of the
+        # other.
         if values.dtype.itemsize < _WHOLE_NUMBERS:
             raise InvalidSubmissionError(
-                f"the labels of `obs` column `{clean_line(name, 60)}` are not in the file: anndata before 0.7 kept "
-                "those of a column of `var` with the same name in their place; write it with a newer anndata"
+                f"the labels of `obs` column `{clean_line(name, 60)}` are not in the file: anndata"
+                " before 0.7 kept those of a column of `var` with the same name in their place;"
+                " write it with a newer anndata"
             )
         return values
-    return pd.Categorical.from_codes(values, categories, ordered=bool(labels.attrs.get("ordered", False)))
+    return pd.Categorical.from_codes(
+        values, categories, ordered=bool(labels.attrs.get("ordered", False))
+    )
 
 
 def _field(table: Any, name: str, most_bytes: int | None) -> Any:
-    """Read a column of a structured array, as which anndata before 0.7 wrote `obs`, `var` and `obsm`."""
+    """Read a column of a structured array, as which anndata before 0.7 wrote `obs`, `var` and
+    `obsm`.
+    """
     kind = table.dtype[name]
     chunk = math.prod(table.chunks) * table.dtype.itemsize if table.chunks else 0
     _refuse_large(name, max(int(table.size) * kind.itemsize, chunk), most_bytes)
@@ -283,14 +315,18 @@ def refuse_links(file: Any) -> None:
                 raise InvalidSubmissionError(f"the file has more than {_MOST_OBJECTS:,} parts")
             shown = clean_line(name, 60)
             if not isinstance(group.get(name, getlink=True), h5py.HardLink):
-                raise InvalidSubmissionError(f"the file's `{shown}` is a link; links are not followed")
+                raise InvalidSubmissionError(
+                    f"the file's `{shown}` is a link; links are not followed"
+                )
             place = h5py.h5o.get_info(group.id, name.encode("utf-8", "surrogateescape")).addr
             if place in seen:
                 continue
             seen.add(place)
             item = group[name]
             if isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
-                raise InvalidSubmissionError(f"the file's `{shown}` stores its data in another file")
+                raise InvalidSubmissionError(
+                    f"the file's `{shown}` stores its data in another file"
+                )
             if isinstance(item, h5py.Group):
                 waiting.append(item)
 
@@ -308,13 +344,18 @@ def _read(item: Any, most_bytes: int | None) -> Any:
     _refuse_large(item.name.rpartition("/")[2], _unpacked(item), most_bytes)
     if isinstance(item, h5py.Dataset) and item.ndim == 2 and item.dtype.kind in "iuf":
         return _mapped(item)
-    if isinstance(item, h5py.Dataset) and item.ndim == 1 and h5py.check_string_dtype(item.dtype) is not None:
+    if (
+        isinstance(item, h5py.Dataset)
+        and item.ndim == 1
+        and h5py.check_string_dtype(item.dtype) is not None
+    ):
         return item.asstr()[()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the format is old
         values = _anndata().io.read_elem(item)
     if sparse.issparse(values):
-        values.check_format(full_check=True)  # positions outside the matrix are written to without a look
+        # positions outside the matrix are written to without a look
+        values.check_format(full_check=True)
     return values
 
 
@@ -335,7 +376,8 @@ def _anndata() -> Any:
 def _unpacked(item: Any) -> int:
     """Return the bytes that a dataset, or all below a group, takes when it is read."""
     waiting, seen = [item], set()
-    # A sparse matrix declares its shape separately from its values, before anndata 0.7 under another name.
+    # A sparse matrix declares its shape separately from its values, before anndata 0.7 under
+    # another name.
     shape = item.attrs.get("shape", item.attrs.get("h5sparse_shape", 0))
     total = math.prod(int(side) for side in np.atleast_1d(shape))
     while waiting:
@@ -364,7 +406,8 @@ def _mapped(dataset: Any) -> Any:
 def write_h5ad(data: Any, path: Path) -> None:
     """Write an AnnData, compressed.
 
-    Its texts are written as objects: the last anndata for Python 3.11 cannot write the strings of pandas 3.
+    Its texts are written as objects: the last anndata for Python 3.11 cannot write the strings of
+    pandas 3.
     """
     data.obs, data.var = _texts_as_objects(data.obs), _texts_as_objects(data.var)
     with written_by_path(below(path.parent, path.name)) as partial:
@@ -372,7 +415,9 @@ def write_h5ad(data: Any, path: Path) -> None:
 
 
 def _texts_as_objects(frame: Any) -> Any:
-    frame = frame.set_axis(frame.index.astype(object), axis=0).set_axis(frame.columns.astype(object), axis=1)
+    frame = frame.set_axis(frame.index.astype(object), axis=0).set_axis(
+        frame.columns.astype(object), axis=1
+    )
     for name, column in frame.items():
         if isinstance(column.dtype, pd.StringDtype):
             frame[name] = column.astype(object)
@@ -382,7 +427,8 @@ def _texts_as_objects(frame: Any) -> Any:
 
 
 SUMMED = frozenset({"mean_absolute_error", "mse", "rmse"})
-"""Metrics that are a sum over elements: taken in blocks, without a dense copy of a sparse matrix."""
+"""Metrics that are a sum over elements: taken in blocks, without a dense copy of a sparse matrix.
+"""
 
 _BLOCK = 1 << 18
 
@@ -434,7 +480,8 @@ class H5adScorer:
         return alignment.Coverage(len(self.true.cells), len(self.true.cells))
 
     def score(self, path: Path) -> Any:
-        """Return the metric over all cells (and genes); InvalidSubmissionError carries all findings.
+        """Return the metric over all cells (and genes); InvalidSubmissionError carries all
+        findings.
 
         Raises:
             InvalidSubmissionError: the file does not match the answers; it lists every finding.
@@ -493,21 +540,29 @@ class H5adScorer:
             return draws(metric, [self.pair(values)])
         if metric.name not in SUMMED:
             raise CannotResampleError(
-                f"{metric.title or metric.name} over all elements, because the elements of one cell are not independent"
+                f"{metric.title or metric.name} over all elements, because the elements of one cell"
+                " are not independent"
             )
         return of_row_losses(metric.name, [self.cell_losses(values)])
 
     def pairs(self, path: Path) -> list[tuple[Any, Any]]:
-        """Return truth and prediction of an element of `obs`, as `pair`. Raises InvalidSubmissionError."""
+        """Return truth and prediction of an element of `obs`, as `pair`.
+
+        Raises InvalidSubmissionError.
+        """
         return [self.pair(self.values(path))]
 
     def pairs_of(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
-        """Return truth and prediction, as `pair`, for a column of a table of predictions whose first column names cells."""
+        """Return truth and prediction, as `pair`, for a column of a table of predictions whose
+        first column names cells.
+        """
         column = predictions.set_index(predictions.columns[0])[name]
         return self.pair(column.loc[self.true.cells].to_numpy(object))
 
     def pair(self, values: Any) -> tuple[Any, Any]:
-        """Return truth and aligned prediction of an element of `obs`, shape (cells,); classes as codes."""
+        """Return truth and aligned prediction of an element of `obs`, shape (cells,); classes as
+        codes.
+        """
         if self.spec.metric.kind != "label":
             return np.asarray(self.true.values, np.float64), np.asarray(values, np.float64)
         codes, _ = alignment.labels(self.true.values, self.key)
@@ -572,7 +627,9 @@ class H5adScorer:
 
 
 def _take(values: Any, where: Any) -> Any:
-    return values if where is None else np.asarray(values)[where]
+    if where is None:
+        return values
+    return np.asarray(values)[where]
 
 
 def _place(given: pd.Index, expected: pd.Index, noun: str) -> tuple[Any, list[Problem]]:
@@ -600,11 +657,14 @@ def _shape_problems(element: Element, shape: tuple[int, ...], name: str) -> list
 
 def _value_problems(values: Any, name: str) -> list[Problem]:
     data = values.data if sparse.issparse(values) else values
-    # One pass: a sum is finite unless an element is not (or it overflows, which a second pass decides).
+    # One pass: a sum is finite unless an element is not (or it overflows, which a second pass
+    # decides).
     if data.dtype.kind == "f" and data.size and not np.isfinite(data.sum(dtype=np.float64)):
         bad = int(data.size - np.isfinite(data).sum())
         if bad:
-            return [Problem(f"{name} has {bad:,} values that are NaN or infinite{_first_bad(values)}")]
+            return [
+                Problem(f"{name} has {bad:,} values that are NaN or infinite{_first_bad(values)}")
+            ]
     return []
 
 

@@ -1,16 +1,20 @@
 """Intervals of a submission's score, and its chances of a medal on other test rows.
 
-Declared metrics are resampled by `resampling`. The published ProteinGym grader is the mean of Spearman's correlations
-for three ways to split into folds: rows are drawn for all three at once. Any other grader with code is called on
-resampled tables, if the user asks for it, with new row ids, so that a row drawn twice is two rows.
+Declared metrics are resampled by `resampling`. The published ProteinGym grader is the mean of
+Spearman's correlations for three ways to split into folds: rows are drawn for all three at once.
+Any other grader with code is called on resampled tables, if the user asks for it, with new row ids,
+so that a row drawn twice is two rows.
 
-For a medal, the board's entries are scored anew, too, where their predictions are kept. Beside its true value every score
-has an error, and the best score of a board has won by a good value *and* a lucky error (the winner's curse). So true values
-are drawn first, given all scores, the covariance of their errors, and a prior that is the board's own density of scores: a
-true value is likely to lie where many entries do (empirical Bayes; Efron, Empirical Bayes deconvolution estimates, Biometrika
+For a medal, the board's entries are scored anew, too, where their predictions are kept. Beside its
+true value every score has an error, and the best score of a board has won by a good value *and* a
+lucky error (the winner's curse). So true values are drawn first, given all scores, the covariance
+of their errors, and a prior that is the board's own density of scores: a true value is likely to
+lie where many entries do (empirical Bayes; Efron, Empirical Bayes deconvolution estimates,
+Biometrika
 2016). The error of other rows, which all entries share, is added to each draw. If only the submission is scored anew, the
-board keeps the luck that it had with its rows, and so did the submission: how much of an error all entries share is then not
-known but taken to be a half. docs/validation.md has the calibration of both.
+board keeps the luck that it had with its rows, and so did the submission: how much of an error all
+entries share is then not known but taken to be a half. docs/validation.md has the calibration of
+both.
 """
 
 from __future__ import annotations
@@ -60,7 +64,9 @@ FEWEST_CALLS = 200
 PREDICTIONS = "predictions.csv.gz"
 """The predictions of a board's entries: a column `id`, and one for each entry, of its name."""
 
-NOT_ASKED = "its grader is code, which is called on resampled rows only if you ask for it (--intervals all)"
+NOT_ASKED = (
+    "its grader is code, which is called on resampled rows only if you ask for it (--intervals all)"
+)
 _PROTEINGYM_SPLITS = 3
 
 
@@ -91,7 +97,8 @@ def uncertainty_of(
 
 
 def score_uncertainty(submission: Path, task: Task, *, call_code: bool = False) -> Uncertainty:
-    """Return the uncertainty of a valid submission's score, computed in this process; see `uncertainty_of`.
+    """Return the uncertainty of a valid submission's score, computed in this process; see
+    `uncertainty_of`.
 
     Raises:
         NotGradedError: (a ValueError) the task is not prepared, or its leaderboard cannot be used.
@@ -115,7 +122,9 @@ def from_draws(drawn: Draws, board: Leaderboard) -> Uncertainty:
 
 
 def _chances(ready: TaskGrading, path: Path, found: Draws) -> dict[str, Any]:
-    """Return the chances of medals, and whether the board's entries were scored on the same resampled rows."""
+    """Return the chances of medals, and whether the board's entries were scored on the same
+    resampled rows.
+    """
     board = ready.board
     sign = -1.0 if board.is_lower_better else 1.0
     rivals = None if isinstance(ready.scorer, CodeScorer) else rivals_of(ready)
@@ -133,14 +142,17 @@ def _chances(ready: TaskGrading, path: Path, found: Draws) -> dict[str, Any]:
 
 def _named(chances: tuple[float, float, float]) -> dict[str, Any]:
     return {
-        name: round(chance, 4) for name, chance in zip(("gold", "silver", "bronze"), chances, strict=True)
+        name: round(chance, 4)
+        for name, chance in zip(("gold", "silver", "bronze"), chances, strict=True)
     }
 
 
 class Rivals:
-    """The entries of a board whose predictions are kept: their scores on the test rows and on resamples of these.
+    """The entries of a board whose predictions are kept: their scores on the test rows and on
+    resamples of these.
 
-    `drawn` has the shape (1 + draws, entries); its first row are all rows, drawn once. Higher is better.
+    `drawn` has the shape (1 + draws, entries); its first row are all rows, drawn once. Higher is
+    better.
     """
 
     def __init__(self, scorer: Any, predictions: pd.DataFrame) -> None:
@@ -152,7 +164,9 @@ class Rivals:
         strata = [np.arange(len(true))]
         if split:
             strata = [np.flatnonzero(true == value) for value in np.unique(true)]
-        self._counts = np.vstack([np.ones((1, len(true)), np.int64), drawn_counts(len(true), strata)])
+        self._counts = np.vstack(
+            [np.ones((1, len(true)), np.int64), drawn_counts(len(true), strata)]
+        )
         self.drawn = np.column_stack([self._score(pair) for pair in pairs])
 
     def score(self, path: Path) -> NDArray[np.float64]:
@@ -166,7 +180,9 @@ class Rivals:
 
 
 def rivals_of(ready: TaskGrading) -> Rivals | None:
-    """Return the entries of the board in use if `predictions.csv.gz` beside it has them all; loaded once."""
+    """Return the entries of the board in use if `predictions.csv.gz` beside it has them all; loaded
+    once.
+    """
     if ready.rivals is None:
         task = ready.task
         file = task.folder / PREDICTIONS
@@ -174,7 +190,9 @@ def rivals_of(ready: TaskGrading) -> Rivals | None:
             table = read_exactly(file)
             if set(table.columns[1:]) == {entry.team for entry in task.board_entries()}:
                 ready.rivals = Rivals(ready.scorer, table)
-    return ready.rivals if isinstance(ready.rivals, Rivals) else None
+    if isinstance(ready.rivals, Rivals):
+        return ready.rivals
+    return None
 
 
 def _draws(ready: TaskGrading, path: Path, call_code: bool, time_limit_s: float) -> Draws:
@@ -194,17 +212,24 @@ def _draws(ready: TaskGrading, path: Path, call_code: bool, time_limit_s: float)
 
 
 def _of_proteingym(scorer: CodeScorer, path: Path) -> Draws | None:
-    """Draw for Spearman's correlation, or its mean over three splits; None if the grader computes something else."""
+    """Draw for Spearman's correlation, or its mean over three splits; None if the grader computes
+    something else.
+    """
     submission, answers = scorer.frames(path)
     if "id" not in submission.columns or "id" not in answers.columns or len(answers.columns) != 2:
         return None
     target = next(str(name) for name in answers.columns if name != "id")
-    # Insertions and deletions have one column, of the target's name; substitutions one for each split.
+    # Insertions and deletions have one column, of the target's name; substitutions one for each
+    # split.
     splits = 1 if target in submission.columns else _PROTEINGYM_SPLITS
     if len(submission.columns) <= splits:
         return None
-    merged = submission[submission.iloc[:, 0] != "WT"].merge(answers, on="id", suffixes=("", " of answers"))
-    columns = [merged[target]] if splits == 1 else [merged.iloc[:, place + 1] for place in range(splits)]
+    merged = submission[submission.iloc[:, 0] != "WT"].merge(
+        answers, on="id", suffixes=("", " of answers")
+    )
+    columns = (
+        [merged[target]] if splits == 1 else [merged.iloc[:, place + 1] for place in range(splits)]
+    )
     true = merged.iloc[:, -1].to_numpy(np.float64)
     pairs = [(true, column.to_numpy(np.float64)) for column in columns]
     spearman = METRICS["spearman"]
@@ -232,11 +257,14 @@ def _of_code(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
     if rows < FEWEST_ROWS:
         raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_ROWS} are needed")
     whole = answers[name].dtype.kind in "iu"
-    ids = np.arange(rows) if whole else np.array([f"r{row:09d}" for row in range(rows)], dtype=object)
+    ids = (
+        np.arange(rows) if whole else np.array([f"r{row:09d}" for row in range(rows)], dtype=object)
+    )
 
     def once(drawn: Any) -> float:
         tables = (
-            frame.iloc[drawn].assign(**{name: ids}).reset_index(drop=True) for frame in (aligned, answers)
+            frame.iloc[drawn].assign(**{name: ids}).reset_index(drop=True)
+            for frame in (aligned, answers)
         )
         try:
             return float(scorer.call(*tables))
@@ -252,7 +280,9 @@ def _of_code(scorer: CodeScorer, path: Path, time_limit_s: float) -> Draws:
 
 
 def _id_column(submission: pd.DataFrame, answers: pd.DataFrame) -> str:
-    """Return the column that names the rows: the first with different values, the same in both tables."""
+    """Return the column that names the rows: the first with different values, the same in both
+    tables.
+    """
     for name in answers.columns:
         if (
             name in submission.columns
@@ -269,20 +299,27 @@ _EACH = 2
 """So many true values are drawn for each draw of rows."""
 _SWEEPS = 6
 _STEPS = np.linspace(-4, 4, 25)
-"""Where a true value may lie, in standard errors from its score; anywhere between two of them is as likely."""
+"""Where a true value may lie, in standard errors from its score; anywhere between two of them is as
+likely.
+"""
 _TOGETHER = 0.05
-"""How far all true values together may be from the scores: its variance is so much of that of a difference, since the prior
-lies where the scores do."""
+"""How far all true values together may be from the scores: its variance is so much of that of a
+difference, since the prior lies where the scores do.
+"""
 _DEGREES = 8
 """Of freedom of the errors' covariance, which is itself estimated."""
 _SHARED = 0.5
-"""How much of an error's variance is due to the rows alone, where predictions of others are not kept."""
+"""How much of an error's variance is due to the rows alone, where predictions of others are not
+kept.
+"""
 _DOUBT = 0.05
 """Weight of all entries being equal there, since nothing shows how rivals differ."""
 
 
 def drawn_counts(rows: int, strata: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return how often each row is drawn, shape (200, rows), when each stratum is drawn from separately."""
+    """Return how often each row is drawn, shape (200, rows), when each stratum is drawn from
+    separately.
+    """
     random = np.random.default_rng(0)
     counts = np.zeros((DRAWS, rows), dtype=np.int64)
     for part in strata:
@@ -291,9 +328,15 @@ def drawn_counts(rows: int, strata: Sequence[NDArray[np.int64]]) -> NDArray[np.i
 
 
 def scores_of(
-    metric: Metric, true: Any, guess: Any, event: NDArray[np.float64] | None, counts: NDArray[np.int64]
+    metric: Metric,
+    true: Any,
+    guess: Any,
+    event: NDArray[np.float64] | None,
+    counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the metric on rows drawn `counts` times, shape (draws,), higher is better; NaN where it is undefined."""
+    """Return the metric on rows drawn `counts` times, shape (draws,), higher is better; NaN where
+    it is undefined.
+    """
     sign = -1.0 if metric.lower_is_better else 1.0
     if event is not None:
         return sign * concordance_of(true, guess, event, counts)
@@ -305,12 +348,14 @@ def scores_of(
 def medal_chances(
     scores: NDArray[np.float64], drawn: NDArray[np.float64], entries: int
 ) -> tuple[float, float, float]:
-    """Return the chances of gold, silver and bronze of the first of `scores` on other rows; none is 0 or 1.
+    """Return the chances of gold, silver and bronze of the first of `scores` on other rows; none is
+    0 or 1.
 
     Args:
-        scores: of the submission, then of the board's entries, higher is better, shape (1 + entries,).
-        drawn: their scores on the same resampled rows, shape (draws, 1 + entries); or the submission's alone, shape
-            (draws, 1): then the board stays as it is.
+        scores: of the submission, then of the board's entries, higher is better, shape (1 +
+            entries,).
+        drawn: their scores on the same resampled rows, shape (draws, 1 + entries); or the
+            submission's alone, shape (draws, 1): then the board stays as it is.
         entries: of the board.
     """
     random = np.random.default_rng(0)
@@ -325,9 +370,12 @@ def medal_chances(
 def _true_scores(
     scores: NDArray[np.float64], errors: NDArray[np.float64], random: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return true values given the scores and their errors, of the shape (draws, entries) of `errors`, by Gibbs sampling."""
+    """Return true values given the scores and their errors, of the shape (draws, entries) of
+    `errors`, by Gibbs sampling.
+    """
     draws, count = errors.shape
-    relative = errors - errors.mean(axis=1, keepdims=True)  # what all entries share changes no place
+    # what all entries share changes no place
+    relative = errors - errors.mean(axis=1, keepdims=True)
     covariance = np.cov(relative.T)
     typical = float(covariance.trace()) / count + 1e-30
     precision = np.linalg.inv(covariance + typical * (_TOGETHER / count + 1e-3 * np.eye(count)))
@@ -359,33 +407,51 @@ def _own_true_scores(
     spread = float(np.sqrt((1 - _SHARED) * variance + 1e-30))
     points = scores[0] + spread * _STEPS
     weights = np.log(_density(points, spread, scores)) - _STEPS**2 / 2
-    true = _drawn_from(np.tile(weights, (len(errors), 1)), points, spread * (_STEPS[1] - _STEPS[0]), random)
+    true = _drawn_from(
+        np.tile(weights, (len(errors), 1)), points, spread * (_STEPS[1] - _STEPS[0]), random
+    )
     return true + random.normal(0, float(np.sqrt(_SHARED * variance)), len(errors))
 
 
-def _density(points: NDArray[np.float64], width: float, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how dense the board's scores are at these points: each counts as a curve of this width (Student's t, 3 degrees of freedom)."""
-    density: NDArray[np.float64] = ((1 + ((points[:, None] - scores) / width) ** 2 / 3) ** -2).sum(axis=1)
+def _density(
+    points: NDArray[np.float64], width: float, scores: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how dense the board's scores are at these points: each counts as a curve of this width
+    (Student's t, 3 degrees of freedom).
+    """
+    density: NDArray[np.float64] = ((1 + ((points[:, None] - scores) / width) ** 2 / 3) ** -2).sum(
+        axis=1
+    )
     return density
 
 
 def _drawn_from(
-    weights: NDArray[np.float64], points: NDArray[np.float64], step: float, random: np.random.Generator
+    weights: NDArray[np.float64],
+    points: NDArray[np.float64],
+    step: float,
+    random: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return a value near one of the points for each row of `weights`, logarithms of how likely each point is."""
+    """Return a value near one of the points for each row of `weights`, logarithms of how likely
+    each point is.
+    """
     sums = np.exp(weights - weights.max(axis=1, keepdims=True)).cumsum(axis=1)
     places = (sums < random.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
     drawn: NDArray[np.float64] = points[places] + random.uniform(-0.5, 0.5, len(sums)) * step
     return drawn
 
 
-def _medals(better: NDArray[np.int64], entries: int, doubt: float = 0.0) -> tuple[float, float, float]:
-    """Return the share of draws with each medal, given how many entries were better; in doubt, all entries are equal.
+def _medals(
+    better: NDArray[np.int64], entries: int, doubt: float = 0.0
+) -> tuple[float, float, float]:
+    """Return the share of draws with each medal, given how many entries were better; in doubt, all
+    entries are equal.
 
     Each outcome that there is counts half a draw more (Jeffreys), so that none has a chance of 0.
     """
     places = medal_places(entries)
     widths = np.diff([0, *places, entries + 1])
-    counts = np.diff([0, *((better < place).sum() for place in places), len(better)]) + 0.5 * (widths > 0)
+    counts = np.diff([0, *((better < place).sum() for place in places), len(better)]) + 0.5 * (
+        widths > 0
+    )
     gold, silver, bronze, _ = (1 - doubt) * counts / counts.sum() + doubt * widths / (entries + 1)
     return float(gold), float(silver), float(bronze)

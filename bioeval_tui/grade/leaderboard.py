@@ -1,6 +1,8 @@
-"""A leaderboard as a sorted array, the one function that ranks a score on it, and the medals that places earn.
+"""A leaderboard as a sorted array, the one function that ranks a score on it, and the medals that
+places earn.
 
-`medal_places` is the rule of Kaggle's progression system, as BioML-bench applies it; `rank` applies it to a score.
+`medal_places` is the rule of Kaggle's progression system, as BioML-bench applies it; `rank` applies
+it to a score.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def medal_places(entries: int) -> MedalPlaces:
     if entries < 1:
         raise ValueError("a leaderboard needs at least one entry")
     if entries < 100:
-        return MedalPlaces(max(1, int(0.1 * entries)), max(1, int(0.2 * entries)), max(1, int(0.4 * entries)))
+        return MedalPlaces(
+            max(1, int(0.1 * entries)), max(1, int(0.2 * entries)), max(1, int(0.4 * entries))
+        )
     if entries < 250:
         return MedalPlaces(10, int(0.2 * entries), int(0.4 * entries))
     gold = 10 + int(0.002 * entries)
@@ -54,7 +58,8 @@ def medal_places(entries: int) -> MedalPlaces:
 
 
 SMALL_BOARD = 50
-"""Leaderboards with fewer entries get a warning, because a single entry changes their thresholds."""
+"""Leaderboards with fewer entries get a warning, because a single entry changes their thresholds.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +108,8 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
         ascending: all scores of the board, shape (entries,), sorted ascending, without NaN.
         is_lower_better: the direction of the metric.
 
-    A threshold is the score at the last place of its medal; reaching it earns the medal, while "above
-    median" is strict. Takes O(log entries).
+    A threshold is the score at the last place of its medal; reaching it earns the medal, while
+    "above median" is strict. Takes O(log entries).
 
     Raises:
         ValueError: the board is empty.
@@ -112,7 +117,8 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
     size = len(ascending)
     places = medal_places(size)
     gold, silver, bronze = (
-        float(ascending[place - 1] if is_lower_better else ascending[size - place]) for place in places
+        float(ascending[place - 1] if is_lower_better else ascending[size - place])
+        for place in places
     )
     median = float((ascending[(size - 1) // 2] + ascending[size // 2]) / 2)
     if score is None:
@@ -146,7 +152,8 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaderboard:
-    """A leaderboard that is ready to rank scores: `ascending` has an array of shape (entries,); `warnings` are added to every report.
+    """A leaderboard that is ready to rank scores: `ascending` has an array of shape (entries,);
+    `warnings` are added to every report.
 
     `origin` says in one line where it comes from, and how many entries it has.
     """
@@ -163,11 +170,15 @@ class Leaderboard:
 
     def best_first(self) -> NDArray[np.float64]:
         """Return all scores, best first."""
-        return self.ascending if self.is_lower_better else self.ascending[::-1]
+        if self.is_lower_better:
+            return self.ascending
+        return self.ascending[::-1]
 
 
 def guess_direction(file_order: NDArray[np.float64]) -> bool:
-    """Return whether lower is better, by the published rule: the first row is better than the last."""
+    """Return whether lower is better, by the published rule: the first row is better than the
+    last.
+    """
     return bool(file_order[0] < file_order[-1])
 
 
@@ -178,7 +189,8 @@ def build_leaderboard(
     self_trained: bool = False,
     partial: bool = False,
 ) -> Leaderboard:
-    """Return the leaderboard of scores in file order, shape (entries,), with warnings about anything doubtful.
+    """Return the leaderboard of scores in file order, shape (entries,), with warnings about
+    anything doubtful.
 
     Raises:
         ValueError: no row has a score.
@@ -189,7 +201,9 @@ def build_leaderboard(
         raise ValueError("the leaderboard has no entries")
     warnings = []
     if len(known) < len(scores):
-        warnings.append(f"{plural(len(scores) - len(known), 'leaderboard row')} without a score left out")
+        warnings.append(
+            f"{plural(len(scores) - len(known), 'leaderboard row')} without a score left out"
+        )
     steps = np.diff(known)
     falls, rises = bool((steps < 0).any()), bool((steps > 0).any())
     lower = guess_direction(known) if is_lower_better is None else is_lower_better
@@ -214,7 +228,8 @@ def build_leaderboard(
         warnings.append("gold and silver are both first place on a leaderboard this small")
     if self_trained:
         warnings.append(
-            "the leaderboard is self-trained: made by models trained for this program, not by competitors"
+            "the leaderboard is self-trained: made by models trained for this program, not by"
+            " competitors"
         )
     if partial:
         warnings.append("the leaderboard is partial: not all entries of its source are in it")
@@ -222,7 +237,8 @@ def build_leaderboard(
 
 
 def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]:
-    """Return the `score` column of a leaderboard's DataFrame as an array of shape (entries,), in file order.
+    """Return the `score` column of a leaderboard's DataFrame as an array of shape (entries,), in
+    file order.
 
     Raises:
         InputError: the column is missing, empty or not numeric; the sentence names task and file.
@@ -230,7 +246,9 @@ def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]
     where = f"the leaderboard of {task_id} ({path})"
     if "score" not in frame.columns:
         has = ", ".join(clean_line(str(name), 40) for name in frame.columns[:10])
-        raise InputError(f"{where} has no column `score`; it has {has}; call the column of scores `score`")
+        raise InputError(
+            f"{where} has no column `score`; it has {has}; call the column of scores `score`"
+        )
     column = frame["score"]
     if not len(column):
         raise InputError(f"{where} is empty: it needs at least one row")
@@ -240,7 +258,9 @@ def scores_of(frame: Any, path: Path | str, task_id: str) -> NDArray[np.float64]
                 float(value)
             except (TypeError, ValueError):
                 shown = clean_line(str(value), 40)
-                raise InputError(f"{where}, line {row + 2}: score `{shown}` is not a number") from None
+                raise InputError(
+                    f"{where}, line {row + 2}: score `{shown}` is not a number"
+                ) from None
     values: NDArray[np.float64] = column.to_numpy(dtype=np.float64)
     if np.isnan(values).all():
         raise InputError(f"{where} is empty: no row has a score")
@@ -255,7 +275,8 @@ def load_leaderboard(
     self_trained: bool = False,
     partial: bool = False,
 ) -> Leaderboard:
-    """Read `leaderboard.csv` (columns teamName, score, submissionDate), numbers by pandas' default parser.
+    """Read `leaderboard.csv` (columns teamName, score, submissionDate), numbers by pandas' default
+    parser.
 
     Raises:
         InputError: there is no such file, or it cannot be read as a leaderboard.
@@ -268,6 +289,8 @@ def load_leaderboard(
         raise InputError(f"the leaderboard of {task_id} is missing: {path}") from None
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError, OSError) as error:
         reason = clean_line(str(error), 200)
-        raise InputError(f"the leaderboard of {task_id} ({path}) cannot be read: {reason}") from None
+        raise InputError(
+            f"the leaderboard of {task_id} ({path}) cannot be read: {reason}"
+        ) from None
     scores = scores_of(frame, path, task_id)
     return build_leaderboard(scores, is_lower_better, self_trained=self_trained, partial=partial)

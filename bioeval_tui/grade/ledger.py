@@ -1,15 +1,16 @@
 """The ledger of graded submissions: one line each, with the hash of the previous line.
 
-Every score reveals something about the hidden answers: with enough attempts, one finds submissions that score well there and
-nowhere else. `grading-ledger.jsonl` is in this program's own data folder, and counts by the hash of the answers: the
-folder that the answers were read from may be another's. Lines are only appended, under a lock, so that concurrent graders
-lose none.
+Every score reveals something about the hidden answers: with enough attempts, one finds submissions
+that score well there and nowhere else. `grading-ledger.jsonl` is in this program's own data folder,
+and counts by the hash of the answers: the folder that the answers were read from may be another's.
+Lines are only appended, under a lock, so that concurrent graders lose none.
 
-`grading-ledger.head` has the number and hash of the last line. While a line is written, the head also has that line: a
-grader that is killed leaves either nothing, or a line that the head knows and the next grader completes. So a line that
-the head does not know was not written by this program, and lines that only the head knows were removed. A grader compares
-the two before it adds its line, and records a difference as a line of its own. Nothing is secret here: whoever rewrites
-the ledger and its head as this program would, leaves no trace.
+`grading-ledger.head` has the number and hash of the last line. While a line is written, the head
+also has that line: a grader that is killed leaves either nothing, or a line that the head knows and
+the next grader completes. So a line that the head does not know was not written by this program,
+and lines that only the head knows were removed. A grader compares the two before it adds its line,
+and records a difference as a line of its own. Nothing is secret here: whoever rewrites the ledger
+and its head as this program would, leaves no trace.
 """
 
 from __future__ import annotations
@@ -46,14 +47,18 @@ GRADED, SHOWN, CHANGED = "graded", "answers shown", "changed"
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """How many submissions were scored against the answers, including this one: by all agents, and by its own."""
+    """How many submissions were scored against the answers, including this one: by all agents, and
+    by its own.
+    """
 
     all: int
     of_agent: int
 
     @property
     def words(self) -> str:
-        """`graded once`, or such as `37th submission scored against these answers, 3rd by this agent`."""
+        """`graded once`, or such as `37th submission scored against these answers, 3rd by this
+        agent`.
+        """
         if self.all == 1:
             return "graded once"
         of_agent = "" if self.of_agent == self.all else f", {ordinal(self.of_agent)} by this agent"
@@ -74,7 +79,9 @@ class Ledger:
         self._seen: dict[str, dict[str, tuple[str | None, float | None]]] = {}
         self._of_agent: Counter[tuple[str, str | None]] = Counter()
 
-    def look(self, task_id: str, submission: str, answers: str, agent: str | None, score: float) -> Looks:
+    def look(
+        self, task_id: str, submission: str, answers: str, agent: str | None, score: float
+    ) -> Looks:
         """Add a scored submission and return the counts. The same file again does not count.
 
         Args:
@@ -119,7 +126,9 @@ class Ledger:
         with _locked(self.path, lambda: self._open(self.path.name, flags)) as descriptor:
             head = _read_head(self.path)
             if begun := self._catch_up(descriptor):
-                whole = head.next_line if head and head.next_line.startswith(begun) else begun + b"\n"
+                whole = (
+                    head.next_line if head and head.next_line.startswith(begun) else begun + b"\n"
+                )
                 write_fully(descriptor, whole[len(begun) :])
                 self._take_in(whole)
             if not _is_end(self._number, self._last, head):
@@ -138,7 +147,9 @@ class Ledger:
 
     def _write(self, descriptor: int, entry: dict[str, Any]) -> None:
         at = datetime.now(UTC).isoformat(timespec="seconds")
-        line = _line({"number": min(self._number + 1, _LARGEST), "at": at, **entry, "previous": self._last})
+        line = _line(
+            {"number": min(self._number + 1, _LARGEST), "at": at, **entry, "previous": self._last}
+        )
         head = self._open(HEAD, os.O_WRONLY | os.O_CREAT)
         try:
             self._write_head(head, line)
@@ -157,7 +168,9 @@ class Ledger:
             os.ftruncate(head, len(text))
 
     def _catch_up(self, descriptor: int) -> bytes:
-        """Read what other processes have added, or everything if the file was replaced; return a line that has no end yet."""
+        """Read what other processes have added, or everything if the file was replaced; return a
+        line that has no end yet.
+        """
         last = read_at(descriptor, self._last_size, self._read_to - self._last_size)
         if self._read_to and _hash(last) != self._last:
             self._forget()
@@ -196,12 +209,16 @@ class Verified:
     lines: int
     whole: bool
     head: str
-    """Such as `37:9f86d0…`. Whoever was told it can check later that the lines up to it are the same (`verify`)."""
+    """Such as `37:9f86d0…`.
+
+    Whoever was told it can check later that the lines up to it are the same (`verify`).
+    """
     problems: tuple[str, ...]
 
 
 def verify(path: Path, head_known: str = "") -> Verified:
-    """Check every line of a ledger against the one before, and the last against `grading-ledger.head`.
+    """Check every line of a ledger against the one before, and the last against
+    `grading-ledger.head`.
 
     Args:
         path: the ledger.
@@ -240,11 +257,14 @@ def verify(path: Path, head_known: str = "") -> Verified:
         number, previous = entry["number"], entry["previous"]
         if number != expected:
             problems.append(
-                f"line {place:,} has the number {number:,} where {expected:,} is expected: lines are missing or were moved"
+                f"line {place:,} has the number {number:,} where {expected:,} is expected: lines"
+                " are missing or were moved"
             )
         if hashes.get(number - 1, previous) != previous:
             changed = f"entry {number - 1:,} was changed after entry {number:,} was written"
-            problems.append(changed if number > 1 else "entry 1 was changed: it names an entry before it")
+            problems.append(
+                changed if number > 1 else "entry 1 was changed: it names an entry before it"
+            )
         if entry.get("kind") == CHANGED:
             problems.append(
                 f"before entry {number:,} was written: {clean_line(str(entry.get('found')), 300)}"
@@ -255,7 +275,9 @@ def verify(path: Path, head_known: str = "") -> Verified:
         problems.append(end)
     if hashes.get(number_known) != hash_known:
         missing = "is missing" if number_known not in hashes else "is not the one"
-        problems.append(f"entry {number_known:,} {missing} that the head names: lines up to it were changed")
+        problems.append(
+            f"entry {number_known:,} {missing} that the head names: lines up to it were changed"
+        )
     return Verified(
         file=str(path),
         lines=len(lines),
@@ -269,14 +291,18 @@ def _known(head: str) -> tuple[int, str]:
     number, _, digest = head.strip().partition(":")
     if not number.isdecimal() or not re.fullmatch(r"[0-9a-f]{64}", digest):
         raise InputError(
-            f"`{clean_line(head, 100)}` is no head of a ledger: NUMBER:HASH, as `ledger verify` prints it"
+            f"`{clean_line(head, 100)}` is no head of a ledger: NUMBER:HASH, as `ledger verify`"
+            " prints it"
         )
     return int(number), digest
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """The number and hash of the last line, and the line that is being written, if any. Without a hash, it is damaged."""
+    """The number and hash of the last line, and the line that is being written, if any.
+
+    Without a hash, it is damaged.
+    """
 
     number: int
     digest: str
@@ -293,7 +319,8 @@ def _read_head(ledger: Path) -> _Head | None:
             return None
         first, _, rest = whole.partition(b"\n")
         number, digest = first.decode("ascii").split()
-        # A grader that is killed may leave bytes of an earlier line, which names another line before it.
+        # A grader that is killed may leave bytes of an earlier line, which names another line
+        # before it.
         is_next = rest.endswith(f'"previous":"{digest}"}}\n'.encode("ascii"))
         return _Head(int(number), digest, rest if is_next else b"")
     except FileNotFoundError:
@@ -310,7 +337,9 @@ def _is_end(number: int, digest: str, head: _Head | None) -> bool:
 
 
 def _end_problem(hashes: Sequence[str], last: int, head: _Head | None) -> str:
-    """Return what is wrong with the end of a ledger, from the hashes of its lines and its last number; empty for nothing."""
+    """Return what is wrong with the end of a ledger, from the hashes of its lines and its last
+    number; empty for nothing.
+    """
     if _is_end(last, hashes[-1] if hashes else FIRST, head):
         return ""
     if head is None or not head.digest:
@@ -323,11 +352,16 @@ def _end_problem(hashes: Sequence[str], last: int, head: _Head | None) -> str:
     if head.digest not in known:
         return f"entry {head.number:,} was changed"
     place = known.index(head.digest)
-    return f"{HEAD} ends with line {place:,}: what follows was added by hand, or the head is an older one"
+    return (
+        f"{HEAD} ends with line {place:,}: what follows was added by hand, or the head is an"
+        " older one"
+    )
 
 
 def _require_file(path: Path) -> None:
-    """Raise OSError for what exists and is no file: a pipe would be waited for, and a device may have no end."""
+    """Raise OSError for what exists and is no file: a pipe would be waited for, and a device may
+    have no end.
+    """
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 (pathlib takes three times as long)
             raise OSError(f"{path.name} is not a regular file")
@@ -361,7 +395,9 @@ def _entry(line: bytes) -> dict[str, Any] | None:
     if not isinstance(entry, dict) or not isinstance(entry.get("previous"), str):
         return None
     number = entry.get("number")
-    return entry if type(number) is int and 0 < number <= _LARGEST else None
+    if type(number) is int and 0 < number <= _LARGEST:
+        return entry
+    return None
 
 
 def _line(entry: dict[str, Any]) -> bytes:

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 class Metric:
     """A metric: its function, its direction and its inputs.
 
-    `kind` is the type of predictions: `number`, `probability` (of the class 1; any score that orders
-    rows is accepted unless `in_unit`), `label`, or `survival` (predicted time; needs the event column).
-    `prepare` precomputes for a truth what `prepared_function` then reuses for each prediction.
+    `kind` is the type of predictions: `number`, `probability` (of the class 1; any score that
+    orders rows is accepted unless `in_unit`), `label`, or `survival` (predicted time; needs the
+    event column). `prepare` precomputes for a truth what `prepared_function` then reuses for each
+    prediction.
     """
 
     name: str
@@ -73,7 +74,9 @@ def rmse(y_true: Floats, y_pred: Floats) -> float:
 
 
 def r2(y_true: Floats, y_pred: Floats) -> float:
-    """Coefficient of determination, 1 − residual / total sum of squares; NaN for a constant truth."""
+    """Coefficient of determination, 1 − residual / total sum of squares; NaN for a constant
+    truth.
+    """
     total = float(((y_true - y_true.mean()) ** 2).sum())
     if total == 0.0:
         return float("nan")
@@ -118,12 +121,16 @@ def kendall(y_true: Floats, y_pred: Floats) -> np.float64:
 
 
 def roc_auc(y_true: Floats, y_pred: Floats) -> float:
-    """Area under the ROC curve for classes 0 and 1, exact with ties; NaN when only one class is there."""
+    """Area under the ROC curve for classes 0 and 1, exact with ties; NaN when only one class is
+    there.
+    """
     return roc_auc_of_mask(y_true > 0, y_pred)
 
 
 def roc_auc_of_mask(positive: NDArray[np.bool_], y_pred: Floats) -> float:
-    """Area under the ROC curve: the share of pairs in which the positive scores higher, ties count half."""
+    """Area under the ROC curve: the share of pairs in which the positive scores higher, ties count
+    half.
+    """
     higher, lower = np.sort(y_pred[positive]), np.sort(y_pred[~positive])
     pairs = len(higher) * len(lower)
     if not pairs:
@@ -147,7 +154,9 @@ def average_precision(y_true: Floats, y_pred: Floats) -> float:
 
 
 def log_loss(y_true: Floats, y_pred: Floats) -> float:
-    """Mean negative log-likelihood of classes 0 and 1; probabilities are clipped by one float64 epsilon."""
+    """Mean negative log-likelihood of classes 0 and 1; probabilities are clipped by one float64
+    epsilon.
+    """
     return float(np.mean(log_losses(y_true, y_pred)))
 
 
@@ -200,7 +209,9 @@ def _matthews(right: Floats, true: Floats, predicted: Floats) -> float:
     total = float(true.sum())
     covariance = right.sum() * total - true @ predicted
     spread = (total**2 - predicted @ predicted) * (total**2 - true @ true)
-    return float(covariance / np.sqrt(spread)) if spread > 0 else 0.0
+    if spread > 0:
+        return float(covariance / np.sqrt(spread))
+    return 0.0
 
 
 def _cohen_kappa(right: Floats, true: Floats, predicted: Floats) -> float:
@@ -212,7 +223,9 @@ def _cohen_kappa(right: Floats, true: Floats, predicted: Floats) -> float:
 
 
 class CountsMetric(NamedTuple):
-    """A metric on labels as a function of the counts for each class, and what its interval needs to know."""
+    """A metric on labels as a function of the counts for each class, and what its interval needs to
+    know.
+    """
 
     score: Callable[[Floats, Floats, Floats], float]
     """Takes what is right, true and predicted, shape (classes,) each."""
@@ -267,11 +280,13 @@ def cohen_kappa(y_true: Codes, y_pred: Codes) -> float:
 
 
 def concordance_index(y_true: Floats, y_pred: Floats, event: Floats) -> float:
-    """Harrell's concordance index: share of comparable pairs in the right order, with ties in prediction counting half.
+    """Harrell's concordance index: share of comparable pairs in the right order, with ties in
+    prediction counting half.
 
-    `y_true` is the observed time, `event` 1 where the event happened then and 0 where the row is censored, `y_pred` the
-    predicted time or any score that is higher for those who live longer. A pair is comparable when the shorter time
-    ended with an event, or times are equal and only one did.
+    `y_true` is the observed time, `event` 1 where the event happened then and 0 where the row is
+    censored, `y_pred` the predicted time or any score that is higher for those who live longer. A
+    pair is comparable when the shorter time ended with an event, or times are equal and only one
+    did.
     """
     happened = event > 0
     order = np.lexsort((~happened, y_true))
@@ -285,7 +300,9 @@ def concordance_index(y_true: Floats, y_pred: Floats, event: Floats) -> float:
             comparable += len(others)
             concordant += int(np.count_nonzero(others > pred[i]))
             tied += int(np.count_nonzero(others == pred[i]))
-    return (concordant + 0.5 * tied) / comparable if comparable else float("nan")
+    if comparable:
+        return (concordant + 0.5 * tied) / comparable
+    return float("nan")
 
 
 _ALL = (
@@ -343,7 +360,9 @@ def find_metric(name: str) -> Metric:
         KeyError: it does not exist (the message names the closest), or the plug-in cannot be used.
     """
     metric = METRICS.get(ALIASES.get(name, name))
-    return metric if metric is not None else _added(name)
+    if metric is not None:
+        return metric
+    return _added(name)
 
 
 def _added(name: str) -> Metric:

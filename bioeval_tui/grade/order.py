@@ -1,7 +1,9 @@
-"""Whether a grader with code scores a file by the place of its rows and columns: its copy in the expected form is graded, too.
+"""Whether a grader with code scores a file by the place of its rows and columns: its copy in the
+expected form is graded, too.
 
-The expected form has the sample submission's columns, and the answers' order of rows. The score stays as published.
-A file in the expected form costs a comparison of its ids; any other one more call of the grader.
+The expected form has the sample submission's columns, and the answers' order of rows. The score
+stays as published. A file in the expected form costs a comparison of its ids; any other one more
+call of the grader.
 """
 
 from __future__ import annotations
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 MOST_NAMES = 5
 """How many columns a sentence names."""
 SHIFTED = (
-    "rows have more values than the header has columns: their first values are read as names of rows, so that each column "
-    "has the values of the next one"
+    "rows have more values than the header has columns: their first values are read as names of"
+    " rows, so that each column has the values of the next one"
 )
 
 
@@ -41,9 +43,10 @@ class Findings(NamedTuple):
 class Difference:
     """How a file differs from the expected form; empty or None where it does not.
 
-    `words` say how the columns differ. `columns` are those of the copy: the sample submission's; if the file lacks one of
-    them, its own in reverse order, which tells whether their place matters; none if the columns are not known.
-    `rows` are the file's rows in the order of `reference`, shape (rows,).
+    `words` say how the columns differ. `columns` are those of the copy: the sample submission's; if
+    the file lacks one of them, its own in reverse order, which tells whether their place matters;
+    none if the columns are not known. `rows` are the file's rows in the order of `reference`, shape
+    (rows,).
     """
 
     words: str = ""
@@ -62,8 +65,12 @@ class Difference:
         )
         rows = f"in {self.reference} order"
         if self.rows is None:
-            return columns if self.columns else ""
-        return f"{columns} and its rows {rows}" if self.columns else rows
+            if self.columns:
+                return columns
+            return ""
+        if self.columns:
+            return f"{columns} and its rows {rows}"
+        return rows
 
     def rearranged(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a copy in that form, as if it had been read from a file."""
@@ -91,7 +98,9 @@ class ExpectedForm:
             self._references.append(("the sample submission's", _Keys(sample, None)))
 
     def difference(self, frame: pd.DataFrame) -> Difference | None:
-        """Return how a file differs from the expected form; None if it does not, or if that is unknown."""
+        """Return how a file differs from the expected form; None if it does not, or if that is
+        unknown.
+        """
         if not isinstance(frame.index, pd.RangeIndex):
             return Difference(SHIFTED)
         given = list(map(str, frame.columns))
@@ -101,10 +110,14 @@ class ExpectedForm:
             lacks = not set(wanted) <= set(given)
             columns = tuple(reversed(given)) if lacks else tuple(wanted)
             return Difference(_columns_words(given, wanted), columns, lacks, rows, reference)
-        return None if rows is None else Difference(rows=rows, reference=reference)
+        if rows is None:
+            return None
+        return Difference(rows=rows, reference=reference)
 
     def _order(self, frame: pd.DataFrame) -> tuple[str, NDArray[np.int64] | None]:
-        """Return the file's rows in the order of the first table that shares ids with it; None if they are already."""
+        """Return the file's rows in the order of the first table that shares ids with it; None if
+        they are already.
+        """
         for reference, keys in self._references:
             places = keys.places(frame)
             if places is not None:
@@ -123,9 +136,13 @@ class _Keys:
         self._known: dict[Any, pd.Index | None] = {}
 
     def places(self, frame: pd.DataFrame) -> NDArray[np.int64] | None:
-        """Return the place of each row of a file in the table, shape (rows,); None if no ids tell it, or they repeat."""
+        """Return the place of each row of a file in the table, shape (rows,); None if no ids tell
+        it, or they repeat.
+        """
         shared = [
-            name for name in self._table.columns if name in frame.columns and self._ids(name) is not None
+            name
+            for name in self._table.columns
+            if name in frame.columns and self._ids(name) is not None
         ]
         for name in shared:
             ids = self._ids(name)
@@ -139,15 +156,20 @@ class _Keys:
                     return places
         return self._places_of_several(frame, shared)
 
-    def _places_of_several(self, frame: pd.DataFrame, shared: Sequence[Any]) -> NDArray[np.int64] | None:
-        """Return the places by the fewest columns that identify rows together, such as an image and a class."""
+    def _places_of_several(
+        self, frame: pd.DataFrame, shared: Sequence[Any]
+    ) -> NDArray[np.int64] | None:
+        """Return the places by the fewest columns that identify rows together, such as an image and
+        a class.
+        """
         if len(frame) != len(self._table):
             return None
         # A column of predictions has other values than the answers: it does not identify rows.
         names = [name for name in shared if _same_values(frame[name], self._table[name])]
         for count in range(2, len(names) + 1):
             given, expected = (
-                pd.MultiIndex.from_frame(each[names[:count]].astype(str)) for each in (frame, self._table)
+                pd.MultiIndex.from_frame(each[names[:count]].astype(str))
+                for each in (frame, self._table)
             )
             if expected.is_unique:
                 return _places(given, expected)
@@ -156,8 +178,8 @@ class _Keys:
     def _ids(self, name: Any) -> pd.Index | None:
         """Return a column that can identify rows, alone or with others; None if it cannot.
 
-        Numbers with decimals are no ids, and neither is a column for which the sample submission has other values:
-        those are predictions.
+        Numbers with decimals are no ids, and neither is a column for which the sample submission
+        has other values: those are predictions.
         """
         if name not in self._known:
             values = self._table[name]
@@ -171,7 +193,10 @@ class _Keys:
 
 
 def _places(given: pd.Index, expected: pd.Index) -> NDArray[np.int64] | None:
-    """Return the place of each id; unknown ones come last. None where ids repeat or are those of other rows."""
+    """Return the place of each id; unknown ones come last.
+
+    None where ids repeat or are those of other rows.
+    """
     if not given.is_unique or not _nested(given, expected):
         return None
     places = expected.get_indexer(given)
@@ -184,15 +209,22 @@ def _nested(one: pd.Index, other: pd.Index) -> bool:
 
 
 def _same_values(one: pd.Series, other: pd.Series) -> bool:
-    return np.array_equal(np.sort(one.astype(str).to_numpy(str)), np.sort(other.astype(str).to_numpy(str)))
+    return np.array_equal(
+        np.sort(one.astype(str).to_numpy(str)), np.sort(other.astype(str).to_numpy(str))
+    )
 
 
 def _columns_words(given: Sequence[str], wanted: Sequence[str]) -> str:
-    """Return how columns differ from the sample submission's: missing ones, others, or only their order."""
+    """Return how columns differ from the sample submission's: missing ones, others, or only their
+    order.
+    """
     missing = [name for name in wanted if name not in given]
     others = [name for name in given if name not in wanted]
     if not missing and not others:
-        return f"the file has the columns {_names(given)} where the sample submission has {_names(wanted)}"
+        return (
+            f"the file has the columns {_names(given)} where the sample submission has"
+            f" {_names(wanted)}"
+        )
     parts = []
     if others:
         parts.append(f"has {_names(others)}, which the sample submission does not have")
@@ -204,7 +236,9 @@ def _columns_words(given: Sequence[str], wanted: Sequence[str]) -> str:
 def _names(names: Sequence[str]) -> str:
     shown = ", ".join(f"`{clean_line(name, 40)}`" for name in names[:MOST_NAMES])
     more = len(names) - MOST_NAMES
-    return f"{shown}, … ({more:,} more)" if more > 0 else shown
+    if more > 0:
+        return f"{shown}, … ({more:,} more)"
+    return shown
 
 
 def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) -> Findings:
@@ -230,7 +264,9 @@ def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) ->
 
 
 def not_tried(difference: Difference, seconds: float, limit_s: float) -> Findings:
-    """Return what to say where a second call could exceed the time of a submission, and lose the score."""
+    """Return what to say where a second call could exceed the time of a submission, and lose the
+    score.
+    """
     about = "; ".join(filter(None, (difference.words, _ORDER * (difference.rows is not None))))
     return Findings((), (
         f"{about}: what that means for the score was not tested, because the grader took {seconds:.0f} s of the "
@@ -245,15 +281,16 @@ def _score_of(grade_copy: Callable[[], Any]) -> Any:
     """Return the copy's raw score; None if it has none."""
     try:
         raw = grade_copy()
-        return raw if raw is not None and math.isfinite(to_score(raw)) else None
+        if raw is not None and math.isfinite(to_score(raw)):
+            return raw
+        return None
     except (Exception, SystemExit):  # the grader's own code; the file itself has its score
         return None
 
 
 def _differ(one: Any, other: Any) -> bool:
     """Whether scores differ by more than sums in another order do."""
-    numbers = (
-        float(np.asarray(each).reshape(-1)[0]) for each in (one, other)
-    )  # an array of one number is a score, too
+    # an array of one number is a score, too
+    numbers = (float(np.asarray(each).reshape(-1)[0]) for each in (one, other))
     close = math.isclose(*numbers, rel_tol=1e-9, abs_tol=1e-12)
     return not close and to_score(one) != to_score(other)

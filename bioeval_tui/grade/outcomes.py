@@ -1,4 +1,5 @@
-"""The outcome of grading one submission: a report, an invalid file with reasons, or not graded; and their sums.
+"""The outcome of grading one submission: a report, an invalid file with reasons, or not graded; and
+their sums.
 
 Reports are summed up as BioML-bench does.
 """
@@ -24,7 +25,10 @@ class NotGradedError(NotMeasuredError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Invalid:
-    """The file's fault: it has no score. `report` is its published report; `problems` are the findings."""
+    """The file's fault: it has no score.
+
+    `report` is its published report; `problems` are the findings.
+    """
 
     report: TaskReport
     reason: str
@@ -33,11 +37,12 @@ class Invalid:
 
 @dataclass(frozen=True, slots=True)
 class NotGraded:
-    """Not the submission's fault: the grader crashed or hung, the task is unknown or unprepared, or a leaderboard
-    is missing.
+    """Not the submission's fault: the grader crashed or hung, the task is unknown or unprepared, or
+    a leaderboard is missing.
 
-    `final` is true where trying again cannot help (an unknown task). `elsewhere` is true where the grader needs packages
-    that its Python does not have, so that the Python of `BIOEVAL_WORKER_PYTHON` may be able to run it.
+    `final` is true where trying again cannot help (an unknown task). `elsewhere` is true where the
+    grader needs packages that its Python does not have, so that the Python of
+    `BIOEVAL_WORKER_PYTHON` may be able to run it.
     """
 
     task_id: str
@@ -71,7 +76,11 @@ class NotGraded:
             ValueError: it is not of that form.
         """
         try:
-            task_id, path, reason = data["task_id"], data.get("submission_path") or "", data["reason"]
+            task_id, path, reason = (
+                data["task_id"],
+                data.get("submission_path") or "",
+                data["reason"],
+            )
             agent, attempts = data.get("agent"), data.get("attempts", 1)
         except (KeyError, AttributeError, TypeError):
             raise ValueError("an entry of `not_graded` needs `task_id` and `reason`") from None
@@ -91,9 +100,11 @@ Diagnosis = Literal["valid", "invalid", "not_graded"]
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the findings.
+    """What validation says of a file: `valid`, `invalid` or `not_graded`, in words, and the
+    findings.
 
-    `missing` is how many rows of the answers a valid file lacks. `in_doubt`: its score may not be what it deserves.
+    `missing` is how many rows of the answers a valid file lacks. `in_doubt`: its score may not be
+    what it deserves.
     """
 
     status: Diagnosis
@@ -136,7 +147,11 @@ def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
             return {"invalid": {"reason": outcome.reason, "problems": problems, "report": report}}
         case NotGraded():
             return {
-                "not_graded": {**outcome.to_dict(), "elsewhere": outcome.elsewhere, "final": outcome.final}
+                "not_graded": {
+                    **outcome.to_dict(),
+                    "elsewhere": outcome.elsewhere,
+                    "final": outcome.final,
+                }
             }
         case _:
             return {"report": outcome.to_dict()}
@@ -145,8 +160,8 @@ def outcome_to_dict(outcome: Outcome) -> dict[str, Any]:
 def to_text(answer: dict[str, Any]) -> str:
     """Return `outcome_to_dict`'s result as JSON on one line.
 
-    A carriage return follows each comma between values, and occurs nowhere else (JSON escapes those in
-    text), so replacing it gives one line per value.
+    A carriage return follows each comma between values, and occurs nowhere else (JSON escapes those
+    in text), so replacing it gives one line per value.
     """
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",\r", ": "))
 
@@ -173,7 +188,9 @@ def outcome_from_dict(data: dict[str, Any]) -> Outcome:
         return TaskReport.from_dict(data["report"])
     if "not_graded" in data:
         value = data["not_graded"]
-        return replace(NotGraded.from_dict(value), final=value["final"], elsewhere=value["elsewhere"])
+        return replace(
+            NotGraded.from_dict(value), final=value["final"], elsewhere=value["elsewhere"]
+        )
     value = data["invalid"]
     problems = tuple(problem_from_dict(item) for item in value["problems"])
     return Invalid(TaskReport.from_dict(value["report"]), value["reason"], problems)
@@ -195,7 +212,9 @@ STANDINGS: tuple[Standing, ...] = ("gold", "silver", "bronze", "none", "invalid"
 
 
 def standing_of(report: TaskReport | None) -> Standing:
-    """Return the medal of a submission, or why it has none; `report` is None if it was not graded."""
+    """Return the medal of a submission, or why it has none; `report` is None if it was not
+    graded.
+    """
     if report is None:
         return "not_graded"
     if not report.valid_submission:
@@ -205,7 +224,9 @@ def standing_of(report: TaskReport | None) -> Standing:
 
 @dataclass(slots=True)
 class Tally:
-    """What submissions came to, added one at a time: the one place of their counts and mean percentiles."""
+    """What submissions came to, added one at a time: the one place of their counts and mean
+    percentiles.
+    """
 
     by: dict[Standing, int] = field(default_factory=lambda: dict.fromkeys(STANDINGS, 0))
     submissions: int = 0
@@ -220,7 +241,9 @@ class Tally:
 
     @classmethod
     def of(cls, reports: Iterable[TaskReport | None], not_graded: int = 0) -> Self:
-        """Return the tally of these reports, None for one that was not graded, and of so many more of those."""
+        """Return the tally of these reports, None for one that was not graded, and of so many more
+        of those.
+        """
         tally = cls()
         for report in reports:
             tally.add(report)
@@ -263,36 +286,58 @@ class Tally:
 
     @property
     def percentile_words(self) -> str:
-        """What the mean percentile is over: `over 5 valid`, `over 5 of 6 valid`, or that none is known."""
+        """What the mean percentile is over: `over 5 valid`, `over 5 of 6 valid`, or that none is
+        known.
+        """
         known = len(self.percentiles)
         if not known:
-            return f"percentile unknown for all {self.valid:,} valid" if self.valid else "no percentile yet"
-        return f"over {known:,} valid" if known == self.valid else f"over {known:,} of {self.valid:,} valid"
+            if self.valid:
+                return f"percentile unknown for all {self.valid:,} valid"
+            return "no percentile yet"
+        if known == self.valid:
+            return f"over {known:,} valid"
+        return f"over {known:,} of {self.valid:,} valid"
 
     @property
     def percentile_with_zeros(self) -> float | None:
-        """The mean percentile with invalid and not graded submissions as 0; None if there are none at all."""
+        """The mean percentile with invalid and not graded submissions as 0; None if there are none
+        at all.
+        """
         return percentile_with_zeros(self.percentiles, self.invalid + self.not_graded)
 
     @property
     def others_words(self) -> str:
-        """What a mean over valid submissions excludes, such as `3 invalid and 2 not graded`; empty if nothing."""
+        """What a mean over valid submissions excludes, such as `3 invalid and 2 not graded`; empty
+        if nothing.
+        """
         return others_words(self.invalid, self.not_graded)
 
 
 def percentile_with_zeros(percentiles: Sequence[float], others: int) -> float | None:
-    """Return the mean of the percentiles and of so many others, which count as 0; None without any."""
-    return fsum(percentiles) / (len(percentiles) + others) if percentiles or others else None
+    """Return the mean of the percentiles and of so many others, which count as 0; None without
+    any.
+    """
+    if percentiles or others:
+        return fsum(percentiles) / (len(percentiles) + others)
+    return None
 
 
 def others_words(invalid: int, not_graded: int) -> str:
-    """Return what a mean over valid submissions excludes, such as `3 invalid and 2 not graded`; empty if nothing."""
-    counts = [f"{invalid:,} invalid" if invalid else "", f"{not_graded:,} not graded" if not_graded else ""]
+    """Return what a mean over valid submissions excludes, such as `3 invalid and 2 not graded`;
+    empty if nothing.
+    """
+    counts = [
+        f"{invalid:,} invalid" if invalid else "",
+        f"{not_graded:,} not graded" if not_graded else "",
+    ]
     return " and ".join(filter(None, counts))
 
 
 class ReportTotals:
-    """The published aggregate. Counts can be added in any order; percentiles must come in the reports' order."""
+    """The published aggregate.
+
+    Counts can be added in any order; percentiles must come in the reports' order.
+    """
 
     def __init__(self) -> None:
         self._counts = dict.fromkeys(_COUNTS, 0)
@@ -313,7 +358,9 @@ class ReportTotals:
         counts["total_runs"] += 1
         counts["total_runs_with_submissions"] += report["submission_exists"]
         counts["total_valid_submissions"] += report["valid_submission"]
-        counts["total_medals"] += report["gold_medal"] + report["silver_medal"] + report["bronze_medal"]
+        counts["total_medals"] += (
+            report["gold_medal"] + report["silver_medal"] + report["bronze_medal"]
+        )
         counts["total_gold_medals"] += report["gold_medal"]
         counts["total_silver_medals"] += report["silver_medal"]
         counts["total_bronze_medals"] += report["bronze_medal"]
@@ -326,10 +373,10 @@ class ReportTotals:
         """Return the published keys without `task_reports`.
 
         Args:
-            percentiles: of the valid submissions, in the reports' order: the mean is a plain sum from left
-                to right, which the order changes in its last bit.
-            rounded: as published, numpy's rule for numbers that were just graded, Python's for those read back
-                from JSON.
+            percentiles: of the valid submissions, in the reports' order: the mean is a plain sum
+                from left to right, which the order changes in its last bit.
+            rounded: as published, numpy's rule for numbers that were just graded, Python's for
+                those read back from JSON.
         """
         average = best = worst = None
         if percentiles:
@@ -360,7 +407,9 @@ _COUNTS = (
 
 
 def aggregate_reports(task_reports: Iterable[TaskReport]) -> dict[str, Any]:
-    """Return the published summary of reports: counts, percentiles (0 to 100), and the reports themselves."""
+    """Return the published summary of reports: counts, percentiles (0 to 100), and the reports
+    themselves.
+    """
     totals = ReportTotals()
     listed, percentiles = [], []
     for report in task_reports:

@@ -1,8 +1,9 @@
-"""The files that hold gradings: where the programs leave them, what is in them, and which grading of a submission counts.
+"""The files that hold gradings: where the programs leave them, what is in them, and which grading
+of a submission counts.
 
-<folder>/<timestamp>_grading_report.json, <timestamp>_grading.jsonl, <timestamp>_individual_reports/<task>.json
-<runs>/<run group>/<timestamp>_grading_report.json, grading_report_<n>.json, grading_summary.json
-<runs>/<run group>/hourly/grading_report_<n>.json
+<folder>/<timestamp>_grading_report.json, <timestamp>_grading.jsonl,
+<timestamp>_individual_reports/<task>.json <runs>/<run group>/<timestamp>_grading_report.json,
+grading_report_<n>.json, grading_summary.json <runs>/<run group>/hourly/grading_report_<n>.json
 """
 
 from __future__ import annotations
@@ -22,7 +23,13 @@ from typing import Any, TypeVar
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, clean_value, join_names, json_problem, plural
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, Outcome
-from bioeval_tui.grade.run_groups import METADATA, folder_agent, group_agent, is_run_folder, listed_runs
+from bioeval_tui.grade.run_groups import (
+    METADATA,
+    folder_agent,
+    group_agent,
+    is_run_folder,
+    listed_runs,
+)
 from bioeval_tui.grade.submissions import (
     RUN_GROUP,
     UNKNOWN_AGENT,
@@ -48,8 +55,9 @@ _Loadable = TypeVar("_Loadable", TaskReport, NotGraded)
 class Graded:
     """One result, the file that holds it, and when it was graded.
 
-    `key` tells its submission from others; None if the result names no file and no run. `batch` is what was graded
-    together with it. `earlier` are the gradings of the same submission that it replaces, the newest first.
+    `key` tells its submission from others; None if the result names no file and no run. `batch` is
+    what was graded together with it. `earlier` are the gradings of the same submission that it
+    replaces, the newest first.
     """
 
     outcome: TaskReport | NotGraded
@@ -62,7 +70,9 @@ class Graded:
     @property
     def report(self) -> TaskReport | None:
         """The report; None if the submission was not graded."""
-        return self.outcome if isinstance(self.outcome, TaskReport) else None
+        if isinstance(self.outcome, TaskReport):
+            return self.outcome
+        return None
 
     @property
     def agent(self) -> str:
@@ -76,8 +86,8 @@ class Graded:
 class Loaded:
     """The results that count of graded submissions, one for each.
 
-    `unread` says of each file that it cannot be read, and why. `superseded` is the number of results left out because
-    the submission was graded again.
+    `unread` says of each file that it cannot be read, and why. `superseded` is the number of
+    results left out because the submission was graded again.
     """
 
     results: tuple[Graded, ...]
@@ -96,7 +106,9 @@ class Loaded:
 
     @property
     def unread_words(self) -> str:
-        """Such as `2 files cannot be read: a.json is …; b.json: not JSON at column 1`; empty if all can."""
+        """Such as `2 files cannot be read: a.json is …; b.json: not JSON at column 1`; empty if all
+        can.
+        """
         if not self.unread:
             return ""
         more = len(self.unread) - LISTED
@@ -116,11 +128,12 @@ class Loaded:
 
 
 def load_reports(path: Path) -> list[TaskReport]:
-    """Load every report at `path`: a grading report, one task's report, a running batch's journal, or a folder.
+    """Load every report at `path`: a grading report, one task's report, a running batch's journal,
+    or a folder.
 
-    Reports of BioML-bench and MLE-bench load, too, and lists of reports such as `medals --json` prints. A submission
-    that was graded several times has its newest report. All text in them is cleaned. What could not be graded has no
-    report: `load_outcomes` returns it as well.
+    Reports of BioML-bench and MLE-bench load, too, and lists of reports such as `medals --json`
+    prints. A submission that was graded several times has its newest report. All text in them is
+    cleaned. What could not be graded has no report: `load_outcomes` returns it as well.
 
     Raises:
         InputError: nothing there is a report, or a file cannot be read; file and line are named.
@@ -129,7 +142,8 @@ def load_reports(path: Path) -> list[TaskReport]:
 
 
 def load_outcomes(path: Path) -> Loaded:
-    """Load every report at `path`, as `load_reports` does, and the submissions that could not be graded.
+    """Load every report at `path`, as `load_reports` does, and the submissions that could not be
+    graded.
 
     In a folder, files that cannot be read are listed in `unread`.
 
@@ -143,7 +157,8 @@ def load_outcomes(path: Path) -> Loaded:
 
 
 def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
-    """Load every report at these places, files or folders, as one collection; `more` are results from elsewhere.
+    """Load every report at these places, files or folders, as one collection; `more` are results
+    from elsewhere.
 
     Raises:
         InputError: a file, or a folder without any report file, is given.
@@ -176,7 +191,13 @@ def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
 def graded_now(outcomes: Iterable[tuple[Submission, Outcome]]) -> list[Graded]:
     """Return what was just graded in the form of what is read from files."""
     return [
-        Graded(item.report if isinstance(item, Invalid) else item, Path(of.batch), of.batch, now(), of.key)
+        Graded(
+            item.report if isinstance(item, Invalid) else item,
+            Path(of.batch),
+            of.batch,
+            now(),
+            of.key,
+        )
         for of, item in outcomes
     ]
 
@@ -185,15 +206,19 @@ def graded_now(outcomes: Iterable[tuple[Submission, Outcome]]) -> list[Graded]:
 
 
 def report_files(place: Path, *, named: bool = True) -> list[Path]:
-    """Return the files in a folder that should hold reports, by name: in itself, its run groups and their `hourly`.
+    """Return the files in a folder that should hold reports, by name: in itself, its run groups and
+    their `hourly`.
 
-    The folders of single runs are left out: what is in them comes from agents, who could leave a report of their own.
-    `named` says that the user named the folder, so that any JSON file in it may be a report.
+    The folders of single runs are left out: what is in them comes from agents, who could leave a
+    report of their own. `named` says that the user named the folder, so that any JSON file in it
+    may be a report.
     """
     return list(_report_files(place, frozenset(), any_json=named, depth=_DEPTH))
 
 
-def _report_files(folder: Path, runs: frozenset[Path], *, any_json: bool, depth: int) -> Iterator[Path]:
+def _report_files(
+    folder: Path, runs: frozenset[Path], *, any_json: bool, depth: int
+) -> Iterator[Path]:
     try:
         with os.scandir(folder) as items:
             entries = sorted(items, key=lambda item: item.name)
@@ -203,7 +228,8 @@ def _report_files(folder: Path, runs: frozenset[Path], *, any_json: bool, depth:
     reports = [
         name
         for name in files
-        if _REPORT_NAME.fullmatch(name) and not (name.endswith(JOURNAL) and _finished(name) in files)
+        if _REPORT_NAME.fullmatch(name)
+        and not (name.endswith(JOURNAL) and _finished(name) in files)
     ]
     if any_json and not reports:
         reports = [name for name in files if name.endswith(".json") and name != METADATA]
@@ -245,17 +271,25 @@ def _results(path: Path) -> Iterator[Graded]:
     """
     _, text = read_list(path)
     read = list(_journal(path, text) if path.suffix == ".jsonl" else _document(path, text))
-    known = [moment(item.created_at) for item, _ in read if isinstance(item, TaskReport) and item.created_at]
+    known = [
+        moment(item.created_at)
+        for item, _ in read
+        if isinstance(item, TaskReport) and item.created_at
+    ]
     stamp = read_time(path.name[:24].partition("_")[0])
     at = max(known, default=stamp or _written(path))
     alone = path.parent.name.endswith(INDIVIDUAL)
-    batch, folder = str(path.parent if alone else path), path.parent.parent if alone else path.parent
+    batch, folder = (
+        str(path.parent if alone else path),
+        path.parent.parent if alone else path.parent,
+    )
     places: Counter[tuple[str, ...]] = Counter()
     for item, run in read:
         graded = item.created_at if isinstance(item, TaskReport) else None
         key = submission_key(item.task_id, item.submission_path, run, folder)
         if key is not None:
-            # A list may name a file twice: these are two submissions, of which each is graded again as itself.
+            # A list may name a file twice: these are two submissions, of which each is graded again
+            # as itself.
             places[key] += 1
             key = (*key, str(places[key]))
         yield Graded(item, path, batch, moment(graded) if graded else at, key)
@@ -282,7 +316,9 @@ def _document(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, s
             yield _listed(item, path)
         return
     if not isinstance(data, dict):
-        raise InputError(f"{shown} is not a grading report: an object or a list of reports is expected")
+        raise InputError(
+            f"{shown} is not a grading report: an object or a list of reports is expected"
+        )
     listed = data.get("task_reports", data.get("competition_reports"))
     for item in listed if isinstance(listed, list) else [data]:
         yield _listed(item, path)
@@ -292,7 +328,9 @@ def _document(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, s
 
 
 def _listed(item: Any, path: Path) -> tuple[TaskReport | NotGraded, str]:
-    """Return an item of a list of reports; one that was not graded has the reason under `not_graded`."""
+    """Return an item of a list of reports; one that was not graded has the reason under
+    `not_graded`.
+    """
     if isinstance(item, dict) and isinstance(item.get("not_graded"), str):
         extra = item.get("extra")
         agent = extra.get("agent") if isinstance(extra, dict) else None
@@ -302,9 +340,13 @@ def _listed(item: Any, path: Path) -> tuple[TaskReport | NotGraded, str]:
 
 
 def _run_of(item: Any) -> str:
-    """Return the folder of the run that a report names beside or instead of the submission's path."""
+    """Return the folder of the run that a report names beside or instead of the submission's
+    path.
+    """
     run = item.get("run", item.get("run_id")) if isinstance(item, dict) else None
-    return run if isinstance(run, str) else ""
+    if isinstance(run, str):
+        return run
+    return ""
 
 
 def _journal(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, str]]:
@@ -326,21 +368,27 @@ def _read(kind: type[_Loadable], data: Any, path: Path) -> _Loadable:
         return kind.from_dict(clean_value(data, 10_000))
     except ValueError as error:
         shown = clean_line(str(path), 300)
-        raise InputError(f"{shown} is not a grading report: {clean_line(str(error), 200)}") from None
+        raise InputError(
+            f"{shown} is not a grading report: {clean_line(str(error), 200)}"
+        ) from None
 
 
 def moment(at: datetime) -> datetime:
     """Return a time as reports record it: UTC, without a zone."""
-    return at if at.tzinfo is None else at.astimezone(UTC).replace(tzinfo=None)
+    if at.tzinfo is None:
+        return at
+    return at.astimezone(UTC).replace(tzinfo=None)
 
 
 # Whose they are
 
 
 def _with_agents(results: Sequence[Graded], file: Path) -> list[Graded]:
-    """Name the agent of results whose path names none: from the run group the file lies in, or from the others in it.
+    """Name the agent of results whose path names none: from the run group the file lies in, or from
+    the others in it.
 
-    A run that left no submission has no path. Without this it would be nobody's, and its agent's share would rise.
+    A run that left no submission has no path. Without this it would be nobody's, and its agent's
+    share would rise.
     """
     if all(one.agent != UNKNOWN_AGENT for one in results):
         return list(results)
@@ -352,7 +400,10 @@ def _with_agents(results: Sequence[Graded], file: Path) -> list[Graded]:
     agent = agent or folder_agent(folder)
     if agent is None:
         return list(results)
-    return [replace(one, outcome=_of(one, agent)) if one.agent == UNKNOWN_AGENT else one for one in results]
+    return [
+        replace(one, outcome=_of(one, agent)) if one.agent == UNKNOWN_AGENT else one
+        for one in results
+    ]
 
 
 def _of(one: Graded, agent: str) -> TaskReport | NotGraded:
@@ -364,11 +415,16 @@ def _of(one: Graded, agent: str) -> TaskReport | NotGraded:
 # Which of them count
 
 
-def submission_key(task_id: str, path: str | None, run: str, folder: Path) -> tuple[str, ...] | None:
-    """Return what tells a submission from others, wherever it is graded from; None if neither file nor run is named.
+def submission_key(
+    task_id: str, path: str | None, run: str, folder: Path
+) -> tuple[str, ...] | None:
+    """Return what tells a submission from others, wherever it is graded from; None if neither file
+    nor run is named.
 
-    It is the run's folder in its run group, where the file is that folder's `submission/submission.csv`, so that it is the
-    same one before there was a file; else the file. A relative path to a file that is not here says which one only among the reports of the same `folder`.
+    It is the run's folder in its run group, where the file is that folder's
+    `submission/submission.csv`, so that it is the same one before there was a file; else the file.
+    A relative path to a file that is not here says which one only among the reports of the same
+    `folder`.
     """
     if not path and not run:
         return None
@@ -379,13 +435,20 @@ def submission_key(task_id: str, path: str | None, run: str, folder: Path) -> tu
         inner = parts[group:]
     elif not path:
         above = (folder.absolute(), *folder.absolute().parents)
-        named = next((place.name for place in above if RUN_GROUP in place.name), str(folder.absolute()))
+        named = next(
+            (place.name for place in above if RUN_GROUP in place.name), str(folder.absolute())
+        )
         inner = (named, *parts)
     elif Path(path).is_absolute() or ("\0" not in path and os.path.lexists(path)):
         inner = (os.path.abspath(path),)  # noqa: PTH100 (links are as they were listed)
     else:
         inner = (str(folder.absolute()), *parts)
-    if path and len(inner) > 2 and inner[-2] == "submission" and inner[-1].startswith("submission."):
+    if (
+        path
+        and len(inner) > 2
+        and inner[-2] == "submission"
+        and inner[-1].startswith("submission.")
+    ):
         inner = inner[:-2]
     return (short(task_id), "/".join(inner))
 
@@ -405,8 +468,9 @@ def supersedes(
 def newest(results: Sequence[Graded]) -> list[Graded]:
     """Return one result of each submission, its newest, in the order of the results.
 
-    Those without a key (nothing was submitted) are the same ones again where a batch was graded again, which its other
-    submissions show: there an agent has as many of a task as the batch with the most.
+    Those without a key (nothing was submitted) are the same ones again where a batch was graded
+    again, which its other submissions show: there an agent has as many of a task as the batch with
+    the most.
     """
     best: dict[tuple[str, ...], int] = {}
     every: dict[tuple[str, ...], list[Graded]] = {}
@@ -427,10 +491,14 @@ def newest(results: Sequence[Graded]) -> list[Graded]:
 
 
 def _before(counted: Graded, every: Sequence[Graded]) -> tuple[Graded, ...]:
-    """Return the gradings of a submission before the one that counts, the newest first; copies of it are none."""
+    """Return the gradings of a submission before the one that counts, the newest first; copies of
+    it are none.
+    """
     if len(every) == 1:
         return ()
-    return tuple(sorted((one for one in every if one.at < counted.at), key=lambda one: one.at, reverse=True))
+    return tuple(
+        sorted((one for one in every if one.at < counted.at), key=lambda one: one.at, reverse=True)
+    )
 
 
 def _unnamed(results: Sequence[Graded]) -> Iterator[int]:
@@ -450,7 +518,9 @@ def _unnamed(results: Sequence[Graded]) -> Iterator[int]:
             named.setdefault(of_list, set()).add(one.key)
     for at, numbers in unnamed.items():
         left = max(sizes[at].values()) - len(named.get(at, ()))
-        yield from sorted(numbers, key=lambda number: results[number].at, reverse=True)[: max(0, left)]
+        yield from sorted(numbers, key=lambda number: results[number].at, reverse=True)[
+            : max(0, left)
+        ]
 
 
 def _same_lists(results: Iterable[Graded]) -> Mapping[str, str]:

@@ -1,15 +1,17 @@
 """The distribution of a metric over resampled rows: the scores on other, similar test rows.
 
-Shares, bounded means, ROC AUC and what is computed from counts of right and wrong labels have an interval of some width
-also where every row is right: `bioeval_tui.statistics.intervals` makes it (`intervals.py`, which has the chances of medals,
-too). For other metrics rows are drawn with replacement 2,000 times and the metric is computed each time. Means of
-unbounded losses need no drawing: their percentiles come from the saddlepoint approximation, with a relative error of
-about 1 / rows, corrected for skewness (BCa; Efron 1987). With more than `LARGE` rows Spearman's and Pearson's
-correlation and R² are replaced by the mean of the rows' influence, also with an error of about 1 / rows. Percentiles
-are widened like Student's t for so many rows (Hesterberg 2015).
+Shares, bounded means, ROC AUC and what is computed from counts of right and wrong labels have an
+interval of some width also where every row is right: `bioeval_tui.statistics.intervals` makes it
+(`intervals.py`, which has the chances of medals, too). For other metrics rows are drawn with
+replacement 2,000 times and the metric is computed each time. Means of unbounded losses need no
+drawing: their percentiles come from the saddlepoint approximation, with a relative error of about 1
+/ rows, corrected for skewness (BCa; Efron 1987). With more than `LARGE` rows Spearman's and
+Pearson's correlation and R² are replaced by the mean of the rows' influence, also with an error of
+about 1 / rows. Percentiles are widened like Student's t for so many rows (Hesterberg 2015).
 
-Sources: Davison and Hinkley, Bootstrap Methods and their Application (1997), 2.7, 3.2 and 9.5; Davison and Hinkley,
-Saddlepoint approximations in resampling methods, Biometrika 75 (1988); DeLong and others, Biometrics 44 (1988).
+Sources: Davison and Hinkley, Bootstrap Methods and their Application (1997), 2.7, 3.2 and 9.5;
+Davison and Hinkley, Saddlepoint approximations in resampling methods, Biometrika 75 (1988); DeLong
+and others, Biometrics 44 (1988).
 """
 
 from __future__ import annotations
@@ -73,7 +75,9 @@ class CannotResampleError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draws:
-    """Scores on resampled rows, shape (2000,), ascending, with the 95 % interval and a description of the method."""
+    """Scores on resampled rows, shape (2000,), ascending, with the 95 % interval and a description
+    of the method.
+    """
 
     scores: Floats
     method: str
@@ -82,7 +86,8 @@ class Draws:
 
 
 def drawn(scores: Floats, method: str, rows: int, skew: float = 0.0) -> Draws:
-    """Return resampled scores with their interval: percentiles, widened for few rows; `skew` is BCa's acceleration.
+    """Return resampled scores with their interval: percentiles, widened for few rows; `skew` is
+    BCa's acceleration.
 
     Raises:
         CannotResampleError: all scores are the same.
@@ -106,18 +111,21 @@ def _of_share(share: float, n: float, bounds: Bounds, rows: int, method: str) ->
 
 
 def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None = None) -> Draws:
-    """Return the distribution of a metric, averaged over targets, when the same rows are drawn for all of them.
+    """Return the distribution of a metric, averaged over targets, when the same rows are drawn for
+    all of them.
 
     Args:
         metric: the metric.
-        pairs: truth and prediction of each target, each of shape (rows,), aligned; codes of classes for labels. Ranks
-            are accepted as the truth of a rank correlation, a mask as that of ROC AUC.
+        pairs: truth and prediction of each target, each of shape (rows,), aligned; codes of classes
+            for labels. Ranks are accepted as the truth of a rank correlation, a mask as that of ROC
+            AUC.
         event: for survival, 1 if the event was observed.
 
     The same input gives the same result.
 
     Raises:
-        CannotResampleError: too few rows, it takes too long, or the metric is undefined on too many draws.
+        CannotResampleError: too few rows, it takes too long, or the metric is undefined on too many
+            draws.
     """
     rows = len(pairs[0][0])
     if rows < FEWEST_ROWS:
@@ -127,12 +135,19 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
         return _of_means(metric, pairs)
     of_counts = counts_metric(metric.name)
     if (metric.name == "roc_auc" or of_counts is not None) and rows < FEWEST_CURVED:
-        raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_CURVED} are needed for this metric")
+        raise CannotResampleError(
+            f"{rows} test rows are too few, {FEWEST_CURVED} are needed for this metric"
+        )
     if of_counts is not None and len(pairs) == 1:
         return _of_confusion(of_counts, *pairs[0])
     if metric.name == "roc_auc" and len(pairs) == 1:
         return _of_auc(np.asarray(pairs[0][0]) > 0, pairs[0][1])
-    if metric.name == "concordance_index" and len(pairs) == 1 and event is not None and rows <= _MOST_PAIRS:
+    if (
+        metric.name == "concordance_index"
+        and len(pairs) == 1
+        and event is not None
+        and rows <= _MOST_PAIRS
+    ):
         return _of_comparable_pairs(*pairs[0], event, random)
     if rows > LARGE and metric.name in _INFLUENCE:
         return _of_influence(metric, pairs)
@@ -141,7 +156,9 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
 
     def once(drawn: NDArray[np.int64]) -> float:
         more = [values[drawn] for values in extra]
-        return float(np.mean([metric.function(true[drawn], guess[drawn], *more) for true, guess in pairs]))
+        return float(
+            np.mean([metric.function(true[drawn], guess[drawn], *more) for true, guess in pairs])
+        )
 
     scores = resample(rows, strata, once, random, TIME_LIMIT_S)
     return drawn(scores, _words(len(scores), "rows", len(strata) > 1), rows)
@@ -181,18 +198,23 @@ def resample(
 
 
 def _words(count: int, unit: str, stratified: bool = False) -> str:
-    return f"bootstrap, {count:,} resamples of {unit}" + (", stratified by class" if stratified else "")
+    return f"bootstrap, {count:,} resamples of {unit}" + (
+        ", stratified by class" if stratified else ""
+    )
 
 
 def _classes(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> list[NDArray[np.int64]]:
-    """Return the rows of each class where the metric needs all classes; else all rows as one stratum."""
+    """Return the rows of each class where the metric needs all classes; else all rows as one
+    stratum.
+    """
     true = pairs[0][0]
     if len(pairs) > 1 or metric.kind not in ("probability", "label"):
         return [np.arange(len(true))]
     return [np.flatnonzero(true == value) for value in np.unique(true)]
 
 
-# Means -------------------------------------------------------------------------------------------------
+# Means
+# -------------------------------------------------------------------------------------------------
 
 
 _ROW_LOSSES: dict[str, Callable[[Any, Any], Floats]] = {
@@ -212,7 +234,9 @@ def _of_means(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
 
 
 def of_row_losses(name: str, losses: Sequence[Floats]) -> Draws:
-    """Return the distribution of a metric that is a mean of `losses`, shape (rows,) for each target (`rmse`: its root)."""
+    """Return the distribution of a metric that is a mean of `losses`, shape (rows,) for each target
+    (`rmse`: its root).
+    """
     rows = len(losses[0])
     if name in ("accuracy", "f1_micro", "brier"):
         mean = np.mean(losses, axis=0)
@@ -241,8 +265,12 @@ def _skew(values: Floats) -> float:
     return float((away**3).sum()) / (6 * spread**1.5) if spread > 1e-300 else 0.0
 
 
-def _effective(value: float, error: float, bounds: Bounds, rows: int, degrees: float, most: float) -> Draws:
-    """Return the scores that a value with such an error makes credible; it counts as `most` rows at most."""
+def _effective(
+    value: float, error: float, bounds: Bounds, rows: int, degrees: float, most: float
+) -> Draws:
+    """Return the scores that a value with such an error makes credible; it counts as `most` rows at
+    most.
+    """
     low, high = bounds
     share = (value - low) / (high - low)
     effective = share * (1 - share) * ((high - low) / error) ** 2
@@ -255,7 +283,8 @@ _EXACT = "percentiles of the bootstrap of a mean (saddlepoint)"
 
 
 def mean_percentiles(strata: Sequence[Floats]) -> Floats:
-    """Return 2,000 evenly spaced percentiles of Σ mean of resampled values, drawn separately in each stratum.
+    """Return 2,000 evenly spaced percentiles of Σ mean of resampled values, drawn separately in
+    each stratum.
 
     By the saddlepoint approximation in Barndorff-Nielsen's form; see the module's sources.
     """
@@ -290,7 +319,8 @@ def mean_percentiles(strata: Sequence[Floats]) -> Floats:
     return percentiles
 
 
-# Large numbers of rows ---------------------------------------------------------------------------------
+# Large numbers of rows
+# ---------------------------------------------------------------------------------
 
 
 def _of_influence(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
@@ -299,15 +329,18 @@ def _of_influence(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
     score = np.mean([float(metric.function(true, guess)) for true, guess in pairs])
     influence = np.mean(parts, axis=0)
     return drawn(
-        mean_percentiles([influence]) + score, "bootstrap of the rows' influence (saddlepoint)", rows
+        mean_percentiles([influence]) + score,
+        "bootstrap of the rows' influence (saddlepoint)",
+        rows,
     )
 
 
 def _of_auc(positive: Any, guess: Floats) -> Draws:
-    """Return the area's scores from its variance by DeLong and others, with Welch and Satterthwaite's degrees of freedom.
+    """Return the area's scores from its variance by DeLong and others, with Welch and
+    Satterthwaite's degrees of freedom.
 
-    Few rows are out of order near 1, so the area counts as three times as many rows at most as one of 1/2 would, and as
-    exactly so many if none is.
+    Few rows are out of order near 1, so the area counts as three times as many rows at most as one
+    of 1/2 would, and as exactly so many if none is.
     """
     higher, lower = guess[positive], guess[~positive]
     m, n = len(higher), len(lower)
@@ -330,14 +363,17 @@ def _won(values: Floats, others: Floats) -> Floats:
 
 
 def spearman_influence(true: Floats, guess: Floats) -> Floats:
-    """Return each row's influence on Spearman's rho, ties by mean rank, shape (rows,); their mean is 0."""
+    """Return each row's influence on Spearman's rho, ties by mean rank, shape (rows,); their mean
+    is 0.
+    """
     size = len(true)
     u, v = ((average_ranks(values) - 0.5) / size for values in (true, guess))
     spread_u, spread_v = u.var(), v.var()
     rho = np.mean((u - 0.5) * (v - 0.5)) / np.sqrt(spread_u * spread_v)
 
     def carried(ranks: Floats, weights: Floats) -> Floats:
-        # Mean weight of the rows above each row, ties half: a row's influence on the ranks of all others.
+        # Mean weight of the rows above each row, ties half: a row's influence on the ranks of all
+        # others.
         order = np.argsort(ranks, kind="stable")
         ordered = ranks[order]
         sums = np.concatenate(([0.0], np.cumsum(weights[order])))
@@ -377,16 +413,22 @@ _INFLUENCE: dict[str, Callable[[Any, Any], Floats]] = {
 }
 
 
-# Labels and survival -----------------------------------------------------------------------------------
+# Labels and survival
+# -----------------------------------------------------------------------------------
 
 
 def _of_confusion(metric: CountsMetric, true: Any, guess: Any) -> Draws:
-    """Return the scores of a table of true and predicted classes, from its change with each cell (the delta method).
+    """Return the scores of a table of true and predicted classes, from its change with each cell
+    (the delta method).
 
     The error is that of the table with one more wrong row, which may be any, so that it is never 0.
     """
     size = int(max(true.max(), guess.max())) + 1
-    table = np.bincount(true * size + guess, minlength=size * size).reshape(size, size).astype(np.float64)
+    table = (
+        np.bincount(true * size + guess, minlength=size * size)
+        .reshape(size, size)
+        .astype(np.float64)
+    )
     wrong = np.outer(table.sum(axis=1), table.sum(axis=0))
     np.fill_diagonal(wrong, 0)
     if not wrong.any():
@@ -411,7 +453,9 @@ def _of_confusion(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     variance = float((smooth * slopes**2).sum()) - float((smooth * slopes).sum()) ** 2 / rows
     share = (of(smooth) - low) / (high - low)
     if not (variance > 0 and 0 < share < 1):
-        raise CannotResampleError("the score of these rows does not vary, which says nothing of other rows")
+        raise CannotResampleError(
+            "the score of these rows does not vary, which says nothing of other rows"
+        )
     effective = share * (1 - share) * (high - low) ** 2 / variance
     # A mean over classes is known no better than the smallest class.
     degrees = smallest if metric.mean_of_classes else rows - 1
@@ -419,9 +463,13 @@ def _of_confusion(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     return _of_share((of(table) - low) / (high - low), effective, metric.bounds, rows, _SHARE)
 
 
-def _of_comparable_pairs(true: Floats, guess: Floats, event: Floats, random: np.random.Generator) -> Draws:
+def _of_comparable_pairs(
+    true: Floats, guess: Floats, event: Floats, random: np.random.Generator
+) -> Draws:
     rows = len(true)
-    shares = concordance_of(true, guess, event, random.multinomial(rows, np.full(rows, 1 / rows), RESAMPLES))
+    shares = concordance_of(
+        true, guess, event, random.multinomial(rows, np.full(rows, 1 / rows), RESAMPLES)
+    )
     known = shares[np.isfinite(shares)]
     if len(known) < (1 - _UNDEFINED) * RESAMPLES:
         raise CannotResampleError("too many resamples have no comparable pair")
@@ -438,11 +486,14 @@ def concordance_of(
     event: NDArray[np.float64],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the concordance index on rows drawn `counts` times, from a table of comparable pairs and their order."""
+    """Return the concordance index on rows drawn `counts` times, from a table of comparable pairs
+    and their order.
+    """
     happened = event > 0
+    # row i before row j
     comparable = happened[:, None] & (
         (true[:, None] < true) | ((true[:, None] == true) & ~happened)
-    )  # row i before row j
+    )
     won = np.where(comparable, (guess > guess[:, None]) + 0.5 * (guess == guess[:, None]), 0.0)
     pairs, won = comparable.astype(np.float32), won.astype(np.float32)
     shares = []

@@ -1,4 +1,6 @@
-"""Run groups: folders with the runs of one agent, what their `metadata.json` says, and which folders are single runs."""
+"""Run groups: folders with the runs of one agent, what their `metadata.json` says, and which
+folders are single runs.
+"""
 
 from __future__ import annotations
 
@@ -49,12 +51,15 @@ def metadata_of(group: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{shown}: {json_problem(error)}") from None
     if not isinstance(data, dict) or not isinstance(data.get("runs"), dict):
-        raise InputError(f"{shown} does not list runs with their task_id: it needs an object `runs`")
+        raise InputError(
+            f"{shown} does not list runs with their task_id: it needs an object `runs`"
+        )
     return data
 
 
 def listed_runs(group: Path) -> list[tuple[str, Path]] | None:
-    """Return the task and the folder of each run in a group's `metadata.json`; None without that file.
+    """Return the task and the folder of each run in a group's `metadata.json`; None without that
+    file.
 
     A folder outside the group is left out.
 
@@ -81,17 +86,23 @@ def listed_runs(group: Path) -> list[tuple[str, Path]] | None:
 
 
 def _task_of(name: str, run: Any) -> str | None:
-    """Return a run's task: what its entry names, else what its folder is named after, as MLE-bench does."""
+    """Return a run's task: what its entry names, else what its folder is named after, as MLE-bench
+    does.
+    """
     fields = run if isinstance(run, dict) else {}
     named = next((fields[key] for key in ("task_id", "competition_id") if fields.get(key)), None)
     if isinstance(named, str) and named.strip():
         return named.strip()
     match = RUN_ID.fullmatch(name)
-    return match["task"] if match else None
+    if match:
+        return match["task"]
+    return None
 
 
 def run_folders(group: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the task and the folder of each run that lies in a group: `<task>_<UUID>`, or one folder further down."""
+    """Yield the task and the folder of each run that lies in a group: `<task>_<UUID>`, or one
+    folder further down.
+    """
     for folder in sorted(item for pattern in ("*", "*/*") for item in group.glob(pattern)):
         name = RUN_ID.fullmatch(folder.relative_to(group).as_posix())
         inside = folder.parent == group or RUN_ID.fullmatch(folder.parent.name) is None
@@ -105,15 +116,21 @@ def group_agent(group: Path) -> str | None:
         data = metadata_of(group) or {}
     except InputError:
         data = {}
-    names = [value for key in ("run_group", "agent") if isinstance(value := data.get(key), str) and value]
+    names = [
+        value for key in ("run_group", "agent") if isinstance(value := data.get(key), str) and value
+    ]
     if (agent := agent_in(group, *names)) is not None:
         return agent
     plain = next((name for name in reversed(names) if RUN_GROUP not in name), None)
-    return clean_line(plain, 200) if plain else None
+    if plain:
+        return clean_line(plain, 200)
+    return None
 
 
 def folder_agent(folder: Path) -> str | None:
-    """Return who a folder directly in `runs` is named after, without the number of its seed; None for others."""
+    """Return who a folder directly in `runs` is named after, without the number of its seed; None
+    for others.
+    """
     for place in (folder, folder.parent):
         if place.parent.name == "runs":
             return clean_line(_SEED.sub("", place.name) or place.name, 200)

@@ -1,9 +1,10 @@
-"""Runs of agents as BioML-bench keeps them: submissions, tasks and prepared data, found from one folder.
+"""Runs of agents as BioML-bench keeps them: submissions, tasks and prepared data, found from one
+folder.
 
 <checkout>/runs/<timestamp>_run-group_<agent>/submission.jsonl, metadata.json
-<checkout>/runs/<timestamp>_run-group_<agent>/<folder>/<task>_<uuid>/submission/submission.csv or .h5ad
-<checkout>/biomlbench/tasks/<folder>/<task>
-<the user's cache folder>/bioml-bench/data/<folder>/<task>/prepared
+<checkout>/runs/<timestamp>_run-group_<agent>/<folder>/<task>_<uuid>/submission/submission.csv or
+.h5ad <checkout>/biomlbench/tasks/<folder>/<task> <the user's cache
+folder>/bioml-bench/data/<folder>/<task>/prepared
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ import platformdirs
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, home_relative, plural
-from bioeval_tui.grade.report_files import Loaded, read_outcomes, report_files, short, submission_key
+from bioeval_tui.grade.report_files import (
+    Loaded,
+    read_outcomes,
+    report_files,
+    short,
+    submission_key,
+)
 from bioeval_tui.grade.run_groups import (
     METADATA,
     folder_agent,
@@ -36,10 +43,12 @@ _FILES = ("submission.csv", "submission.h5ad")
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The content of a folder of runs, and where its tasks and data are; `looked` lists the searched folders.
+    """The content of a folder of runs, and where its tasks and data are; `looked` lists the
+    searched folders.
 
-    `submissions` are to be graded. Those whose file is not here, but whose result is in a report, are not among them.
-    `reports` are the folders with reports. `problems` says which lists of runs cannot be read, and why.
+    `submissions` are to be graded. Those whose file is not here, but whose result is in a report,
+    are not among them. `reports` are the folders with reports. `problems` says which lists of runs
+    cannot be read, and why.
     """
 
     submissions: tuple[Submission, ...]
@@ -68,12 +77,13 @@ def find_runs(
 ) -> Runs:
     """Return the runs at `folders`, see `is_runs`, with where their reports, tasks and data are.
 
-    What a group was set to do counts, whether it left a file or not. A list that cannot be read stops no other group.
+    What a group was set to do counts, whether it left a file or not. A list that cannot be read
+    stops no other group.
 
     Args:
         folders: the folders to search.
-        tasks_dirs, data_dir: given by the user. The tasks of the checkout that contains a folder come after these; without
-            `data_dir`, the folder with most of the data is used.
+        tasks_dirs, data_dir: given by the user. The tasks of the checkout that contains a folder
+            come after these; without `data_dir`, the folder with most of the data is used.
         own_data: this program's own prepared data; `default_data_dir()` if None.
     """
     places = [folder.absolute() for folder in folders]
@@ -90,16 +100,23 @@ def find_runs(
         if (base / "biomlbench" / "tasks").is_dir()
     ]
     roots = list(tasks_dirs or default_tasks_dirs())
-    roots += [base for base in dict.fromkeys(above) if tasks_root(base) not in map(tasks_root, roots)]
+    roots += [
+        base for base in dict.fromkeys(above) if tasks_root(base) not in map(tasks_root, roots)
+    ]
     caches = [published_data_dir(), *(base / "data" for base in dict.fromkeys(above))]
     tasks = {item.task_id for item in submissions}
     data, tried = _data_dir(tasks, data_dir, [own_data or default_data_dir(), *caches])
     shown = ", ".join(_shown(tasks_root(root)) for root in roots)
     left = sum(item.path is None for item in found)
     looked = (
-        f"submissions: {len(found):,} in {plural(len(groups), 'run group')} below {', '.join(map(_shown, places))}"
+        f"submissions: {len(found):,} in {plural(len(groups), 'run group')} below"
+        f" {', '.join(map(_shown, places))}"
         + (f"; {left:,} of them left no file" if left else "")
-        + (f"; {len(found) - len(submissions):,} graded in reports" if len(found) > len(submissions) else ""),
+        + (
+            f"; {len(found) - len(submissions):,} graded in reports"
+            if len(found) > len(submissions)
+            else ""
+        ),
         f"tasks: {shown}, and those that ship" if shown else _no_tasks(places),
         *tried,
     )
@@ -110,7 +127,10 @@ def _groups(folder: Path) -> list[Path]:
     if (folder / _LIST).is_file() or RUN_GROUP in folder.name or _lists_runs(folder):
         return [folder]
     inside = [
-        item for place in (folder, folder / "runs") if place.is_dir() for item in sorted(place.iterdir())
+        item
+        for place in (folder, folder / "runs")
+        if place.is_dir()
+        for item in sorted(place.iterdir())
     ]
     return [
         item
@@ -119,7 +139,10 @@ def _groups(folder: Path) -> list[Path]:
         and (
             RUN_GROUP in item.name
             or _lists_runs(item)
-            or (item.parent.name == "runs" and any((item / name).is_file() for name in (_LIST, METADATA)))
+            or (
+                item.parent.name == "runs"
+                and any((item / name).is_file() for name in (_LIST, METADATA))
+            )
         )
     ]
 
@@ -138,11 +161,15 @@ def _reports_at(place: Path) -> list[Path]:
     if inner.is_dir() and not any(place.glob(_GROUP)):
         beside = sorted(place.glob("*_grading_report.json"))
         return [*beside, *([inner] if report_files(inner, named=False) else [])]
-    return [place] if report_files(place, named=False) else []
+    if report_files(place, named=False):
+        return [place]
+    return []
 
 
 def _submissions(group: Path, problems: list[str]) -> list[Submission]:
-    """Return what a group was set to do: its list, with the runs of its metadata or else its folders that the list lacks."""
+    """Return what a group was set to do: its list, with the runs of its metadata or else its
+    folders that the list lacks.
+    """
     agent = group_agent(group) or folder_agent(group)
     listed: list[Submission] = []
     if (group / _LIST).is_file():
@@ -150,7 +177,9 @@ def _submissions(group: Path, problems: list[str]) -> list[Submission]:
             listed = list(read_submissions(group / _LIST).submissions)
         except InputError as error:
             problems.append(str(error))
-    items = [replace(item, path=_moved(item.path, group), agent=item.agent or agent) for item in listed]
+    items = [
+        replace(item, path=_moved(item.path, group), agent=item.agent or agent) for item in listed
+    ]
     runs = _runs_of(group, problems)
     if listed and not (group / METADATA).is_file():
         runs = []
@@ -171,7 +200,9 @@ def _submissions(group: Path, problems: list[str]) -> list[Submission]:
 
 
 def _runs_of(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
-    """Return the task and folder of each run that a group's metadata lists; without it, of those that have a folder."""
+    """Return the task and folder of each run that a group's metadata lists; without it, of those
+    that have a folder.
+    """
     try:
         listed = listed_runs(group)
     except InputError as error:
@@ -197,17 +228,23 @@ def _with_keys(items: Iterable[Submission], group: Path) -> list[Submission]:
 def _below(run: str, group: Path) -> str:
     """Return a run's folder as it is called in its group."""
     parts = Path(run).parts
-    return str(Path(*parts[parts.index(group.name) + 1 :])) if group.name in parts[:-1] else run
+    if group.name in parts[:-1]:
+        return str(Path(*parts[parts.index(group.name) + 1 :]))
+    return run
 
 
 def _to_grade(found: Sequence[Submission], reports: Sequence[Path]) -> list[Submission]:
-    """Return the submissions whose file is here, and of the others those that no report has a result of."""
+    """Return the submissions whose file is here, and of the others those that no report has a
+    result of.
+    """
     here = [item.path is not None and _exists(item.path) for item in found]
     if all(here) or not reports:
         return list(found)
     loaded = _readable(reports)
     keys = {(one.agent, *one.key) for one in loaded.results if one.key is not None}
-    unnamed = Counter((one.agent, short(one.outcome.task_id)) for one in loaded.results if one.key is None)
+    unnamed = Counter(
+        (one.agent, short(one.outcome.task_id)) for one in loaded.results if one.key is None
+    )
     waiting = []
     for item, is_here in zip(found, here, strict=True):
         agent = str(item.agent)
@@ -228,21 +265,29 @@ def _readable(reports: Sequence[Path]) -> Loaded:
 
 
 def _moved(path: str | None, group: Path) -> str | None:
-    """Return the local path of a listed file, because published lists may have absolute paths of another machine."""
+    """Return the local path of a listed file, because published lists may have absolute paths of
+    another machine.
+    """
     if path is None or _exists(path) or group.name not in Path(path).parts:
         return path
     parts = Path(path).parts
     here = group.joinpath(*parts[parts.index(group.name) + 1 :])
     # What is not there is not resolved: it may be no name that a file can have.
-    return str(here) if _exists(here) and here.resolve().is_relative_to(group.resolve()) else path
+    if _exists(here) and here.resolve().is_relative_to(group.resolve()):
+        return str(here)
+    return path
 
 
 def _exists(path: Path | str) -> bool:
     return os.path.exists(path)  # noqa: PTH110 (pathlib raises on a name that is too long)
 
 
-def _data_dir(tasks: set[str], chosen: Path | None, places: Sequence[Path]) -> tuple[Path, list[str]]:
-    """Return the folder with data for the most tasks (the first of equals), and the number in each."""
+def _data_dir(
+    tasks: set[str], chosen: Path | None, places: Sequence[Path]
+) -> tuple[Path, list[str]]:
+    """Return the folder with data for the most tasks (the first of equals), and the number in
+    each.
+    """
     places = list(dict.fromkeys([chosen] if chosen is not None else places))
     counts = [sum((place / task / "prepared").is_dir() for task in tasks) for place in places]
     best = counts.index(max(counts))
@@ -256,7 +301,9 @@ def _data_dir(tasks: set[str], chosen: Path | None, places: Sequence[Path]) -> t
 
 def _no_tasks(places: Sequence[Path]) -> str:
     shown = ", ".join(map(_shown, places))
-    return f"tasks: those that ship; {shown} is in no checkout of BioML-bench (--tasks-dir names one)"
+    return (
+        f"tasks: those that ship; {shown} is in no checkout of BioML-bench (--tasks-dir names one)"
+    )
 
 
 def _shown(path: Path) -> str:

@@ -43,20 +43,26 @@ class Scorer(Protocol):
         """Return what is strange about a file that was scored, a sentence each."""
 
     def examine(self, path: Path) -> list[Problem]:
-        """Return everything that is wrong with the file, as far as can be checked without the grader's code."""
+        """Return everything that is wrong with the file, as far as can be checked without the
+        grader's code.
+        """
 
 
 class CodeScorer:
     """Calls a grader's own function: DataFrames for CSV, two paths for h5ad, as published.
 
-    Every call gets its own copy of the answers, because some graders change them. `sample` is the task's sample
-    submission, whose columns are those with predictions.
+    Every call gets its own copy of the answers, because some graders change them. `sample` is the
+    task's sample submission, whose columns are those with predictions.
     """
 
     suffixes: tuple[str, ...] = (CSV, H5AD)
 
     def __init__(
-        self, function: Callable[..., Any], answers: Path, sample: Path, part: AnswersPart | None = None
+        self,
+        function: Callable[..., Any],
+        answers: Path,
+        sample: Path,
+        part: AnswersPart | None = None,
     ) -> None:
         self._function = function
         self._answers_path = answers
@@ -78,8 +84,12 @@ class CodeScorer:
         return self._function(submission, answers)
 
     def difference(self, path: Path) -> Difference | None:
-        """Return how the CSV that was scored last differs from the expected form; None if it does not."""
-        return self._different[1] if self._different is not None and self._different[0] == path else None
+        """Return how the CSV that was scored last differs from the expected form; None if it does
+        not.
+        """
+        if self._different is not None and self._different[0] == path:
+            return self._different[1]
+        return None
 
     def _difference_of(self, submission: pd.DataFrame) -> Difference | None:
         try:
@@ -88,12 +98,16 @@ class CodeScorer:
             return None  # ids of types that do not compare
 
     def score_rearranged(self, path: Path, difference: Difference) -> Any:
-        """Call the function on a copy of the CSV in the expected form; whatever it raises passes through."""
+        """Call the function on a copy of the CSV in the expected form; whatever it raises passes
+        through.
+        """
         submission, answers = self.frames(path)
         return self._function(difference.rearranged(submission), answers)
 
     def coverage(self, path: Path) -> alignment.Coverage | None:
-        """Return how many rows of the answers are in the file, by their ids; None where there are none."""
+        """Return how many rows of the answers are in the file, by their ids; None where there are
+        none.
+        """
         if path.suffix.lower() == H5AD:
             return self._coverage_of_cells(path)
         if self._covered is None or self._covered[0] != path:
@@ -101,7 +115,9 @@ class CodeScorer:
         return self._covered[1]
 
     def _coverage_of(self, submission: pd.DataFrame) -> alignment.Coverage | None:
-        return None if self._rows is None else self._rows.coverage(submission)
+        if self._rows is None:
+            return None
+        return self._rows.coverage(submission)
 
     def _coverage_of_cells(self, path: Path) -> alignment.Coverage | None:
         from bioeval_tui.grade.h5ad import cells_of
@@ -122,7 +138,9 @@ class CodeScorer:
     def _rows(self) -> alignment.AnswerRows | None:
         """The rows of the answers; None if those are no table."""
         is_table = hasattr(self._answers, "dtypes")
-        return alignment.AnswerRows(self._answers, self._sample) if is_table else None
+        if is_table:
+            return alignment.AnswerRows(self._answers, self._sample)
+        return None
 
     @cached_property
     def _form(self) -> ExpectedForm:
@@ -170,7 +188,9 @@ class CodeScorer:
 
     def hints(self, path: Path) -> list[str]:
         """Return which columns are there more than once."""
-        return [] if path.suffix.lower() == H5AD else tables.repeated_columns(path)
+        if path.suffix.lower() == H5AD:
+            return []
+        return tables.repeated_columns(path)
 
     def examine(self, path: Path) -> list[Problem]:
         """Return whether the file can be read at all; the code's own checks come with grading."""
@@ -195,7 +215,9 @@ class CsvScorer:
 
     suffixes: tuple[str, ...] = (CSV,)
 
-    def __init__(self, spec: MetricSpec, answers: pd.DataFrame, part: AnswersPart | None = None) -> None:
+    def __init__(
+        self, spec: MetricSpec, answers: pd.DataFrame, part: AnswersPart | None = None
+    ) -> None:
         self.spec = spec
         needed = [spec.id, *spec.targets, *([spec.event] if spec.event else [])]
         problems = alignment.missing_columns(list(answers.columns), needed)
@@ -230,7 +252,9 @@ class CsvScorer:
         else:
             truth, guess = true, self.truths[self.spec.targets.index(name)]
         events = [self.event] if metric.kind == "survival" and self.event is not None else []
-        alignment.refuse_undefined(metric, lambda: function(truth, guess, *events), f"column `{name}`")
+        alignment.refuse_undefined(
+            metric, lambda: function(truth, guess, *events), f"column `{name}`"
+        )
 
     def _truth(self, column: pd.Series, name: str) -> Any:
         kind = self.spec.metric.kind
@@ -242,24 +266,31 @@ class CsvScorer:
         floats = self._numbers(column, name)
         if kind == "probability" and not np.isin(floats, (0.0, 1.0)).all():
             raise NotMeasuredError(
-                f"the answers' column `{name}` must contain only 0 and 1 for {self.spec.metric.name}"
+                f"the answers' column `{name}` must contain only 0 and 1 for"
+                f" {self.spec.metric.name}"
             )
         return floats
 
     def score(self, path: Path) -> Any:
-        """Return the metric, averaged over the targets; InvalidSubmissionError carries all findings."""
+        """Return the metric, averaged over the targets; InvalidSubmissionError carries all
+        findings.
+        """
         predicted = self.predictions(path)
         self._scored = path, predicted
         return self._metric(predicted)
 
     def hints(self, path: Path) -> list[str]:
-        """Return which columns are there more than once, and which labels no row of the answers has."""
+        """Return which columns are there more than once, and which labels no row of the answers
+        has.
+        """
         sentences = tables.repeated_columns(path)
         if self.spec.metric.kind == "label":
             scored, predicted = self._scored
             if scored != path:
                 predicted = self.predictions(path)
-            for known, guess, name in zip(self._classes, predicted, self.spec.predictions, strict=True):
+            for known, guess, name in zip(
+                self._classes, predicted, self.spec.predictions, strict=True
+            ):
                 sentences += alignment.unknown_labels(known, guess, name)
         return sentences
 
@@ -288,22 +319,32 @@ class CsvScorer:
         return predicted
 
     def pairs(self, path: Path) -> list[tuple[Any, Any]]:
-        """Return truth and prediction of each target; classes as codes, other truths as the metric prepares them.
+        """Return truth and prediction of each target; classes as codes, other truths as the metric
+        prepares them.
 
         Raises:
             InvalidSubmissionError: as `predictions`.
         """
-        pairs = [(true, guess) for (_, true), guess in zip(self.true, self.predictions(path), strict=True)]
-        return [alignment.label_codes(*pair) for pair in pairs] if self.spec.metric.kind == "label" else pairs
+        pairs = [
+            (true, guess)
+            for (_, true), guess in zip(self.true, self.predictions(path), strict=True)
+        ]
+        if self.spec.metric.kind == "label":
+            return [alignment.label_codes(*pair) for pair in pairs]
+        return pairs
 
     def pairs_of(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
-        """Return truth and prediction of the first target, as `pairs`, for a column of a table of predictions."""
+        """Return truth and prediction of the first target, as `pairs`, for a column of a table of
+        predictions.
+        """
         frame = predictions.rename(
             columns={predictions.columns[0]: self.spec.id, name: self.spec.predictions[0]}
         )
         guess = self._aligned(frame)[0][0]
         true = self.true[0][1]
-        return alignment.label_codes(true, guess) if self.spec.metric.kind == "label" else (true, guess)
+        if self.spec.metric.kind == "label":
+            return alignment.label_codes(true, guess)
+        return (true, guess)
 
     def draws(self, path: Path) -> Draws:
         """Return the distribution of the score over resampled rows.
@@ -319,7 +360,8 @@ class CsvScorer:
         """Return the metric for a submission's DataFrame; see `score`.
 
         Raises:
-            InvalidSubmissionError: the submission does not match the answers; it lists every finding.
+            InvalidSubmissionError: the submission does not match the answers; it lists every
+                finding.
         """
         predicted, problems = self._aligned(frame)
         if problems:
@@ -342,7 +384,9 @@ class CsvScorer:
                 scores.append(function(true, guess, self.event))
             else:
                 scores.append(function(true, guess))
-        return scores[0] if len(scores) == 1 else np.float64(np.mean(scores))
+        if len(scores) == 1:
+            return scores[0]
+        return np.float64(np.mean(scores))
 
     def _aligned(self, frame: pd.DataFrame) -> tuple[list[Any], list[Problem]]:
         spec = self.spec
@@ -352,7 +396,9 @@ class CsvScorer:
         problems = alignment.missing_columns(list(frame.columns), [spec.id, *spec.predictions])
         if frame.index.dtype.kind != "i" or (len(frame) and frame.index[-1] != len(frame) - 1):
             # pandas reads the surplus as row names and shifts every column by one.
-            problems.insert(0, Problem("line 2 has more fields than the header has columns", line=2))
+            problems.insert(
+                0, Problem("line 2 has more fields than the header has columns", line=2)
+            )
         where = None
         if spec.id in frame.columns:
             ids = frame[spec.id]
@@ -368,10 +414,14 @@ class CsvScorer:
             problems += differences
             if len(frame) != len(expected):
                 problems.append(
-                    Problem(f"the file has {len(frame):,} rows where {len(expected):,} are expected")
+                    Problem(
+                        f"the file has {len(frame):,} rows where {len(expected):,} are expected"
+                    )
                 )
             if where is not None and self._expected is not self.ids:
-                where = handed_in.get_indexer(alignment.as_index(self.ids, handed_in)).astype(np.int64)
+                where = handed_in.get_indexer(alignment.as_index(self.ids, handed_in)).astype(
+                    np.int64
+                )
         columns: list[Any] = []
         for name in spec.predictions:
             if name not in frame.columns:
@@ -395,12 +445,18 @@ def _problems_of_ids(ids: pd.Series, name: str) -> list[Problem]:
         return [Problem(f"the answers' column `{name}` has no id in line {lines}")]
     repeated = ids[ids.duplicated()].unique()
     if len(repeated):
-        return [Problem(f"the answers hold an id twice, in column `{name}`: {alignment.examples(repeated)}")]
+        return [
+            Problem(
+                f"the answers hold an id twice, in column `{name}`: {alignment.examples(repeated)}"
+            )
+        ]
     return []
 
 
 def score_declared(spec: MetricSpec, submission: Any, answers: Any) -> Any:
-    """Return the declared metric of a submission: DataFrames for CSV tasks, paths for h5ad tasks."""
+    """Return the declared metric of a submission: DataFrames for CSV tasks, paths for h5ad
+    tasks.
+    """
     if spec.h5ad is not None:
         from bioeval_tui.grade.h5ad import H5adScorer
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Grading:
-    """The registry and a pool of workers, made when first used. Its methods block; call them from a thread."""
+    """The registry and a pool of workers, made when first used.
+
+    Its methods block; call them from a thread.
+    """
 
     def __init__(self, settings: Settings, workers: int | None = 1) -> None:
         self._settings = settings
@@ -37,7 +40,9 @@ class Grading:
         with self._lock:
             if self._registry is None:
                 settings = self._settings
-                self._registry = Registry(settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard)
+                self._registry = Registry(
+                    settings.tasks_dirs, settings.tasks_data_dir, settings.leaderboard
+                )
             return self._registry
 
     def grade(self, path: Path | None, task_id: str) -> Outcome:
@@ -45,7 +50,9 @@ class Grading:
         return self._ready_pool(task_id).grade(path, task_id)
 
     def grade_many(self, submissions: Sequence[Submission]) -> Iterator[tuple[int, Outcome]]:
-        """Yield each submission's position and outcome as they finish; shipped tasks are prepared first."""
+        """Yield each submission's position and outcome as they finish; shipped tasks are prepared
+        first.
+        """
         for task_id in dict.fromkeys(item.task_id for item in submissions):
             with contextlib.suppress(BioevalError):  # grading says it of each submission
                 self._ready_pool(task_id)
@@ -56,20 +63,28 @@ class Grading:
         )
 
     def uncertainties(self, reports: Sequence[TaskReport]) -> Iterator[tuple[int, Uncertainty]]:
-        """Yield the position of each valid report with its score's uncertainty; graders with code are not called."""
+        """Yield the position of each valid report with its score's uncertainty; graders with code
+        are not called.
+        """
         from bioeval_tui.grade.batch.run import uncertainties
 
         return uncertainties(reports, self._pool_of(self.registry()))
 
     def explain(self, report: TaskReport, *, show_answers: bool = False) -> tuple[Section, ...]:
-        """Return the error views of a valid submission; of private answers only if they are to be shown."""
+        """Return the error views of a valid submission; of private answers only if they are to be
+        shown.
+        """
         from bioeval_tui.grade.batch.run import explanations
 
-        explained = dict(explanations([report], self._pool_of(self.registry()), show_answers=show_answers))
+        explained = dict(
+            explanations([report], self._pool_of(self.registry()), show_answers=show_answers)
+        )
         return explained.get(0, ())
 
     def lacks_data(self, task_id: str) -> bool:
-        """Return whether the task is known but its data is missing, so that preparing it may help."""
+        """Return whether the task is known but its data is missing, so that preparing it may
+        help.
+        """
         try:
             return not self.registry().get_task(task_id).answers.is_file()
         except BioevalError:

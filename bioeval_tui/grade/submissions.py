@@ -1,4 +1,6 @@
-"""Submissions: the list of them, a JSONL file with one object per line; their paths, agents, and which links are followed."""
+"""Submissions: the list of them, a JSONL file with one object per line; their paths, agents, and
+which links are followed.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ UNKNOWN_AGENT = "unknown"
 
 
 def extract_agent_from_submission_path(submission_path: Any) -> str:
-    """Return the agent in the path's first folder named `<timestamp>_run-group_<agent>`; `unknown` if none is."""
+    """Return the agent in the path's first folder named `<timestamp>_run-group_<agent>`; `unknown`
+    if none is.
+    """
     if not isinstance(submission_path, (str, Path)) or RUN_GROUP not in str(submission_path):
         return UNKNOWN_AGENT
     for part in Path(submission_path).parts:
@@ -39,16 +43,18 @@ def agent_in(*paths: Path | str) -> str | None:
 
 
 def lfs_words(text: str) -> str:
-    """Return `is a Git LFS pointer` and what fetches the file, if the text is that of one; else an empty text."""
-    return (
-        "is a Git LFS pointer, not the file itself: `git lfs pull` fetches it"
-        if text.startswith(_LFS)
-        else ""
-    )
+    """Return `is a Git LFS pointer` and what fetches the file, if the text is that of one; else an
+    empty text.
+    """
+    if text.startswith(_LFS):
+        return "is a Git LFS pointer, not the file itself: `git lfs pull` fetches it"
+    return ""
 
 
 def why_not_a_file(path: Path, name: str | None = None) -> str | None:
-    """Return why `path` is not an ordinary file that can be read, as a sentence; None if it is one."""
+    """Return why `path` is not an ordinary file that can be read, as a sentence; None if it is
+    one.
+    """
     shown = clean_line(name or str(path), 300)
     try:
         mode = path.stat().st_mode
@@ -66,9 +72,10 @@ def why_not_a_file(path: Path, name: str | None = None) -> str | None:
 def why_not_followed(path: Path, follow: Sequence[Path], name: str | None = None) -> str | None:
     """Return why a listed submission is not read through its links, as a sentence; None if it is.
 
-    An agent may have left the link: it could point at the answers, at another agent's submission, or at something that a
-    report would quote. So its target must be in the submission's own run group (without one, in its folder) or below one
-    of the folders in `follow`, and never in another run group or among a task's private files.
+    An agent may have left the link: it could point at the answers, at another agent's submission,
+    or at something that a report would quote. So its target must be in the submission's own run
+    group (without one, in its folder) or below one of the folders in `follow`, and never in another
+    run group or among a task's private files.
     """
     lexical = Path(os.path.abspath(path))  # noqa: PTH100 (links are looked at below)
     if "\0" in str(lexical):
@@ -82,14 +89,21 @@ def why_not_followed(path: Path, follow: Sequence[Path], name: str | None = None
     group, of_target = _group(lexical), _group(target)
     own = _real(group) if group else _real(lexical.parent)
     if of_target and of_target != _group(own / lexical.name):
-        return f"submission file {shown} is a link into another run group; such links are not followed"
-    if any(folder.name == "private" and folder.parent.name == "prepared" for folder in target.parents):
-        return f"submission file {shown} is a link to a task's private files; such links are not followed"
+        return (
+            f"submission file {shown} is a link into another run group; such links are not followed"
+        )
+    if any(
+        folder.name == "private" and folder.parent.name == "prepared" for folder in target.parents
+    ):
+        return (
+            f"submission file {shown} is a link to a task's private files; such links are not"
+            " followed"
+        )
     if not any(target.is_relative_to(folder) for folder in (own, *map(_real, follow))):
         where = "run group" if group else "folder"
         return (
-            f"submission file {shown} is a link out of its {where}; such links are followed only into folders that you "
-            "name (--follow-links DIR)"
+            f"submission file {shown} is a link out of its {where}; such links are followed only"
+            " into folders that you name (--follow-links DIR)"
         )
     return None
 
@@ -114,10 +128,11 @@ def is_same_file(path: Path, other: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """One line: its number, its task, and the path of its file as it was given (None: nothing was submitted).
+    """One line: its number, its task, and the path of its file as it was given (None: nothing was
+    submitted).
 
-    `agent` is the one that its paths name, or None. `key` tells it from others when it is graded again, and `batch` is
-    where it is listed; both are set of runs only.
+    `agent` is the one that its paths name, or None. `key` tells it from others when it is graded
+    again, and `batch` is where it is listed; both are set of runs only.
     """
 
     number: int
@@ -132,7 +147,10 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class SubmissionList:
-    """The content of a list; `digest` is the SHA-256 of its bytes. Links are followed into the folders `follow`."""
+    """The content of a list; `digest` is the SHA-256 of its bytes.
+
+    Links are followed into the folders `follow`.
+    """
 
     submissions: tuple[Submission, ...]
     digest: str
@@ -143,7 +161,8 @@ def read_list(path: Path) -> tuple[bytes, str]:
     """Return a list or report that others wrote, as it is in the file and as text.
 
     Raises:
-        InputError: it does not exist, cannot be read, is not UTF-8, or a Git LFS pointer stands in its place.
+        InputError: it does not exist, cannot be read, is not UTF-8, or a Git LFS pointer stands in
+            its place.
     """
     shown = clean_line(str(path), 300)
     try:
@@ -161,9 +180,9 @@ def read_list(path: Path) -> tuple[bytes, str]:
 def read_submissions(path: Path) -> SubmissionList:
     """Read a submissions JSONL. Blank lines and lines that start with `#` or `//` are skipped.
 
-    Each object has `task_id` and `submission_path` (relative to the file's folder; null if nothing was submitted);
-    `logs_path` and `code_path` are optional. Other keys are ignored. The agent is read from the first of these paths
-    that contains a run group, otherwise from the list's folder.
+    Each object has `task_id` and `submission_path` (relative to the file's folder; null if nothing
+    was submitted); `logs_path` and `code_path` are optional. Other keys are ignored. The agent is
+    read from the first of these paths that contains a run group, otherwise from the list's folder.
 
     Raises:
         InputError: the file cannot be read, or lines are wrong; every wrong line is a problem.
@@ -184,7 +203,9 @@ def read_submissions(path: Path) -> SubmissionList:
             continue
         shown = None if relative is None else str(path.parent / relative)
         agent = agent_in(shown or "", *(path.parent / other for other in others)) or own_agent
-        run = next((folder for name in (relative, *others) if name and (folder := _run_in(name))), "")
+        run = next(
+            (folder for name in (relative, *others) if name and (folder := _run_in(name))), ""
+        )
         submissions.append(Submission(len(submissions), task_id, shown, agent, run=run))
     if problems:
         more = f" (and {plural(len(problems) - 1, 'more wrong line')})" if len(problems) > 1 else ""
@@ -193,10 +214,14 @@ def read_submissions(path: Path) -> SubmissionList:
 
 
 def _run_in(path: str) -> str:
-    """Return the run's folder of a listed path, `<run>/submission/<file>`, `<run>/logs` or `<run>/code`; empty without."""
+    """Return the run's folder of a listed path, `<run>/submission/<file>`, `<run>/logs` or
+    `<run>/code`; empty without.
+    """
     parts = Path(path).parts
     inner = next((at for at, part in enumerate(parts) if part in ("submission", "logs", "code")), 0)
-    return str(Path(*parts[:inner])) if inner else ""
+    if inner:
+        return str(Path(*parts[:inner]))
+    return ""
 
 
 def _fields(line: str) -> tuple[str, str | None, list[str]]:
@@ -209,7 +234,9 @@ def _fields(line: str) -> tuple[str, str | None, list[str]]:
     task_id, relative = value.get("task_id"), value.get("submission_path")
     if not isinstance(task_id, str) or not task_id.strip():
         theirs = (
-            "; MLE-bench's `competition_id` is called `task_id` here" if "competition_id" in value else ""
+            "; MLE-bench's `competition_id` is called `task_id` here"
+            if "competition_id" in value
+            else ""
         )
         raise ValueError(f"`task_id` is missing or not a text{theirs}")
     if "submission_path" not in value:

@@ -1,10 +1,13 @@
-"""CSV files as DataFrames, as pandas reads them; with Arrow's reader if the result is certain to be the same.
+"""CSV files as DataFrames, as pandas reads them; with Arrow's reader if the result is certain to be
+the same.
 
-`is_plain` and `_same_as_pandas` are the proof: files without quotes, control characters, blanks beside a comma and
-empty lines, with finite numbers below 2**53 or text that cannot be read as a number.
+`is_plain` and `_same_as_pandas` are the proof: files without quotes, control characters, blanks
+beside a comma and empty lines, with finite numbers below 2**53 or text that cannot be read as a
+number.
 
-`read_expected` is a faster path for a submission in the expected form: same ids in the same order, finite numbers. It
-never reports problems: a file with anything unusual is left to `read_frame` and the checks after it.
+`read_expected` is a faster path for a submission in the expected form: same ids in the same order,
+finite numbers. It never reports problems: a file with anything unusual is left to `read_frame` and
+the checks after it.
 """
 
 from __future__ import annotations
@@ -42,17 +45,22 @@ MAX_REPEATED = 1_000
 """Maximum number of columns that repeat a name: pandas looks through all names for each of them."""
 
 MAX_SURPLUS = 100
-"""Maximum number of fields by which the first row may be longer than the header; pandas reads them as row names."""
+"""Maximum number of fields by which the first row may be longer than the header; pandas reads them
+as row names.
+"""
 
 HUGE_EXPONENT = r"[eE][+-]?[0-9]{6,}"
-"""No float has an exponent of six digits; one of eleven crashes pandas' own parser, and some are read wrongly."""
+"""No float has an exponent of six digits; one of eleven crashes pandas' own parser, and some are
+read wrongly.
+"""
 
 _EXACT_INTEGER = 2**53
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _DIGITS = 17
 _GREATEST = 308
-# Blanks beside a comma or the end of a line; signed and hexadecimal numbers, which Arrow reads in other types than pandas
-# does. Each is looked for only where its rarer character is: pairs with a comma or a line's end are found slowly.
+# Blanks beside a comma or the end of a line; signed and hexadecimal numbers, which Arrow reads in
+# other types than pandas does. Each is looked for only where its rarer character is: pairs with a
+# comma or a line's end are found slowly.
 _NOT_PLAIN = {
     b" ": (b" ,", b", ", b" \n", b"\n "),
     b"+": (b",+", b"\n+"),
@@ -64,44 +72,61 @@ _SMALL = 1 << 15
 
 
 def _column_of(cell: str) -> re.Pattern[str]:
-    """Return the pattern of one or more such cells, a line each, which never goes back into a cell that matched."""
+    """Return the pattern of one or more such cells, a line each, which never goes back into a cell
+    that matched.
+    """
     return re.compile(f"(?>{cell})(?:\\n(?>{cell}))*+")
 
 
 _WHOLE_CELLS = _column_of(r"-?[0-9]{1,15}")
-_NUMBER_CELLS = _column_of(r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?")
+_NUMBER_CELLS = _column_of(
+    r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
+)
 _NAME_CELLS = _column_of(r"[A-Za-z][A-Za-z.:-]*[0-9_][A-Za-z0-9_.:-]*")
-"""Text that no reader takes for a number, a boolean or a missing value: a letter first and a digit later."""
+"""Text that no reader takes for a number, a boolean or a missing value: a letter first and a digit
+later.
+"""
 
 _ONE_CHUNK = 1 << 19
-"""Number of cells that pandas certainly reads together to infer a column's type; it reads longer files in pieces."""
+"""Number of cells that pandas certainly reads together to infer a column's type; it reads longer
+files in pieces.
+"""
 
 
 def read_frame(path: Path, id_column: str | None = None) -> pd.DataFrame:
-    """Read a submission or answers CSV with correctly rounded numbers; an empty file gives an empty frame.
+    """Read a submission or answers CSV with correctly rounded numbers; an empty file gives an empty
+    frame.
 
-    In `id_column`, texts such as `NA` or `null` are ids; elsewhere they are missing values, as in pandas.
+    In `id_column`, texts such as `NA` or `null` are ids; elsewhere they are missing values, as in
+    pandas.
 
     Raises:
-        InvalidSubmissionError: the file is not a CSV file (ragged, binary, not UTF-8); the message says where.
+        InvalidSubmissionError: the file is not a CSV file (ragged, binary, not UTF-8); the message
+            says where.
         OSError: it cannot be read.
     """
     data = path.read_bytes()
     if (other := other_format(data)) is not None:
-        raise InvalidSubmissionError(f"{clean_line(path.name, 200)} is not a CSV file: it is {other}")
+        raise InvalidSubmissionError(
+            f"{clean_line(path.name, 200)} is not a CSV file: it is {other}"
+        )
     _refuse_columns(path, data)
     frame = _read(path, data)
-    return frame if id_column is None else _with_text_ids(frame, data, id_column)
+    if id_column is None:
+        return frame
+    return _with_text_ids(frame, data, id_column)
 
 
 def _with_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
-    """Return the frame with the ids as texts if one of them is a text that pandas reads as missing."""
+    """Return the frame with the ids as texts if one of them is a text that pandas reads as
+    missing.
+    """
     is_shifted = not isinstance(frame.index, pd.RangeIndex)  # by a first row longer than the header
     if is_shifted or name not in frame.columns or not frame[name].isna().any():
         return frame
-    texts = read_exactly(io.BytesIO(data), usecols=[name], dtype=str, keep_default_na=False, na_values=[""])[
-        name
-    ]
+    texts = read_exactly(
+        io.BytesIO(data), usecols=[name], dtype=str, keep_default_na=False, na_values=[""]
+    )[name]
     # A line of a single column that is empty is skipped; of one with "NA", it is not.
     if len(texts) != len(frame) or texts.isna().sum() == frame[name].isna().sum():
         return frame
@@ -117,7 +142,9 @@ def _read(path: Path, data: bytes) -> pd.DataFrame:
     except pd.errors.EmptyDataError:
         return pd.DataFrame()
     except UnicodeDecodeError:
-        raise InvalidSubmissionError(f"{path.name} is not UTF-8 text{_where_not_utf8(data)}") from None
+        raise InvalidSubmissionError(
+            f"{path.name} is not UTF-8 text{_where_not_utf8(data)}"
+        ) from None
     except (pd.errors.ParserError, ValueError, OverflowError) as error:
         raise InvalidSubmissionError(
             f"{path.name} is not a CSV file: {clean_line(str(error), 200)}"
@@ -135,17 +162,21 @@ def _where_not_utf8(data: bytes) -> str:
 
 
 def read_exactly(source: Any, **options: Any) -> pd.DataFrame:
-    """Call `pandas.read_csv` with the option that makes the installed version round numbers correctly."""
+    """Call `pandas.read_csv` with the option that makes the installed version round numbers
+    correctly.
+    """
     if _pandas_version() < (3, 1):  # later ones know no other way, and warn of the option
         options = {"float_precision": "round_trip", **options}
     return pd.read_csv(source, **options)
 
 
 def read_as_published(path: Path) -> pd.DataFrame:
-    """Read a task's table with the default parser of pandas 2, because the published thresholds depend on its last digit.
+    """Read a task's table with the default parser of pandas 2, because the published thresholds
+    depend on its last digit.
 
     Raises:
-        ValueError: it is not a CSV file, as pandas reports (`EmptyDataError`, `ParserError`, `UnicodeDecodeError`).
+        ValueError: it is not a CSV file, as pandas reports (`EmptyDataError`, `ParserError`,
+            `UnicodeDecodeError`).
         OSError: it cannot be read.
     """
     data = path.read_bytes()
@@ -154,14 +185,17 @@ def read_as_published(path: Path) -> pd.DataFrame:
         return frame
     texts = pd.read_csv(io.BytesIO(data), dtype=str)
     columns = {
-        place: _column_of_pandas_2(texts.iloc[:, place]) if kind.kind == "f" else frame.iloc[:, place]
+        place: (
+            _column_of_pandas_2(texts.iloc[:, place]) if kind.kind == "f" else frame.iloc[:, place]
+        )
         for place, kind in enumerate(frame.dtypes)
     }
     return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
 
 
 def _texts_like_numbers(data: bytes) -> dict[Any, type[str]]:
-    """Return the columns of texts in which one looks like a huge exponent, such as `callme21800000`.
+    """Return the columns of texts in which one looks like a huge exponent, such as
+    `callme21800000`.
 
     Read as texts, as they would be in the end, they never come to the parser of numbers.
 
@@ -180,7 +214,9 @@ def _texts_like_numbers(data: bytes) -> dict[Any, type[str]]:
             continue
         if name not in texts.columns or _are_numbers(cells):
             line = data.count(b"\n", 0, data.index(huge.iloc[0].encode())) + 1
-            raise pd.errors.ParserError(f"line {line:,} has a number with an exponent of six digits or more")
+            raise pd.errors.ParserError(
+                f"line {line:,} has a number with an exponent of six digits or more"
+            )
         found[name] = str
     return found
 
@@ -204,7 +240,8 @@ def _column_of_pandas_2(texts: pd.Series) -> list[Any]:
 
 
 def float_of_pandas_2(text: str) -> float:
-    """Return the number that the default parser of pandas 2 made of `text`: up to 17 digits, scaled by one power of ten.
+    """Return the number that the default parser of pandas 2 made of `text`: up to 17 digits, scaled
+    by one power of ten.
 
     Source: `precise_xstrtod` in pandas 2.3, pandas/_libs/src/parser/tokenizer.c.
     """
@@ -217,7 +254,9 @@ def float_of_pandas_2(text: str) -> float:
     for digit in digits[:_DIGITS]:
         number = number * 10.0 + int(digit)
     exponent = (
-        int(power or 0) + max(0, len(whole) - _DIGITS) - min(len(decimals), max(0, _DIGITS - len(whole)))
+        int(power or 0)
+        + max(0, len(whole) - _DIGITS)
+        - min(len(decimals), max(0, _DIGITS - len(whole)))
     )
     if exponent > _GREATEST:
         number = math.inf
@@ -225,10 +264,16 @@ def float_of_pandas_2(text: str) -> float:
         number *= float(f"1e{exponent}")
     elif exponent < -_GREATEST:
         smaller = -exponent - _GREATEST
-        number = number / float(f"1e{smaller}") / float(f"1e{_GREATEST}") if smaller <= _GREATEST else 0.0
+        number = (
+            number / float(f"1e{smaller}") / float(f"1e{_GREATEST}")
+            if smaller <= _GREATEST
+            else 0.0
+        )
     else:
         number /= float(f"1e{-exponent}")
-    return -number if sign == "-" else number
+    if sign == "-":
+        return -number
+    return number
 
 
 def _pandas_version() -> tuple[int, ...]:
@@ -236,7 +281,8 @@ def _pandas_version() -> tuple[int, ...]:
 
 
 def _refuse_columns(path: Path, data: bytes) -> None:
-    # pandas takes milliseconds for a column of the header, or of a first row that is longer than the header.
+    # pandas takes milliseconds for a column of the header, or of a first row that is longer than
+    # the header.
     limit = csv_module.field_size_limit(1 << 30)
     try:
         text = io.TextIOWrapper(io.BytesIO(data), "latin-1", newline="")
@@ -246,7 +292,8 @@ def _refuse_columns(path: Path, data: bytes) -> None:
         repeated = len(header) - len({name or place for place, name in enumerate(header)})
         if repeated > MAX_REPEATED:
             raise InvalidSubmissionError(
-                f"{path.name} has {repeated:,} columns that repeat the name of another; the limit is {MAX_REPEATED:,}"
+                f"{path.name} has {repeated:,} columns that repeat the name of another; the limit"
+                f" is {MAX_REPEATED:,}"
             )
         _refuse_row(path, next(rows, []), len(header) + MAX_SURPLUS)
     except csv_module.Error:
@@ -257,7 +304,9 @@ def _refuse_columns(path: Path, data: bytes) -> None:
 
 def _refuse_row(path: Path, row: list[str], most: int) -> None:
     if len(row) > most:
-        raise InvalidSubmissionError(f"{path.name} has a row of {len(row):,} columns; the limit is {most:,}")
+        raise InvalidSubmissionError(
+            f"{path.name} has a row of {len(row):,} columns; the limit is {most:,}"
+        )
 
 
 def repeated_columns(path: Path) -> list[str]:
@@ -283,7 +332,8 @@ def unix_lines(data: bytes) -> bytes:
 
 
 def is_plain(data: bytes) -> bool:
-    """Whether the cells of a CSV are unambiguous: no quotes, no spaces beside a comma, no empty lines.
+    """Whether the cells of a CSV are unambiguous: no quotes, no spaces beside a comma, no empty
+    lines.
 
     Lines must end in a bare newline.
     """
@@ -292,13 +342,17 @@ def is_plain(data: bytes) -> bool:
         and data[-1:] != b" "
         and b'"' not in data
         and b"\x7f" not in data
-        and not any(token in data for rare, tokens in _NOT_PLAIN.items() if rare in data for token in tokens)
+        and not any(
+            token in data for rare, tokens in _NOT_PLAIN.items() if rare in data for token in tokens
+        )
         and _breaks_are_plain(data)
     )
 
 
 _WINDOW = 1 << 17
-"""How many bytes are looked at together: the memory of larger tables would be new to the process each time."""
+"""How many bytes are looked at together: the memory of larger tables would be new to the process
+each time.
+"""
 
 
 def _breaks_are_plain(data: bytes) -> bool:
@@ -315,7 +369,8 @@ def _breaks_are_plain(data: bytes) -> bool:
 
 
 def _by_text(data: bytes) -> pd.DataFrame | None:
-    """Return a small plain CSV of whole numbers, other numbers and names as a frame; None if it contains anything else.
+    """Return a small plain CSV of whole numbers, other numbers and names as a frame; None if it
+    contains anything else.
 
     It accepts a subset of the numbers that pandas accepts, and rounds them as correctly.
     """
@@ -326,7 +381,8 @@ def _by_text(data: bytes) -> pd.DataFrame | None:
     width, rows = len(names), body.count("\n") + 1
     if not body or "" in names or len(set(names)) != width:
         return None
-    # Each first cell but the very first begins with its line's break: as many breaks as rows mean lines of equal width.
+    # Each first cell but the very first begins with its line's break: as many breaks as rows mean
+    # lines of equal width.
     cells = body.replace("\n", ",\n").split(",")
     if len(cells) != width * rows or "".join(cells[::width]).count("\n") != rows - 1:
         return None
@@ -351,13 +407,20 @@ def _by_arrow(data: bytes) -> pd.DataFrame | None:
     if len(data) < _SMALL and (small := _by_text(data)) is not None:
         return small
     names = io.BytesIO(data).readline().removesuffix(b"\n").split(b",")
-    if not is_plain(data) or b"" in names or len(set(names)) != len(names) or data[:3] == b"\xef\xbb\xbf":
+    if (
+        not is_plain(data)
+        or b"" in names
+        or len(set(names)) != len(names)
+        or data[:3] == b"\xef\xbb\xbf"
+    ):
         return None
     try:
         table = csv.read_csv(
             pa.BufferReader(data),
             read_options=csv.ReadOptions(use_threads=False, block_size=max(1 << 20, len(data))),
-            convert_options=csv.ConvertOptions(null_values=list(_MISSING), strings_can_be_null=True),
+            convert_options=csv.ConvertOptions(
+                null_values=list(_MISSING), strings_can_be_null=True
+            ),
         )
         names_are_text = bool(table.column_names)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, UnicodeDecodeError):
@@ -388,7 +451,9 @@ def _same_as_pandas(column: pa.ChunkedArray, in_one_chunk: bool) -> bool:
     if pa.types.is_float64(kind):
         # Arrow and pandas read integers beyond int64, and some spellings of NaN, differently.
         largest = pc.max(pc.abs(column)).as_py()
-        return largest is None or bool(largest < _EXACT_INTEGER and pc.all(pc.is_finite(column)).as_py())
+        return largest is None or bool(
+            largest < _EXACT_INTEGER and pc.all(pc.is_finite(column)).as_py()
+        )
     if not pa.types.is_string(kind) or not in_one_chunk:
         return False
     first = column.drop_null()
@@ -435,7 +500,9 @@ class Expectation:
 
 
 def expectation(spec: MetricSpec, answers: pd.DataFrame) -> Expectation | None:
-    """Return the expected form of submissions for these answers; None if the fast path is not safe."""
+    """Return the expected form of submissions for these answers; None if the fast path is not
+    safe.
+    """
     ids = answers[spec.id]
     if spec.metric.kind == "label" or ids.isna().any():
         return None
@@ -451,11 +518,18 @@ def expectation(spec: MetricSpec, answers: pd.DataFrame) -> Expectation | None:
 
 
 def _plain_text(item: Any) -> bool:
-    return isinstance(item, str) and item.isascii() and item.isprintable() and not set(item) & set(' ",_')
+    return (
+        isinstance(item, str)
+        and item.isascii()
+        and item.isprintable()
+        and not set(item) & set(' ",_')
+    )
 
 
 def read_expected(data: bytes, expected: Expectation) -> list[Any] | None:
-    """Return the required columns as float arrays of shape (rows,), or None if the file does not have the expected form."""
+    """Return the required columns as float arrays of shape (rows,), or None if the file does not
+    have the expected form.
+    """
     data = unix_lines(data)
     if not is_plain(data):
         return None
@@ -493,20 +567,26 @@ def _numbers_by_text(data: bytes, names: list[str], expected: Expectation) -> li
         return None
     try:
         return [
-            np.array(list(map(float, cells[names.index(name) :: width]))) for name in expected.predictions
+            np.array(list(map(float, cells[names.index(name) :: width])))
+            for name in expected.predictions
         ]
     except ValueError:
         return None
 
 
 def _numbers_by_arrow(data: bytes, names: list[str], expected: Expectation) -> list[Any] | None:
-    types = {expected.id: expected.arrow_ids.type} | dict.fromkeys(expected.predictions, pa.float64())
+    types = {expected.id: expected.arrow_ids.type} | dict.fromkeys(
+        expected.predictions, pa.float64()
+    )
     try:
         table = csv.read_csv(
             pa.BufferReader(data),
             read_options=csv.ReadOptions(use_threads=False, block_size=len(data)),
             convert_options=csv.ConvertOptions(
-                column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False
+                column_types=types,
+                include_columns=list(types),
+                null_values=[],
+                strings_can_be_null=False,
             ),
         )
     except pa.ArrowInvalid:

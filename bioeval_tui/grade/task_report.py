@@ -1,6 +1,8 @@
-"""TaskReport: the report on one submission, in the published shape and rounding, with its uncertainty and explanation.
+"""TaskReport: the report on one submission, in the published shape and rounding, with its
+uncertainty and explanation.
 
-Importing it loads only the standard library."""
+Importing it loads only the standard library.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ class Section:
         cells = [self.columns, *self.rows] if self.columns else []
         widths = [max(cell_len(row[place]) for row in cells) for place in range(len(self.columns))]
         numbers = [
-            all(_NUMBER.fullmatch(row[place]) for row in self.rows) for place in range(len(self.columns))
+            all(_NUMBER.fullmatch(row[place]) for row in self.rows)
+            for place in range(len(self.columns))
         ]
         shown = []
         for number, row in enumerate(cells):
@@ -51,7 +54,11 @@ class Section:
             ]
             bar = f"  {bar_text(self.bars[number - 1])}" if self.bars and number else ""
             shown.append(("  ".join(parts) + bar).rstrip())
-        return [self.title, *(f"  {line}" for line in shown), *([f"  {self.note}"] if self.note else [])]
+        return [
+            self.title,
+            *(f"  {line}" for line in shown),
+            *([f"  {self.note}"] if self.note else []),
+        ]
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
@@ -68,7 +75,9 @@ class Section:
         except (KeyError, TypeError, AttributeError):
             raise ValueError("`explanation` must be a list of tables") from None
         if any(len(row) != len(columns) for row in rows) or (bars and len(bars) != len(rows)):
-            raise ValueError(f"`explanation`: the table `{section.title[:60]}` has rows of different lengths")
+            raise ValueError(
+                f"`explanation`: the table `{section.title[:60]}` has rows of different lengths"
+            )
         return section
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,8 +89,10 @@ PRIVATE = Section(
     "the task keeps its answers private",
     (),
     (),
-    note="Made-up predictions could read answers out of error views, so none is shown. --show-answers (on the screen: A) shows "
-    "them all, and the ledger records it.",
+    note=(
+        "Made-up predictions could read answers out of error views, so none is shown."
+        " --show-answers (on the screen: A) shows them all, and the ledger records it."
+    ),
 )
 """What is shown in place of the views of private answers."""
 
@@ -109,7 +120,9 @@ def table(
     bar: int | None = None,
     note: str = "",
 ) -> Section:
-    """Return a section of numbers and texts; `bar` names the column that is drawn; its largest value is a full bar."""
+    """Return a section of numbers and texts; `bar` names the column that is drawn; its largest
+    value is a full bar.
+    """
     bars: tuple[float, ...] = ()
     if bar is not None and rows:
         values = [float(row[bar]) if isinstance(row[bar], int | float) else 0.0 for row in rows]
@@ -125,7 +138,9 @@ def _cell_text(value: Any) -> str:
         return {True: "yes", False: "no", None: "–"}[value]
     if isinstance(value, int):
         return f"{value:,}"
-    return number_text(value) if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return number_text(value)
+    return str(value)
 
 
 NO_MEDAL = "no medal"
@@ -133,10 +148,13 @@ NO_MEDAL = "no medal"
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """The uncertainty from the finite number of test rows; or `why_not`, the reason if it is unknown.
+    """The uncertainty from the finite number of test rows; or `why_not`, the reason if it is
+    unknown.
 
-    `low` and `high` are the 95 % interval of the score. `gold`, `silver` and `bronze` are the chances of that medal on
-    other test rows: of all entries if the `board_scored_anew`, else of this file alone. `place_best` and `place_worst` are the places of the interval's ends, counting from 1.
+    `low` and `high` are the 95 % interval of the score. `gold`, `silver` and `bronze` are the
+    chances of that medal on other test rows: of all entries if the `board_scored_anew`, else of
+    this file alone. `place_best` and `place_worst` are the places of the interval's ends, counting
+    from 1.
     """
 
     low: float | None = None
@@ -153,7 +171,9 @@ class Uncertainty:
 
     @property
     def chance_words(self) -> str:
-        """What the chances of medals suppose: `with the whole board scored on 171 other rows like these`."""
+        """What the chances of medals suppose: `with the whole board scored on 171 other rows like
+        these`.
+        """
         others = f"{self.rows or 0:,} other rows like these"
         if self.board_scored_anew:
             return f"with the whole board scored on {others}"
@@ -163,7 +183,9 @@ class Uncertainty:
     def interval_words(self) -> str:
         """Such as `0.9906 to 1.0000`, or `no interval` with the reason."""
         if self.low is None or self.high is None:
-            return f"no interval: {self.why_not}" if self.why_not else "no interval"
+            if self.why_not:
+                return f"no interval: {self.why_not}"
+            return "no interval"
         return f"{self.low + 0.0:.4f} to {self.high + 0.0:.4f}"
 
     @property
@@ -176,7 +198,9 @@ class Uncertainty:
         """The share of resampled scores for each medal, and for none; empty without an interval."""
         shares = {"gold": self.gold, "silver": self.silver, "bronze": self.bronze}
         known = [(name, share) for name, share in shares.items() if share is not None]
-        return (*known, (NO_MEDAL, max(0.0, 1 - sum(share for _, share in known)))) if known else ()
+        if known:
+            return (*known, (NO_MEDAL, max(0.0, 1 - sum(share for _, share in known))))
+        return ()
 
     @property
     def place_words(self) -> str:
@@ -184,7 +208,9 @@ class Uncertainty:
         if self.place_best is None or self.place_worst is None:
             return ""
         best, worst = f"{self.place_best:,}", f"{self.place_worst:,}"
-        return best if best == worst else f"{best} to {worst}"
+        if best == worst:
+            return best
+        return f"{best} to {worst}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields that are set, ready for JSON."""
@@ -202,9 +228,20 @@ class Uncertainty:
             ValueError: a value is of the wrong type; the field is named.
         """
         values: dict[str, Any] = {}
-        for name in ("low", "high", "gold", "silver", "bronze", "place_best", "place_worst", "rows"):
+        for name in (
+            "low",
+            "high",
+            "gold",
+            "silver",
+            "bronze",
+            "place_best",
+            "place_worst",
+            "rows",
+        ):
             value = data.get(name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float)
+            ):
                 raise ValueError(f"`uncertainty.{name}` must be a number, found {value!r:.60}")
             whole = name in ("place_best", "place_worst", "rows")
             values[name] = int(value) if whole and value is not None else value
@@ -224,20 +261,23 @@ def percent(share: float) -> str:
     """Return a share such as `70 %`; if it only rounds to 100 % or 0 %, `> 99 %` or `< 1 %`."""
     if 0 < share < 0.005:
         return "< 1 %"
-    return "> 99 %" if 0.995 < share < 1 else f"{share:.0%}".replace("%", " %")
+    if 0.995 < share < 1:
+        return "> 99 %"
+    return f"{share:.0%}".replace("%", " %")
 
 
 @dataclass(frozen=True, slots=True)
 class ReportExtra:
     """What this program adds to a published report, in one nested object.
 
-    `metric` names the score; `score_needed` is the score at which the next better medal begins; `error` says why a submission is invalid;
-    `leaderboard_position` is the place the score would take, counting from 1; `environment` names the Python and the
-    packages that graded; `leaderboard` says where the board comes from. `looks` is how many different submissions have
-    been scored with these answers by now, `agent_looks` how many of this agent. The score is over `rows_scored` of the
-    answers' `rows_expected` rows; None if that is unknown. `part` is `public` or `private` if the answers are a part of a task's.
-    `doubts` say why the score of a grader with code may not be what the predictions deserve; their sentences are among the
-    `warnings`, too.
+    `metric` names the score; `score_needed` is the score at which the next better medal begins;
+    `error` says why a submission is invalid; `leaderboard_position` is the place the score would
+    take, counting from 1; `environment` names the Python and the packages that graded;
+    `leaderboard` says where the board comes from. `looks` is how many different submissions have
+    been scored with these answers by now, `agent_looks` how many of this agent. The score is over
+    `rows_scored` of the answers' `rows_expected` rows; None if that is unknown. `part` is `public`
+    or `private` if the answers are a part of a task's. `doubts` say why the score of a grader with
+    code may not be what the predictions deserve; their sentences are among the `warnings`, too.
     """
 
     agent: str | None = None
@@ -288,8 +328,8 @@ class TaskReport:
     """The grading of one submission. Field names and order are those of BioML-bench's report.
 
     `leaderboard_percentile` and `human_percentile` are 0–100 with one decimal; `score` has five
-    decimals and is None for an invalid or missing submission. `created_at` is None if a report that was read has no time
-    in a form that is known.
+    decimals and is None for an invalid or missing submission. `created_at` is None if a report that
+    was read has no time in a form that is known.
     """
 
     task_id: str
@@ -323,21 +363,29 @@ class TaskReport:
             return "gold"
         if self.silver_medal:
             return "silver"
-        return "bronze" if self.bronze_medal else None
+        if self.bronze_medal:
+            return "bronze"
+        return None
 
     @property
     def agent(self) -> str:
         """The agent that handed it in: given, or named by its path; `unknown` without either."""
-        return (self.extra and self.extra.agent) or extract_agent_from_submission_path(self.submission_path)
+        return (self.extra and self.extra.agent) or extract_agent_from_submission_path(
+            self.submission_path
+        )
 
     @property
     def created_words(self) -> str:
         """When it was graded, as ISO text; empty if unknown."""
-        return "" if self.created_at is None else self.created_at.isoformat()
+        if self.created_at is None:
+            return ""
+        return self.created_at.isoformat()
 
     @property
     def place_words(self) -> str:
-        """The place of the score, including the submission itself: `3 of 1,044` on a board of 1,043; empty if unknown."""
+        """The place of the score, including the submission itself: `3 of 1,044` on a board of
+        1,043; empty if unknown.
+        """
         if self.extra is None or not self.extra.leaderboard_position:
             return ""
         size = f" of {self.leaderboard_size + 1:,}" if self.leaderboard_size else ""
@@ -352,7 +400,9 @@ class TaskReport:
 
     @property
     def looks_words(self) -> str:
-        """`graded once`, or such as `37th submission scored against these answers`; empty if unknown."""
+        """`graded once`, or such as `37th submission scored against these answers`; empty if
+        unknown.
+        """
         if self.extra is None or not self.extra.looks:
             return ""
         return Looks(self.extra.looks, self.extra.agent_looks or self.extra.looks).words
@@ -361,13 +411,20 @@ class TaskReport:
     def rows_missing(self) -> int:
         """How many rows of the answers the score leaves out; 0 if none, or if that is unknown."""
         extra = self.extra
-        if self.score is None or extra is None or extra.rows_scored is None or extra.rows_expected is None:
+        if (
+            self.score is None
+            or extra is None
+            or extra.rows_scored is None
+            or extra.rows_expected is None
+        ):
             return 0
         return max(0, extra.rows_expected - extra.rows_scored)
 
     @property
     def rows_words(self) -> str:
-        """Such as `scored on 2 of 2,000 rows`, `scored on all 51 rows of the public part`; empty without a score."""
+        """Such as `scored on 2 of 2,000 rows`, `scored on all 51 rows of the public part`; empty
+        without a score.
+        """
         extra = self.extra
         if self.score is None or extra is None:
             return ""
@@ -378,28 +435,42 @@ class TaskReport:
 
     @property
     def rows_note(self) -> str:
-        """`rows_words` beside a score that is not comparable: rows are missing, or it is on a part; empty otherwise."""
-        return self.rows_words if self.rows_missing or (self.extra and self.extra.part) else ""
+        """`rows_words` beside a score that is not comparable: rows are missing, or it is on a part;
+        empty otherwise.
+        """
+        if self.rows_missing or (self.extra and self.extra.part):
+            return self.rows_words
+        return ""
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """Why the score may not be what the predictions deserve; empty where nothing is known against it."""
-        return self.extra.doubts if self.extra else ()
+        """Why the score may not be what the predictions deserve; empty where nothing is known
+        against it.
+        """
+        if self.extra:
+            return self.extra.doubts
+        return ()
 
     @property
     def doubt_words(self) -> str:
-        """The sentences of the doubts, to stand beside the score and whatever follows from it; empty without any."""
+        """The sentences of the doubts, to stand beside the score and whatever follows from it;
+        empty without any.
+        """
         return "; ".join(doubt.sentence for doubt in self.doubts)
 
     @property
     def note(self) -> str:
-        """What must stand beside a medal: on which rows, if not all, and the doubts; empty if nothing must."""
+        """What must stand beside a medal: on which rows, if not all, and the doubts; empty if
+        nothing must.
+        """
         doubts = f"in doubt: {self.doubt_words}" if self.doubts else ""
         return "; ".join(filter(None, (self.rows_note, doubts)))
 
     @property
     def score_words(self) -> str:
-        """The score with the name of its metric: `roc_auc 0.99562`; `score 0.99562` if the report does not name it."""
+        """The score with the name of its metric: `roc_auc 0.99562`; `score 0.99562` if the report
+        does not name it.
+        """
         if self.score is None:
             return ""
         return f"{(self.extra and self.extra.metric) or 'score'} {score_text(self.score)}"
@@ -411,13 +482,19 @@ class TaskReport:
 
     @property
     def needed_words(self) -> str:
-        """The threshold of the next medal with five decimals, rounded towards better; empty if there is no next medal."""
+        """The threshold of the next medal with five decimals, rounded towards better; empty if
+        there is no next medal.
+        """
         needed = self._needed
-        return f"{needed[0]} begins at {score_text(needed[1])}" if needed else ""
+        if needed:
+            return f"{needed[0]} begins at {score_text(needed[1])}"
+        return ""
 
     @property
     def away_words(self) -> str:
-        """The distance to the next medal, `0.00015 short of silver`, or from gold's threshold; empty if unknown."""
+        """The distance to the next medal, `0.00015 short of silver`, or from gold's threshold;
+        empty if unknown.
+        """
         if self.score is None:
             return ""
         if needed := self._needed:
@@ -425,7 +502,9 @@ class TaskReport:
         beyond = abs(self.score - self.gold_threshold)
         if not self.gold_medal or not math.isfinite(beyond):
             return ""
-        return f"{score_text(beyond)} better than gold needs" if round(beyond, 5) else "just what gold needs"
+        if round(beyond, 5):
+            return f"{score_text(beyond)} better than gold needs"
+        return "just what gold needs"
 
     @property
     def _needed(self) -> tuple[str, float] | None:
@@ -436,12 +515,15 @@ class TaskReport:
         return self.extra.next_medal, steps / 100_000
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the published keys in the published order, `created_at` as ISO text; then `extra`, `uncertainty` and `explanation` if any.
+        """Return the published keys in the published order, `created_at` as ISO text; then `extra`,
+        `uncertainty` and `explanation` if any.
 
         A number that is not finite becomes None: JSON has no NaN.
         """
         values = {
-            item.name: _finite(getattr(self, item.name)) for item in fields(self) if item.name not in _ADDED
+            item.name: _finite(getattr(self, item.name))
+            for item in fields(self)
+            if item.name not in _ADDED
         }
         values["created_at"] = self.created_words or None
         if self.extra is not None:
@@ -454,13 +536,15 @@ class TaskReport:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Build from a report of this program, BioML-bench or MLE-bench (`competition_id`, no percentile).
+        """Build from a report of this program, BioML-bench or MLE-bench (`competition_id`, no
+        percentile).
 
-        Values get the published types, from numbers of NumPy and numbers in text, too. A score of NaN or infinity,
-        which the published program counts as valid, makes the submission invalid.
+        Values get the published types, from numbers of NumPy and numbers in text, too. A score of
+        NaN or infinity, which the published program counts as valid, makes the submission invalid.
 
         Raises:
-            ValueError: a required key is missing or a value is of the wrong type; the field is named.
+            ValueError: a required key is missing or a value is of the wrong type; the field is
+                named.
         """
         values = dict(data)
         if "task_id" not in values and "competition_id" in values:
@@ -479,7 +563,9 @@ class TaskReport:
         score = typed["score"]
         if score is not None and not math.isfinite(score):
             typed |= {"score": None, "valid_submission": False, "leaderboard_percentile": None}
-            read = replace(read or ReportExtra(), error=f"the score is not a finite number ({score})")
+            read = replace(
+                read or ReportExtra(), error=f"the score is not a finite number ({score})"
+            )
         views = values.get("explanation") or ()
         if not isinstance(views, list | tuple):
             raise ValueError("`explanation` must be a list of tables")
@@ -494,7 +580,9 @@ class TaskReport:
 def _finite(value: Any) -> Any:
     """Return a value ready for JSON: NumPy's numbers as Python's, None for what is not finite."""
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+        if math.isfinite(value):
+            return float(value)
+        return None
     return value
 
 
@@ -505,26 +593,34 @@ def _text(name: str, value: Any) -> str:
 
 
 def _text_or_none(name: str, value: Any) -> str | None:
-    return None if value is None else _text(name, value)
+    if value is None:
+        return None
+    return _text(name, value)
 
 
 def _number_or_none(name: str, value: Any) -> float | None:
     try:
-        return None if value is None else float(value)
+        if value is None:
+            return None
+        return float(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"`{name}` must be a number, found {value!r:.60}") from None
 
 
 def _number(name: str, value: Any) -> float:
     number = _number_or_none(name, value)
-    return math.nan if number is None else number
+    if number is None:
+        return math.nan
+    return number
 
 
 def _count(name: str, value: Any) -> int | None:
     number = _number_or_none(name, value)
     if number is not None and not number.is_integer():
         raise ValueError(f"`{name}` must be a whole number, found {value!r:.60}")
-    return None if number is None else int(number)
+    if number is None:
+        return None
+    return int(number)
 
 
 def _yes_or_none(name: str, value: Any) -> bool | None:
@@ -544,11 +640,15 @@ def _yes(name: str, value: Any) -> bool:
 
 def _time(name: str, value: Any) -> datetime | None:
     """Return a time; None for what is none: a report in another form of time costs only that."""
-    return value if isinstance(value, datetime) else read_time(value)
+    if isinstance(value, datetime):
+        return value
+    return read_time(value)
 
 
 def read_time(value: Any) -> datetime | None:
-    """Return the time of an ISO text, or of `2026-01-26T18-58-19-GMT`, as folders of runs are named; None if it is none."""
+    """Return the time of an ISO text, or of `2026-01-26T18-58-19-GMT`, as folders of runs are
+    named; None if it is none.
+    """
     if not isinstance(value, str):
         return None
     stamp = _STAMP.fullmatch(value.strip())
@@ -579,8 +679,12 @@ _EXTRA_KINDS: dict[str, Callable[[str, Any], Any]] = {
 _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "task_id": _text,
     "score": _number_or_none,
-    **dict.fromkeys(("gold_threshold", "silver_threshold", "bronze_threshold", "median_threshold"), _number),
-    **dict.fromkeys(("any_medal", "gold_medal", "silver_medal", "bronze_medal", "above_median"), _yes),
+    **dict.fromkeys(
+        ("gold_threshold", "silver_threshold", "bronze_threshold", "median_threshold"), _number
+    ),
+    **dict.fromkeys(
+        ("any_medal", "gold_medal", "silver_medal", "bronze_medal", "above_median"), _yes
+    ),
     **dict.fromkeys(("submission_exists", "valid_submission", "is_lower_better"), _yes),
     "created_at": _time,
     "submission_path": _text,
@@ -590,7 +694,13 @@ _KINDS: dict[str, Callable[[str, Any], Any]] = {
     "human_percentile": _number_or_none,
 }
 _ADDED = {"extra", "uncertainty", "explanation"}
-_OPTIONAL = {"created_at", "leaderboard_percentile", "leaderboard_size", "beats_human", "human_percentile"}
+_OPTIONAL = {
+    "created_at",
+    "leaderboard_percentile",
+    "leaderboard_size",
+    "beats_human",
+    "human_percentile",
+}
 
 
 def now() -> datetime:
@@ -599,17 +709,21 @@ def now() -> datetime:
 
 
 def numpy_round(value: float, decimals: int) -> float:
-    """Return `value` rounded by numpy's rule, rint(x·10ᵈ)/10ᵈ, which makes 0.15 to 0.2 where Python says 0.1."""
+    """Return `value` rounded by numpy's rule, rint(x·10ᵈ)/10ᵈ, which makes 0.15 to 0.2 where Python
+    says 0.1.
+    """
     factor = 10.0**decimals
     product = value * factor
-    return math.copysign(round(product), product) / factor if math.isfinite(product) else product
+    if math.isfinite(product):
+        return math.copysign(round(product), product) / factor
+    return product
 
 
 def to_score(value: Any, decimals: int = 5) -> float:
     """Return a grader's result as a score with five decimals.
 
-    A Python float rounds correctly (half-even on its exact value), a numpy number by numpy's rule, as
-    `round()` does for each.
+    A Python float rounds correctly (half-even on its exact value), a numpy number by numpy's rule,
+    as `round()` does for each.
 
     Raises:
         TypeError: `value` is not one number.

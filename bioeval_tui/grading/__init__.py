@@ -1,4 +1,6 @@
-"""The published name of `bioeval_tui.grade`: what BioML-bench's grading does, as a library. Importing it loads no pandas.
+"""The published name of `bioeval_tui.grade`: what BioML-bench's grading does, as a library.
+
+Importing it loads no pandas.
 
 from bioeval_tui.grading import registry, grade_submission
 report = grade_submission(Path("submission.csv"), registry.get_task("oncology/breast-cancer"))

@@ -1,9 +1,10 @@
 """Checks of Cypher queries: that they only read, or read and write data.
 
 This is the first of two lines of defence. The second is the graph's own: a read-only transaction in
-Neo4j, `PRAGMA query_only` in the embedded one. Here a query is split into tokens (comments and white space are dropped,
-unknown characters are an error), every word is classified as a keyword or a name, and anything unknown is rejected. The
-clauses of a query, and the paths, nodes and relationships of its patterns, are for `graphqlite`.
+Neo4j, `PRAGMA query_only` in the embedded one. Here a query is split into tokens (comments and
+white space are dropped, unknown characters are an error), every word is classified as a keyword or
+a name, and anything unknown is rejected. The clauses of a query, and the paths, nodes and
+relationships of its patterns, are for `graphqlite`.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ _DANGEROUS = frozenset("'\"`\\\n\r*/")
 class CypherToken:
     """`kind` is `word`, `name` (in backticks), `text`, `number`, `parameter`, `symbol` or `end`.
 
-    `upper` is a word in capitals, a symbol itself, and empty for all else. `column` counts from 1 in the
-    whole query. `partner` is, for a bracket, the index of the other one.
+    `upper` is a word in capitals, a symbol itself, and empty for all else. `column` counts from 1
+    in the whole query. `partner` is, for a bracket, the index of the other one.
     """
 
     kind: str
@@ -79,9 +80,10 @@ def _token(query: str, place: int) -> tuple[CypherToken, int]:
         return CypherToken("name", query[place + 1 : end - 1].replace("``", "`"), "", column), end
     if match := _PARAMETER.match(query, place):
         _refuse_escapes(match.group(), place, "a name")
-        return CypherToken(
-            "parameter", match[1] or (match[2] or "").replace("``", "`"), "", column
-        ), match.end()
+        return (
+            CypherToken("parameter", match[1] or (match[2] or "").replace("``", "`"), "", column),
+            match.end(),
+        )
     if match := _NUMBER.match(query, place):
         return CypherToken("number", match.group(), "", column), match.end()
     if match := _WORD.match(query, place):
@@ -155,15 +157,20 @@ def _paired(read: list[CypherToken]) -> list[CypherToken]:
             result[index] = CypherToken(token.kind, token.value, token.upper, token.column, start)
     if open_at:
         token = read[open_at[-1]]
-        raise QueryError(f"this {token.upper} is not closed with {_CLOSING[token.upper]}", token.column)
+        raise QueryError(
+            f"this {token.upper} is not closed with {_CLOSING[token.upper]}", token.column
+        )
     return result
 
 
 # After these, an operand, a pattern or another keyword follows.
 _BEFORE_OPERAND = frozenset([
-    "MATCH", "RETURN", "WITH", "WHERE", "UNWIND", "AND", "OR", "XOR", "NOT", "AS", "BY", "IN", "DISTINCT", "CASE",
-    "WHEN", "THEN", "ELSE", "CONTAINS", "SKIP", "LIMIT", "OFFSET", "YIELD", "CALL", "CREATE", "MERGE", "SET",
-    "DELETE", "DETACH", "REMOVE", "FOREACH", "OPTIONAL", "ORDER", "STARTS", "ENDS", "IS", "ON", "UNION", "ALL",
+    "MATCH", "RETURN", "WITH", "WHERE", "UNWIND", "AND", "OR", "XOR", "NOT", "AS", "BY", "IN",
+    "DISTINCT", "CASE",
+    "WHEN", "THEN", "ELSE", "CONTAINS", "SKIP", "LIMIT", "OFFSET", "YIELD", "CALL", "CREATE",
+    "MERGE", "SET",
+    "DELETE", "DETACH", "REMOVE", "FOREACH", "OPTIONAL", "ORDER", "STARTS", "ENDS", "IS", "ON",
+    "UNION", "ALL",
     "USE", "LOAD", "CSV", "FROM", "DROP", "INSERT",
 ])  # fmt: skip
 # Words that are keywords even where an operand is expected, after the given word or symbol.
@@ -174,20 +181,28 @@ _FOLLOWERS: dict[str, frozenset[str]] = {
     "ENDS": frozenset(("WITH",)),
     "IS": frozenset(("NOT", "NULL", "NORMALIZED", "TYPED")),
     "ON": frozenset(("CREATE", "MATCH")),
-    "CREATE": frozenset(("SET", "INDEX", "CONSTRAINT", "OR", "DATABASE", "USER", "ROLE", "ALIAS", "UNIQUE")),
+    "CREATE": frozenset(
+        ("SET", "INDEX", "CONSTRAINT", "OR", "DATABASE", "USER", "ROLE", "ALIAS", "UNIQUE")
+    ),
     "MATCH": frozenset(("SET", "SHORTEST", "ALL", "ANY")),
     "DETACH": frozenset(("DELETE",)),
     "LOAD": frozenset(("CSV",)),
 }
 _OPERAND_KEYWORDS = frozenset([
-    "NOT", "CASE", "DISTINCT", "EXISTS", "COUNT", "COLLECT", "NULL", "TRUE", "FALSE", "ALL", "ANY", "NONE",
+    "NOT", "CASE", "DISTINCT", "EXISTS", "COUNT", "COLLECT", "NULL", "TRUE", "FALSE", "ALL", "ANY",
+    "NONE",
     "SINGLE",
 ])  # fmt: skip
-_ENDS_OPERAND = frozenset(["NULL", "TRUE", "FALSE", "END", "ASC", "DESC", "ASCENDING", "DESCENDING"])
+_ENDS_OPERAND = frozenset(
+    ["NULL", "TRUE", "FALSE", "END", "ASC", "DESC", "ASCENDING", "DESCENDING"]
+)
 STATEMENT_WORDS = frozenset([
-    "MATCH", "OPTIONAL", "RETURN", "WITH", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE",
-    "FOREACH", "LOAD", "USE", "DROP", "SHOW", "TERMINATE", "START", "STOP", "ALTER", "GRANT", "DENY", "REVOKE",
-    "RENAME", "ENABLE", "DEALLOCATE", "DRYRUN", "REALLOCATE", "INSERT", "FINISH", "EXPLAIN", "PROFILE", "CYPHER",
+    "MATCH", "OPTIONAL", "RETURN", "WITH", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE",
+    "DETACH", "REMOVE",
+    "FOREACH", "LOAD", "USE", "DROP", "SHOW", "TERMINATE", "START", "STOP", "ALTER", "GRANT",
+    "DENY", "REVOKE",
+    "RENAME", "ENABLE", "DEALLOCATE", "DRYRUN", "REALLOCATE", "INSERT", "FINISH", "EXPLAIN",
+    "PROFILE", "CYPHER",
     "USING", "NODETACH", "FILTER", "LET", "FOR", "ORDER", "SKIP", "LIMIT", "OFFSET",
 ])  # fmt: skip
 _SUBQUERY = frozenset(("CALL", "EXISTS", "COUNT", "COLLECT"))
@@ -203,11 +218,19 @@ class Query:
 
     def is_keyword(self, index: int, *words: str) -> bool:
         """Return whether token `index` is one of these keywords."""
-        return 0 <= index < len(self.tokens) and self.keyword[index] and self.tokens[index].upper in words
+        return (
+            0 <= index < len(self.tokens)
+            and self.keyword[index]
+            and self.tokens[index].upper in words
+        )
 
     def upper(self, index: int) -> str:
-        """Return a word in capitals, or a symbol; an empty text for everything else and outside the query."""
-        return self.tokens[index].upper if 0 <= index < len(self.tokens) else ""
+        """Return a word in capitals, or a symbol; an empty text for everything else and outside the
+        query.
+        """
+        if 0 <= index < len(self.tokens):
+            return self.tokens[index].upper
+        return ""
 
     def is_name(self, index: int) -> bool:
         """Return whether token `index` is a name, quoted or not."""
@@ -271,7 +294,9 @@ class _Roles:
             return
         self.keyword[index] = True
         self.due = upper in _BEFORE_OPERAND and upper not in _ENDS_OPERAND
-        self.clause = upper in ("UNION", "EXPLAIN", "PROFILE") or (upper == "ALL" and before == "UNION")
+        self.clause = upper in ("UNION", "EXPLAIN", "PROFILE") or (
+            upper == "ALL" and before == "UNION"
+        )
         if upper not in _BEFORE_OPERAND and upper not in STATEMENT_WORDS and was_clause:
             self.due = False
 
@@ -287,7 +312,9 @@ class _Roles:
                 return False
             return after not in (".", ":", "=") or upper in ("NULL", "TRUE", "FALSE")
         # A writing keyword before something that it could write is never treated as a name.
-        return upper in STATEMENT_WORDS and self.starts_operand(index + 1) and before not in ("(", "[")
+        return (
+            upper in STATEMENT_WORDS and self.starts_operand(index + 1) and before not in ("(", "[")
+        )
 
     def starts_operand(self, index: int) -> bool:
         token = self.found[index]
@@ -295,7 +322,14 @@ class _Roles:
             infix = token.upper in (
                 "AS", "IN", "IS", "AND", "OR", "XOR", "STARTS", "ENDS", "CONTAINS", "ASC", "DESC",
             )  # fmt: skip
-            clause = token.upper in STATEMENT_WORDS | {"WHERE", "THEN", "ELSE", "WHEN", "END", "UNION"}
+            clause = token.upper in STATEMENT_WORDS | {
+                "WHERE",
+                "THEN",
+                "ELSE",
+                "WHEN",
+                "END",
+                "UNION",
+            }
             return not (infix or clause) or self.found[index + 1].upper in (".", ":", "=", "+=")
         return token.kind in ("name", "parameter", "text", "number") or token.upper in ("(", "{")
 
@@ -323,7 +357,9 @@ class _Roles:
         return before >= 0 and self.keyword[before] and self.found[before].upper in _SUBQUERY
 
     def in_label(self, index: int) -> bool:
-        """Return whether the `|`, `&` or `!` before token `index` joins labels or types: (n:A|B), [:R|S]."""
+        """Return whether the `|`, `&` or `!` before token `index` joins labels or types: (n:A|B),
+        [:R|S].
+        """
         place = index - 1
         while place >= 0:
             token = self.found[place]
@@ -331,7 +367,13 @@ class _Roles:
                 return True
             if not (token.upper in ("|", "&", "!", "(", ")") or token.kind in ("name", "word")):
                 return False
-            if token.upper in ("(", ")") and self.found[place - 1].upper not in ("&", "|", "!", ":", ")"):
+            if token.upper in ("(", ")") and self.found[place - 1].upper not in (
+                "&",
+                "|",
+                "!",
+                ":",
+                ")",
+            ):
                 return False
             if token.kind == "word" and self.keyword[place]:
                 return False
@@ -341,11 +383,16 @@ class _Roles:
     def in_foreach(self) -> bool:
         """Return whether the innermost open bracket is that of FOREACH ( … )."""
         start = self.open[-1] if self.open else 0
-        return start > 0 and self.found[start].upper == "(" and self.found[start - 1].upper == "FOREACH"
+        return (
+            start > 0
+            and self.found[start].upper == "("
+            and self.found[start - 1].upper == "FOREACH"
+        )
 
 
 _CLAUSE_WORDS = frozenset([
-    "MATCH", "RETURN", "WITH", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH", "REMOVE", "FOREACH",
+    "MATCH", "RETURN", "WITH", "UNWIND", "CALL", "CREATE", "MERGE", "SET", "DELETE", "DETACH",
+    "REMOVE", "FOREACH",
     "UNION", "WHERE", "ORDER", "SKIP", "LIMIT", "OFFSET", "ON", "YIELD", "OPTIONAL",
 ])  # fmt: skip
 PATTERN_FUNCTIONS = frozenset(("SHORTESTPATH", "ALLSHORTESTPATHS"))
@@ -353,7 +400,10 @@ PATTERN_FUNCTIONS = frozenset(("SHORTESTPATH", "ALLSHORTESTPATHS"))
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """`word` with the tokens from `start` to before `end`. `level` is the index of the enclosing bracket, or -1."""
+    """`word` with the tokens from `start` to before `end`.
+
+    `level` is the index of the enclosing bracket, or -1.
+    """
 
     word: str
     keyword: int
@@ -401,12 +451,15 @@ def clauses(query: Query) -> list[Clause]:
 
 
 _READS = frozenset(("CALL", "LOAD", "MATCH", "SHOW", "USE"))
-_PATTERNS = frozenset((("-", "["), ("-", "-"), ("]", "-"), ("COUNT", "{"), ("COLLECT", "{"), ("EXISTS", "{")))
+_PATTERNS = frozenset(
+    (("-", "["), ("-", "-"), ("]", "-"), ("COUNT", "{"), ("COLLECT", "{"), ("EXISTS", "{"))
+)
 """Tokens side by side of patterns and subqueries outside of `MATCH`."""
 
 
 def asks_nothing(text: str) -> bool:
-    """Return whether a query looks at no node or relationship, so that its result is the same with any graph.
+    """Return whether a query looks at no node or relationship, so that its result is the same with
+    any graph.
 
     Raises:
         QueryError: it cannot be cut into tokens.
@@ -494,8 +547,10 @@ def _part(query: Query, start: int, end: int) -> PatternPart:
 
 _REMEMBERED = 1024
 _LONGEST_REMEMBERED = 20_000
-"""Checks look only at the text and the parameters' names, so what passes is remembered: a check takes milliseconds on the event
-loop on which answers are timed, and an assertion asks the same query after every turn."""
+"""Checks look only at the text and the parameters' names, so what passes is remembered: a check
+takes milliseconds on the event loop on which answers are timed, and an assertion asks the same
+query after every turn.
+"""
 
 
 Rest = TypeVarTuple("Rest")
@@ -516,10 +571,10 @@ def remembered(check: Callable[[str, Unpack[Rest]], None]) -> Callable[[str, Unp
 def check_read_only(query: str) -> None:
     """Raise `QueryError` with its column unless `query` is one statement that only reads.
 
-    Refused: writing clauses, schema and administration commands, LOAD CSV, USE, FOREACH, subqueries IN
-    TRANSACTIONS, procedures that are not on a short list of reading ones, several statements, empty text,
-    brackets and quotes that are not closed. Keywords in texts, comments, quoted names, labels, property
-    names, map keys and variables are left alone.
+    Refused: writing clauses, schema and administration commands, LOAD CSV, USE, FOREACH, subqueries
+    IN TRANSACTIONS, procedures that are not on a short list of reading ones, several statements,
+    empty text, brackets and quotes that are not closed. Keywords in texts, comments, quoted names,
+    labels, property names, map keys and variables are left alone.
     """
     cypher = read(query)
     _check_everything(cypher)
@@ -527,17 +582,20 @@ def check_read_only(query: str) -> None:
         if cypher.keyword[index] and token.upper in _WRITING:
             raise QueryError(f"{token.upper} writes; only reading is allowed here", token.column)
     _check_beginning(cypher, _BEGINNINGS)
-    returns = any(cypher.is_keyword(index, "RETURN") for index in top_level(cypher, 0, len(cypher.tokens)))
+    returns = any(
+        cypher.is_keyword(index, "RETURN") for index in top_level(cypher, 0, len(cypher.tokens))
+    )
     if not returns and not cypher.is_keyword(0, "CALL"):
         raise QueryError("the query returns nothing; end it with RETURN", cypher.tokens[-1].column)
 
 
 @remembered
 def check_setup(query: str) -> None:
-    """Raise `QueryError`, with its column, unless `query` is one statement that reads or writes data.
+    """Raise `QueryError`, with its column, unless `query` is one statement that reads or writes
+    data.
 
-    Setups may create and delete nodes and relationships; schema and administration commands, LOAD CSV,
-    USE, subqueries IN TRANSACTIONS and procedures (but the reading ones) are refused.
+    Setups may create and delete nodes and relationships; schema and administration commands, LOAD
+    CSV, USE, subqueries IN TRANSACTIONS and procedures (but the reading ones) are refused.
     """
     cypher = read(query)
     _check_everything(cypher)
@@ -545,7 +603,9 @@ def check_setup(query: str) -> None:
 
 
 def split_statements(text: str) -> list[str]:
-    """Return the statements, separated by semicolons, without empty ones; unreadable text counts as one statement."""
+    """Return the statements, separated by semicolons, without empty ones; unreadable text counts as
+    one statement.
+    """
     try:
         ends = [token.column - 1 for token in tokens(text) if token.upper == ";"]
     except QueryError:
@@ -558,7 +618,8 @@ def split_statements(text: str) -> list[str]:
 READING_PROCEDURES = frozenset((
     "db.labels", "db.relationshiptypes", "db.propertykeys", "db.schema.visualization",
     "db.schema.nodetypeproperties", "db.schema.reltypeproperties", "db.index.fulltext.querynodes",
-    "db.index.fulltext.queryrelationships", "db.index.vector.querynodes", "db.index.vector.queryrelationships",
+    "db.index.fulltext.queryrelationships", "db.index.vector.querynodes",
+    "db.index.vector.queryrelationships",
 ))  # fmt: skip
 """Procedures that a query may call, in small letters."""
 
@@ -567,11 +628,13 @@ _WRITING = frozenset(
     ["CREATE", "MERGE", "SET", "DELETE", "DETACH", "NODETACH", "REMOVE", "FOREACH", "INSERT"]
 )
 _ADMINISTRATION = frozenset([
-    "DROP", "ALTER", "GRANT", "DENY", "REVOKE", "RENAME", "ENABLE", "DEALLOCATE", "REALLOCATE", "DRYRUN", "SHOW",
+    "DROP", "ALTER", "GRANT", "DENY", "REVOKE", "RENAME", "ENABLE", "DEALLOCATE", "REALLOCATE",
+    "DRYRUN", "SHOW",
     "TERMINATE", "START", "STOP",
 ])  # fmt: skip
 _SCHEMA_OBJECTS = frozenset([
-    "INDEX", "CONSTRAINT", "DATABASE", "ALIAS", "USER", "ROLE", "LOOKUP", "TEXT", "RANGE", "POINT", "FULLTEXT",
+    "INDEX", "CONSTRAINT", "DATABASE", "ALIAS", "USER", "ROLE", "LOOKUP", "TEXT", "RANGE", "POINT",
+    "FULLTEXT",
     "VECTOR", "BTREE", "COMPOSITE", "OR", "SERVER",
 ])  # fmt: skip
 
@@ -598,7 +661,9 @@ def _check_keyword(query: Query, index: int, token: CypherToken) -> None:
     if upper == "LOAD" or upper == "CSV":
         raise ForbiddenQueryError("LOAD CSV reads files, which is not allowed here", token.column)
     if upper == "USE":
-        raise ForbiddenQueryError("USE names another graph, which is not allowed here", token.column)
+        raise ForbiddenQueryError(
+            "USE names another graph, which is not allowed here", token.column
+        )
     if upper in ("EXPLAIN", "PROFILE", "CYPHER"):
         raise ForbiddenQueryError(
             f"{upper} is not allowed here: only the query's result can be checked", token.column
@@ -612,7 +677,9 @@ def _check_keyword(query: Query, index: int, token: CypherToken) -> None:
 
 
 def _transactions(query: Query, index: int) -> bool:
-    """Return whether `IN [n] [CONCURRENT] TRANSACTIONS` begins at token `index`, after a subquery."""
+    """Return whether `IN [n] [CONCURRENT] TRANSACTIONS` begins at token `index`, after a
+    subquery.
+    """
     before = query.tokens[index - 1]
     if before.upper != "}" or before.partner not in query.subqueries:
         return False

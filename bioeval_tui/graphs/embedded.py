@@ -1,8 +1,8 @@
-"""The embedded knowledge graph: Cypher on a SQLite file, by the graphqlite extension in apsw's SQLite, used
-from one thread.
+"""The embedded knowledge graph: Cypher on a SQLite file, by the graphqlite extension in apsw's
+SQLite, used from one thread.
 
-And what every graph says of itself: a random id beside its file, and a digest of its content that does not depend on
-ids or order.
+And what every graph says of itself: a random id beside its file, and a digest of its content that
+does not depend on ids or order.
 """
 
 from __future__ import annotations
@@ -31,12 +31,16 @@ from bioeval_tui.graphs.cypher import check_read_only, check_setup
 from bioeval_tui.graphs.graphqlite import check_embedded
 from bioeval_tui.peers.seams import GraphSnapshot, PeerError, Rows
 
-_PREFIX = re.compile(r"^(?:SyntaxError|TypeError|ArgumentError): (?:\w+: )?(?:Line \d+, Col \d+: )?")
+_PREFIX = re.compile(
+    r"^(?:SyntaxError|TypeError|ArgumentError): (?:\w+: )?(?:Line \d+, Col \d+: )?"
+)
 _TOO_BIG = "string or blob too big"
 
 
 def query_error(message: str, cypher: str) -> QueryError:
-    """Return the error for a message of the extension: JSON `{error, code, line, column}`, or plain text."""
+    """Return the error for a message of the extension: JSON `{error, code, line, column}`, or plain
+    text.
+    """
     line = column = 0
     try:
         said = json.loads(message)
@@ -89,17 +93,22 @@ def available() -> str | None:
     missing = [name for name in ("apsw", "graphqlite") if importlib.util.find_spec(name) is None]
     if missing:
         return (
-            f"the embedded graph needs {' and '.join(missing)}: install with `{install_command(missing)}` "
-            "(graphqlite has no wheel for macOS on Intel), or use Neo4j"
+            f"the embedded graph needs {' and '.join(missing)}: install with"
+            f" `{install_command(missing)}` (graphqlite has no wheel for macOS on Intel), or use"
+            " Neo4j"
         )
     if not _library().is_file():
         return (
-            f"the embedded graph's library {_library().name} is missing: graphqlite has none for musl; elsewhere "
-            f"install it again with `{install_command(['graphqlite'])}`, or use Neo4j"
+            f"the embedded graph's library {_library().name} is missing: graphqlite has none for"
+            f" musl; elsewhere install it again with `{install_command(['graphqlite'])}`, or use"
+            " Neo4j"
         )
     version = importlib.metadata.version("apsw")
     if tuple(int(part) for part in version.split(".")[:3]) >= _TOO_NEW:
-        return f"apsw {version} loses JSON types: install an older one with `{install_command(['apsw'])}`"
+        return (
+            f"apsw {version} loses JSON types: install an older one with"
+            f" `{install_command(['apsw'])}`"
+        )
     return None
 
 
@@ -130,7 +139,10 @@ class Allowance:
         return self._cancelled or time.monotonic() > self._expires
 
     def error(self) -> PeerError:
-        """Return the error after the deadline. It is not retryable, because the same query would take as long again."""
+        """Return the error after the deadline.
+
+        It is not retryable, because the same query would take as long again.
+        """
         if self._cancelled:
             return PeerError("graph", "the query was interrupted")
         return PeerError("graph", f"the query ran longer than {self.timeout_s:g} s and was stopped")
@@ -139,7 +151,8 @@ class Allowance:
 class EmbeddedFile:
     """The connection. Every method must be called from the same thread.
 
-    They raise `QueryError` for what is wrong with a query and `PeerError` for what is wrong with the file.
+    They raise `QueryError` for what is wrong with a query and `PeerError` for what is wrong with
+    the file.
     """
 
     def __init__(self, path: Path, busy_timeout_s: float) -> None:
@@ -166,7 +179,9 @@ class EmbeddedFile:
         columns = tuple(answer[0]) if answer else ()
         return Rows(columns, tuple(tuple(row.get(name) for name in columns) for row in answer))
 
-    def write(self, cypher: str, parameters: Mapping[str, Any] | None, allowance: Allowance) -> None:
+    def write(
+        self, cypher: str, parameters: Mapping[str, Any] | None, allowance: Allowance
+    ) -> None:
         """Run one query in a transaction.
 
         Raises:
@@ -196,29 +211,36 @@ class EmbeddedFile:
         with self._statement("", allowance) as connection:
             connection.execute("BEGIN")
             try:
-                labels = self._count("MATCH (n) UNWIND labels(n) AS name RETURN name, count(*) AS many")
+                labels = self._count(
+                    "MATCH (n) UNWIND labels(n) AS name RETURN name, count(*) AS many"
+                )
                 types = self._count("MATCH ()-[r]->() RETURN type(r) AS name, count(*) AS many")
                 digest = ContentDigest()
                 for node in self._pages("MATCH (x)", "labels(x) AS labels"):
                     digest.add_node(node["id"], node["labels"], node["properties"])
                 ends = "type(x) AS type, id(a) AS start, id(b) AS end_"
                 for edge in self._pages("MATCH (a)-[x]->(b)", ends):
-                    digest.add_relationship(edge["type"], edge["start"], edge["end_"], edge["properties"])
+                    digest.add_relationship(
+                        edge["type"], edge["start"], edge["end_"], edge["properties"]
+                    )
             finally:
                 connection.execute("ROLLBACK")
         return GraphSnapshot(labels, types, digest.hexdigest((labels, types)))
 
     def _count(self, cypher: str) -> dict[str, int]:
         return {
-            row["name"]: row["many"] for row in sorted(self._cypher(cypher, None), key=lambda r: r["name"])
+            row["name"]: row["many"]
+            for row in sorted(self._cypher(cypher, None), key=lambda r: r["name"])
         }
 
     def _pages(self, match: str, columns: str) -> Iterator[dict[str, Any]]:
-        """Yield the values that `match` binds to x, ordered by id and in pages, at most `MAX_DIGESTED` rows."""
+        """Yield the values that `match` binds to x, ordered by id and in pages, at most
+        `MAX_DIGESTED` rows.
+        """
         after = 0
         page = (
-            f"{match} WHERE id(x) > $after RETURN id(x) AS id, {columns}, properties(x) AS properties "
-            f"ORDER BY id LIMIT {_PAGE}"
+            f"{match} WHERE id(x) > $after RETURN id(x) AS id, {columns}, properties(x) AS"
+            f" properties ORDER BY id LIMIT {_PAGE}"
         )
         for _ in range(MAX_DIGESTED // _PAGE):
             rows = self._cypher(page, {"after": after})
@@ -234,11 +256,15 @@ class EmbeddedFile:
             raise QueryError(f"a parameter cannot be passed to the graph: {error}") from None
         ((text,),) = self._connection.execute("SELECT cypher(?, ?)", (cypher, given))
         answer = json.loads(text) if text else []
-        return answer if isinstance(answer, list) else []
+        if isinstance(answer, list):
+            return answer
+        return []
 
     @contextmanager
     def _statement(self, cypher: str, allowance: Allowance) -> Iterator[Any]:
-        """Open the file if need be, set the deadline, and turn apsw's errors into this program's."""
+        """Open the file if need be, set the deadline, and turn apsw's errors into this
+        program's.
+        """
         reason = available() if self._connection is None else None
         if reason:
             raise PeerError("graph", reason)
@@ -272,13 +298,16 @@ class EmbeddedFile:
     def _is_unasked_commit(self) -> bool:
         """Reject every commit except `write`'s own.
 
-        An interrupt during an INSERT makes SQLite roll the whole transaction back. The extension continues
-        with its next INSERT for a while, and outside a transaction each of them would be committed.
+        An interrupt during an INSERT makes SQLite roll the whole transaction back. The extension
+        continues with its next INSERT for a while, and outside a transaction each of them would be
+        committed.
         """
         return not self._may_commit
 
     def _open(self) -> Any:
-        """Open read-write and let the extension write its tables: a read-only open of a file without them crashes."""
+        """Open read-write and let the extension write its tables: a read-only open of a file
+        without them crashes.
+        """
         import apsw
 
         make_database(below(private_dir(self._path.parent), self._path.name))
@@ -289,7 +318,8 @@ class EmbeddedFile:
                 self._prepare(connection)
                 return connection
             except (apsw.BusyError, apsw.LockedError, apsw.ExtensionLoadingError):
-                # If two processes open a new file at the same time, SQLite does not wait while the journal mode changes.
+                # If two processes open a new file at the same time, SQLite does not wait while the
+                # journal mode changes.
                 connection.close()
                 if time.monotonic() > give_up:
                     raise
@@ -324,8 +354,8 @@ _SNAPSHOT_S = 20.0
 class EmbeddedGraph:
     """A `KnowledgeGraph` in one file. Nothing is opened before the first call.
 
-    One thread owns the only connection, so calls queue and the event loop never waits for SQLite. Other
-    processes may have the same file open (write-ahead log, busy timeout).
+    One thread owns the only connection, so calls queue and the event loop never waits for SQLite.
+    Other processes may have the same file open (write-ahead log, busy timeout).
     """
 
     def __init__(self, path: Path, *, busy_timeout_s: float = 5.0) -> None:
@@ -341,9 +371,9 @@ class EmbeddedGraph:
     ) -> Rows:
         """Run one read-only query and return its rows as JSON-like values.
 
-        A result without rows has no columns either. Raises `QueryError` when the query is wrong, refused, not supported
-        here or its result larger than 5 MB, `PeerError` when it ran out of time (not retryable, because it would happen
-        again) or the file cannot be used.
+        A result without rows has no columns either. Raises `QueryError` when the query is wrong,
+        refused, not supported here or its result larger than 5 MB, `PeerError` when it ran out of
+        time (not retryable, because it would happen again) or the file cannot be used.
         """
         check_read_only(cypher)
         check_embedded(cypher, parameters)
@@ -352,7 +382,10 @@ class EmbeddedGraph:
     async def execute(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
     ) -> None:
-        """Run one query that may write, in its own transaction. Raises the same errors as `query`."""
+        """Run one query that may write, in its own transaction.
+
+        Raises the same errors as `query`.
+        """
         check_setup(cypher)
         check_embedded(cypher, parameters)
         await self._call(partial(self._file.write, cypher, parameters), timeout_s)
@@ -382,11 +415,16 @@ class EmbeddedGraph:
         self._under_way.add(allowance)
         try:
             async with asyncio.timeout(timeout_s + _GRACE_S):
-                return await asyncio.get_running_loop().run_in_executor(self._thread, work, allowance)
+                return await asyncio.get_running_loop().run_in_executor(
+                    self._thread, work, allowance
+                )
         except TimeoutError:
-            raise PeerError("graph", f"{self.identity} is busy: no answer in {timeout_s:g} s") from None
+            raise PeerError(
+                "graph", f"{self.identity} is busy: no answer in {timeout_s:g} s"
+            ) from None
         finally:
-            # The caller has stopped waiting or has the answer, so no part of this call may continue in the thread.
+            # The caller has stopped waiting or has the answer, so no part of this call may continue
+            # in the thread.
             allowance.cancel()
             self._under_way.discard(allowance)
 
@@ -404,7 +442,10 @@ def graph_id(path: Path) -> str:
 
 
 MAX_DIGESTED = 50_000
-"""Maximum number of nodes, and of relationships, whose content is digested. For larger graphs, only the counts are."""
+"""Maximum number of nodes, and of relationships, whose content is digested.
+
+For larger graphs, only the counts are.
+"""
 
 _BYTES = 16
 
@@ -412,10 +453,10 @@ _BYTES = 16
 class ContentDigest:
     """Computes a digest of nodes and relationships as they are read.
 
-    Two graphs with the same labels, properties and connections have the same digest, whatever ids the
-    database gave them and in whatever order they are read: a graph that a setup cleared and wrote again
-    counts as unchanged. Each element is hashed, a relationship together with the hashes of its two ends,
-    and the hashes are added.
+    Two graphs with the same labels, properties and connections have the same digest, whatever ids
+    the database gave them and in whatever order they are read: a graph that a setup cleared and
+    wrote again counts as unchanged. Each element is hashed, a relationship together with the hashes
+    of its two ends, and the hashes are added.
     """
 
     def __init__(self) -> None:
@@ -423,20 +464,28 @@ class ContentDigest:
         self._sum = 0
 
     def add_node(self, node: Any, labels: Sequence[str], properties: Mapping[str, Any]) -> None:
-        """Add one node; `node` is its id in the database, used only to find a relationship's ends."""
+        """Add one node; `node` is its id in the database, used only to find a relationship's
+        ends.
+        """
         content = _hash("node", sorted(labels), properties)
         self._nodes[node] = content
         self._sum += int.from_bytes(content)
 
-    def add_relationship(self, kind: str, start: Any, end: Any, properties: Mapping[str, Any]) -> None:
+    def add_relationship(
+        self, kind: str, start: Any, end: Any, properties: Mapping[str, Any]
+    ) -> None:
         """Add one relationship; an end that was not read counts as unknown."""
         ends = [self._nodes.get(start, b"").hex(), self._nodes.get(end, b"").hex()]
         self._sum += int.from_bytes(_hash(kind, ends, properties))
 
     def hexdigest(self, counts: Iterable[Mapping[str, int]]) -> str:
-        """Return the digest; `counts` (labels, relationship types) distinguish graphs that are too large to read."""
+        """Return the digest; `counts` (labels, relationship types) distinguish graphs that are too
+        large to read.
+        """
         total = self._sum % (1 << (8 * _BYTES))
-        return _hash("graph", [format(total, "x")], {str(n): dict(c) for n, c in enumerate(counts)}).hex()
+        return _hash(
+            "graph", [format(total, "x")], {str(n): dict(c) for n, c in enumerate(counts)}
+        ).hex()
 
 
 def _hash(kind: str, parts: Sequence[str], properties: Mapping[str, Any]) -> bytes:

@@ -38,7 +38,9 @@ def _optional(query: Query, parts: list[Clause]) -> None:
         all_paths = list(paths(query, clause.start, clause.end))
         if len(all_paths) > 1:
             refuse(
-                query, clause.keyword, "joins OPTIONAL MATCH a, b wrongly; write one OPTIONAL MATCH for each"
+                query,
+                clause.keyword,
+                "joins OPTIONAL MATCH a, b wrongly; write one OPTIONAL MATCH for each",
             )
         known = _bound(query, parts, clause)
         for path in all_paths:
@@ -48,11 +50,14 @@ def _optional(query: Query, parts: list[Clause]) -> None:
                     refuse(
                         query,
                         part.map_at,
-                        "ignores a node's properties in OPTIONAL MATCH; write OPTIONAL MATCH … WHERE x.name = …",
+                        "ignores a node's properties in OPTIONAL MATCH; write OPTIONAL MATCH …"
+                        " WHERE x.name = …",
                     )
             if len(path) > 1 and not any(part.node and part.variable in known for part in path):
                 refuse(
-                    query, clause.keyword, "needs a node that is matched before in OPTIONAL MATCH (a)-[]-(b)"
+                    query,
+                    clause.keyword,
+                    "needs a node that is matched before in OPTIONAL MATCH (a)-[]-(b)",
                 )
 
 
@@ -60,11 +65,15 @@ def _writing_after_optional(query: Query, parts: list[Clause]) -> None:
     optional = [clause.keyword for clause in parts if clause.word == "OPTIONAL MATCH"]
     for clause in parts:
         if optional and clause.word in ("CREATE", "MERGE") and clause.keyword > optional[0]:
-            refuse(query, clause.keyword, "writes nothing when an OPTIONAL MATCH before found nothing")
+            refuse(
+                query, clause.keyword, "writes nothing when an OPTIONAL MATCH before found nothing"
+            )
 
 
 def _shared_relationships(query: Query, parts: list[Clause]) -> None:
-    """In Neo4j, a MATCH uses each relationship once; graphqlite ensures this only within one path."""
+    """In Neo4j, a MATCH uses each relationship once; graphqlite ensures this only within one
+    path.
+    """
     apart = _distinguished(query)
     for clause in parts:
         if clause.word not in _READING:
@@ -89,8 +98,8 @@ def _shared_relationships(query: Query, parts: list[Clause]) -> None:
                     refuse(
                         query,
                         other.start,
-                        "lets two parts of one MATCH use the same relationship; write them as one path, give them "
-                        "different types, or say WHERE r1 <> r2",
+                        "lets two parts of one MATCH use the same relationship; write them as one"
+                        " path, give them different types, or say WHERE r1 <> r2",
                     )
                 if overlap and part.star_at >= 0 and other.star_at >= 0:
                     refuse(query, other.start, "lets two patterns with * use the same relationship")
@@ -158,7 +167,11 @@ def _check_map(query: Query, start: int, known: set[str]) -> None:
         if query.is_name(index) and query.upper(index + 1) == "." and token.value not in known:
             if query.upper(index - 1) == ".":
                 continue
-            refuse(query, index, "finds nothing by another node's property in a pattern; use WHERE a.x = b.x")
+            refuse(
+                query,
+                index,
+                "finds nothing by another node's property in a pattern; use WHERE a.x = b.x",
+            )
 
 
 def _patterns_in_conditions(query: Query, parts: list[Clause]) -> None:
@@ -173,11 +186,14 @@ def _patterns_in_conditions(query: Query, parts: list[Clause]) -> None:
                 refuse(
                     query,
                     part.map_at,
-                    "ignores properties in a pattern of a condition; write EXISTS { MATCH … WHERE x.name = … }",
+                    "ignores properties in a pattern of a condition; write EXISTS { MATCH … WHERE"
+                    " x.name = … }",
                 )
             if part.star_at >= 0 and comprehension:
                 refuse(
-                    query, part.star_at, "takes * for one step in […]; match the path in a MATCH of its own"
+                    query,
+                    part.star_at,
+                    "takes * for one step in […]; match the path in a MATCH of its own",
                 )
 
 
@@ -229,7 +245,11 @@ def _properties_of_properties(query: Query, parts: list[Clause]) -> None:
 
 def _bound(query: Query, parts: list[Clause], clause: Clause) -> set[str]:
     """Return every name that occurs before the clause."""
-    return {query.tokens[index].value for index in range(clause.keyword) if query.is_name(index) and parts}
+    return {
+        query.tokens[index].value
+        for index in range(clause.keyword)
+        if query.is_name(index) and parts
+    }
 
 
 def _relationships(path: list[PatternPart]) -> Iterator[PatternPart]:
@@ -246,7 +266,9 @@ def _map_names(query: Query) -> set[str]:
     return {
         query.tokens[token.partner + 2].value
         for index, token in enumerate(query.tokens)
-        if token.upper == "{" and token.partner > index and query.is_keyword(token.partner + 1, "AS")
+        if token.upper == "{"
+        and token.partner > index
+        and query.is_keyword(token.partner + 1, "AS")
     }
 
 
@@ -267,15 +289,18 @@ _LISTS = frozenset(["COLLECT", "NODES", "RELATIONSHIPS", "RANGE", "KEYS", "LABEL
 _QUANTIFIERS = frozenset(("ALL", "ANY", "NONE", "SINGLE"))
 _COUNTS = ("SKIP", "LIMIT", "OFFSET")
 MAX_TOKEN = 2_000
-"""Maximum number of characters of a text, name or space: graphqlite's lexer crashes at about 10,000 bytes."""
+"""Maximum number of characters of a text, name or space: graphqlite's lexer crashes at about 10,000
+bytes.
+"""
 
 
 def check_embedded(query: str, parameters: Iterable[str] | None = None) -> None:
-    """Raise `QueryError`, with the column, for a query that the embedded graph would answer wrongly without an error.
+    """Raise `QueryError`, with the column, for a query that the embedded graph would answer wrongly
+    without an error.
 
-    Each rule was found by running queries in graphqlite 0.12 and comparing with Neo4j's documentation.
-    Queries that graphqlite rejects itself are not repeated here. This does not check whether
-    the query writes.
+    Each rule was found by running queries in graphqlite 0.12 and comparing with Neo4j's
+    documentation. Queries that graphqlite rejects itself are not repeated here. This does not check
+    whether the query writes.
     """
     _check(query, frozenset(parameters or ()))
 
@@ -313,7 +338,11 @@ def _operators(query: Query, _: list[Clause]) -> None:
     for index, token in enumerate(query.tokens):
         following = query.tokens[index + 1] if index + 1 < len(query.tokens) else token
         if token.upper == "=~":
-            refuse(query, index, "finds a pattern of =~ anywhere in the text; use =, STARTS WITH or CONTAINS")
+            refuse(
+                query,
+                index,
+                "finds a pattern of =~ anywhere in the text; use =, STARTS WITH or CONTAINS",
+            )
         if token.upper in ("/", "%") and following.kind == "number" and _is_zero(following.value):
             refuse(query, index, "answers null to a division by zero, which is an error in Neo4j")
         if token.upper == "%" and "." in (following.value + query.tokens[index - 1].value):
@@ -329,7 +358,9 @@ def _functions(query: Query, _: list[Clause]) -> None:
         if upper not in _LOOKED_AT:
             continue
         inside = query.tokens[index + 2 : query.tokens[index + 1].partner]
-        if upper == "SUM" and not (query.upper(index - 1) == "(" and query.upper(index - 2) == "COALESCE"):
+        if upper == "SUM" and not (
+            query.upper(index - 1) == "(" and query.upper(index - 2) == "COALESCE"
+        ):
             refuse(query, index, "answers null to sum() of nothing; write coalesce(sum(…), 0)")
         if upper in ("MIN", "MAX") and _is_property(
             [part for part in inside if part.upper not in ("(", ")", "DISTINCT")]
@@ -338,21 +369,31 @@ def _functions(query: Query, _: list[Clause]) -> None:
             refuse(
                 query,
                 index,
-                f"answers 0.0 to {name}() of a property that holds texts; write {name}(toString(…)), "
-                f"{name}(toInteger(…)) or {name}(toFloat(…))",
+                f"answers 0.0 to {name}() of a property that holds texts; write"
+                f" {name}(toString(…)), {name}(toInteger(…)) or {name}(toFloat(…))",
             )
         if upper in _CASES and foreign:
-            refuse(query, index, f"changes only a to z in {token.value}(), and the query has other letters")
+            refuse(
+                query,
+                index,
+                f"changes only a to z in {token.value}(), and the query has other letters",
+            )
         if upper in _REFUSED:
             refuse(query, index, _REFUSED[upper])
-        if upper == "REVERSE" and not (inside and (inside[0].upper in _LISTS or inside[0].upper == "[")):
+        if upper == "REVERSE" and not (
+            inside and (inside[0].upper in _LISTS or inside[0].upper == "[")
+        ):
             refuse(query, index, "breaks letters beyond ASCII in reverse() of a text")
         if (
             upper == "COLLECT"
             and query.upper(query.tokens[index + 1].partner + 1) == "["
             and len(inside) == 1
         ):
-            refuse(query, index, "loses the node in collect(…)[…]; write WITH collect(…) AS all, then all[…]")
+            refuse(
+                query,
+                index,
+                "loses the node in collect(…)[…]; write WITH collect(…) AS all, then all[…]",
+            )
 
 
 def _counts(query: Query, parts: list[Clause]) -> None:
@@ -373,7 +414,8 @@ def _missing_lists(query: Query, _: list[Clause]) -> None:
             refuse(
                 query,
                 index + 3,
-                "takes a list that is missing for an empty one here; write IN coalesce(…, []) to mean it",
+                "takes a list that is missing for an empty one here; write IN coalesce(…, []) to"
+                " mean it",
             )
 
 
@@ -393,7 +435,9 @@ def _lost_order(query: Query, parts: list[Clause]) -> None:
         keys = [
             index
             for index in top_level(query, clause.start, clause.end)
-            if query.is_name(index) and query.tokens[index].value in aliases and query.upper(index + 1) != "."
+            if query.is_name(index)
+            and query.tokens[index].value in aliases
+            and query.upper(index + 1) != "."
         ]
         collected = any(
             query.upper(index) == "COLLECT" and query.upper(index + 1) == "("
@@ -401,20 +445,28 @@ def _lost_order(query: Query, parts: list[Clause]) -> None:
         )
         if keys and collected:
             refuse(
-                query, keys[0], "loses the order of an alias before collect(); order by the property itself"
+                query,
+                keys[0],
+                "loses the order of an alias before collect(); order by the property itself",
             )
 
 
 def _subqueries(query: Query, parts: list[Clause]) -> None:
-    calls = [clause for clause in parts if clause.word == "CALL" and query.upper(clause.start) == "{"]
+    calls = [
+        clause for clause in parts if clause.word == "CALL" and query.upper(clause.start) == "{"
+    ]
     for place, clause in enumerate(calls):
         inner = [other for other in parts if other.level == clause.start]
         if inner and inner[0].word == "WITH":
             refuse(
-                query, clause.keyword, "does not pass WITH … into CALL { … }; write OPTIONAL MATCH or EXISTS"
+                query,
+                clause.keyword,
+                "does not pass WITH … into CALL { … }; write OPTIONAL MATCH or EXISTS",
             )
         if place or clause.keyword > 0:
-            refuse(query, clause.keyword, "answers CALL { … } rightly only once and at the very start")
+            refuse(
+                query, clause.keyword, "answers CALL { … } rightly only once and at the very start"
+            )
 
 
 def _sizes(query: Query, parts: list[Clause]) -> None:
@@ -428,7 +480,11 @@ def _sizes(query: Query, parts: list[Clause]) -> None:
                 and query.upper(index + 1) == "("
                 and query.upper(index + 3) == "."
             ):
-                refuse(query, index, "breaks on WITH size(a.b) … WHERE; put the size into the WHERE instead")
+                refuse(
+                    query,
+                    index,
+                    "breaks on WITH size(a.b) … WHERE; put the size into the WHERE instead",
+                )
 
 
 def _unwound_paths(query: Query, parts: list[Clause]) -> None:
@@ -447,7 +503,8 @@ def _unwound_paths(query: Query, parts: list[Clause]) -> None:
                 refuse(
                     query,
                     clause.keyword,
-                    "loses the properties in UNWIND nodes(…) or relationships(…); use [x IN nodes(…) | x.name]",
+                    "loses the properties in UNWIND nodes(…) or relationships(…); use [x IN"
+                    " nodes(…) | x.name]",
                 )
 
 

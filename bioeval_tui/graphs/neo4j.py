@@ -1,5 +1,6 @@
-"""A Neo4j server as the knowledge graph, through the official driver: its errors and values become this
-program's."""
+"""A Neo4j server as the knowledge graph, through the official driver: its errors and values become
+this program's.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +31,15 @@ _WRITES = "Neo.ClientError.Statement.AccessMode"
 def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
     """Convert an exception of the driver.
 
-    `QueryError` if the query is at fault; otherwise `PeerError`, retryable if the server is unreachable or busy,
-    but not if it rejects the password or stopped a slow query.
+    `QueryError` if the query is at fault; otherwise `PeerError`, retryable if the server is
+    unreachable or busy, but not if it rejects the password or stopped a slow query.
     """
     match error:
         case exceptions.AuthError():
             return PeerError(
                 "graph",
-                f"Neo4j at {place} refuses the user name or password; set NEO_USERNAME and NEO_PASSWORD to its own",
+                f"Neo4j at {place} refuses the user name or password; set NEO_USERNAME and"
+                " NEO_PASSWORD to its own",
             )
         case exceptions.Neo4jError():
             return _server_error(error, place, timeout_s)
@@ -47,7 +49,9 @@ def graph_error(error: Exception, place: str, timeout_s: float) -> BioevalError:
             return PeerError("graph", f"NEO_URI cannot be used: {_line(error)}")
         case exceptions.DriverError() | OSError():
             return PeerError(
-                "graph", f"Neo4j at {place} cannot be reached; start it, or set NEO_URI", retryable=True
+                "graph",
+                f"Neo4j at {place} cannot be reached; start it, or set NEO_URI",
+                retryable=True,
             )
         case _:
             what = f"{type(error).__name__}: {_line(error)}"
@@ -65,7 +69,9 @@ def _server_error(error: exceptions.Neo4jError, place: str, timeout_s: float) ->
         return PeerError("graph", f"Neo4j at {place} does not allow this: {_line(message)}")
     if code.startswith("Neo.ClientError.Database"):
         return PeerError("graph", f"Neo4j at {place} does not have the database: {_line(message)}")
-    if code.startswith(("Neo.ClientError.Statement", "Neo.ClientError.Procedure", "Neo.ClientError.Schema")):
+    if code.startswith(
+        ("Neo.ClientError.Statement", "Neo.ClientError.Procedure", "Neo.ClientError.Schema")
+    ):
         where = _COLUMN.search(message)
         return QueryError(_line(_COLUMN.sub("", message)), int(where[3]) + 1 if where else 0)
     if "MemoryPool" in code or "MemoryLimit" in code:
@@ -82,14 +88,17 @@ def _line(error: object) -> str:
 def plain(value: Any) -> Any:
     """Convert a value of the driver to JSON types.
 
-    Nodes, relationships and paths become objects of the same shape as the embedded graph's; moments,
-    dates and durations ISO 8601 text; points objects; bytes base64; infinities and NaN their names.
+    Nodes, relationships and paths become objects of the same shape as the embedded graph's;
+    moments, dates and durations ISO 8601 text; points objects; bytes base64; infinities and NaN
+    their names.
     """
     match value:
         case None | bool() | int() | str():
             return value
         case float():
-            return value if math.isfinite(value) else str(value)
+            if math.isfinite(value):
+                return value
+            return str(value)
         case list():
             return [plain(item) for item in value]
         case dict():
@@ -102,7 +111,11 @@ def plain(value: Any) -> Any:
 
 def _graph_value(value: Any) -> Any:
     if hasattr(value, "labels"):
-        return {"id": value.element_id, "labels": sorted(value.labels), "properties": _properties(value)}
+        return {
+            "id": value.element_id,
+            "labels": sorted(value.labels),
+            "properties": _properties(value),
+        }
     if hasattr(value, "start_node") and hasattr(value, "type"):
         return {
             "id": value.element_id,
@@ -112,7 +125,10 @@ def _graph_value(value: Any) -> Any:
             "properties": _properties(value),
         }
     if hasattr(value, "relationships") and hasattr(value, "nodes"):
-        return {"nodes": [plain(n) for n in value.nodes], "rels": [plain(r) for r in value.relationships]}
+        return {
+            "nodes": [plain(n) for n in value.nodes],
+            "rels": [plain(r) for r in value.relationships],
+        }
     if hasattr(value, "iso_format"):
         return value.iso_format()
     if hasattr(value, "isoformat"):
@@ -133,7 +149,9 @@ _GRACE_S = 2.0
 _SNAPSHOT_S = 20.0
 _ID_S = 5.0
 _IDLE_CHECK_S = 1.0
-"""A connection that was idle for this many seconds is tested before use, because the server may have restarted."""
+"""A connection that was idle for this many seconds is tested before use, because the server may
+have restarted.
+"""
 
 
 class Neo4jGraph:
@@ -143,7 +161,9 @@ class Neo4jGraph:
     setups are passed on unchanged, statement by statement; queries always only read.
     """
 
-    def __init__(self, uri: str, username: str, password: str, *, unrestricted: bool = False) -> None:
+    def __init__(
+        self, uri: str, username: str, password: str, *, unrestricted: bool = False
+    ) -> None:
         self._problem = url_problem(uri, NEO4J)
         self._uri, in_uri, self._place = split_address(uri)
         self.identity = f"Neo4j at {self._place}"
@@ -158,27 +178,37 @@ class Neo4jGraph:
     ) -> Rows:
         """Run one query in a read transaction and return its rows as JSON-like values.
 
-        Raises `QueryError` when the query is wrong, writes, or gives more than 10,000 rows or 5,000,000 characters;
-        `PeerError` when the server is unreachable, rejects the password or exceeds the time limit.
+        Raises `QueryError` when the query is wrong, writes, or gives more than 10,000 rows or
+        5,000,000 characters; `PeerError` when the server is unreachable, rejects the password or
+        exceeds the time limit.
         """
         check_read_only(cypher)
         async with self._session(read=True, timeout_s=timeout_s) as session:
-            return await _rows(await session.run(self._timed(cypher, timeout_s), dict(parameters or {})))
+            return await _rows(
+                await session.run(self._timed(cypher, timeout_s), dict(parameters or {}))
+            )
 
     async def execute(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 30.0
     ) -> None:
-        """Run one query that may write, in its own transaction; with `unrestricted`, several. Raises the same errors as `query`."""
+        """Run one query that may write, in its own transaction; with `unrestricted`, several.
+
+        Raises the same errors as `query`.
+        """
         if not self._unrestricted:
             check_setup(cypher)
         statements = split_statements(cypher) if self._unrestricted else [cypher]
         for statement in statements:
             async with self._session(read=False, timeout_s=timeout_s) as session:
-                result = await session.run(self._timed(statement, timeout_s), dict(parameters or {}))
+                result = await session.run(
+                    self._timed(statement, timeout_s), dict(parameters or {})
+                )
                 await result.consume()
 
     async def graph_id(self) -> str:
-        """Return the id of the database, which an agent that uses it can report; empty if the server does not tell it."""
+        """Return the id of the database, which an agent that uses it can report; empty if the
+        server does not tell it.
+        """
         try:
             async with self._session(read=True, timeout_s=_ID_S) as session:
                 result = await _rows(
@@ -186,7 +216,9 @@ class Neo4jGraph:
                 )
         except (QueryError, PeerError):
             return ""
-        return str(result.rows[0][0]) if result.rows else ""
+        if result.rows:
+            return str(result.rows[0][0])
+        return ""
 
     async def snapshot(self) -> GraphSnapshot:
         """Return counts by label and relationship type and a digest of the content."""
@@ -226,8 +258,9 @@ class Neo4jGraph:
                 "graph", f"{self.identity} did not answer within {timeout_s:g} s", retryable=True
             ) from None
         except Exception as error:
-            # Besides its documented errors the driver lets private ones through (of its protocol, of packing)
-            # when the server is not Neo4j. Each becomes one sentence; unknown ones name their type.
+            # Besides its documented errors the driver lets private ones through (of its protocol,
+            # of packing) when the server is not Neo4j. Each becomes one sentence; unknown ones name
+            # their type.
             raise graph_error(error, self._place, timeout_s) from None
 
     async def _open(self) -> Any:
@@ -262,13 +295,16 @@ async def _rows(result: Any) -> Rows:
         rows.append(row)
         if len(rows) > MAX_ROWS or size > MAX_RESULT_CHARACTERS:
             raise QueryError(
-                f"the result is larger than {MAX_ROWS:,} rows or {MAX_RESULT_CHARACTERS:,} characters: reduce it"
+                f"the result is larger than {MAX_ROWS:,} rows or {MAX_RESULT_CHARACTERS:,}"
+                " characters: reduce it"
             )
     return Rows(tuple(result.keys()) if rows else (), tuple(rows))
 
 
 async def _summary(transaction: Any) -> GraphSnapshot:
-    labels = await _counts(transaction, "MATCH (n) UNWIND labels(n) AS name RETURN name, count(*) AS many")
+    labels = await _counts(
+        transaction, "MATCH (n) UNWIND labels(n) AS name RETURN name, count(*) AS many"
+    )
     types = await _counts(transaction, "MATCH ()-[r]->() RETURN type(r) AS name, count(*) AS many")
     digest = ContentDigest()
     nodes = "MATCH (n) RETURN elementId(n) AS id, labels(n) AS labels, properties(n) AS properties"
@@ -279,7 +315,9 @@ async def _summary(transaction: Any) -> GraphSnapshot:
         f"properties(r) AS properties ORDER BY id(r) LIMIT {MAX_DIGESTED}"
     )
     async for edge in await transaction.run(edges):
-        digest.add_relationship(edge["type"], edge["start"], edge["finish"], plain(edge["properties"]))
+        digest.add_relationship(
+            edge["type"], edge["start"], edge["finish"], plain(edge["properties"])
+        )
     return GraphSnapshot(labels, types, digest.hexdigest((labels, types)))
 
 
@@ -289,7 +327,8 @@ async def _counts(transaction: Any, cypher: str) -> dict[str, int]:
 
 
 def split_address(uri: str) -> tuple[str, str, str]:
-    """Return the URI without its user, the user, and `host:port` to show; only the last of an invalid URI.
+    """Return the URI without its user, the user, and `host:port` to show; only the last of an
+    invalid URI.
 
     The published default has a user name in the URI, which the driver rejects.
     """
@@ -299,4 +338,8 @@ def split_address(uri: str) -> tuple[str, str, str]:
     port = f":{parts.port}" if parts.port else ""
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     query = f"?{parts.query}" if parts.query else ""
-    return f"{parts.scheme}://{host}{port}{query}", parts.username or "", clean_line(f"{host}{port}", 200)
+    return (
+        f"{parts.scheme}://{host}{port}{query}",
+        parts.username or "",
+        clean_line(f"{host}{port}", 200),
+    )

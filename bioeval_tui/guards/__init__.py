@@ -1,15 +1,16 @@
 """Guards: what a simulated user must not say, found by rules in the language that it speaks.
 
-A model that plays a user tells what it should not know, answers as if it were the agent, or asks the agent's questions
-itself. Each guard is a function of what was said so far and the new message, and returns a `Violation` or None; no model
-is asked. Most violations have the user speak again; one that cannot be undone is no fault of the agent, and its
-conversation does not count.
+A model that plays a user tells what it should not know, answers as if it were the agent, or asks
+the agent's questions itself. Each guard is a function of what was said so far and the new message,
+and returns a `Violation` or None; no model is asked. Most violations have the user speak again; one
+that cannot be undone is no fault of the agent, and its conversation does not count.
 
-- `check(view, text)` applies every guard to a message before it is sent; `brings_up_nothing`, `keeps_saying_goodbye` and
-  `unread` are asked beside it.
-- `newly_disclosed_facts` and `disclosed_facts` keep the ledger: which facts the user told, in whose words; `asks_for`
-  says whether the agent had asked.
-- `check_transcripts` and `messages_out_of_role` look at conversations that were held, here or elsewhere.
+- `check(view, text)` applies every guard to a message before it is sent; `brings_up_nothing`,
+  `keeps_saying_goodbye` and `unread` are asked beside it.
+- `newly_disclosed_facts` and `disclosed_facts` keep the ledger: which facts the user told, in whose
+  words; `asks_for` says whether the agent had asked.
+- `check_transcripts` and `messages_out_of_role` look at conversations that were held, here or
+  elsewhere.
 
 The rules of each language are data, in `languages`.
 """

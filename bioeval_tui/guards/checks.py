@@ -1,4 +1,5 @@
-"""All guards over one message of the simulated user, or over transcripts of any origin, one JSON object a line.
+"""All guards over one message of the simulated user, or over transcripts of any origin, one JSON
+object a line.
 
 The guards for the end of a conversation are here, too: given up, ended too early, or never.
 """
@@ -50,35 +51,50 @@ LONGEST_GIVING_UP = 25
 """A longer message, in words, that has such a phrase does not give up."""
 
 _REQUEST = re.compile(
-    r"\?|\b(?:please|could you|can you|would you|tell me|show me|give me|remind me|i need|i want|i['’]d like|i would like)\b",
+    r"\?|\b(?:please|could you|can you|would you|tell me|show me|give me|remind me|i need|i"
+    r" want|i['’]d like|i would like)\b",
     re.IGNORECASE,
 )
 # A question that "that's all" or "no, thanks" answers.
 _OFFER = re.compile(
-    r"\b(?:anything|something|what) else\b|\belse (?:i|we|you) |\bany (?:other |further |more )?(?:questions|concerns)\b|\b(?:can|could|may|shall) i\b"
-    r"|\bwould you like\b|\b(?:help|assist) you\b|\blet me know if\b|\b(?:ok|okay|all ?right|sounds? good|makes? sense)\W*$",
+    r"\b(?:anything|something|what) else\b|\belse (?:i|we|you) |\bany (?:other |further |more"
+    r" )?(?:questions|concerns)\b|\b(?:can|could|may|shall) i\b"
+    r"|\bwould you like\b|\b(?:help|assist) you\b|\blet me know if\b|\b(?:ok|okay|all"
+    r" ?right|sounds? good|makes? sense)\W*$",
     re.IGNORECASE,
 )
-_ANSWERS = re.compile(r"^\W*(?:no|nope|not|yes|yeah|yep|sure|okay|ok|please|alright)\b", re.IGNORECASE)
+_ANSWERS = re.compile(
+    r"^\W*(?:no|nope|not|yes|yeah|yep|sure|okay|ok|please|alright)\b", re.IGNORECASE
+)
 # An answer to "Any other symptoms?"
 _THAT_IS_ALL = re.compile(
-    r"^\W*(?:(?:no|nope|i (?:think|guess|believe)),? )*that(?:['’]s| is) (?:all|everything|about it)\b[^.!,]*[.!]?\s*$",
+    r"^\W*(?:(?:no|nope|i (?:think|guess|believe)),? )*that(?:['’]s| is) (?:all|everything|about"
+    r" it)\b[^.!,]*[.!]?\s*$",
     re.IGNORECASE,
 )
 _OPEN = re.compile(
-    r"\b(?:what|when|where|which|who|how|why|describe|provide|tell me|let me know|specify)\b", re.IGNORECASE
+    r"\b(?:what|when|where|which|who|how|why|describe|provide|tell me|let me know|specify)\b",
+    re.IGNORECASE,
 )
 _GIVES_UP = re.compile(
-    r"^\W*(?:\w+,? ){0,2}?(?:never ?mind\b|forget (?:it|about it|this|the whole thing)\b|drop it\b|i(?:'ll| will)? (?:just )?(?:give up|quit)\b"
-    r"|i(?:'m| am) (?:giving up|out of here|leaving|done(?: here| talking| with (?:this|you|it)(?: \w+)?)?(?=\W*$))|whatever\b)"
-    r"|\b(?:i(?:'m| am) done|i give up|i(?:'m| am) giving up)(?=\W*$)|\bi give up on (?:this|you|it)\b"
+    r"^\W*(?:\w+,? ){0,2}?(?:never ?mind\b|forget (?:it|about it|this|the whole thing)\b|drop"
+    r" it\b|i(?:'ll| will)? (?:just )?(?:give up|quit)\b"
+    r"|i(?:'m| am) (?:giving up|out of here|leaving|done(?: here| talking| with (?:this|you|it)(?:"
+    r" \w+)?)?(?=\W*$))|whatever\b)"
+    r"|\b(?:i(?:'m| am) done|i give up|i(?:'m| am) giving up)(?=\W*$)|\bi give up on"
+    r" (?:this|you|it)\b"
     r"|\bi(?:'ve| have) had (?:enough(?=\W*$)|enough of (?:this|you)(?=\W*$))"
-    r"|\b(?:this|it|talking to you)(?:'s| is) (?:all )?(?:pointless|useless|hopeless|no use|a waste of (?:my )?time|going nowhere|getting (?:us|me) nowhere)\b"
+    r"|\b(?:this|it|talking to you)(?:'s| is) (?:all )?(?:pointless|useless|hopeless|no use|a waste"
+    r" of (?:my )?time|going nowhere|getting (?:us|me) nowhere)\b"
     r"|\b(?:you(?:'re| are)|i(?:'m| am)|just) wasting my time\b|\bwaste of (?:my )?time(?=\W*$)"
-    r"|\byou(?:'re| are) (?:not helping|no help|not (?:being )?(?:any |very )?help(?:ful)?|useless)(?=\W*$|[,;])"
-    r"|\bi (?:don't|do not) (?:want|feel like|care) (?:to )?(?:talk|talking|go on|continue|discuss|discussing|do)\b[^.?!]{0,30}\b(?:any ?more|any longer)\b"
-    r"|\bi(?:'ll| will) (?:just |rather |simply )?(?:ask|try|call|find|look for|go to) (?:someone|somebody|somewhere|another \w+|it) ?(?:else|elsewhere)?(?=\W*$)"
-    r"|\b(?:let's|let us) (?:just )?(?:drop|forget|leave|stop) (?:it|this|that)?(?: here| there)?(?=\W*$)",
+    r"|\byou(?:'re| are) (?:not helping|no help|not (?:being )?(?:any |very"
+    r" )?help(?:ful)?|useless)(?=\W*$|[,;])"
+    r"|\bi (?:don't|do not) (?:want|feel like|care) (?:to )?(?:talk|talking|go"
+    r" on|continue|discuss|discussing|do)\b[^.?!]{0,30}\b(?:any ?more|any longer)\b"
+    r"|\bi(?:'ll| will) (?:just |rather |simply )?(?:ask|try|call|find|look for|go to)"
+    r" (?:someone|somebody|somewhere|another \w+|it) ?(?:else|elsewhere)?(?=\W*$)"
+    r"|\b(?:let's|let us) (?:just )?(?:drop|forget|leave|stop) (?:it|this|that)?(?: here|"
+    r" there)?(?=\W*$)",
     re.IGNORECASE,
 )
 
@@ -95,7 +111,9 @@ class _Requests:
 
 
 def early_end(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a goodbye while a task has not been brought up, or instead of an answer to the agent's question."""
+    """Find a goodbye while a task has not been brought up, or instead of an answer to the agent's
+    question.
+    """
     if not signs_off(view, text) and not says_goodbye(text):
         return None
     if not is_in_english(view, without_signoff(view, text)):
@@ -123,7 +141,9 @@ def early_end(view: EvaluatorView, text: str) -> Violation | None:
 
 
 def _unanswered(view: EvaluatorView, text: str) -> str:
-    """Return the agent's question to which a message says only goodbye; empty if it asked nothing that needs an answer."""
+    """Return the agent's question to which a message says only goodbye; empty if it asked nothing
+    that needs an answer.
+    """
     words = without_signoff(view, text)
     if words and (not only_goodbye(words) or _THAT_IS_ALL.search(words)):
         return ""
@@ -135,14 +155,18 @@ def _unanswered(view: EvaluatorView, text: str) -> str:
 
 
 def keeps_saying_goodbye(view: EvaluatorView, text: str) -> bool:
-    """Return whether a message says goodbye, and nothing else, after one that did the same: then the conversation is over.
+    """Return whether a message says goodbye, and nothing else, after one that did the same: then
+    the conversation is over.
 
     Thanks alone are no goodbye until the third time.
     """
     said = said_by_user(view).texts
-    if len(said) < 2 or not only_goodbye(text) or not only_goodbye(said[-1]):  # the first is the greeting
+    # the first is the greeting
+    if len(said) < 2 or not only_goodbye(text) or not only_goodbye(said[-1]):
         return False
-    return says_goodbye(text) or says_goodbye(said[-1]) or (len(said) > 2 and only_goodbye(said[-2]))
+    return (
+        says_goodbye(text) or says_goodbye(said[-1]) or (len(said) > 2 and only_goodbye(said[-2]))
+    )
 
 
 def never_ended(view: EvaluatorView, text: str) -> Violation | None:
@@ -155,7 +179,8 @@ def never_ended(view: EvaluatorView, text: str) -> Violation | None:
     return Violation(
         "never_ended",
         f"says goodbye for the third time, without the sign-off: “{shorten(clean_line(text), 80)}”",
-        f"You have said goodbye already. Say it with exactly these words: {view.job.evaluator.signoff}",
+        "You have said goodbye already. Say it with exactly these words:"
+        f" {view.job.evaluator.signoff}",
         "mark",
     )
 
@@ -170,7 +195,8 @@ def gave_up(view: EvaluatorView, text: str) -> Violation | None:
             return Violation(
                 "gave_up",
                 f"gives up: “{shorten(match.group().strip(), 80)}”",
-                "You gave up. Stay with what you want until the chatbot has done it, has answered it, or clearly cannot.",
+                "You gave up. Stay with what you want until the chatbot has done it, has answered"
+                " it, or clearly cannot.",
                 "mark",
                 match.group().strip(),
             )
@@ -214,8 +240,8 @@ _GUARDS: tuple[Callable[[EvaluatorView, str], Violation | None], ...] = (
 def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[Violation]:
     """Return the violations in the evaluator's message `text`, the most serious first.
 
-    `prompt` is the evaluator's prompt, whose words must not appear. The job's
-    `evaluator.guards` decides the effect of a finding: with `strict`, every finding voids the message.
+    `prompt` is the evaluator's prompt, whose words must not appear. The job's `evaluator.guards`
+    decides the effect of a finding: with `strict`, every finding voids the message.
     """
     mode = view.job.evaluator.guards
     if mode == "off":
@@ -230,24 +256,36 @@ def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[
 
 NOT_LOOKED_FOR: Mapping[bool, str] = {
     True: "giving up, an early end, contradictions and non-answers are not looked for",
-    False: "roles, goodbyes in other words than the sign-off and facts are not looked for, and nothing is concluded from them",
+    False: (
+        "roles, goodbyes in other words than the sign-off and facts are not looked for, and nothing"
+        " is concluded from them"
+    ),
 }
-"""What guards do not look for in languages other than English, by whether rules for the language are known."""
+"""What guards do not look for in languages other than English, by whether rules for the language
+are known.
+"""
 
 
 def unread(view: EvaluatorView, *, guarded: bool) -> Iterator[tuple[str, str]]:
     """Yield what of a finished conversation cannot be read: the code of a warning, and a sentence.
 
-    `guarded` says whether guards check its user. What `check` says of the tasks' language is not said again.
+    `guarded` says whether guards check its user. What `check` says of the tasks' language is not
+    said again.
     """
     told, why = len(view.facts), why_unread(view)
     if told and why:
-        yield FACTS_UNREAD, f"whether the user gave the agent a fact cannot be told: {why} (docs/guards.md)"
+        yield (
+            FACTS_UNREAD,
+            f"whether the user gave the agent a fact cannot be told: {why} (docs/guards.md)",
+        )
     spoken = spoken_language(view)
     checked = guarded and view.job.evaluator.guards != "off"
     already_said = language_of("\n".join(tasks_told(view).values())) == spoken
     if checked and not can_be_read(spoken) and not already_said:
-        said = f"the simulated user speaks {spoken.name}, in which {NOT_LOOKED_FOR[False]} (docs/guards.md)"
+        said = (
+            f"the simulated user speaks {spoken.name}, in which {NOT_LOOKED_FOR[False]}"
+            " (docs/guards.md)"
+        )
         yield "language_unread", said
 
 
@@ -261,7 +299,10 @@ _UNHEARD = ("system", "developer", "tool", "function")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One finding in a conversation, by its id. `message` counts from 1 over all messages of the conversation."""
+    """One finding in a conversation, by its id.
+
+    `message` counts from 1 over all messages of the conversation.
+    """
 
     id: str
     message: int
@@ -300,7 +341,8 @@ class GuardTotals:
 
 
 def check_transcripts(lines: BinaryIO, name: str) -> Iterator[Hit | InputError | GuardTotals]:
-    """Yield every finding in the order of the file, an error for each line that cannot be read, and the totals last.
+    """Yield every finding in the order of the file, an error for each line that cannot be read, and
+    the totals last.
 
     Only one line is in memory at a time.
     """
@@ -328,9 +370,11 @@ _OF_ROLE = (leak, out_of_role, role_swap)
 
 
 def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
-    """Return the places (from 0) of the user's messages, of (role, text) in order, that leave the role.
+    """Return the places (from 0) of the user's messages, of (role, text) in order, that leave the
+    role.
 
-    Only these guards run: of a file with thousands of conversations, the others would take most of the time.
+    Only these guards run: of a file with thousands of conversations, the others would take most of
+    the time.
     """
     lines = [
         {"role": role if role in ("user", "assistant") else "system", "content": text}
@@ -345,7 +389,9 @@ def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
         said = without_invisible(content[:MAX_CHECKED])
         if role == "user" and any(guard(view, said) for guard in _OF_ROLE):
             out.add(place)
-        heard.append(TranscriptMessage(place + 1, "user" if role == "user" else "assistant", content))
+        heard.append(
+            TranscriptMessage(place + 1, "user" if role == "user" else "assistant", content)
+        )
     return frozenset(out)
 
 
@@ -401,13 +447,16 @@ def _messages(data: Mapping[str, Any]) -> list[tuple[str, str]]:
     if not isinstance(messages, list):
         raise InputError("`messages` must be a list of objects with `role` and `content`")
     if len(messages) > MAX_MESSAGES:
-        raise InputError(f"`messages` has {len(messages):,} entries; at most {MAX_MESSAGES:,} are checked")
+        raise InputError(
+            f"`messages` has {len(messages):,} entries; at most {MAX_MESSAGES:,} are checked"
+        )
     told = []
     for place, message in enumerate(messages, start=1):
         role = message.get("role") if isinstance(message, dict) else None
         if role not in ("user", "assistant", *_UNHEARD):
             raise InputError(
-                f"message {place}: `role` must be user (the simulated user) or assistant (the agent)"
+                f"message {place}: `role` must be user (the simulated user) or assistant (the"
+                " agent)"
             )
         content = message.get("content")
         if content is None and role != "user":
@@ -438,7 +487,9 @@ def _job(data: Mapping[str, Any]) -> EvaluationJob:
 
 def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
     texts = data.get(key, [])
-    if not isinstance(texts, list) or not all(isinstance(text, str) and text.strip() for text in texts):
+    if not isinstance(texts, list) or not all(
+        isinstance(text, str) and text.strip() for text in texts
+    ):
         raise InputError(f"`{key}` must be a list of texts")
     return tuple(clean(text) for text in texts)
 

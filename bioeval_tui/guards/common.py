@@ -1,5 +1,7 @@
-"""What guards share: words in the form that they compare, the language that is spoken, what was said so far, each message read
-once, and tables of phrases, one short rule a line, for sentences in plain words."""
+"""What guards share: words in the form that they compare, the language that is spoken, what was
+said so far, each message read once, and tables of phrases, one short rule a line, for sentences in
+plain words.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,15 @@ def word_set(text: str) -> frozenset[str]:
 
 
 WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_ENDINGS = (("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("ly", ""), ("s", ""))
+_ENDINGS = (
+    ("ies", "y"),
+    ("sses", "ss"),
+    ("ing", ""),
+    ("ed", ""),
+    ("es", ""),
+    ("ly", ""),
+    ("s", ""),
+)
 _SHORTEST_STEM = 4
 
 GENERIC = word_set(
@@ -49,15 +59,21 @@ def stem(word: str) -> str:
         if word.endswith(ending) and not word.endswith("ss"):
             cut = word[: -len(ending)] + instead
             if len(cut) >= _SHORTEST_STEM:
-                return cut.removesuffix("e") if len(cut) > _SHORTEST_STEM else cut
-    return word.removesuffix("e") if len(word) > _SHORTEST_STEM else word
+                if len(cut) > _SHORTEST_STEM:
+                    return cut.removesuffix("e")
+                return cut
+    if len(word) > _SHORTEST_STEM:
+        return word.removesuffix("e")
+    return word
 
 
 def stems(text: str, language: Language = ENGLISH) -> frozenset[str]:
     """Return the stems of all words of `text`, which is compared with others in `language`."""
     return frozenset().union(
         *(
-            (_stems_of_line if len(line) <= MAX_KEPT else _stems_of_line.__wrapped__)(line, language)
+            (_stems_of_line if len(line) <= MAX_KEPT else _stems_of_line.__wrapped__)(
+                line, language
+            )
             for line in text.split("\n")
         )
     )
@@ -120,13 +136,16 @@ ENOUGH = 6
 LONGEST_READ = 10_000
 """Number of characters that are looked at to tell prose."""
 SHARE = 0.15
-"""English prose has a share of about 0.4 of these words, German, Dutch, French, Spanish and Italian below 0.05."""
+"""English prose has a share of about 0.4 of these words, German, Dutch, French, Spanish and Italian
+below 0.05.
+"""
 FEW_WORDS = 12
 """Of fewer words it is not said that they are in a language that is not known."""
 MOST_TO_TELL = 600
 """Number of characters of a side's messages that tell its language; more would change nothing."""
 
-# Only words that no other large language writes the same way: no "in", "was", "am", "an", "so", "on", "me".
+# Only words that no other large language writes the same way: no "in", "was", "am", "an", "so",
+# "on", "me".
 _ONLY_ENGLISH = word_set(
     """
     the and of to is it that you for with this have has had are were been not they them their there
@@ -138,7 +157,10 @@ _ONLY_ENGLISH = word_set(
 
 
 def is_english(text: str) -> bool:
-    """Return whether `text` is English prose. One of fewer than `ENOUGH` words counts as such, because it is too short to tell."""
+    """Return whether `text` is English prose.
+
+    One of fewer than `ENOUGH` words counts as such, because it is too short to tell.
+    """
     words = [word.lower().replace("’", "'") for word in WORD.findall(text[:LONGEST_READ])]
     return len(words) < ENOUGH or sum(word in _ONLY_ENGLISH for word in words) >= SHARE * len(words)
 
@@ -165,8 +187,8 @@ AnyReader = TypeVar("AnyReader", bound=Reader)
 def so_far(view: EvaluatorView, begin: Callable[[EvaluatorView], AnyReader]) -> AnyReader:
     """Return the reader that `begin` makes once it has taken all messages so far.
 
-    It is made once for each conversation and takes each message once, so that a long conversation is not read again
-    for every message.
+    It is made once for each conversation and takes each message once, so that a long conversation
+    is not read again for every message.
     """
     reader, taken = view.readers.get(begin) or (begin(view), 0)
     for message in view.transcript[taken:]:
@@ -199,7 +221,9 @@ class Utterances:
         return _words(text[:MAX_KEPT]) in self._places
 
     def ends_with(self, text: str) -> int:
-        """Return how many of the newest messages, up to the first other one, have these words and numbers."""
+        """Return how many of the newest messages, up to the first other one, have these words and
+        numbers.
+        """
         plain = folded(text).strip()
         same = takewhile(lambda said: folded(said).strip() == plain, reversed(self.texts))
         return sum(1 for _ in same)
@@ -210,12 +234,15 @@ class Utterances:
         return len(set(newest)) == len(newest)
 
     def like(self, text: str, share: float) -> Iterator[dict[tuple[str, ...], list[int]]]:
-        """Yield the places of the messages of whose words at least `share` (0 to 1) agree with those of `text`, by their numbers."""
+        """Yield the places of the messages of whose words at least `share` (0 to 1) agree with
+        those of `text`, by their numbers.
+        """
         words = _words(text[:MAX_KEPT])
         ours = frozenset(words)
         for theirs in self._candidates(words, share):
             wanted = share * (len(words) + len(theirs))
-            # Cheap upper bounds: the shorter message's length, and the number of words that the other one has.
+            # Cheap upper bounds: the shorter message's length, and the number of words that the
+            # other one has.
             matches = min(len(words), sum(map(ours.__contains__, theirs)))
             if 2 * matches < wanted:
                 continue
@@ -223,14 +250,20 @@ class Utterances:
                 yield self._places[theirs]
 
     def repeated(self, text: str, share: float) -> tuple[int, str]:
-        """Return how many messages say almost the same with the same numbers, and the first of them (or '')."""
+        """Return how many messages say almost the same with the same numbers, and the first of them
+        (or '').
+        """
         numbers = _numbers(text)  # "Yes, cancel order 17" and "Yes, cancel order 18" say two things
-        found = [places for by_numbers in self.like(text, share) if (places := by_numbers.get(numbers))]
+        found = [
+            places for by_numbers in self.like(text, share) if (places := by_numbers.get(numbers))
+        ]
         first = min((places[0] for places in found), default=None)
         return sum(map(len, found)), "" if first is None else self.texts[first]
 
     def _candidates(self, words: tuple[str, ...], share: float) -> set[tuple[str, ...]]:
-        """Return the words of every message that may agree by `share`, and of few others: they have one of the rarest words."""
+        """Return the words of every message that may agree by `share`, and of few others: they have
+        one of the rarest words.
+        """
         # Of messages that agree, one has at most so many words that the other has not.
         missing = len(words) * (2 - 2 * share) / (2 - share)
         found: set[tuple[str, ...]] = set()
@@ -277,7 +310,9 @@ def signs_off(view: EvaluatorView, text: str) -> bool:
 def without_signoff(view: EvaluatorView, text: str) -> str:
     """Return `text` without the sign-off."""
     rest = transcript.without_signoff(text, view.job.evaluator.signoff)
-    return text if rest is None else rest
+    if rest is None:
+        return text
+    return rest
 
 
 def tasks_told(view: EvaluatorView) -> dict[int, str]:
@@ -289,12 +324,15 @@ def tasks_told(view: EvaluatorView) -> dict[int, str]:
 class _Voices:
     """The beginning of what the user said, without a short greeting, and of the whole conversation.
 
-    A short greeting is the job's, and does not tell what the user speaks: "Hola!" begins English conversations, too.
+    A short greeting is the job's, and does not tell what the user speaks: "Hola!" begins English
+    conversations, too.
     """
 
     def __init__(self, view: EvaluatorView) -> None:
         self.user = self.both = ""
-        self._greetings = {each for each in view.job.greetings if segments.word_count(each) < FEW_WORDS}
+        self._greetings = {
+            each for each in view.job.greetings if segments.word_count(each) < FEW_WORDS
+        }
 
     def take(self, message: TranscriptMessage) -> None:
         """Receive the next message."""
@@ -306,7 +344,8 @@ class _Voices:
 
 
 def is_in_english(view: EvaluatorView, text: str = "") -> bool:
-    """Return whether the tasks, the conversation and what the user says are in English, by their beginning, or too short to tell.
+    """Return whether the tasks, the conversation and what the user says are in English, by their
+    beginning, or too short to tell.
 
     In a job in English, a user may speak another language, although the agent does not.
     """
@@ -315,7 +354,8 @@ def is_in_english(view: EvaluatorView, text: str = "") -> bool:
 
 
 def spoken_language(view: EvaluatorView, text: str = "") -> Language:
-    """Return the language that the user speaks, up to and with `text`; English if that cannot be told.
+    """Return the language that the user speaks, up to and with `text`; English if that cannot be
+    told.
 
     One without rules cannot be read.
     """
@@ -325,15 +365,21 @@ def spoken_language(view: EvaluatorView, text: str = "") -> Language:
 
 
 def told_language(view: EvaluatorView, text: str = "") -> Language | None:
-    """Return the language that the user speaks, up to and with `text`; None if so few words do not tell it."""
+    """Return the language that the user speaks, up to and with `text`; None if so few words do not
+    tell it.
+    """
     said = _said(view, text)
     language = language_of(said)
-    return None if language == OTHER and segments.word_count(said) < FEW_WORDS else language
+    if language == OTHER and segments.word_count(said) < FEW_WORDS:
+        return None
+    return language
 
 
 def _said(view: EvaluatorView, text: str) -> str:
     said = so_far(view, _Voices).user
-    return said if len(said) >= MOST_TO_TELL else said + text
+    if len(said) >= MOST_TO_TELL:
+        return said
+    return said + text
 
 
 def can_be_read(language: Language) -> bool:
@@ -342,9 +388,13 @@ def can_be_read(language: Language) -> bool:
 
 
 def language_of_facts(view: EvaluatorView) -> Language:
-    """Return the language in which facts are compared with messages: their own, if they have enough words."""
+    """Return the language in which facts are compared with messages: their own, if they have enough
+    words.
+    """
     facts = "\n".join(view.job.facts)
-    return language_of(facts) or language_of(f"{facts}\n{_tasks_text(view)}") or spoken_language(view)
+    return (
+        language_of(facts) or language_of(f"{facts}\n{_tasks_text(view)}") or spoken_language(view)
+    )
 
 
 def _tasks_text(view: EvaluatorView) -> str:
@@ -352,7 +402,9 @@ def _tasks_text(view: EvaluatorView) -> str:
 
 
 def told_text(view: EvaluatorView) -> str:
-    """Return the texts that the job gives the simulated user in the condition: everything except facts."""
+    """Return the texts that the job gives the simulated user in the condition: everything except
+    facts.
+    """
     job = view.job
     return "\n".join(
         [
@@ -373,7 +425,11 @@ def job_texts(view: EvaluatorView) -> list[str]:
     return [
         told_text(view),
         *view.job.facts,
-        *(text for task in view.job.tasks for text in (task.acceptance_criteria, task.withheld_criteria)),
+        *(
+            text
+            for task in view.job.tasks
+            for text in (task.acceptance_criteria, task.withheld_criteria)
+        ),
         *_seed_texts(view),
     ]
 
@@ -382,13 +438,17 @@ def _seed_texts(view: EvaluatorView) -> list[str]:
     texts: list[str] = []
     for seed in view.job.seeds:
         text = getattr(seed, "text", None)
-        texts += [text] if text else [message.content for message in getattr(seed, "conversation", ())]
+        texts += (
+            [text] if text else [message.content for message in getattr(seed, "conversation", ())]
+        )
     return texts
 
 
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of `text`."""
-    return _sentences(text) if len(text) <= MAX_KEPT else _sentences.__wrapped__(text)
+    if len(text) <= MAX_KEPT:
+        return _sentences(text)
+    return _sentences.__wrapped__(text)
 
 
 # Several guards read the same message.
@@ -413,7 +473,9 @@ def _numbers(text: str) -> tuple[str, ...]:
 
 
 LONGEST = 80
-"""Longer sentences, in words, are compared in pieces of this many words, so that no rule takes long."""
+"""Longer sentences, in words, are compared in pieces of this many words, so that no rule takes
+long.
+"""
 SHORT_WORDS = 2_000
 """Longer runs of letters, in characters, are cut: no language has such words."""
 
@@ -440,7 +502,9 @@ _NAME = re.compile(r"[A-Z][A-Z_]+")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence as it was written, and in `plain` words: lower case, without contractions and adverbs."""
+    """A sentence as it was written, and in `plain` words: lower case, without contractions and
+    adverbs.
+    """
 
     written: str
     plain: str
@@ -465,9 +529,9 @@ def plain_sentences(text: str) -> Iterator[Sentence]:
 class Phrases:
     """A table of rules, of which one must match a sentence.
 
-    Each line is one rule; a line that ends with `|` continues on the next, and a line that begins with `#` is a comment.
-    A rule matches whole words. In it, a word in capitals stands for its entry in `words`, `…` for up to three words, and
-    `*` at the end of a word for any ending.
+    Each line is one rule; a line that ends with `|` continues on the next, and a line that begins
+    with `#` is a comment. A rule matches whole words. In it, a word in capitals stands for its
+    entry in `words`, `…` for up to three words, and `*` at the end of a word for any ending.
     """
 
     def __init__(self, table: str, words: Mapping[str, str]) -> None:
@@ -486,4 +550,6 @@ class Phrases:
     def find(self, sentence: Sentence) -> str:
         """Return the plain words that a rule matches, or ''."""
         match = self._pattern.search(sentence.plain)
-        return match.group() if match else ""
+        if match:
+            return match.group()
+        return ""

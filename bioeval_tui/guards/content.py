@@ -1,8 +1,9 @@
-"""Guards for content: disclosed facts, inventions, contradictions; and the ledger of facts, which says what is disclosed.
+"""Guards for content: disclosed facts, inventions, contradictions; and the ledger of facts, which
+says what is disclosed.
 
-The ledger compares words and does not understand them. A fact is recognised by its specifics (a time, a dose, a name, a
-rare word) that were not mentioned before. A bare "yes" to the agent's own guess gives nothing away that can be
-recognised, and is not in it.
+The ledger compares words and does not understand them. A fact is recognised by its specifics (a
+time, a dose, a name, a rare word) that were not mentioned before. A bare "yes" to the agent's own
+guess gives nothing away that can be recognised, and is not in it.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 PREFIX = 5
 """Words of a task count as equal if they share this many first letters: `reminder` and `remind`."""
 VERBATIM = 6 * LETTERS_OF_WORD
-"""A run of six words of a fact (twelve letters in scripts without spaces), or all of a shorter one, count as the fact word for
-word."""
+"""A run of six words of a fact (twelve letters in scripts without spaces), or all of a shorter one,
+count as the fact word for word.
+"""
 SHORTEST_VERBATIM = 2 * LETTERS_OF_WORD
 
 _LIMIT = r"\b(?:before|after|until|(?:earlier|later) than)"
@@ -61,7 +63,21 @@ _LIMIT = r"\b(?:before|after|until|(?:earlier|later) than)"
 _SIDE = re.compile(r"\b(?P<side>left|right)(?:[- ]sided)? (?P<part>[a-z]{3,})\b")
 _NAMED_SIDE = re.compile(r"(?=((?:left|right) [a-z]+))")
 _ASKING_WORDS = frozenset(
-    ["ask", "reque", "tell", "find", "get", "let", "see", "assis", "agent", "chatb", "bot", "user", "wheth"]
+    [
+        "ask",
+        "reque",
+        "tell",
+        "find",
+        "get",
+        "let",
+        "see",
+        "assis",
+        "agent",
+        "chatb",
+        "bot",
+        "user",
+        "wheth",
+    ]
 )
 _LENGTHS_OF_TIME = ("minute", "hour", "day", "week", "month", "year")
 
@@ -99,7 +115,9 @@ class _TaskWords:
 
 
 class _KnownRuns:
-    """Every run of words in what the user was told and what was said, as long as those that give a fact away."""
+    """Every run of words in what the user was told and what was said, as long as those that give a
+    fact away.
+    """
 
     def __init__(self, view: EvaluatorView) -> None:
         self._weights = {min(VERBATIM, weight_of(fact)) for fact in view.job.facts} - {0}
@@ -120,7 +138,9 @@ def _known_to_user(view: EvaluatorView) -> Known:
 
 
 def _known_without_hidden(view: EvaluatorView) -> Known:
-    return Known(told_text(view), *view.facts, *tasks_told(view).values(), language=language_of_facts(view))
+    return Known(
+        told_text(view), *view.facts, *tasks_told(view).values(), language=language_of_facts(view)
+    )
 
 
 def _known_to_anybody(view: EvaluatorView) -> Known:
@@ -133,7 +153,8 @@ def _known_numbers(view: EvaluatorView) -> KnownNumbers:
 
 
 def why_unread(view: EvaluatorView, text: str = "") -> str:
-    """Return why the ledger cannot tell that a fact was not given, or given by chance; empty if it can.
+    """Return why the ledger cannot tell that a fact was not given, or given by chance; empty if it
+    can.
 
     Words are compared within a language, and only within one whose rules are known.
     """
@@ -149,7 +170,9 @@ def why_unread(view: EvaluatorView, text: str = "") -> str:
 
 
 def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a withheld fact (certain if word for word), or a fact that the agent had not asked for."""
+    """Find a withheld fact (certain if word for word), or a fact that the agent had not asked
+    for.
+    """
     words = without_signoff(view, text)
     if not view.job.facts or why_unread(view, words):
         return None
@@ -162,20 +185,24 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     given = disclosed_facts(words, view.job.facts, (), so_far(view, _known_to_user))
     questions = said_by_agent(view).texts
     own = [number for number in given if number in known]
-    unasked = [number for number in own if not _asked_for(view, questions, view.job.facts[number - 1])]
+    unasked = [
+        number for number in own if not _asked_for(view, questions, view.job.facts[number - 1])
+    ]
     if not unasked:
         return None
     fact = shorten(clean_line(view.job.facts[unasked[0] - 1]), 80)
     return Violation(
         "fact_unasked",
         f"gives a fact that nobody asked for: “{fact}”",
-        f"You volunteered something that the chatbot had not asked for: {fact}. Leave it out until you are asked.",
+        f"You volunteered something that the chatbot had not asked for: {fact}. Leave it out until"
+        " you are asked.",
         "mark",
     )
 
 
 def invention(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a number, a clock time, or a quantity with its unit, that is neither in the job nor in the conversation.
+    """Find a number, a clock time, or a quantity with its unit, that is neither in the job nor in
+    the conversation.
 
     Without tasks and facts, inventions cannot be recognised.
     """
@@ -184,7 +211,9 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
     words, known = without_signoff(view, text), partial(so_far, view, _known_numbers)
     language = so_far(view, _known_numbers).language
     unknown, meant = unknown_quantities(words, known, language)
-    numbers = [one for one in made_up_numbers(words, known) if one not in {each.key for each in meant}]
+    numbers = [
+        one for one in made_up_numbers(words, known) if one not in {each.key for each in meant}
+    ]
     named = [*(one.shown for one in unknown), *unknown_times(words, known, language)]
     new = [*(one for one in numbers if not any(one in shown for shown in named)), *named]
     if not new or contradiction(view, text):
@@ -193,14 +222,17 @@ def invention(view: EvaluatorView, text: str) -> Violation | None:
     return Violation(
         "invention",
         f"makes up {made_up}",
-        f"You made up {made_up}. Nobody told you that. Where you do not know, say so, or leave it to the chatbot.",
+        f"You made up {made_up}. Nobody told you that. Where you do not know, say so, or leave it"
+        " to the chatbot.",
         "mark",
         new[0],
     )
 
 
 def contradiction(view: EvaluatorView, text: str) -> Violation | None:
-    """Find a quantity, a limit in time, or a left or right side, that differs from what a fact says about the same thing."""
+    """Find a quantity, a limit in time, or a left or right side, that differs from what a fact says
+    about the same thing.
+    """
     if not view.facts or not is_in_english(view, text):
         return None
     words = without_signoff(view, text)
@@ -208,7 +240,9 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
     for one in unknown_quantities(words, partial(so_far, view, _known_numbers))[0]:
         for fact in view.facts:
             theirs = [
-                other for other in specifics(fact) if other.kind == "quantity" and other.unit == one.unit
+                other
+                for other in specifics(fact)
+                if other.kind == "quantity" and other.unit == one.unit
             ]
             if theirs and content_stems(fact) & about:
                 return _contradicts(one.shown, fact)
@@ -262,7 +296,8 @@ def untouched_tasks(view: EvaluatorView, text: str = "") -> list[int]:
 
 
 def brings_up_nothing(view: EvaluatorView) -> bool:
-    """Return whether the user's messages have no word of any task or fact, so that nothing can be said about the agent.
+    """Return whether the user's messages have no word of any task or fact, so that nothing can be
+    said about the agent.
 
     Only English conversations are checked, and none in which a person typed.
     """
@@ -271,7 +306,9 @@ def brings_up_nothing(view: EvaluatorView) -> bool:
     if not tasks or not said or any(message.operator for message in said):
         return False
     asked_for = _task_words("\n".join([*tasks, *job.facts]))
-    return bool(asked_for) and not asked_for & so_far(view, _TaskWords).words and is_in_english(view)
+    return (
+        bool(asked_for) and not asked_for & so_far(view, _TaskWords).words and is_in_english(view)
+    )
 
 
 def _task_words(text: str) -> frozenset[str]:
@@ -283,11 +320,18 @@ def _withheld(view: EvaluatorView, words: str, told: Collection[int]) -> Violati
     facts = view.job.facts
     hidden = {number: fact for number, fact in enumerate(facts, start=1) if number not in told}
     note = (
-        "You said something that you cannot know. Say only what stands in your list or in the conversation."
+        "You said something that you cannot know. Say only what stands in your list or in the"
+        " conversation."
     )
     # Few messages have a run of a fact's words.
-    said = [run for fact in hidden.values() for run in _word_for_word(words, fact, language_of_facts(view))]
-    if said and (run := next((run for run in said if run.key not in so_far(view, _KnownRuns).keys), None)):
+    said = [
+        run
+        for fact in hidden.values()
+        for run in _word_for_word(words, fact, language_of_facts(view))
+    ]
+    if said and (
+        run := next((run for run in said if run.key not in so_far(view, _KnownRuns).keys), None)
+    ):
         detail = f"says a withheld fact word for word: “{shorten(words[run.start : run.end], 80)}”"
         return Violation("fact_withheld", detail, note)
     known = so_far(view, _known_without_hidden)
@@ -304,8 +348,10 @@ def _withheld(view: EvaluatorView, words: str, told: Collection[int]) -> Violati
 
 
 def _word_for_word(text: str, fact: str, language: Language) -> list[Run]:
-    """Return the runs of words of a message that are also in a fact: all of a short fact, or of a longer one as many as
-    `VERBATIM` says, with a word that identifies something ("I don't know my own" may be of anything)."""
+    """Return the runs of words of a message that are also in a fact: all of a short fact, or of a
+    longer one as many as `VERBATIM` says, with a word that identifies something ("I don't know my
+    own" may be of anything).
+    """
     whole = weight_of(fact)
     weight = min(VERBATIM, whole)
     if weight < SHORTEST_VERBATIM:
@@ -314,7 +360,11 @@ def _word_for_word(text: str, fact: str, language: Language) -> list[Run]:
     shared = [run for run in _runs(text, weight) if run.key in theirs]
     if whole <= VERBATIM:
         return shared
-    return [run for run in shared if any(map(_identifies, specifics(text[run.start : run.end], language)))]
+    return [
+        run
+        for run in shared
+        if any(map(_identifies, specifics(text[run.start : run.end], language)))
+    ]
 
 
 # Each fact is compared with every message.
@@ -330,12 +380,16 @@ def _identifies(one: Specific) -> bool:
 
 
 def _only_a_length_of_time(text: str, fact: str, known: Known) -> bool:
-    """Return whether a message shares only a length of time with a fact of something else, such as "for three months"."""
+    """Return whether a message shares only a length of time with a fact of something else, such as
+    "for three months".
+    """
     language = known.language
     new = [one for one in specifics(fact, language) if not known.has(one)]
     rare = [one for one in new if one.kind != "quantity" and one.key not in known.stems]
     said = specifics(text, language)
-    shared = [one for one in new if among(one, said) or (one in rare and one.key in stems(text, language))]
+    shared = [
+        one for one in new if among(one, said) or (one in rare and one.key in stems(text, language))
+    ]
     return bool(rare) and not any(map(_identifies, shared))
 
 
@@ -350,16 +404,20 @@ def _asked_for(view: EvaluatorView, questions: list[str], fact: str) -> bool:
 
 
 WORDS_NEEDED, PAIRS_NEEDED = 0.5, 0.4
-"""Share of a fact's rare words, or pairs of letters in scripts without spaces, that give it away."""
+"""Share of a fact's rare words, or pairs of letters in scripts without spaces, that give it away.
+"""
 BRIEF_WORDS = 4
 _NO_ANSWER = re.compile(
-    r"\b(?:not sure|no idea|don['’]?t (?:know|remember|recall|have)|do not (?:know|have)|can(?:['’]?t|not) (?:say|tell|recall)"
+    r"\b(?:not sure|no idea|don['’]?t (?:know|remember|recall|have)|do not"
+    r" (?:know|have)|can(?:['’]?t|not) (?:say|tell|recall)"
     r"|haven['’]?t (?:got|any)|unsure|you (?:decide|choose|pick))\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"[?？؟]|\b(?:please|could you|can you|would you|may i|let me know|tell me|provide|share|specify|confirm|clarify"
-    r"|i(?:['’]ll| will)? need|i (?:would|['’]d) like to know|i['’]d like to know|which|what|when|where|who)\b",
+    r"[?？؟]|\b(?:please|could you|can you|would you|may i|let me know|tell"
+    r" me|provide|share|specify|confirm|clarify"
+    r"|i(?:['’]ll| will)? need|i (?:would|['’]d) like to know|i['’]d like to"
+    r" know|which|what|when|where|who)\b",
     re.IGNORECASE,
 )
 _ASKS_FOR_KIND: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -386,10 +444,16 @@ _OPEN_QUESTION = re.compile(
 )
 
 
-def newly_disclosed_facts(view: EvaluatorView, text: str, already: Collection[int]) -> tuple[int, ...]:
-    """Return the numbers (from 1) of the job's facts that a user's message discloses for the first time."""
+def newly_disclosed_facts(
+    view: EvaluatorView, text: str, already: Collection[int]
+) -> tuple[int, ...]:
+    """Return the numbers (from 1) of the job's facts that a user's message discloses for the first
+    time.
+    """
     facts = view.job.facts
-    return disclosed_facts(text, facts, already, so_far(view, _known_to_anybody)) if facts else ()
+    if facts:
+        return disclosed_facts(text, facts, already, so_far(view, _known_to_anybody))
+    return ()
 
 
 def disclosed_facts(
@@ -397,8 +461,8 @@ def disclosed_facts(
 ) -> tuple[int, ...]:
     """Return the numbers (from 1) of the facts that a user's message discloses for the first time.
 
-    `already` contains the numbers of facts given away before; `known` has the tasks and earlier messages, whose
-    repetition gives nothing away.
+    `already` contains the numbers of facts given away before; `known` has the tasks and earlier
+    messages, whose repetition gives nothing away.
     """
     if not facts or not text.strip():
         return ()
@@ -418,11 +482,12 @@ def disclosed_facts(
 
 
 def asks_for(agent_message: str, fact: str) -> bool | None:
-    """Return whether an agent's message asked for `fact`; None if its questions are in a language that is not read.
+    """Return whether an agent's message asked for `fact`; None if its questions are in a language
+    that is not read.
 
-    Any question may ask for it, such as "What brings you in?". An offer ("How can I help?") asks for no
-    fact, and a question for one kind of information (when, how many, where, who) asks only for facts of that
-    kind, or facts that share a word with it.
+    Any question may ask for it, such as "What brings you in?". An offer ("How can I help?") asks
+    for no fact, and a question for one kind of information (when, how many, where, who) asks only
+    for facts of that kind, or facts that share a word with it.
     """
     kinds: set[str] = {one.kind for one in specifics(fact)}
     kinds |= {"drug" for word in WORD.findall(fact) if is_drug(word)}
@@ -434,7 +499,9 @@ def asks_for(agent_message: str, fact: str) -> bool | None:
             return True
         if content_stems(fact) & content_stems(sentence):
             return True
-    return False if questions_are_read(agent_message) else None
+    if questions_are_read(agent_message):
+        return False
+    return None
 
 
 def asks_for_anything(agent_message: str) -> bool:
@@ -457,14 +524,19 @@ def _read_message(text: str, language: Language) -> tuple[tuple[Specific, ...], 
     brief = (len(text.split()) if text.isascii() else word_count(text)) <= BRIEF_WORDS
     said = specifics(text, language)
     given = tuple(
-        one for one in said if one.kind != "quantity" or brief or one.unit or _telling(one, language)
+        one
+        for one in said
+        if one.kind != "quantity" or brief or one.unit or _telling(one, language)
     )
     telling = " ".join(part for part in sentences(text) if not does_not_know(part, language))
     return given, stems(telling, language)
 
 
 def _gives_away(
-    new: Sequence[Specific], said: Sequence[Specific], said_stems: frozenset[str], language: Language
+    new: Sequence[Specific],
+    said: Sequence[Specific],
+    said_stems: frozenset[str],
+    language: Language,
 ) -> bool:
     """Any new time, date, dose, code or name discloses a fact; of rare words, half are required."""
     for one in new:
@@ -481,12 +553,16 @@ def _gives_away(
     hits = sum(key in said_stems for key in rare) + sum(among(one, said) for one in small)
     total = len(rare) + len(small)
     # Of pairs of letters, every second one stands between two words and is of neither.
-    needed = PAIRS_NEEDED if language.rules is not None and not language.rules.spaced else WORDS_NEEDED
+    needed = (
+        PAIRS_NEEDED if language.rules is not None and not language.rules.spaced else WORDS_NEEDED
+    )
     return hits > 0 and hits >= needed * total and (hits > 1 or total <= 2)
 
 
 def _telling(quantity: Specific, language: Language) -> bool:
-    """Return whether a quantity alone tells which fact it is of; elsewhere than in English, no short length of time does."""
+    """Return whether a quantity alone tells which fact it is of; elsewhere than in English, no
+    short length of time does.
+    """
     if language.rules is not None and not _identifies(quantity):
         return False
     return bool(quantity.unit) or len(quantity.key) > 1

@@ -14,7 +14,9 @@ from bioeval_tui.languages import Language, folded
 SHORTEST_WORD = 3
 """Shorter words identify nothing."""
 LARGEST_LOOSE = 12
-"""A number in words up to this one, without a unit, may be another word: `un`, `neuf`, `once`, `acht`."""
+"""A number in words up to this one, without a unit, may be another word: `un`, `neuf`, `once`,
+`acht`.
+"""
 HOURS, MINUTES = 24, 60
 
 _Match = Any  # regex has no types
@@ -23,11 +25,18 @@ _Reader = tuple[Any, Callable[[_Match], Iterable[Specific]]]
 _BEFORE, _AFTER = r"(?<![\p{L}\p{M}\p{N}])", r"(?![\p{L}\p{M}\p{N}])"
 _DIGITS = r"\d+(?:[.,]\d+)*"
 IN_WORDS = "\ue000"
-"""Stands before the digits of a number that was written in words, so that one table of number words serves all patterns."""
+"""Stands before the digits of a number that was written in words, so that one table of number words
+serves all patterns.
+"""
 _GROUPED = regex.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _ISO = regex.compile(r"(?<![\d-])\d{4}[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?![\d-])")
-_DAY_FIRST = regex.compile(r"(?<![\d.])(?P<day>\d{1,2})[./](?P<month>\d{1,2})[./](?:\d{4}|\d\d)(?!\d)")
-_CLOCK_IN_DIGITS = (r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::\d\d)?", r"(?P<h>\d{1,2})\.(?P<m>\d\d)(?= ?uhr)")
+_DAY_FIRST = regex.compile(
+    r"(?<![\d.])(?P<day>\d{1,2})[./](?P<month>\d{1,2})[./](?:\d{4}|\d\d)(?!\d)"
+)
+_CLOCK_IN_DIGITS = (
+    r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::\d\d)?",
+    r"(?P<h>\d{1,2})\.(?P<m>\d\d)(?= ?uhr)",
+)
 _ZONE = regex.compile(r"\b[A-Z][A-Za-z]+/(?:[A-Z][A-Za-z]+/)?(?P<place>[A-Z][A-Za-z_]+)\b")
 _CODE = regex.compile(
     r"(?<![\p{L}\p{N}])(?=[a-z0-9.:>*_-]*\d)(?=[a-z0-9.:>*_-]*[a-z])[a-z0-9][a-z0-9.:>*_-]*"
@@ -51,12 +60,15 @@ def number_values(text: str, language: Language) -> Iterator[float]:
 @lru_cache(maxsize=1024)
 def _of_line(line: str, language: Language) -> tuple[Specific, ...]:
     specifics = [
-        Specific("name", language.stem(folded(zone["place"])), zone.group()) for zone in _ZONE.finditer(line)
+        Specific("name", language.stem(folded(zone["place"])), zone.group())
+        for zone in _ZONE.finditer(line)
     ]
     rest = _tables(language).marked(folded(line))
     for reader in _tables(language).readers:
         rest = _take(reader, rest, specifics)
-    names = frozenset(folded(name.group()) for name in _CAPITAL.finditer(line) if language.told.capitals)
+    names = frozenset(
+        folded(name.group()) for name in _CAPITAL.finditer(line) if language.told.capitals
+    )
     return (*specifics, *_tables(language).words(rest, names))
 
 
@@ -128,22 +140,30 @@ class _Tables:
     def _is_common(self, key: str, word: str) -> bool:
         if not self._spaced and not word.isascii():
             return False  # what is common was left out of the pairs
-        return len(word) < SHORTEST_WORD or word in self._language.common or key in self._common_stems
+        return (
+            len(word) < SHORTEST_WORD or word in self._language.common or key in self._common_stems
+        )
 
     def _whole(self, pattern: str) -> str:
-        return rf"{_BEFORE}(?:{pattern}){_AFTER}" if self._spaced else rf"(?:{pattern})"
+        if self._spaced:
+            return rf"{_BEFORE}(?:{pattern}){_AFTER}"
+        return rf"(?:{pattern})"
 
     def _clocks(self, clock: Iterable[tuple[str, int | None]]) -> Iterator[_Reader]:
         number = rf"{IN_WORDS}?\d{{1,2}}"
         spoken = [
             (
-                self.marked(_folded_pattern(said)).replace("{h}", f"(?P<h>{number})").replace("{n}", number),
+                self.marked(_folded_pattern(said))
+                .replace("{h}", f"(?P<h>{number})")
+                .replace("{n}", number),
                 minutes,
             )
             for said, minutes in clock
         ]
         for said, minutes in [*((said, None) for said in _CLOCK_IN_DIGITS), *spoken]:
-            whole = rf"(?:(?P<before>{self._parts})[ ,]*)?(?:{said})(?:[ ,]*(?P<after>{self._parts}))?"
+            whole = (
+                rf"(?:(?P<before>{self._parts})[ ,]*)?(?:{said})(?:[ ,]*(?P<after>{self._parts}))?"
+            )
             yield regex.compile(self._whole(whole)), partial(self._time, minutes=minutes)
 
     def _time(self, match: _Match, minutes: int | None) -> Iterator[Specific]:
@@ -166,12 +186,17 @@ class _Tables:
         def read(match: _Match) -> Iterator[Specific]:
             said, number = match.groupdict(), names[match["name"]]
             if said.get("day") is not None:
-                yield Specific("date", f"{self.value(match['day']):g}-{number}", match.group().strip())
+                yield Specific(
+                    "date", f"{self.value(match['day']):g}-{number}", match.group().strip()
+                )
             else:
                 yield Specific("date", f"month {number}", match.group().strip())
 
         if self._spaced:
-            yield regex.compile(self._whole(rf"(?P<day>{day})(?:\.|er|º|ª)? ?(?:de |)?{month}")), read
+            yield (
+                regex.compile(self._whole(rf"(?P<day>{day})(?:\.|er|º|ª)? ?(?:de |)?{month}")),
+                read,
+            )
             yield regex.compile(self._whole(rf"{month}")), read
         else:
             yield regex.compile(rf"{month}(?P<day>{day})[日号號]?"), read
@@ -214,7 +239,9 @@ class _Tables:
         value = self.value(match["number"])
         in_words = match["number"].startswith(IN_WORDS)
         if said is not None or not in_words or value > LARGEST_LOOSE:
-            yield Specific("quantity", f"{value:g}", match.group().strip(), self._units[said] if said else "")
+            yield Specific(
+                "quantity", f"{value:g}", match.group().strip(), self._units[said] if said else ""
+            )
 
     def _dual(self, match: _Match) -> Iterator[Specific]:
         number, _, unit = self._units[match.group()].partition(" ")
@@ -240,4 +267,6 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 def _folded_pattern(pattern: str) -> str:
-    return "".join(part if part.isascii() else folded(part) for part in regex.findall(r"\\.|.", pattern))
+    return "".join(
+        part if part.isascii() else folded(part) for part in regex.findall(r"\\.|.", pattern)
+    )

@@ -1,4 +1,6 @@
-"""Recognises a simulated user that speaks as a helper does: an assistant, or a clinician or a clerk at work."""
+"""Recognises a simulated user that speaks as a helper does: an assistant, or a clinician or a clerk
+at work.
+"""
 
 from __future__ import annotations
 
@@ -21,43 +23,80 @@ FILLER = 3
 """A sentence of at most this many words ("Of course!") counts on neither side."""
 
 _LISTS = {
-    "DONE": "set created scheduled added updated saved booked cancel* logged recorded registered prepared confirmed processed",
-    "DID": "found located retrieved reviewed checked updated processed pulled_up cancel* modified changed upgraded added applied",
-    "DOES": """look_up check process proceed upgrade cancel modify change update retrieve locate access find confirm review
-        verify offer search assist help explain calculate book transfer connect""",
-    "ADVICE": """information guidance support assistance advice suggestions tips resources
-        (common|possible|likely|general)_\\w+""",
-    "OCCUPATION": """medical dental nursing teaching physicians? shop sales store office care healthcare administrative
-        executive research lab laboratory legal veterinary library production pharmacy""",
+    "DONE": (
+        "set created scheduled added updated saved booked cancel* logged recorded registered"
+        " prepared confirmed processed"
+    ),
+    "DID": (
+        "found located retrieved reviewed checked updated processed pulled_up cancel* modified"
+        " changed upgraded added applied"
+    ),
+    "DOES": (
+        """look_up check process proceed upgrade cancel modify change update retrieve locate access find confirm review
+        verify offer search assist help explain calculate book transfer connect"""
+    ),
+    "ADVICE": (
+        """information guidance support assistance advice suggestions tips resources
+        (common|possible|likely|general)_\\w+"""
+    ),
+    "OCCUPATION": (
+        """medical dental nursing teaching physicians? shop sales store office care healthcare administrative
+        executive research lab laboratory legal veterinary library production pharmacy"""
+    ),
     "FEELING": "feeling experiencing having facing dealing going_through suffering struggling",
-    "HEALTH": """symptoms? health medications? medicines? diet pain condition fatigue appetite sleep weight mood lifestyle
-        reminders? illness recovery well-?being wellness feelings blood_pressure blood_sugar medical_history medical_condition""",
-    "OF_APP": """apps? services? care advice tips? information website system products? plans? professionals? assistant
-        centers? insurance recommendations? is_like is_in function feature""",
-    "PRIVATE": "user_id full_name date_of_birth age location time_?zone reservation booking account order payment history allerg*",
-    "BOOKING": """reservation booking order profile account membership user_id itinerary trip flight refund payment
-        passenger baggage certificate gift_card travel_certificate request details records?""",
-    "UNDERGONE": """been taken taking had experienc* notic* felt feel feeling eat eaten slept sleep* tried travel* consumed
+    "HEALTH": (
+        """symptoms? health medications? medicines? diet pain condition fatigue appetite sleep weight mood lifestyle
+        reminders? illness recovery well-?being wellness feelings blood_pressure blood_sugar medical_history medical_condition"""
+    ),
+    "OF_APP": (
+        """apps? services? care advice tips? information website system products? plans? professionals? assistant
+        centers? insurance recommendations? is_like is_in function feature"""
+    ),
+    "PRIVATE": (
+        "user_id full_name date_of_birth age location time_?zone reservation booking account order"
+        " payment history allerg*"
+    ),
+    "BOOKING": (
+        """reservation booking order profile account membership user_id itinerary trip flight refund payment
+        passenger baggage certificate gift_card travel_certificate request details records?"""
+    ),
+    "UNDERGONE": (
+        """been taken taking had experienc* notic* felt feel feeling eat eaten slept sleep* tried travel* consumed
         undergo* diagnosed exposed vaccinated changes drink drank smok* suffer* recall using sexually pregnant in_contact
-        in_pain monitor* live sustain*""",
-    "ILL": """symptom* allerg* medical condition* history pain fever chronic surger* cough nausea headache* rash swelling
-        trouble difficult* question* concern* disease* illness*""",
-    "SENSED": """pain symptoms? cough rash spots? fever swelling episodes? headaches? lesions? discharge bleeding attacks?
-        appearance feels feel look affected discomfort color sensation vomit* stools? severity nature location onset""",
+        in_pain monitor* live sustain*"""
+    ),
+    "ILL": (
+        """symptom* allerg* medical condition* history pain fever chronic surger* cough nausea headache* rash swelling
+        trouble difficult* question* concern* disease* illness*"""
+    ),
+    "SENSED": (
+        """pain symptoms? cough rash spots? fever swelling episodes? headaches? lesions? discharge bleeding attacks?
+        appearance feels feel look affected discomfort color sensation vomit* stools? severity nature location onset"""
+    ),
     # what a customer or a patient asks a helper: "Have you found …?", "Do you know …?"
-    "TO_HELPER": """find found check* see seen know need want offer think able sure saying confirm accept get got help mean
+    "TO_HELPER": (
+        """find found check* see seen know need want offer think able sure saying confirm accept get got help mean
         receiv* process* say there certain available going done mind provide recommend suggest believe heard cancel* book*
-        chang* updat* an? the have_(any|an?|other|more|the)_(\\w+_)?(OFFERED)""",
-    "OFFERED": "flights? options? seats? update information direct cheaper earlier availab* policy idea appointments?",
+        chang* updat* an? the have_(any|an?|other|more|the)_(\\w+_)?(OFFERED)"""
+    ),
+    "OFFERED": (
+        "flights? options? seats? update information direct cheaper earlier availab* policy idea"
+        " appointments?"
+    ),
     # whom and what a person speaks of helping: "How can I help my mother?"
-    "OTHERS": """myself my our him her them it us these those others? people prevent relieve reduce ease improve manage
-        the this around with_(my|our|this|these|the|it)""",
+    "OTHERS": (
+        """myself my our him her them it us these those others? people prevent relieve reduce ease improve manage
+        the this around with_(my|our|this|these|the|it)"""
+    ),
 }
 _WORDS = {
     **{name: "|".join(words.split()).replace("_", " ") for name, words in _LISTS.items()},
     "AM": "i am( only| so| more than| here and)*",
     "CAN": "i (can|could|will|may|would)( only| be able to| have to| need to)*",
-    "CAN_NOT": "i can not|i do not|i am (not able|unable|not qualified|not equipped|not capable|not allowed|not here)( to| of)?",
+    "CAN_NOT": (
+        "i can not|i do not|i am (not able|unable|not qualified|not equipped|not capable|not"
+        " allowed|not here)( to| of)?"
+    ),
     "READY": "here|ready|available|able|happy|glad|designed|pleased|going|trying|equipped",
     "HELP": "help|assist|support|guide|advise",
     "REQUEST": "((can|could|would|will) you( please)?|please)",
@@ -240,7 +279,9 @@ _OF_ONESELF = Phrases(
     {},
 )
 _ABOUT_IT = Phrases(
-    "normal|dangerous|serious|contagious|side effects?|treat*|safe|should|cost|mean|recommend*|suggest*", {}
+    "normal|dangerous|serious|contagious|side"
+    " effects?|treat*|safe|should|cost|mean|recommend*|suggest*",
+    {},
 )
 _CAN_NOT_ANSWER = Phrases(r"(CAN_NOT) answer your", _WORDS)
 _SAYS_NOTHING = Phrases(
@@ -254,10 +295,11 @@ _SAYS_NOTHING = Phrases(
 
 
 def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
-    """Return the sentence with which a message speaks as a helper (or ''), and whether that is certain.
+    """Return the sentence with which a message speaks as a helper (or ''), and whether that is
+    certain.
 
-    It is certain if more than half of the message's sentences are a helper's and one says so plainly, or if several are
-    and no other sentence says anything.
+    It is certain if more than half of the message's sentences are a helper's and one says so
+    plainly, or if several are and no other sentence says anything.
     """
     last = last_agent_message(view)
     language = spoken_language(view, text)
@@ -293,7 +335,9 @@ def _speaks_in(language: Language, text: str) -> tuple[str, bool]:
 
 
 def _works(parts: Sequence[Sentence], last: str) -> str:
-    """Return what only a helper at work would say, in a message that says no more about the person's own matters."""
+    """Return what only a helper at work would say, in a message that says no more about the
+    person's own matters.
+    """
     at_work = [part.written for part in parts if _AT_WORK.find(part)]
     # "I see." says nothing of the person.
     own = [
@@ -309,7 +353,11 @@ def _works(parts: Sequence[Sentence], last: str) -> str:
         return at_work[0]
     if "?" not in last or offers_help(last):
         return ""
-    asks = (part.written for part in parts if part.asks and (_ASKS_BACK.find(part) or _asks_of_body(part)))
+    asks = (
+        part.written
+        for part in parts
+        if part.asks and (_ASKS_BACK.find(part) or _asks_of_body(part))
+    )
     return next(asks, "")
 
 

@@ -13,8 +13,8 @@ Kind = Literal["time", "date", "quantity", "name", "code", "word"]
 class Specific:
     """One specific.
 
-    `key` is its comparable form, `unit` a quantity's unit or a clock time's half of the day ("am", "pm", "" if it is
-    not said), `shown` how it is written.
+    `key` is its comparable form, `unit` a quantity's unit or a clock time's half of the day ("am",
+    "pm", "" if it is not said), `shown` how it is written.
     """
 
     kind: Kind
@@ -23,7 +23,10 @@ class Specific:
     unit: str = ""
 
     def same_as(self, other: Specific) -> bool:
-        """Return whether both mean the same. A quantity without unit may be any quantity of that size."""
+        """Return whether both mean the same.
+
+        A quantity without unit may be any quantity of that size.
+        """
         if self.key != other.key:
             return False
         if self.kind == other.kind == "quantity":

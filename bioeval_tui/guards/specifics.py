@@ -1,5 +1,6 @@
-"""The specifics of a text (numbers, quantities, times, dates, names, codes and rare words) in a form that can be compared, and
-what a conversation has made known of them, each text read once."""
+"""The specifics of a text (numbers, quantities, times, dates, names, codes and rare words) in a
+form that can be compared, and what a conversation has made known of them, each text read once.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ Reader = tuple[re.Pattern[str], Callable[[re.Match[str]], Iterable[Specific]]]
 """A pattern, and a function that converts its match."""
 
 _TO_NINETEEN = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
 )
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 NUMBER_WORDS = {word: value for value, word in enumerate(_TO_NINETEEN.split())} | {
@@ -85,7 +86,10 @@ def _decade(match: re.Match[str]) -> Iterator[Specific]:
 
 
 QUANTITY_READERS: tuple[Reader, ...] = (
-    (pattern(r"\b(?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"), _decade),
+    (
+        pattern(r"\b(?:twenties|thirties|forties|fifties|sixties|seventies|eighties|nineties)\b"),
+        _decade,
+    ),
     (
         pattern(
             rf"(?P<before>[€$£])?(?<![\w.])(?P<number>\d[\d,]*(?:\.\d+)?"
@@ -99,7 +103,8 @@ QUANTITY_READERS: tuple[Reader, ...] = (
 _HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[1-9]"
 _MINUTES = {"quarter past": 15, "half past": 30, "quarter to": 45}
 _MONTHS = [
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october",
     "november", "december",
 ]  # fmt: skip
 _MONTH = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
@@ -146,7 +151,9 @@ def _iso(match: re.Match[str]) -> Iterator[Specific]:
 
 
 def _date(match: re.Match[str]) -> Iterator[Specific]:
-    month = next(i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["month"].lower()[:3]))
+    month = next(
+        i for i, name in enumerate(_MONTHS, 1) if name.startswith(match["month"].lower()[:3])
+    )
     day = match["day"].lower()
     number = _ORDINALS.index(day) + 1 if day in _ORDINALS else int(re.sub(r"\D", "", day))
     yield Specific("date", f"{number}-{month}", match.group().strip())
@@ -157,7 +164,9 @@ def _month(match: re.Match[str]) -> Iterator[Specific]:
 
 
 def _part_of_day(match: re.Match[str]) -> Iterator[Specific]:
-    yield Specific("time", f"{PART_OF_DAY}{(match['part'] or match['meal']).lower()}", match.group())
+    yield Specific(
+        "time", f"{PART_OF_DAY}{(match['part'] or match['meal']).lower()}", match.group()
+    )
 
 
 def _weekday(match: re.Match[str]) -> Iterator[Specific]:
@@ -172,10 +181,14 @@ TIME_READERS: tuple[Reader, ...] = (
     (pattern(r"\b\d{4}-(?P<month>\d{1,2})-(?P<day>\d{1,2})\b"), _iso),
     (pattern(r"\b(?P<hour>\d{1,2})(?:[:.](?P<minute>\d\d))?\s?(?:[ap]m\b|[ap]\.m\.)"), _clock),
     (pattern(r"\b(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::\d\d)?\b"), _clock),
-    (pattern(rf"\b(?P<part>quarter\s+past|half\s+past|quarter\s+to)\s+(?P<hour>{_HOUR})\b"), _spoken),
+    (
+        pattern(rf"\b(?P<part>quarter\s+past|half\s+past|quarter\s+to)\s+(?P<hour>{_HOUR})\b"),
+        _spoken,
+    ),
     (
         pattern(
-            rf"\b(?P<hour>{_HOUR})\s?(?:o'clock\b|in the (?:morning|afternoon|evening)\b|at night\b|[ap]m\b)"
+            rf"\b(?P<hour>{_HOUR})\s?(?:o'clock\b|in the (?:morning|afternoon|evening)\b|at"
+            r" night\b|[ap]m\b)"
         ),
         _hour,
     ),
@@ -202,7 +215,9 @@ TIME_READERS: tuple[Reader, ...] = (
     ),
     (pattern(rf"\b(?:{_WEEKDAYS})s?\b"), _weekday),
     (
-        pattern(r"\b(?:for|from|on|by) tomorrow\b|\btomorrow (?:morning|afternoon|evening|night|at)\b"),
+        pattern(
+            r"\b(?:for|from|on|by) tomorrow\b|\btomorrow (?:morning|afternoon|evening|night|at)\b"
+        ),
         _tomorrow,
     ),
 )
@@ -214,36 +229,37 @@ MAX_READ = 500_000
 MAX_LINE = 10_000
 """Maximum number of characters read of one line."""
 
-_DRUGS = word_set(
-    """
+_DRUGS = word_set("""
     aspirin warfarin paracetamol acetaminophen tylenol insulin heparin digoxin lithium morphine
     codeine tramadol prednisone prednisolone levothyroxine amiodarone clopidogrel methotrexate
     tamoxifen cisplatin advil aleve viagra sildenafil ventolin salbutamol albuterol gabapentin
     quinine caffeine melatonin nicotine ketamine
-    """
-)
+    """)
 _DRUG = re.compile(
     r"\w{3,}(?:mab|nib|pril|sartan|statin|olol|cillin|mycin|cycline|floxacin|azole|profen|oxetine|opram|azepam"
     r"|zolam|parin|xaban|gatran|gliptin|gliflozin|glutide|formin|platin|taxel|rubicin|dipine|thiazide|semide)",
     re.IGNORECASE,
 )
-_NOT_NAMES = word_set(
-    """
+_NOT_NAMES = word_set("""
     i ok okay hi hello hey thanks thank mr mrs ms dr a am pm tv id api ai llm json csv pdf faq asap
     btw fyi lol ps oh yo dear sir madam god internet english swiss german french italian spanish british american european dutch austrian usa english socrates
-    """
-)
+    """)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•\n\"“”(*-])\s*$")
 
 
 def specifics(text: str, language: Language = ENGLISH) -> tuple[Specific, ...]:
-    """Return the specifics of `text`, each once, as `language` writes them. None extends beyond the end of a line."""
+    """Return the specifics of `text`, each once, as `language` writes them.
+
+    None extends beyond the end of a line.
+    """
     text = as_read(text[:MAX_READ])
     if language.rules is not None:
         return foreign_specifics(text, language)
     lines = text.replace("’", "'").split("\n")
     return tuple(
-        dict.fromkeys(one for line in lines if line.strip() for one in _line_specifics(line[:MAX_LINE]))
+        dict.fromkeys(
+            one for line in lines if line.strip() for one in _line_specifics(line[:MAX_LINE])
+        )
     )
 
 
@@ -257,18 +273,24 @@ def _line_specifics(line: str) -> tuple[Specific, ...]:
 
 
 def is_drug(word: str) -> bool:
-    """Return whether a word is the name of a drug, by a short list and by the endings of drug names."""
+    """Return whether a word is the name of a drug, by a short list and by the endings of drug
+    names.
+    """
     return word.lower() in _DRUGS or _DRUG.fullmatch(word) is not None
 
 
 def _take(reader: Reader, text: str, specifics: list[Specific]) -> str:
-    """Move a reader's matches from `text` to `specifics`, leaving a gap that does not end a sentence."""
+    """Move a reader's matches from `text` to `specifics`, leaving a gap that does not end a
+    sentence.
+    """
     pattern, read = reader
 
     def replace(match: re.Match[str]) -> str:
         given = list(read(match))
         specifics.extend(given)
-        return " , " if given else match.group()
+        if given:
+            return " , "
+        return match.group()
 
     return pattern.sub(replace, text)
 
@@ -293,16 +315,17 @@ _READERS: tuple[Reader, ...] = (
 
 
 def _names_and_words(text: str) -> Iterator[Specific]:
-    english = is_english(
-        text
-    )  # elsewhere a capitalised word may not be a name: German capitalises every noun
+    # elsewhere a capitalised word may not be a name: German capitalises every noun
+    english = is_english(text)
     for match in WORD.finditer(text):
         word = match.group()
         key = stem(word)
         plain = word.lower()
         if is_drug(word):
             yield Specific("name", key, word)
-        elif len(word) > 1 and word[0].isupper() and plain not in _NOT_NAMES and not is_common(word):
+        elif (
+            len(word) > 1 and word[0].isupper() and plain not in _NOT_NAMES and not is_common(word)
+        ):
             starts = _SENTENCE_START.search(text, max(0, match.start() - 8), match.start())
             acronym = word.isupper() and len(word) <= 6
             yield Specific("name" if english and (acronym or not starts) else "word", key, word)
@@ -365,7 +388,8 @@ IN_NAMES = 100
 
 _NUMBER = re.compile(r"(?P<behind>[^\W\d_]-?)?(?P<number>\d+(?:[.,]\d+)*)")
 _CLOCK_TIME = re.compile(
-    r"(?<!\d)(?P<hour>\d{1,2})(?:[:.]\d\d(?!\d)|\s?(?:[ap]\.?m\b|uhr\b|h\b|o['’]clock))", re.IGNORECASE
+    r"(?<!\d)(?P<hour>\d{1,2})(?:[:.]\d\d(?!\d)|\s?(?:[ap]\.?m\b|uhr\b|h\b|o['’]clock))",
+    re.IGNORECASE,
 )
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
 _LARGE = "|".join(word for word, value in NUMBER_WORDS.items() if value > SMALL)
@@ -373,7 +397,9 @@ _ONES = "|".join(word for word, value in NUMBER_WORDS.items() if 0 < value < 10)
 _IN_WORDS = re.compile(rf"\b(?:{_LARGE})(?:[-\s](?:{_ONES}))?\b", re.IGNORECASE)
 _HOURS = {"minute": 1 / 60, "hour": 1.0, "day": 24.0, "week": 168.0, "month": 730.5, "year": 8766.0}
 SAME_TIME = 0.1
-"""Two lengths of time in different units are the same if they differ by at most this share: 6 weeks, 45 days."""
+"""Two lengths of time in different units are the same if they differ by at most this share: 6
+weeks, 45 days.
+"""
 _LIST_NUMBER = re.compile(
     r"^[^\w\n]{0,4}\d{1,2}[.):]|\b[A-Z][a-z]{1,20} \d{1,2}\b(?=[^\w\n]{0,3}(?::|$))", re.MULTILINE
 )
@@ -423,8 +449,8 @@ class KnownNumbers:
     def has_quantity(self, one: Specific) -> bool:
         """Return whether any text says a quantity, as it is or in other words.
 
-        "72 hours" is known from "3 days", and the sum or difference of two neighbouring lengths of time of one unit is
-        known, too: four days ago, and two days later.
+        "72 hours" is known from "3 days", and the sum or difference of two neighbouring lengths of
+        time of one unit is known, too: four days ago, and two days later.
         """
         if among(one, self._outside_lists.like(one)):
             return True
@@ -444,13 +470,16 @@ Told = Callable[[], KnownNumbers]
 def made_up_numbers(text: str, known: Told) -> list[str]:
     """Return the numbers of `text`, as written there, that are not known.
 
-    These count as equal: `8:15 pm` and `20:15`, a decimal and its rounded value, an English word and its digits.
-    Numbers written in words never count as made up.
+    These count as equal: `8:15 pm` and `20:15`, a decimal and its rounded value, an English word
+    and its digits. Numbers written in words never count as made up.
     """
     numbers = []
     for match in _NUMBER.finditer(text):
         values = _values(match["number"])
-        if all(value.is_integer() and value <= (IN_NAMES if match["behind"] else SMALL) for value in values):
+        if all(
+            value.is_integer() and value <= (IN_NAMES if match["behind"] else SMALL)
+            for value in values
+        ):
             continue
         told = known().numbers
         parts = {float(part[:300]) for part in re.split(r"[.,]", match["number"])}
@@ -462,7 +491,8 @@ def made_up_numbers(text: str, known: Told) -> list[str]:
 def unknown_quantities(
     text: str, known: Told, language: Language = ENGLISH
 ) -> tuple[list[Specific], list[Specific]]:
-    """Return the quantities with a unit ("5 days", "20 mg") that are not known, and those that are, perhaps in other words.
+    """Return the quantities with a unit ("5 days", "20 mg") that are not known, and those that are,
+    perhaps in other words.
 
     `time` is no unit here: "three times" is seldom told as a fact.
     """
@@ -472,13 +502,19 @@ def unknown_quantities(
         for one in said
         if one.kind == "quantity" and one.unit not in ("", "time") and IN_WORDS not in one.shown
     )
-    ours = [one for one in measured if one.key.replace(".", "", 1).isdigit() and one.key not in ("0", "1")]
+    ours = [
+        one
+        for one in measured
+        if one.key.replace(".", "", 1).isdigit() and one.key not in ("0", "1")
+    ]
     unknown = [one for one in ours if not known().has_quantity(one)]
     return unknown, [one for one in ours if one not in unknown]
 
 
 def unknown_times(text: str, known: Told, language: Language = ENGLISH) -> list[str]:
-    """Return the clock times of `text`, as written there, that are not known, or only in the other half of the day."""
+    """Return the clock times of `text`, as written there, that are not known, or only in the other
+    half of the day.
+    """
     return [one.shown for one in clock_times(text, language) if not known().has_time(one)]
 
 
@@ -498,7 +534,9 @@ def is_same_time(one: Specific, other: Specific) -> bool:
 
 
 def _values(number: str) -> set[float]:
-    """Return the possible values of a number: of `1,000` one thousand or one, of `3.4.2027` its three parts."""
+    """Return the possible values of a number: of `1,000` one thousand or one, of `3.4.2027` its
+    three parts.
+    """
     if number.isdecimal():
         return {float(number[:300])}
     parts = re.split(r"[.,]", number)

@@ -1,4 +1,6 @@
-"""Guards for the user's voice: leaked reasoning or prompt text, out of role, role swap, non-answers, repetition."""
+"""Guards for the user's voice: leaked reasoning or prompt text, out of role, role swap,
+non-answers, repetition.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ SHORTEST = 6
 SHORTEST_QUESTION = 4
 """Questions with fewer words may be asked about one thing after another: "Is it safe?"."""
 ECHOED = 8
-"""From this many words on, repeating the agent's message exactly counts as speaking as the agent."""
+"""From this many words on, repeating the agent's message exactly counts as speaking as the agent.
+"""
 SHINGLE = 8
 """This many consecutive words of the prompt are not a coincidence."""
 _SPEAKER = re.compile(
@@ -54,32 +57,46 @@ _SPEAKER = re.compile(
 )
 _REASONING = re.compile(
     rf"</?(?:{REASONING_TAGS})>"
-    r"|^\W{0,3}(?:reasoning|thoughts?|thinking|chain of thought|internal note|(?:user['’]s )?next message|user['’]s message)\W{0,3}:"
-    r"|\bhere(?:['’]s| is) (?:the|my|your|a) (?:(?:next|possible|short|user['’]s|patient['’]s) ){1,2}(?:message|reply|response)\b"
-    r"|\bthe user['’]s next message\b|\bfacts (?:are|were) withheld\b|\bRECORD-[0-9a-f]{8,}|^[ \t]*[{\[]\s*\"(?:role|content|message)\"",
+    r"|^\W{0,3}(?:reasoning|thoughts?|thinking|chain of thought|internal note|(?:user['’]s )?next"
+    r" message|user['’]s message)\W{0,3}:"
+    r"|\bhere(?:['’]s| is) (?:the|my|your|a) (?:(?:next|possible|short|user['’]s|patient['’]s)"
+    r" ){1,2}(?:message|reply|response)\b"
+    r"|\bthe user['’]s next message\b|\bfacts (?:are|were) withheld\b|\bRECORD-[0-9a-f]{8,}|^["
+    r" \t]*[{\[]\s*\"(?:role|content|message)\"",
     re.IGNORECASE | re.MULTILINE,
 )
 _ABOUT_BOTH = re.compile(
-    r"\b(?:the|this) (?:chatbot|assistant) (?:has|asked|asks|did|didn['’]t|answered|wants|seems|should)\b"
-    r"|\bthe user(?: (?:wants|needs|should|would|asked|hasn['’]t|has|had|is|was|seems|feels|says)\b|['’]s (?:request|question|message|symptoms)\b)"
-    r"|\bi (?:should|need to|must|will) (?:now )?(?:ask|respond|reply|bring up|move on|continue)\b.{0,60}\b(?:task|chatbot|user)\b",
+    r"\b(?:the|this) (?:chatbot|assistant)"
+    r" (?:has|asked|asks|did|didn['’]t|answered|wants|seems|should)\b"
+    r"|\bthe user(?:"
+    r" (?:wants|needs|should|would|asked|hasn['’]t|has|had|is|was|seems|feels|says)\b|['’]s"
+    r" (?:request|question|message|symptoms)\b)"
+    r"|\bi (?:should|need to|must|will) (?:now )?(?:ask|respond|reply|bring up|move"
+    r" on|continue)\b.{0,60}\b(?:task|chatbot|user)\b",
     re.IGNORECASE,
 )
 _UNKNOWING = re.compile(
     r"\b(?:(?:do|did|have|can|could)(?:n['’]t| not)|cannot|not sure|no idea|rather not|unsure)\b",
     re.IGNORECASE,
 )
-_SAID = r"(?:mention(?:ed)?|report(?:ed)?|describ(?:ed?|ing)|specif(?:y|ied)|stat(?:ed?|ing)|indicat(?:ed?|ing)|provid(?:ed?|ing)|given?|discuss(?:ed)?|list(?:ed)?|bring up|brought up|disclosed?)"
+_SAID = (
+    r"(?:mention(?:ed)?|report(?:ed)?|describ(?:ed?|ing)|specif(?:y|ied)|stat(?:ed?|ing)|indicat(?:ed?|ing)|provid(?:ed?|ing)|given?|discuss(?:ed)?|list(?:ed)?|bring"
+    r" up|brought up|disclosed?)"
+)
 _NOT_MENTIONED = re.compile(
     # "I haven't mentioned any", "I didn't specify that"
-    rf"\bi(?: have|'ve| did| had| do)?(?:n't| not| never)(?: \w+ly| yet| actually| really| ever| yet| even){{0,2}} {_SAID}\b"
+    r"\bi(?: have|'ve| did| had| do)?(?:n't| not| never)(?: \w+ly| yet| actually| really| ever|"
+    rf" yet| even){{0,2}} {_SAID}\b"
     # "No fever has been mentioned", "there is no mention of"
-    rf"|\b(?:no|any|not|n't|nothing|none|never)\b[^.!?]{{0,80}}\b(?:(?:is|are|was|were|been|being) (?:\w+ly )?(?:mentioned|reported|specified|stated|documented)|mention of)\b"
+    rf"|\b(?:no|any|not|n't|nothing|none|never)\b[^.!?]{{0,80}}\b(?:(?:is|are|was|were|been|being)"
+    rf" (?:\w+ly )?(?:mentioned|reported|specified|stated|documented)|mention of)\b"
     r"|\bnot (?:specifically )?(?:mentioned|specified|stated|documented)\b",
     re.IGNORECASE,
 )
 _MENTIONED_TO_SOMEBODY = re.compile(
-    rf"\b{_SAID}\b[^.!?]{{0,60}}\b(?:to|with|by) (?:my|a|an|the|him|her|them|anyone|anybody|any|you|our|his|their|me)\b(?! (?:details|information))"
+    rf"\b{_SAID}\b[^.!?]{{0,60}}\b(?:to|with|by)"
+    r" (?:my|a|an|the|him|her|them|anyone|anybody|any|you|our|his|their|me)\b(?!"
+    r" (?:details|information))"
     r"|\b(?:before|earlier|until now|because|embarrass\w*|asham\w*|afraid)\b",
     re.IGNORECASE,
 )
@@ -89,14 +106,17 @@ _NOTHING_ABOUT_IT = "Write only the words that the person types, nothing about t
 def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violation | None:
     """Find reasoning or the words of the prompt.
 
-    Both are certain, except reasoning without tags, and words of the job's own prompt, which may contain words
-    that the person should say.
+    Both are certain, except reasoning without tags, and words of the job's own prompt, which may
+    contain words that the person should say.
     """
     words = without_signoff(view, text)
     note = f"You showed your reasoning or your instructions. {_NOTHING_ABOUT_IT}"
     if match := _REASONING.search(words):
         return Violation(
-            "leak", f"shows reasoning: “{shorten(match.group().strip(), 80)}”", note, quote=match.group()
+            "leak",
+            f"shows reasoning: “{shorten(match.group().strip(), 80)}”",
+            note,
+            quote=match.group(),
         )
     if shared := _prompt_words(view, words, prompt):
         detail = f"says words of the prompt: “{shorten(shared, 80)}”"
@@ -105,7 +125,11 @@ def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violat
     match = _ABOUT_BOTH.search(words)
     if match and match.group().casefold() not in _others_words(view):
         return Violation(
-            "leak", f"sounds like reasoning: “{shorten(match.group(), 80)}”", note, "mark", match.group()
+            "leak",
+            f"sounds like reasoning: “{shorten(match.group(), 80)}”",
+            note,
+            "mark",
+            match.group(),
         )
     return None
 
@@ -113,7 +137,8 @@ def leak(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> Violat
 def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
     """Find a message that mentions the vignette, the prompt or its instructions.
 
-    Information that "is not provided", without a source, may be the patient's own; that is only marked.
+    Information that "is not provided", without a source, may be the patient's own; that is only
+    marked.
     """
     words, certain = speaks_of_prompt(view, without_signoff(view, text))
     if not words:
@@ -121,8 +146,8 @@ def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
     return Violation(
         "out_of_role",
         f"speaks of what it was told: “{shorten(words.strip(), 80)}”",
-        "You spoke of your instructions, not as the person. What you were not told, the person does not know, has not "
-        f"noticed or would rather not say. {_NOTHING_ABOUT_IT}",
+        "You spoke of your instructions, not as the person. What you were not told, the person"
+        f" does not know, has not noticed or would rather not say. {_NOTHING_ABOUT_IT}",
         "void" if certain else "mark",
         words.strip(),
     )
@@ -130,29 +155,44 @@ def out_of_role(view: EvaluatorView, text: str) -> Violation | None:
 
 def role_swap(view: EvaluatorView, text: str) -> Violation | None:
     """Find a message that speaks as the assistant: certain if most of it plainly does."""
-    note = "You spoke as the chatbot. You are the person who asks: say only what this person would type next."
+    note = (
+        "You spoke as the chatbot. You are the person who asks: say only what this person would"
+        " type next."
+    )
     words = without_signoff(view, text)
     if label := _SPEAKER.search(words):
         return Violation(
-            "role_swap", f"speaks as the assistant: “{label.group().strip()}”", note, quote=label.group()
+            "role_swap",
+            f"speaks as the assistant: “{label.group().strip()}”",
+            note,
+            quote=label.group(),
         )
     quote, certain = speaks_as_assistant(view, words)
     if certain:
-        return Violation("role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, quote=quote)
+        return Violation(
+            "role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, quote=quote
+        )
     if word_count(words) >= ECHOED and said_by_agent(view).has(words):
         return Violation("role_swap", "says a whole message of the agent again", note)
     if quote:
-        return Violation("role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, "mark", quote)
+        return Violation(
+            "role_swap", f"speaks as the assistant: “{shorten(quote, 80)}”", note, "mark", quote
+        )
     name = re.escape(view.job.target.chatbot)
     if re.search(rf"^\W{{0,3}}{name}\W{{0,3}}:", words, re.IGNORECASE | re.MULTILINE):
         return Violation(
-            "role_swap", f"has the agent's name before its words: “{shorten(words, 80)}”", note, "mark"
+            "role_swap",
+            f"has the agent's name before its words: “{shorten(words, 80)}”",
+            note,
+            "mark",
         )
     return None
 
 
 def non_answer(view: EvaluatorView, text: str) -> Violation | None:
-    """Find an answer that says what has been mentioned, as a record does, where the agent asked what is so."""
+    """Find an answer that says what has been mentioned, as a record does, where the agent asked
+    what is so.
+    """
     if "?" not in last_agent_message(view):
         return None
     for part in sentences(without_signoff(view, text).replace("’", "'")):
@@ -161,9 +201,10 @@ def non_answer(view: EvaluatorView, text: str) -> Violation | None:
                 return None  # which says more
             return Violation(
                 "non_answer",
-                f"says what has been mentioned, not what is so: “{shorten(match.group().strip(), 80)}”",
-                "You said what you have mentioned, not what is so. Answer as the person: yes, no, or that you do not know. "
-                f"{_NOTHING_ABOUT_IT}",
+                "says what has been mentioned, not what is so:"
+                f" “{shorten(match.group().strip(), 80)}”",
+                "You said what you have mentioned, not what is so. Answer as the person: yes, no,"
+                f" or that you do not know. {_NOTHING_ABOUT_IT}",
                 "mark",
                 match.group().strip(),
             )
@@ -173,10 +214,14 @@ def non_answer(view: EvaluatorView, text: str) -> Violation | None:
 def repetition(view: EvaluatorView, text: str) -> Violation | None:
     """Find a message that almost repeats an earlier one, or that repeats itself.
 
-    If the agent repeats a question, the answer may be repeated once. The third time is certain, whatever the agent says:
-    people put it differently, or give up. Only that one does not know may be said to one question after another.
+    If the agent repeats a question, the answer may be repeated once. The third time is certain,
+    whatever the agent says: people put it differently, or give up. Only that one does not know may
+    be said to one question after another.
     """
-    note = "You repeated yourself. Say something new: put it differently, or go on to what has not been brought up."
+    note = (
+        "You repeated yourself. Say something new: put it differently, or go on to what has not"
+        " been brought up."
+    )
     words, language = without_signoff(view, text), spoken_language(view, text)
     long = word_count(words) >= SHORTEST
     if long or ("?" in words and word_count(words) >= SHORTEST_QUESTION):
@@ -186,17 +231,24 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
         ):
             # In a language that cannot be read, it may say that one does not know.
             effect: Literal["mark", "void"] = "void" if can_be_read(language) else "mark"
-            return Violation("repetition", f"says it {count + 1} times: “{shorten(first, 80)}”", note, effect)
+            return Violation(
+                "repetition", f"says it {count + 1} times: “{shorten(first, 80)}”", note, effect
+            )
         if long and count and not _asked_again(view):
             return Violation("repetition", f"said before: “{shorten(first, 80)}”", note, "mark")
     if _in_a_row(view, words):
         return Violation(
-            "repetition", f"says the same {TOO_OFTEN} times in a row: “{shorten(words, 80)}”", note, "mark"
+            "repetition",
+            f"says the same {TOO_OFTEN} times in a row: “{shorten(words, 80)}”",
+            note,
+            "mark",
         )
     parts = [part.casefold() for part in sentences(words) if word_count(part) >= 3]
     often = next((part for part in parts if parts.count(part) >= 3), None)
     detail = f"says one sentence over and over: “{shorten(often or '', 80)}”"
-    return Violation("repetition", detail, note, "mark") if often else None
+    if often:
+        return Violation("repetition", detail, note, "mark")
+    return None
 
 
 def _is_unknowing(text: str, language: Language) -> bool:
@@ -204,15 +256,20 @@ def _is_unknowing(text: str, language: Language) -> bool:
 
 
 def _in_a_row(view: EvaluatorView, text: str) -> bool:
-    """Return whether a short message is the same for the third time in a row, and does not answer different questions."""
+    """Return whether a short message is the same for the third time in a row, and does not answer
+    different questions.
+    """
     if word_count(text) >= SHORTEST or said_by_user(view).ends_with(text) < TOO_OFTEN - 1:
         return False
-    return said_by_agent(view).newest_differ(TOO_OFTEN - 1) is False or "?" not in last_agent_message(view)
+    return said_by_agent(view).newest_differ(
+        TOO_OFTEN - 1
+    ) is False or "?" not in last_agent_message(view)
 
 
 def _asked_again(view: EvaluatorView) -> bool:
     found = said_by_agent(view).like(last_agent_message(view), REPEATED)
-    return sum(len(places) for by_numbers in found for places in by_numbers.values()) > 1  # the last is one
+    # the last is one
+    return sum(len(places) for by_numbers in found for places in by_numbers.values()) > 1
 
 
 def _others_words(view: EvaluatorView) -> str:
@@ -220,7 +277,9 @@ def _others_words(view: EvaluatorView) -> str:
 
 
 def _prompt_words(view: EvaluatorView, text: str, prompt: Prompt | None) -> str:
-    """Return consecutive words that are in the prompt and not in the allowed texts; empty if there are none."""
+    """Return consecutive words that are in the prompt and not in the allowed texts; empty if there
+    are none.
+    """
     if prompt is None:
         return ""
     told = _shingles(prompt.text)
@@ -236,35 +295,66 @@ def _shingles(text: str) -> frozenset[str]:
 
 
 _WORDS = {
-    "THE": "(the|this|my|your|our) ((medical|clinical|patient('s)?|provided|given|brief|above|current) ){0,2}",
+    "THE": (
+        "(the|this|my|your|our) ((medical|clinical|patient('s)?|provided|given|brief|above|current)"
+        " ){0,2}"
+    ),
     # sources that only a prompt has, and "the case", which people speak of, too
-    "PROMPT": "case (study|vignette|description|details|information|summary|presentation|scenario|prompt|history)"
-    "|vignette|scenario|prompt|persona|character('s)? (sheet|description|profile|background)",
-    "CASE": r"((provided|given|clinical|above) )?case(?! (manager|worker|report|number|file|notes?|records?|of)\b)",
-    "GIVEN": "(that |as )?((i|you|we) )?((was|were|am|have|had|been) ){0,2}"
-    "(given|provided|gave|supplied|shared|presented|told|have|received|got|described|written)( to)?( (me|with))? ",
+    "PROMPT": (
+        "case (study|vignette|description|details|information|summary|presentation|scenario|prompt|history)|vignette|scenario|prompt|persona|character('s)?"
+        " (sheet|description|profile|background)"
+    ),
+    "CASE": (
+        r"((provided|given|clinical|above) )?case(?!"
+        r" (manager|worker|report|number|file|notes?|records?|of)\b)"
+    ),
+    "GIVEN": (
+        "(that |as )?((i|you|we) )?((was|were|am|have|had|been)"
+        " ){0,2}(given|provided|gave|supplied|shared|presented|told|have|received|got|described|written)("
+        " to)?( (me|with))? "
+    ),
     # what a therapist and somebody worked through is no prompt
-    "OTHERS_MADE": r"( (that|which))? ((my|our|his|her|their|the) (\w+ ){1,2}?(and i \w+|gave|described|wrote|drew|showed|went"
-    "|explained|outlined|discussed|mentioned|told|came)|we (worked|went|discussed|talked))",
-    "SAY": "mention|provide|specify|state|say|describe|indicate|include|contain|detail|list|tell|give|reveal|disclose"
-    "|address|discuss|cover|suggest|note|elaborate|clarify|have|offer|outline|make",
-    "SAYS": "mentions|provides|specifies|states|says|describes|indicates|includes|contains|details|lists|tells|gives|reveals"
-    "|discloses|addresses|discusses|covers|suggests|notes|elaborates|clarifies|lacks|offers|outlines",
-    "MENTIONED": "mention(ed|s)?|provid(ed|es)|specifi(ed|cs)|stated|described|indicated|included|contained|detail(ed|s)"
-    "|disclosed|documented|reported|recorded|available|information",
-    "SAID": "MENTIONED|listed|told|said|given|noted|revealed|addressed|discussed|covered|absent|missing|details?|anything"
-    "|nothing|part",
+    "OTHERS_MADE": (
+        r"( (that|which))? ((my|our|his|her|their|the) (\w+ ){1,2}?(and i"
+        r" \w+|gave|described|wrote|drew|showed|went"
+        "|explained|outlined|discussed|mentioned|told|came)|we (worked|went|discussed|talked))"
+    ),
+    "SAY": (
+        "mention|provide|specify|state|say|describe|indicate|include|contain|detail|list|tell|give|reveal|disclose"
+        "|address|discuss|cover|suggest|note|elaborate|clarify|have|offer|outline|make"
+    ),
+    "SAYS": (
+        "mentions|provides|specifies|states|says|describes|indicates|includes|contains|details|lists|tells|gives|reveals"
+        "|discloses|addresses|discusses|covers|suggests|notes|elaborates|clarifies|lacks|offers|outlines"
+    ),
+    "MENTIONED": (
+        "mention(ed|s)?|provid(ed|es)|specifi(ed|cs)|stated|described|indicated|included|contained|detail(ed|s)"
+        "|disclosed|documented|reported|recorded|available|information"
+    ),
+    "SAID": (
+        "MENTIONED|listed|told|said|given|noted|revealed|addressed|discussed|covered|absent|missing|details?|anything"
+        "|nothing|part"
+    ),
     "NOT": "((do|does|did|is|are|was|were|has|have|had|can|could|would) (not|never)|never)",
     "FAR": r"\b[^.!?]{0,120}? ",
     "MATTER": "information|info|details?|data|description|context|background|facts|story|text",
     # what somebody else provided, or at a place, is no prompt
-    "TO_ME": r"(that |which )?(i have|((i|you) )?((was|were|is|are|am|have|has|had|been) ){0,2}(provided|given|supplied"
-    r"|(?<=you )gave))( (to |with )?(me|us))?+(?! (by (?!you\b)|at\b|when\b|during\b))",
-    "MACHINE": "ai|a\\.i\\.|artificial intelligence|(large )?language model|chat ?bot|virtual (assistant|patient|agent)"
-    r"|simulated \w+|computer program|fictional (character|person|patient|user)|(creature|figment) of (the|your) imagination"
-    "|character in an? (role|game|play|story|simulation)",
-    "AT_WORK_ON_IT": "researcher|engineer|developer|scientist|student|specialist|consultant|user|person|skeptic|expert"
-    "|enthusiast|fan|startup|company|project|course|lab",
+    "TO_ME": (
+        r"(that |which )?(i have|((i|you) )?((was|were|is|are|am|have|has|had|been)"
+        r" ){0,2}(provided|given|supplied"
+        r"|(?<=you )gave))( (to |with )?(me|us))?+(?! (by (?!you\b)|at\b|when\b|during\b))"
+    ),
+    "MACHINE": (
+        "ai|a\\.i\\.|artificial intelligence|(large )?language model|chat ?bot|virtual"
+        " (assistant|patient|agent)"
+        r"|simulated \w+|computer program|fictional"
+        r" (character|person|patient|user)|(creature|figment) of (the|your) imagination"
+        "|character in an? (role|game|play|story|simulation)"
+    ),
+    "AT_WORK_ON_IT": (
+        "researcher|engineer|developer|scientist|student|specialist|consultant|user|person|skeptic|expert"
+        "|enthusiast|fan|startup|company|project|course|lab"
+    ),
     "PERSON": "patient|user|person|character",
     "NEXT": "first|second|third|fourth|next|last|final|previous|other",
     "MOVING": "on|go|going|move|moving|proceed|proceeding|continue|continuing|start|starting",
@@ -304,7 +394,8 @@ _INFORMATION = Phrases(
 )
 _NOT_PROVIDED = Phrases(
     # "the information about my family was not provided", which may be a hospital's as well
-    r"(MATTER) (about|on|regarding|of|concerning|for|related to|whether) [^.!?]{1,120}? not (been )?(provided|included|supplied|specified)",
+    r"(MATTER) (about|on|regarding|of|concerning|for|related to|whether) [^.!?]{1,120}? not (been"
+    r" )?(provided|included|supplied|specified)",
     _WORDS,
 )
 _DENIES = Phrases("no|not|none|nothing|never|only|limited|unable|lacks?", {})
@@ -383,11 +474,14 @@ _STAGE = re.compile(
     r"|(?<![*\w])\*(?:\w+ly\s+)?[a-z]{2,}(?:s|ing)\s[^*\n]{1,60}\*(?!\*)",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"^\W{0,3}(?:the\s+)?(?:patient|user|person|human|customer)\W{0,3}:\s", re.IGNORECASE)
+_LABEL = re.compile(
+    r"^\W{0,3}(?:the\s+)?(?:patient|user|person|human|customer)\W{0,3}:\s", re.IGNORECASE
+)
 
 
 def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
-    """Return the sentence with which a message mentions its prompt (or ''), and whether that is certain.
+    """Return the sentence with which a message mentions its prompt (or ''), and whether that is
+    certain.
 
     Words that the job's tasks, lines or voice use, or that the agent used first, don't count.
     """
@@ -396,10 +490,15 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
         return spoken, True
     named = _told_who_it_is(view.job.target.user)
     for sentence in plain_sentences(text):
-        phrase = _SPEAKS_OF_SOURCE.find(sentence) or _AS_MACHINE.find(sentence) or _INSTRUCTED.find(sentence)
+        phrase = (
+            _SPEAKS_OF_SOURCE.find(sentence)
+            or _AS_MACHINE.find(sentence)
+            or _INSTRUCTED.find(sentence)
+        )
         if phrase and not _is_their_word(view, phrase):
             return sentence.written, True
-        # If the agent asked for something, the message is about the prompt; otherwise it may be about the agent's information.
+        # If the agent asked for something, the message is about the prompt; otherwise it may be
+        # about the agent's information.
         if _INFORMATION.find(sentence) and _DENIES.find(sentence) and _was_asked(view):
             return sentence.written, True
         if named and named.find(sentence):
@@ -409,7 +508,9 @@ def speaks_of_prompt(view: EvaluatorView, text: str) -> tuple[str, bool]:
 
 
 def _speaks_of_sources(view: EvaluatorView, text: str) -> str:
-    """Return the sentence of another language in which a message mentions its prompt, in words that nobody used before; or ''."""
+    """Return the sentence of another language in which a message mentions its prompt, in words that
+    nobody used before; or ''.
+    """
     language = spoken_language(view, text)
     if language.rules is None:
         return ""
@@ -426,7 +527,9 @@ def _perhaps(view: EvaluatorView, sentence: Sentence) -> str:
     outside = _FROM_OUTSIDE.find(sentence)
     if outside and not _is_their_word(view, outside):
         return sentence.written
-    return sentence.written if _NOT_PROVIDED.find(sentence) and _was_asked(view) else ""
+    if _NOT_PROVIDED.find(sentence) and _was_asked(view):
+        return sentence.written
+    return ""
 
 
 _ROLES = word_set("user patient person customer client human caller visitor tester test-user")
@@ -440,16 +543,16 @@ def _told_who_it_is(name: str) -> Phrases | None:
     return Phrases(rf"you are (not )?{re.escape(name)}(?!')", {})
 
 
-_OF_PROMPTS = word_set(
-    """
+_OF_PROMPTS = word_set("""
     vignette scenario prompt persona character instruction instructions guidelines simulation exercise
     simulated language patient user task tasks
-    """
-)
+    """)
 
 
 class _WordsOfPrompts:
-    """When each side first used a word of `_OF_PROMPTS`, by the message's number; the job's own are of message 0."""
+    """When each side first used a word of `_OF_PROMPTS`, by the message's number; the job's own are
+    of message 0.
+    """
 
     def __init__(self, view: EvaluatorView) -> None:
         self._number = 0
@@ -462,12 +565,16 @@ class _WordsOfPrompts:
             self._first.setdefault((message.role, word), self._number)
 
     def first(self, role: Role, words: Iterable[str]) -> float:
-        """Return the number of the first message of a side that uses one of the words; infinite if none does."""
+        """Return the number of the first message of a side that uses one of the words; infinite if
+        none does.
+        """
         return min((self._first.get((role, word), inf) for word in words), default=inf)
 
 
 def _is_their_word(view: EvaluatorView, phrase: str) -> bool:
-    """Return whether the job, or a message of the agent before any of the user, uses the same word."""
+    """Return whether the job, or a message of the agent before any of the user, uses the same
+    word.
+    """
     named = _OF_PROMPTS & _words_of(phrase)
     said = so_far(view, _WordsOfPrompts)
     return said.first("assistant", named) < said.first("user", named)

@@ -1,9 +1,9 @@
 """Templates in a job's texts (placeholders, `{{ … }}`), filled from the rows of its cases.
 
-A placeholder is a Jinja expression in the program's sandbox. It can neither run long nor grow large, because only these
-are allowed: columns, their parts, a few filters, and conditions. No loops, calls or arithmetic. The value of a
-placeholder is data, never a template. In an expression and in Cypher it is a complete literal (text is quoted); in a
-pattern it is matched literally.
+A placeholder is a Jinja expression in the program's sandbox. It can neither run long nor grow
+large, because only these are allowed: columns, their parts, a few filters, and conditions. No
+loops, calls or arithmetic. The value of a placeholder is data, never a template. In an expression
+and in Cypher it is a complete literal (text is quoted); in a pattern it is matched literally.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from bioeval_tui.base.yaml_positions import Path as FieldPath
 from bioeval_tui.jobs.rendering import Sandbox
 
 FILLED = ("greetings", "tasks", "facts", "rubric", "seeds", "setups", "assertions")
-"""The parts of a job whose texts may have placeholders, in addition to the evaluator's `lines` and `voice`."""
+"""The parts of a job whose texts may have placeholders, in addition to the evaluator's `lines` and
+`voice`.
+"""
 MAX_TEXT = 200_000
 """Maximum length of a text after filling in, in characters."""
 _TYPED = frozenset({"expected", "arguments"})
@@ -39,11 +41,31 @@ _WHOLE = re.compile(r"\s*\{\{((?:(?!\{\{|\}\}).)*)\}\}\s*", re.DOTALL)
 _NUMBER = re.compile(r"\s*\d{1,3}[.)]\s+")
 _QUOTED = re.compile(r"""(["'])\s*\{\{""")
 _ALLOWED = (
-    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Const, nodes.Slice,
-    nodes.Neg, nodes.If, nodes.CondExpr, nodes.Compare, nodes.Operand, nodes.Test, nodes.And, nodes.Or, nodes.Not,
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Getattr, nodes.Getitem,
+    nodes.Const, nodes.Slice,
+    nodes.Neg, nodes.If, nodes.CondExpr, nodes.Compare, nodes.Operand, nodes.Test, nodes.And,
+    nodes.Or, nodes.Not,
     nodes.Filter, nodes.List, nodes.Tuple,
 )  # fmt: skip
-_FILTERS = frozenset({"capitalize", "default", "first", "float", "int", "join", "last", "length", "lower", "safe", "split", "title", "trim", "unnumbered", "upper"})  # fmt: skip
+_FILTERS = frozenset(
+    {
+        "capitalize",
+        "default",
+        "first",
+        "float",
+        "int",
+        "join",
+        "last",
+        "length",
+        "lower",
+        "safe",
+        "split",
+        "title",
+        "trim",
+        "unnumbered",
+        "upper",
+    }
+)
 _TESTS = frozenset(
     {"defined", "divisibleby", "even", "in", "none", "number", "odd", "string", "true", "false"}
 )
@@ -60,17 +82,23 @@ class _PlaceholderSandbox(Sandbox):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return a column, or a part of one."""
-        return self.getitem(obj, attribute) if isinstance(obj, dict) else super().getattr(obj, attribute)
+        if isinstance(obj, dict):
+            return self.getitem(obj, attribute)
+        return super().getattr(obj, attribute)
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         """Return a column, or a part of one."""
         if not isinstance(obj, dict):
             return super().getitem(obj, argument)
-        return obj[argument] if argument in obj else self.undefined(f"the row has no `{argument}`")
+        if argument in obj:
+            return obj[argument]
+        return self.undefined(f"the row has no `{argument}`")
 
 
 def _pieces(text: str, mark: str) -> list[str]:
-    """Return the parts of a text between marks, without blank ones: several facts that stand in one column."""
+    """Return the parts of a text between marks, without blank ones: several facts that stand in one
+    column.
+    """
     return [piece.strip() for piece in str(text).split(mark) if piece.strip()]
 
 
@@ -85,7 +113,9 @@ class PlaceholderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderText:
-    """A text with placeholders: its path in the job, its columns, and the function that fills it."""
+    """A text with placeholders: its path in the job, its columns, and the function that fills
+    it.
+    """
 
     path: FieldPath
     columns: frozenset[str]
@@ -126,13 +156,16 @@ def read_placeholders(path: FieldPath, text: str) -> PlaceholderText:
     Raises:
         PlaceholderError: it is not a valid template, or it does more than fill placeholders.
     """
-    language: Language = next((_LANGUAGES[part] for part in reversed(path) if part in _LANGUAGES), "text")
+    language: Language = next(
+        (_LANGUAGES[part] for part in reversed(path) if part in _LANGUAGES), "text"
+    )
     environment = _PlaceholderSandbox(finalize=_FINALIZE[language])
     try:
         tree = environment.parse(text)
     except TemplateSyntaxError as problem:
         raise PlaceholderError(
-            f"line {problem.lineno} of this text is not a valid template: {clean_line(problem.message or '')}"
+            f"line {problem.lineno} of this text is not a valid template:"
+            f" {clean_line(problem.message or '')}"
         ) from None
     except (RecursionError, ValueError):
         raise PlaceholderError("this text is not a valid template") from None
@@ -144,7 +177,9 @@ def read_placeholders(path: FieldPath, text: str) -> PlaceholderText:
     whole = _WHOLE.fullmatch(text) if language == "text" else None
     if whole is not None:
         value = environment.compile_expression(whole[1], undefined_to_none=False)
-        return PlaceholderText(path, columns, lambda context: _value(_evaluate(value, context), path))
+        return PlaceholderText(
+            path, columns, lambda context: _value(_evaluate(value, context), path)
+        )
     template = environment.from_string(tree)
     return PlaceholderText(path, columns, lambda context: _render(template, context))
 
@@ -160,12 +195,14 @@ def _columns(tree: nodes.Template) -> frozenset[str]:
             )
         if isinstance(node, nodes.Name) and node.name not in ("case", "persona"):
             raise PlaceholderError(
-                f"only {{{{ case.COLUMN }}}} and {{{{ persona.name }}}} can be used here; there is no `{node.name}`"
+                "only {{ case.COLUMN }} and {{ persona.name }} can be used here; there is"
+                f" no `{node.name}`"
             )
         if isinstance(node, nodes.Filter):
             if node.name not in _FILTERS:
                 raise PlaceholderError(
-                    f"the filter `{node.name}` is not allowed here; {', '.join(sorted(_FILTERS))} are"
+                    f"the filter `{node.name}` is not allowed here;"
+                    f" {', '.join(sorted(_FILTERS))} are"
                 )
             joins += node.name == "join"
             if node.name == "join" and not all(_is_short(arg) for arg in node.args):
@@ -175,7 +212,9 @@ def _columns(tree: nodes.Template) -> frozenset[str]:
                 f"the test `{node.name}` is not allowed here; {', '.join(sorted(_TESTS))} are"
             )
         if isinstance(node, nodes.Getattr | nodes.Getitem) and isinstance(node.node, nodes.Name):
-            column = node.attr if isinstance(node, nodes.Getattr) else getattr(node.arg, "value", None)
+            column = (
+                node.attr if isinstance(node, nodes.Getattr) else getattr(node.arg, "value", None)
+            )
             if node.node.name == "case" and isinstance(column, str):
                 columns.add(column)
     if joins > 1:
@@ -213,7 +252,8 @@ def _render(template: Template, context: Mapping[str, Any]) -> str:
 
 
 def _value(value: Any, path: FieldPath) -> Any:
-    """Return the value of a text that is a single placeholder: a list inside a list, otherwise text or, if allowed, a number.
+    """Return the value of a text that is a single placeholder: a list inside a list, otherwise text
+    or, if allowed, a number.
 
     In a list, a missing value is no item: some rows have fewer facts than others.
     """
@@ -228,9 +268,13 @@ def _value(value: Any, path: FieldPath) -> Any:
 
 
 def fill_job(
-    job: Mapping[str, Any], placeholders: Mapping[FieldPath, PlaceholderText], context: Mapping[str, Any]
+    job: Mapping[str, Any],
+    placeholders: Mapping[FieldPath, PlaceholderText],
+    context: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a job's data with every placeholder filled. An item of a list may become several items.
+    """Return a job's data with every placeholder filled.
+
+    An item of a list may become several items.
 
     Raises:
         Unfilled: with the text that could not be filled, and why.
@@ -271,7 +315,9 @@ def _as_text(value: Any) -> str:
         case str():
             return value
         case bool():
-            return "true" if value else "false"
+            if value:
+                return "true"
+            return "false"
         case int() | float():
             return f"{value}"
         case None:
@@ -281,12 +327,13 @@ def _as_text(value: Any) -> str:
         case dict():
             named = ", ".join(clean_line(key, 40) for key in list(value)[:5])
             raise PlaceholderError(
-                f"the value in this row is an object, but text or a number is required; name one of its keys: {named}"
+                "the value in this row is an object, but text or a number is required; name one of"
+                f" its keys: {named}"
             )
         case _:
             raise PlaceholderError(
-                "the value in this row is a list, but text or a number is required; `| join(', ')` makes it a text, `[0]` "
-                "is its first item"
+                "the value in this row is a list, but text or a number is required; `| join(', ')`"
+                " makes it a text, `[0]` is its first item"
             )
 
 
@@ -296,7 +343,9 @@ def _as_literal(value: Any) -> str:
     if value is None:
         return "null"
     text = _as_text(value)
-    return text if isinstance(value, bool | int | float) else json.dumps(text, ensure_ascii=False)
+    if isinstance(value, bool | int | float):
+        return text
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _as_kotlin(value: Any) -> str:
@@ -307,7 +356,9 @@ def _as_kotlin(value: Any) -> str:
 
 
 def _as_pattern(value: Any) -> str:
-    return str(value) if isinstance(value, Markup) else re.escape(_as_text(value))
+    if isinstance(value, Markup):
+        return str(value)
+    return re.escape(_as_text(value))
 
 
 _FINALIZE: dict[Language, Callable[[Any], Any]] = {

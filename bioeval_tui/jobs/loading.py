@@ -31,7 +31,9 @@ MAX_PROBLEMS = 500
 """Maximum number of problems of a file that are listed."""
 NEEDS = "a job needs at least target, aspirationalAverage, tasks and facts"
 LEFT_OUT = "# Left out, because the recording came from elsewhere: "
-"""Begins the line of a job file that names what `new --from` did not take over; `check` and `run` repeat it."""
+"""Begins the line of a job file that names what `new --from` did not take over; `check` and `run`
+repeat it.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,13 @@ def load_job(path: Path) -> LoadedJob:
         if not path.is_file():
             what = "is a folder" if path.is_dir() else "does not exist or is not a file"
             raise JobError(
-                f"{clean_line(shown)} {what}", (Problem(f"{what}; give a YAML job file", clean_line(shown)),)
+                f"{clean_line(shown)} {what}",
+                (Problem(f"{what}; give a YAML job file", clean_line(shown)),),
             )
         if path.stat().st_size > MAX_BYTES:
-            raise JobError("too large", (Problem(f"larger than {MAX_BYTES:,} bytes", clean_line(shown)),))
+            raise JobError(
+                "too large", (Problem(f"larger than {MAX_BYTES:,} bytes", clean_line(shown)),)
+            )
         data = path.read_bytes()
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -78,7 +83,10 @@ def load_job(path: Path) -> LoadedJob:
 
 
 def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
-    """Validate a job's text; `path` is used for messages and to find files beside it. Raises `JobError`."""
+    """Validate a job's text; `path` is used for messages and to find files beside it.
+
+    Raises `JobError`.
+    """
     file = clean_line(str(path))
     document = read_yaml(text, file, NEEDS)
     problems = list(document.problems)
@@ -106,7 +114,10 @@ def _left_out(text: str, file: str) -> Iterator[Problem]:
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(LEFT_OUT):
             named = clean_line(line.removeprefix(LEFT_OUT), 500)
-            message = f"this job came from a stranger's recording, without its {named}; the comments below this line have them"
+            message = (
+                f"this job came from a stranger's recording, without its {named}; the comments"
+                " below this line have them"
+            )
             yield Problem(message, file, number, 1, severity="warning")
 
 
@@ -120,13 +131,16 @@ def job_from_data(data: Any) -> EvaluationJob:
     )
     if not job.rubric or job.scorer.prompt != models.SCORE_PROMPT:
         return job
-    return job.model_copy(update={"scorer": job.scorer.model_copy(update={"prompt": models.RUBRIC_PROMPT})})
+    return job.model_copy(
+        update={"scorer": job.scorer.model_copy(update={"prompt": models.RUBRIC_PROMPT})}
+    )
 
 
 def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> EvaluationJob:
     """Build the job of the recording `name`, with the tasks and facts of a case if it has its own.
 
-    An imported job needs neither an agent's URL nor a target latency, which foreign files don't have.
+    An imported job needs neither an agent's URL nor a target latency, which foreign files don't
+    have.
 
     Raises:
         RecordingError: it is not a job, or is one of another version of this program.
@@ -135,7 +149,11 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
     if started.source is not None:
         data = {"target": {"user": "user", "chatbot": "agent"}, "aspirationalAverage": 1.0} | data
     if case is not None:
-        own = (each.parts for each in started.cases if (each.name, each.persona) == (case.name, case.persona))
+        own = (
+            each.parts
+            for each in started.cases
+            if (each.name, each.persona) == (case.name, case.persona)
+        )
         parts = next(own, None)
         data = with_tasks_of(data, case) if parts is None else data | parts
     try:
@@ -146,7 +164,9 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
         why = clean_line(first["msg"], 200)
         if masking() and first["type"] == "string_too_long":
             why += "; --redact has replaced names in it: give them a shorter `as` in its rules"
-        raise RecordingError(f"{name}: the job in its first event cannot be used: {field}: {why}") from None
+        raise RecordingError(
+            f"{name}: the job in its first event cannot be used: {field}: {why}"
+        ) from None
 
 
 def job_snapshot(job: EvaluationJob, *, exclude_defaults: bool = False) -> dict[str, Any]:
@@ -171,7 +191,10 @@ def _takes_any_scheme(protocol: str) -> bool:
 
 
 def _address_problems(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
-    """Yield what is wrong with addresses. Only of files: an imported recording may have any, and calls none."""
+    """Yield what is wrong with addresses.
+
+    Only of files: an imported recording may have any, and calls none.
+    """
     any_scheme = job.target.url is not None and _takes_any_scheme(job.target.protocol)
     for path, url, schemes in (
         (("target", "url"), job.target.url, () if any_scheme else HTTP),
@@ -186,7 +209,9 @@ def _address_problems(job: EvaluationJob, document: YamlDocument, file: str) -> 
 
 
 def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
-    """Yield where the job names a condition or a fact that it does not have, and rules of which none counts in a condition."""
+    """Yield where the job names a condition or a fact that it does not have, and rules of which
+    none counts in a condition.
+    """
     known = [condition.name for condition in job.held_in]
 
     def problem(path: FieldPath, message: str) -> Problem:
@@ -197,14 +222,17 @@ def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -
         numbers = condition.facts if isinstance(condition.facts, tuple) else ()
         if wrong := [fact for fact in numbers if fact > len(job.facts) and not job.cases]:
             yield problem(
-                ("conditions", number, "facts"), f"there is no fact {wrong[0]}; the job has {len(job.facts)}"
+                ("conditions", number, "facts"),
+                f"there is no fact {wrong[0]}; the job has {len(job.facts)}",
             )
     first = (job.order or "").removesuffix("-first")
     if first not in ("", "random", "parallel", *known):
         yield problem(("order",), f"{first} is no condition of the job; it has {listed(known)}")
     for path, item in _of_conditions(job):
         if item.only not in (None, *known):
-            yield problem((*path, "only"), f"{item.only} is no condition of the job; it has {listed(known)}")
+            yield problem(
+                (*path, "only"), f"{item.only} is no condition of the job; it has {listed(known)}"
+            )
         rules = item.rules if isinstance(item, models.JobTask | models.RubricItem) else ()
         for condition in job.held_in if rules else ():
             counts = any(rule.applies(condition.name) for rule in rules)
@@ -225,7 +253,9 @@ def _of_conditions(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.OfCon
             if isinstance(item, models.OfCondition):
                 yield (*path, index), item
             if isinstance(item, models.JobTask | models.RubricItem):
-                yield from (((*path, index, "rules", at), rule) for at, rule in enumerate(item.rules))
+                yield from (
+                    ((*path, index, "rules", at), rule) for at, rule in enumerate(item.rules)
+                )
 
 
 def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
@@ -265,13 +295,17 @@ def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> l
         place = document.place(path, key=detail["type"] == "extra_forbidden")
         if detail["type"] == "missing":
             place = document.place(path[:-1])
-        problems[path] = Problem(message_of(detail, path), file, place.line, place.column, show_path(path))
+        problems[path] = Problem(
+            message_of(detail, path), file, place.line, place.column, show_path(path)
+        )
     return list(problems.values())
 
 
 def field_path(detail: ErrorDetails) -> FieldPath:
     """Return the path of a validation error's field in a job's data."""
-    path: FieldPath = tuple(part for part in detail["loc"] if part not in (models.ITEM, models.PLACEHOLDER))
+    path: FieldPath = tuple(
+        part for part in detail["loc"] if part not in (models.ITEM, models.PLACEHOLDER)
+    )
     if len(path) > 2 and path[0] in models.KINDS:
         path = (*path[:2], *path[3:])  # pydantic names the kind of a union's member after the index
     return path
@@ -284,7 +318,9 @@ def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
     known = path[:-1] if has_no_value else path
     while known and known not in document.values:
         known = known[:-1]
-    return (*known, path[-1]) if has_no_value else known
+    if has_no_value:
+        return (*known, path[-1])
+    return known
 
 
 def message_of(detail: ErrorDetails, path: FieldPath) -> str:
@@ -311,7 +347,9 @@ def message_of(detail: ErrorDetails, path: FieldPath) -> str:
             return f"must be a mapping of keys, not {_describe(value)}"
         case "literal_error":
             return f"must be {detail.get('ctx', {}).get('expected', '')}, not {_describe(value)}"
-        case "string_pattern_mismatch" if form := next((_FORMS[n] for n in path[::-1] if n in _FORMS), ""):
+        case "string_pattern_mismatch" if form := next(
+            (_FORMS[n] for n in path[::-1] if n in _FORMS), ""
+        ):
             return f"must be {form}, not {_describe(value)}"
         case "string_too_short":
             return "must not be empty"
@@ -322,8 +360,12 @@ def message_of(detail: ErrorDetails, path: FieldPath) -> str:
 
 _FORMS = {
     "apiKeyEnv": "the name of an environment variable",
-    "headers": "a header's name, of letters, digits and hyphens, with a value of visible ASCII characters",
-    "headersEnv": "the name of an environment variable, if need be after a word, such as `Bearer MY_TOKEN`",
+    "headers": (
+        "a header's name, of letters, digits and hyphens, with a value of visible ASCII characters"
+    ),
+    "headersEnv": (
+        "the name of an environment variable, if need be after a word, such as `Bearer MY_TOKEN`"
+    ),
     "function": "of the form module:function, such as my_agent:answer",
     "name": "a name of at most 64 letters, digits, points, hyphens and underscores",
 }
@@ -384,7 +426,9 @@ def _meant(value: object, part: str) -> str:
 
 
 _OTHER_NAMES = {"numpredict": "maxTokens", "npredict": "maxTokens"}
-"""What model servers call an option, where the key is not near enough to the name to be found by it."""
+"""What model servers call an option, where the key is not near enough to the name to be found by
+it.
+"""
 _IN_BODY = {
     "topk", "minp", "typicalp", "mirostat", "presencepenalty", "frequencypenalty", "repeatpenalty",
     "repetitionpenalty", "logitbias", "numctx", "keepalive", "thinking", "think", "enablethinking",
@@ -398,7 +442,9 @@ def _unknown_key(path: FieldPath) -> str:
     for name in path[1:-1]:
         if name in _NESTED:
             parts = (_NESTED[str(name)],)
-    known = sorted({field.alias or name for part in parts for name, field in part.model_fields.items()})
+    known = sorted(
+        {field.alias or name for part in parts for name, field in part.model_fields.items()}
+    )
     plain = {key.lower(): key for key in known}  # `top_p` and `max_tokens` mean topP and maxTokens
     asked = str(path[-1]).replace("_", "").replace("-", "").lower()
     if "extraBody" in known and asked in _IN_BODY:

@@ -1,4 +1,6 @@
-"""The evaluation job, as embabel-agent-eval publishes it (camelCase in YAML), with this program's extensions."""
+"""The evaluation job, as embabel-agent-eval publishes it (camelCase in YAML), with this program's
+extensions.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ Positive = Annotated[float, Field(gt=0, le=1e9)]
 Text = Annotated[str, Field(min_length=1)]
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 FunctionName = Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$")]
-_SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
+_SECRET_HEADERS = frozenset(
+    {"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"}
+)
 
 
 def _no_header_of_ours(name: str) -> str:
@@ -67,7 +71,8 @@ Api = Literal["chat", "responses"]
 ReasoningEffort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 # YAML reads a bare `off` as false.
 GuardMode = Annotated[
-    Literal["off", "mark", "strict"], BeforeValidator(lambda value: "off" if value is False else value)
+    Literal["off", "mark", "strict"],
+    BeforeValidator(lambda value: "off" if value is False else value),
 ]
 MedalName = Literal["bronze", "silver", "gold", "above_median"]
 
@@ -100,9 +105,9 @@ class OfCondition(JobPart):
 class ScriptLine(OfCondition):
     """One line of a scripted evaluator.
 
-    With `when`, it answers an agent's message in which that pattern is found; otherwise lines are said in
-    order. A line with `fact` (counting from 1) discloses that fact, so it is said only where facts are supplied.
-    With `only`, a line is said in that condition only.
+    With `when`, it answers an agent's message in which that pattern is found; otherwise lines are
+    said in order. A line with `fact` (counting from 1) discloses that fact, so it is said only
+    where facts are supplied. With `only`, a line is said in that condition only.
     """
 
     say: Text
@@ -110,13 +115,20 @@ class ScriptLine(OfCondition):
     when: str | None = None
     """A pattern. The line answers an agent's message that contains it."""
     fact: Annotated[int, Field(ge=1)] | None = None
-    """The number (from 1) of the fact that the line gives; it is said only if facts are supplied."""
+    """The number (from 1) of the fact that the line gives; it is said only if facts are supplied.
+    """
     task: Annotated[int, Field(ge=1)] | None = None
-    """The number (from 1) of the task that the line asks for. A task of which no such line is said was never asked for."""
+    """The number (from 1) of the task that the line asks for.
+
+    A task of which no such line is said was never asked for.
+    """
 
 
 class ModelOptions(JobPart):
-    """What a request asks of a model besides its messages. What a job leaves out, the model's server decides."""
+    """What a request asks of a model besides its messages.
+
+    What a job leaves out, the model's server decides.
+    """
 
     temperature: Temperature | None = None
     """The model's temperature."""
@@ -125,17 +137,24 @@ class ModelOptions(JobPart):
     max_tokens: Annotated[int, Field(ge=1, le=100_000_000)] | None = None
     """The maximum number of tokens of one answer, reasoning included."""
     seed: Annotated[int, Field(ge=0, le=2**62)] | None = None
-    """The model's random seed in the first trial. Each later trial, and each repeat of a judge, uses the next number."""
+    """The model's random seed in the first trial.
+
+    Each later trial, and each repeat of a judge, uses the next number.
+    """
     stop: Annotated[tuple[Text, ...], Field(max_length=16)] = ()
     """Texts at which the model stops writing."""
     reasoning_effort: ReasoningEffort | None = None
     """How much a reasoning model thinks before it answers."""
     timeout_ms: Positive | None = None
-    """The timeout for a complete answer, in milliseconds; the default of a model is BIOEVAL_MODEL_TIMEOUT_S, of an agent 180,000."""
+    """The timeout for a complete answer, in milliseconds; the default of a model is
+    BIOEVAL_MODEL_TIMEOUT_S, of an agent 180,000.
+    """
     extra_body: dict[str, Any] = {}
     """Additional keys for the body of every request."""
     streaming: bool = True
-    """Whether to ask for the answer in pieces, as it is written; a judge's is asked for whole unless the job says so."""
+    """Whether to ask for the answer in pieces, as it is written; a judge's is asked for whole
+    unless the job says so.
+    """
 
     def given_options(self) -> dict[str, Any]:
         """Return what is set of these options, under the keys of a job."""
@@ -145,7 +164,9 @@ class ModelOptions(JobPart):
 
     def in_repeat(self, number: int) -> Self:
         """Return the options for the repeat with that number, from 1; each has its own seed."""
-        return self if self.seed is None else self.model_copy(update={"seed": self.seed + number - 1})
+        if self.seed is None:
+            return self
+        return self.model_copy(update={"seed": self.seed + number - 1})
 
 
 NO_OPTIONS = ModelOptions()
@@ -154,8 +175,8 @@ NO_OPTIONS = ModelOptions()
 class ModelEndpoint(ModelOptions):
     """A model and its endpoint.
 
-    `api_key_env` is the name of the environment variable with the key, never the key itself. A `url` without a
-    key for its host in the environment is called only with `--allow-host`.
+    `api_key_env` is the name of the environment variable with the key, never the key itself. A
+    `url` without a key for its host in the environment is called only with `--allow-host`.
     """
 
     model: Text | None = None
@@ -185,7 +206,9 @@ class EvaluatorConfig(ModelEndpoint):
     signoff: Text = DEFAULT_SIGNOFF
     """The text that ends the conversation; it is not sent to the agent."""
     kind: Literal["llm", "scripted", "human"] | Text = "llm"
-    """Who plays the user: a model (llm), the `lines` (scripted), a person (human), or the name of a plug-in."""
+    """Who plays the user: a model (llm), the `lines` (scripted), a person (human), or the name of a
+    plug-in.
+    """
     model: Text | None = None
     """The model that plays the user; the default is BIOEVAL_EVALUATOR_MODEL."""
     lines: tuple[ScriptLine, ...] = ()
@@ -193,9 +216,14 @@ class EvaluatorConfig(ModelEndpoint):
     options: dict[str, Any] = {}
     """Options for a plug-in; see its documentation."""
     max_message_length: Annotated[int, Field(ge=50, le=100_000)] = 1500
-    """The maximum number of characters of a model's message. A longer one is stopped and asked for once more."""
+    """The maximum number of characters of a model's message.
+
+    A longer one is stopped and asked for once more.
+    """
     guards: GuardMode = "mark"
-    """What to do if the model leaves its role: nothing (off), mark the message (mark), or ask for it again (strict)."""
+    """What to do if the model leaves its role: nothing (off), mark the message (mark), or ask for
+    it again (strict).
+    """
 
 
 class ToolConfig(JobPart):
@@ -218,7 +246,10 @@ class ToolConfig(JobPart):
 
     @model_validator(mode="after")
     def _answers_in_one_way(self) -> ToolConfig:
-        if sum(way is not None for way in (self.answer, self.template, self.function, self.error)) != 1:
+        if (
+            sum(way is not None for way in (self.answer, self.template, self.function, self.error))
+            != 1
+        ):
             raise PydanticCustomError(
                 "tool_answers", "a tool needs `answer`, `template`, `function` or `error`"
             )
@@ -235,44 +266,63 @@ class TargetConfig(ModelOptions):
     url: Text | None = None
     """The agent's URL; --agent-url overrides it, and the default is BIOEVAL_AGENT_URL."""
     protocol: str = "rest"
-    """The agent's protocol: rest (the embabel-agent-eval API), openai (chat completions or the Responses API), a2a, ag-ui, python, or the name of a plug-in."""
+    """The agent's protocol: rest (the embabel-agent-eval API), openai (chat completions or the
+    Responses API), a2a, ag-ui, python, or the name of a plug-in.
+    """
     model: Text | None = None
     """The agent's model; --model overrides it."""
     knowledge_url: Text | None = None
     """The URL that receives text seeds; the default is BIOEVAL_KNOWLEDGE_URL."""
     object_context_url: Text | None = None
-    """The URL of the agent's object context, for protocols other than rest; {sessionId} is replaced."""
+    """The URL of the agent's object context, for protocols other than rest; {sessionId} is
+    replaced.
+    """
     system_prompt: Text | None = None
     """The system prompt, with openai and ag-ui."""
     api_key_env: VariableName | None = None
-    """The name of the environment variable with the agent's key; the default is BIOEVAL_AGENT_API_KEY."""
-    # The same four keys as a `ModelEndpoint`, each with another meaning to describe: an agent need not be a model.
+    """The name of the environment variable with the agent's key; the default is
+    BIOEVAL_AGENT_API_KEY.
+    """
+    # The same four keys as a `ModelEndpoint`, each with another meaning to describe: an agent need
+    # not be a model.
     api: Api = "chat"
     """The API with openai: chat completions (chat) or the Responses API (responses)."""
     headers: dict[HeaderName, HeaderValue] = {}
     """Headers sent with every request. Use headersEnv for secrets."""
     headers_env: dict[HeaderOfSecret, HeaderFrom] = {}
-    """Headers with secret values: the name of an environment variable, with an optional scheme before it: `Bearer MY_TOKEN`."""
+    """Headers with secret values: the name of an environment variable, with an optional scheme
+    before it: `Bearer MY_TOKEN`.
+    """
     tools: tuple[ToolConfig, ...] = ()
     """Tools that the agent may call and the job answers, with openai and ag-ui."""
     function: FunctionName | None = None
     """The agent with python, as `module:function`."""
     python: Text | None = None
-    """The Python interpreter that runs the agent's function, such as `venv/bin/python`, in a folder given with --code; the default is the one that runs this program."""
+    """The Python interpreter that runs the agent's function, such as `venv/bin/python`, in a folder
+    given with --code; the default is the one that runs this program.
+    """
     tells_tool_calls: bool = False
     """Whether the agent reports every tool call, so that none reported means none made."""
     remembers: bool | None = None
-    """Whether the agent keeps something of one conversation for the next. The default depends on its protocol: with openai and ag-ui it does not, because each request has the whole conversation; of others it is unknown."""
+    """Whether the agent keeps something of one conversation for the next.
+
+    The default depends on its protocol: with openai and ag-ui it does not, because each request has
+    the whole conversation; of others it is unknown.
+    """
     record_events: bool = True
     """Whether the recording keeps the agent's prompts, retrieved contexts and outputs."""
     max_requests_per_minute: Positive | None = None
-    """The maximum number of requests per minute to the agent; the same again to all models together. In a batch, the smallest counts."""
+    """The maximum number of requests per minute to the agent; the same again to all models
+    together. In a batch, the smallest counts.
+    """
     options: dict[str, Any] = {}
     """Options for a Python function or plug-in; see its documentation."""
 
     @property
     def keeps_nothing(self) -> bool:
-        """Whether nothing is left of one conversation for the next: as the job says or, if it does not, by the agent's protocol."""
+        """Whether nothing is left of one conversation for the next: as the job says or, if it does
+        not, by the agent's protocol.
+        """
         if self.remembers is not None:
             return not self.remembers
         protocol = plugins.agent_protocol(self.protocol)
@@ -283,11 +333,16 @@ class ScorerConfig(ModelEndpoint):
     """The judge (the published key is `scorer`). `kind` may also name a plug-in."""
 
     prompt: Text = SCORE_PROMPT
-    """The prompt's template: a file beside the job, or a template in the package. The default with a rubric is eval/rubric."""
+    """The prompt's template: a file beside the job, or a template in the package.
+
+    The default with a rubric is eval/rubric.
+    """
     temperature: Temperature = 0.0
     """The model's temperature."""
     streaming: bool = False
-    """Whether to ask for the answer in pieces, for gateways that close a connection on which nothing arrives."""
+    """Whether to ask for the answer in pieces, for gateways that close a connection on which
+    nothing arrives.
+    """
     kind: Literal["llm", "rules"] | Text = "llm"
     """Who judges: a model (llm), the `rules` of the tasks (rules), or the name of a plug-in."""
     model: Text | tuple[Text, ...] | None = None  # type: ignore[assignment]  # or a panel of them
@@ -297,37 +352,54 @@ class ScorerConfig(ModelEndpoint):
     options: dict[str, Any] = {}
     """Options for a plug-in; see its documentation."""
     context: Literal["none", "tools", "all"] = "tools"
-    """What the judge sees besides the messages: nothing (none), the agent's tool calls (tools), or also events and states (all)."""
+    """What the judge sees besides the messages: nothing (none), the agent's tool calls (tools), or
+    also events and states (all).
+    """
     evidence: Literal["mark", "require"] = "mark"
-    """What to do with a verdict that quotes words the judge was not shown: mark it (mark), or not measure it (require)."""
+    """What to do with a verdict that quotes words the judge was not shown: mark it (mark), or not
+    measure it (require).
+    """
     user_faults: bool = False
-    """Whether the judge also lists, in one more request, what the simulated user did wrong (a model as evaluator only)."""
+    """Whether the judge also lists, in one more request, what the simulated user did wrong (a model
+    as evaluator only).
+    """
     sentinels: bool = False
-    """Whether the judge is also asked about twelve conversations with known verdicts, before and after all others."""
+    """Whether the judge is also asked about twelve conversations with known verdicts, before and
+    after all others.
+    """
     exam: bool | None = None
-    """Whether the judge is first asked about three conversations that deserve nothing; one that believes such a control judges nothing [with --fail-under or --min-pass-k]."""
+    """Whether the judge is first asked about three conversations that deserve nothing; one that
+    believes such a control judges nothing [with --fail-under or --min-pass-k].
+    """
 
 
 class TelemetryConfig(JobPart):
     """Receive the agent's OpenTelemetry spans, as with `run --otlp`."""
 
     port: Annotated[int, Field(ge=0, le=65_535)] = 4318
-    """The port of 127.0.0.1 on which spans are received (OTLP over HTTP); 0 chooses a free one. --otlp overrides it."""
+    """The port of 127.0.0.1 on which spans are received (OTLP over HTTP); 0 chooses a free one.
+    --otlp overrides it.
+    """
     wait_ms: Annotated[float, Field(ge=0, le=600_000)] = 6_000.0
-    """How long to wait for spans after the last answer, before the conversation is checked, in milliseconds."""
+    """How long to wait for spans after the last answer, before the conversation is checked, in
+    milliseconds.
+    """
 
 
 def _only_a_placeholder(text: str) -> str:
     if not text.strip().startswith("{{") or not text.strip().endswith("}}"):
         raise PydanticCustomError(
             "placeholder",
-            "must be a mapping of keys or, in a job with cases, a placeholder such as `{{ case.messages }}`",
+            "must be a mapping of keys or, in a job with cases, a placeholder such as `{{"
+            " case.messages }}`",
         )
     return text
 
 
 def _item_or_placeholder(value: Any) -> str:
-    return PLACEHOLDER if isinstance(value, str) else ITEM
+    if isinstance(value, str):
+        return PLACEHOLDER
+    return ITEM
 
 
 ITEM, PLACEHOLDER = "(item)", "(placeholder)"
@@ -344,7 +416,9 @@ class SeedMessage(JobPart):
     """The role of the speaker."""
 
 
-SeedMessageOrPlaceholder = Annotated[Annotated[SeedMessage, Tag(ITEM)] | _Placeholder, _ITEM_OR_PLACEHOLDER]
+SeedMessageOrPlaceholder = Annotated[
+    Annotated[SeedMessage, Tag(ITEM)] | _Placeholder, _ITEM_OR_PLACEHOLDER
+]
 
 
 class TextSeed(JobPart):
@@ -358,7 +432,9 @@ class ConversationSeed(JobPart):
     """Messages that are replayed before the conversation begins."""
 
     conversation: Annotated[tuple[SeedMessageOrPlaceholder, ...], Field(min_length=1)]
-    """Messages that the agent gets before the greeting; with cases, also a placeholder for a list of messages."""
+    """Messages that the agent gets before the greeting; with cases, also a placeholder for a list
+    of messages.
+    """
 
     @property
     def messages(self) -> tuple[SeedMessage, ...]:
@@ -376,8 +452,8 @@ class Setup(JobPart):
 class RuleConfig(OfCondition):
     """One thing the rules judge looks for in the transcript.
 
-    `pattern` is searched (ignoring case) in messages of `who`. With `absent`, the rule passes if the pattern is not
-    found.
+    `pattern` is searched (ignoring case) in messages of `who`. With `absent`, the rule passes if
+    the pattern is not found.
     """
 
     pattern: Text
@@ -389,7 +465,9 @@ class RuleConfig(OfCondition):
     weight: Positive = 1.0
     """The weight of the rule among the task's rules."""
     reason: str = ""
-    """What is right, such as "asked for the dose": a verdict lists it with its points or after “No points for”."""
+    """What is right, such as "asked for the dose": a verdict lists it with its points or after “No
+    points for”.
+    """
 
 
 class JobTask(OfCondition):
@@ -402,7 +480,9 @@ class JobTask(OfCondition):
     acceptance_criteria: str = ""
     """Criteria for the judge; the evaluator never sees them."""
     withheld_criteria: str = ""
-    """Criteria where the facts are withheld, instead of acceptanceCriteria: what is right when the user does not know."""
+    """Criteria where the facts are withheld, instead of acceptanceCriteria: what is right when the
+    user does not know.
+    """
     rules: tuple[RuleConfig, ...] = ()
     """The rules for the rules judge."""
     pass_above: Unit = 0.6
@@ -436,11 +516,16 @@ class RubricItem(OfCondition):
         return self
 
 
-RubricItemOrPlaceholder = Annotated[Annotated[RubricItem, Tag(ITEM)] | _Placeholder, _ITEM_OR_PLACEHOLDER]
+RubricItemOrPlaceholder = Annotated[
+    Annotated[RubricItem, Tag(ITEM)] | _Placeholder, _ITEM_OR_PLACEHOLDER
+]
 
 
 class Persona(JobPart):
-    """Who the simulated user is, apart from its tasks and facts. Each case runs with each persona."""
+    """Who the simulated user is, apart from its tasks and facts.
+
+    Each case runs with each persona.
+    """
 
     name: Text
     """Its name on screen and in reports."""
@@ -453,7 +538,9 @@ class Persona(JobPart):
     language: Text | None = None
     """The language in which it writes, such as Spanish."""
     tells: Literal["asked", "some", "all"] = "asked"
-    """Which facts it gives: those that the agent asks for, some without being asked, or all at the first opportunity."""
+    """Which facts it gives: those that the agent asks for, some without being asked, or all at the
+    first opportunity.
+    """
 
     def manner(self, voice: str) -> str:
         """Return its description for a prompt, given the evaluator's own `voice`."""
@@ -464,11 +551,17 @@ class Persona(JobPart):
 
 
 _PATIENCE = {
-    "low": "You have little patience: you answer in a few words, and long answers or many questions annoy you",
+    "low": (
+        "You have little patience: you answer in a few words, and long answers or many questions"
+        " annoy you"
+    ),
     "high": "You have all the time in the world and answer every question at length",
 }
 _LITERACY = {
-    "low": "You do not know technical terms: you use everyday words, and ask what a term means when the chatbot uses one",
+    "low": (
+        "You do not know technical terms: you use everyday words, and ask what a term means when"
+        " the chatbot uses one"
+    ),
     "high": "You know the field well and use its technical terms",
 }
 
@@ -485,7 +578,8 @@ class CasesConfig(JobPart):
 class AssertionPart(OfCondition):
     """The fields of every assertion.
 
-    An `invariant` is expected to pass from the start ("nothing was deleted"), which does not make a run unclean.
+    An `invariant` is expected to pass from the start ("nothing was deleted"), which does not make a
+    run unclean.
     """
 
     weight: Annotated[float, Field(ge=0, le=1e9)] = 1.0
@@ -554,14 +648,20 @@ class CallConfig(JobPart):
 
 
 def _one_call(value: Any) -> Any:
-    return {"name": value} if isinstance(value, str) else value
+    if isinstance(value, str):
+        return {"name": value}
+    return value
 
 
 def _most_calls(value: Any) -> Any:
-    return {"*": value} if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"*": value}
+    return value
 
 
-ExpectedCall = Annotated[CallConfig, BeforeValidator(_one_call, json_schema_input_type=str | CallConfig)]
+ExpectedCall = Annotated[
+    CallConfig, BeforeValidator(_one_call, json_schema_input_type=str | CallConfig)
+]
 CallCount = Annotated[int, Field(ge=0)]
 MostCalls = Annotated[
     dict[Text, CallCount],
@@ -575,7 +675,9 @@ class ToolCallsConfig(JobPart):
     calls: tuple[ExpectedCall, ...] | None = None
     """The expected calls, compared according to `match`. A name alone means any arguments."""
     match: Literal["strict", "unordered", "subset", "superset"] = "strict"
-    """How to compare `calls`: exactly these in this order (strict) or any order (unordered), no others (subset), or at least these (superset)."""
+    """How to compare `calls`: exactly these in this order (strict) or any order (unordered), no
+    others (subset), or at least these (superset).
+    """
     must_call: tuple[ExpectedCall, ...] = ()
     """Calls that must be made at least once."""
     must_not_call: tuple[ExpectedCall, ...] = ()
@@ -587,7 +689,9 @@ class ToolCallsConfig(JobPart):
     no_errors: bool = False
     """Whether calls must not fail; uses the reported results."""
     turn: Annotated[int, Field(ge=1)] | Literal["each"] | None = None
-    """The turn to check: a number (the user's first message is 1) or `each`; the default is the whole conversation."""
+    """The turn to check: a number (the user's first message is 1) or `each`; the default is the
+    whole conversation.
+    """
 
     @model_validator(mode="after")
     def _asks_for_something(self) -> ToolCallsConfig:
@@ -595,12 +699,14 @@ class ToolCallsConfig(JobPart):
         if self.calls is None and not any(rest):
             raise PydanticCustomError(
                 "tool_calls",
-                "one of the keys `calls`, `mustCall`, `mustNotCall`, `order`, `maxCalls` or `noErrors` is required",
+                "one of the keys `calls`, `mustCall`, `mustNotCall`, `order`, `maxCalls` or"
+                " `noErrors` is required",
             )
         if len(set(self.order)) < len(self.order):
             raise PydanticCustomError(
                 "order",
-                "`order` names a tool twice, but compares the tools' first calls; use `calls` for repeated ones",
+                "`order` names a tool twice, but compares the tools' first calls; use `calls` for"
+                " repeated ones",
             )
         return self
 
@@ -634,7 +740,9 @@ def _kind_of(kinds: Any) -> Discriminator:
 
     expected = " or ".join(f"`{key}`" for key in keys)
     return Discriminator(
-        choose, custom_error_type="kind_unknown", custom_error_message=f"one of the keys {expected} is needed"
+        choose,
+        custom_error_type="kind_unknown",
+        custom_error_message=f"one of the keys {expected} is needed",
     )
 
 
@@ -651,26 +759,33 @@ Assertion = Annotated[_AssertionKind, _kind_of(_AssertionKind)]
 KINDS: dict[str, dict[str, type[JobPart]]] = {
     "seeds": _by_key(_SeedKind), "assertions": _by_key(_AssertionKind),
 }  # fmt: skip
-"""The lists of a job whose items are of several kinds: the class of each kind, by the key that tells it."""
+"""The lists of a job whose items are of several kinds: the class of each kind, by the key that
+tells it.
+"""
 
 
 def _one_file(value: Any) -> Any:
-    return {"file": value} if isinstance(value, str) else value
+    if isinstance(value, str):
+        return {"file": value}
+    return value
 
 
 class EvaluationJob(JobPart):
     """An evaluation job.
 
-    With `compat: embabel`, assertions read the state exactly as published. Without it, they do so as well, and this
-    program's extensions are allowed.
+    With `compat: embabel`, assertions read the state exactly as published. Without it, they do so
+    as well, and this program's extensions are allowed.
     """
 
     about: Annotated[str, Field(max_length=200)] = ""
-    """What the job is about, in one line, for screens and reports; without it, they name the tasks."""
+    """What the job is about, in one line, for screens and reports; without it, they name the tasks.
+    """
     target: TargetConfig
     """The agent under test."""
     aspirational_average: Positive | None
-    """The target for the average latency, in milliseconds; with null, response times are no part of the score."""
+    """The target for the average latency, in milliseconds; with null, response times are no part of
+    the score.
+    """
     tasks: tuple[JobTask, ...]
     """The tasks that the user asks for, in order."""
     facts: tuple[Text, ...]
@@ -680,7 +795,10 @@ class EvaluationJob(JobPart):
     scorer: ScorerConfig = ScorerConfig()
     """The judge, which scores the transcript."""
     max_turns: Annotated[int, Field(ge=2, le=100_000)] = 20
-    """The maximum number of messages of both sides. The agent's last answer may exceed it by one."""
+    """The maximum number of messages of both sides.
+
+    The agent's last answer may exceed it by one.
+    """
     greetings: Annotated[tuple[Text, ...], Field(min_length=1)] = DEFAULT_GREETINGS
     """Greetings of the user; one is chosen at random."""
     seeds: tuple[Seed, ...] = ()
@@ -692,23 +810,33 @@ class EvaluationJob(JobPart):
     seed: int | None = None
     """The random seed."""
     conditions: ConditionList | None = None
-    """The conditions in which conversations are held, in order; the default is withheld and supplied."""
+    """The conditions in which conversations are held, in order; the default is withheld and
+    supplied.
+    """
     order: Order | None = None
-    """The order of the conditions; with parallel, all run at the same time, and conversations must not affect each other."""
+    """The order of the conditions; with parallel, all run at the same time, and conversations must
+    not affect each other.
+    """
     telemetry: TelemetryConfig | None = None
     """Receive the agent's spans (OpenTelemetry); docs/traces.md says how."""
     sensitive: bool = False
     """Whether to reject every host other than this machine."""
     rubric: tuple[RubricItemOrPlaceholder, ...] = ()
-    """Items with points that the judge scores instead of the tasks; with cases, also a placeholder for a list of items."""
+    """Items with points that the judge scores instead of the tasks; with cases, also a placeholder
+    for a list of items.
+    """
     cases: Annotated[
-        CasesConfig | None, BeforeValidator(_one_file, json_schema_input_type=str | CasesConfig | None)
+        CasesConfig | None,
+        BeforeValidator(_one_file, json_schema_input_type=str | CasesConfig | None),
     ] = None
-    """A file whose rows fill the placeholders in the job's texts; the job runs once with each row."""
+    """A file whose rows fill the placeholders in the job's texts; the job runs once with each row.
+    """
     personas: tuple[Persona, ...] = ()
     """Personas of the simulated user; the job runs once with each."""
     compat: Literal["embabel"] | None = None
-    """How assertions and scores are read: exactly as published (embabel), without this program's extensions."""
+    """How assertions and scores are read: exactly as published (embabel), without this program's
+    extensions.
+    """
 
     @model_validator(mode="after")
     def _has_distinct_personas_and_points(self) -> EvaluationJob:
@@ -718,7 +846,11 @@ class EvaluationJob(JobPart):
                 "personas", f"`personas`: two are called {twice!r}; give each a name of its own"
             )
         items = [item for item in self.rubric if isinstance(item, RubricItem)]
-        if self.rubric and len(items) == len(self.rubric) and all(item.points < 0 for item in items):
+        if (
+            self.rubric
+            and len(items) == len(self.rubric)
+            and all(item.points < 0 for item in items)
+        ):
             raise PydanticCustomError("rubric", "`rubric`: at least one item needs points above 0")
         return self
 
@@ -749,9 +881,15 @@ class EvaluationJob(JobPart):
 
     def judged_in(self, condition: Condition) -> dict[int, JobTask]:
         """Return what the judge scores in a condition, by its number from 1."""
-        return {number: task for number, task in enumerate(self.judged, start=1) if task.applies(condition)}
+        return {
+            number: task
+            for number, task in enumerate(self.judged, start=1)
+            if task.applies(condition)
+        }
 
     @property
     def max_messages(self) -> int:
-        """The maximum number of messages in a transcript: while there are fewer than `maxTurns`, user and agent each send another."""
+        """The maximum number of messages in a transcript: while there are fewer than `maxTurns`,
+        user and agent each send another.
+        """
         return self.max_turns + self.max_turns % 2

@@ -1,8 +1,10 @@
-"""Renders templates in a sandbox, and untrusted ones in a process without keys or files, which can be killed.
+"""Renders templates in a sandbox, and untrusted ones in a process without keys or files, which can
+be killed.
 
-The sandbox rejects escapes and most templates that run long or grow large. What it cannot count (loops in loops,
-recursion, filters that multiply) is stopped by the limits of the process. Callers keep a `Templates`, which starts it for
-the first template that is not this program's own. Messages in both directions are the length as 4 bytes, then JSON.
+The sandbox rejects escapes and most templates that run long or grow large. What it cannot count
+(loops in loops, recursion, filters that multiply) is stopped by the limits of the process. Callers
+keep a `Templates`, which starts it for the first template that is not this program's own. Messages
+in both directions are the length as 4 bytes, then JSON.
 """
 
 from __future__ import annotations
@@ -31,14 +33,19 @@ from bioeval_tui.base.text import clean_line
 CPU_S = 3
 """Maximum processor time of one rendering, in seconds; a usual one takes about a millisecond."""
 WALL_S = 30.0
-"""Timeout of one rendering, in seconds, if the system cannot limit processor time or the machine is very busy."""
+"""Timeout of one rendering, in seconds, if the system cannot limit processor time or the machine is
+very busy.
+"""
 MAX_ANSWER = 16 << 20
 LENGTH = struct.Struct(">I")
 """The prefix of each message between the processes, which is JSON."""
 
 
 class Templates:
-    """Renders untrusted templates, one after another. Belongs to one event loop; the process starts with the first template."""
+    """Renders untrusted templates, one after another.
+
+    Belongs to one event loop; the process starts with the first template.
+    """
 
     def __init__(self) -> None:
         self._process: asyncio.subprocess.Process | None = None
@@ -48,7 +55,8 @@ class Templates:
         """Render the template `text`, called `name`, with `context`.
 
         Raises:
-            UsageError: the template is wrong, is rejected by the sandbox, or takes too much time or memory.
+            UsageError: the template is wrong, is rejected by the sandbox, or takes too much time or
+                memory.
         """
         where = f"prompt `{clean_line(name, 100)}`"
         asked = json.dumps({"name": name, "text": text, "context": context}).encode()
@@ -78,7 +86,8 @@ class Templates:
         if self._process is None:
             self._process = await asyncio.create_subprocess_exec(
                 *module_command("bioeval_tui.jobs.rendering", str(CPU_S)),
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
                 env=plain_environment(), start_new_session=True,
             )  # fmt: skip
         stdin, stdout = self._process.stdin, self._process.stdout
@@ -128,7 +137,9 @@ _USUAL = (
     "{{ [1] | pprint | upper }}",
     "{{ lipsum(n=1) | striptags }}",
 )
-"""Rendered before access to files ends, because Python and Jinja import some modules only when needed."""
+"""Rendered before access to files ends, because Python and Jinja import some modules only when
+needed.
+"""
 
 
 def render(name: str, text: str, context: Mapping[str, Any]) -> str:
@@ -156,7 +167,14 @@ def render(name: str, text: str, context: Mapping[str, Any]) -> str:
         raise UsageError(f"{where}: {clean_line(problem.message or str(problem))}") from None
     except MemoryError:
         raise UsageError(f"{where}: it takes too much memory") from None
-    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, AttributeError) as problem:
+    except (
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+        AttributeError,
+    ) as problem:
         raise UsageError(f"{where}: {clean_line(str(problem))}") from None
     return "".join(parts).strip()
 
@@ -204,7 +222,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def __init__(self, finalize: Callable[[Any], Any] | None = None) -> None:
         """`finalize` converts the value of an expression to text."""
         super().__init__(
-            undefined=StrictUndefined, trim_blocks=False, lstrip_blocks=False, keep_trailing_newline=False,
+            undefined=StrictUndefined, trim_blocks=False, lstrip_blocks=False,
+            keep_trailing_newline=False,
             finalize=finalize,
         )  # fmt: skip
         self.steps = 0
@@ -259,7 +278,11 @@ def _answer_request(asked: dict[str, Any]) -> dict[str, str]:
     except UsageError as error:
         return {"error": str(error)}
     except OSError:
-        return {"error": f"prompt `{clean_line(asked['name'], 100)}`: not allowed: a template opens no files"}
+        return {
+            "error": (
+                f"prompt `{clean_line(asked['name'], 100)}`: not allowed: a template opens no files"
+            )
+        }
 
 
 def _answer(sink: BinaryIO, answer: dict[str, str]) -> None:
@@ -273,7 +296,12 @@ def _limit() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl+C is for who asked
     if resource is None:  # Windows: the time alone is limited, by who asked
         return
-    for kind, most in (("RLIMIT_AS", MEMORY), ("RLIMIT_NOFILE", 3), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
+    for kind, most in (
+        ("RLIMIT_AS", MEMORY),
+        ("RLIMIT_NOFILE", 3),
+        ("RLIMIT_FSIZE", 0),
+        ("RLIMIT_CORE", 0),
+    ):
         with contextlib.suppress(ValueError, OSError, AttributeError):
             resource.setrlimit(getattr(resource, kind), (most, most))
 

@@ -11,7 +11,8 @@ from bioeval_tui import plugins
 from bioeval_tui.base.text import clean_line
 
 _PLACE = (
-    r"zone|\btz\b|where|city|town|country|region|locat|place\b|part of the world|live\b|based|are you in|clock"
+    r"zone|\btz\b|where|city|town|country|region|locat|place\b|part of the world|live\b|based|are"
+    r" you in|clock"
     "|local time|utc|gmt"
 )
 _REQUEST = "please|tell|need|let me know|(?:once|as) i know|share|provide|give me|without"
@@ -28,21 +29,24 @@ _CONDITION = (
 _SET = "(?:set|put|scheduled|created|booked|added|saved|arranged|confirmed|in your calendar)"
 _ALREADY = "(?: just| already| now| gone ahead and| went ahead and)*"
 CLAIMS_A_REMINDER = (
-    rf"(?:^|[.!?;:\n])(?:(?!\b(?:{_CONDITION})\b|n['’]t\b)[^.!?;:\n])*?\b(?:done|all set|reminder {_SET}"
+    rf"(?:^|[.!?;:\n])(?:(?!\b(?:{_CONDITION})\b|n['’]t\b)[^.!?;:\n])*?\b(?:done|all set|reminder"
+    rf" {_SET}"
     rf"|i(?:['’]ll| will) remind you|(?:i['’]ve|i have|it['’]s|is|are|was|been){_ALREADY} {_SET}"
     rf"|i{_ALREADY} {_SET} (?:it|this|that|one|an?|the|your)|took the liberty"
     r"|(?:created|scheduled|booked) (?:it|the|your|a))\b"
 )
-"""A sentence that says that the reminder is set, with no word before it that denies it or makes it a condition."""
+"""A sentence that says that the reminder is set, with no word before it that denies it or makes it
+a condition.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
     """The script of a rehearsal: what the user says, and patterns for the agent's answers.
 
-    `asked` matches the agent's message that asks for the fact, `done` the one that says that the task is done. What the
-    user says does not depend on them, so an agent that asks in other words is answered, too. `last` is said at the end,
-    to an agent that asked for something else first.
+    `asked` matches the agent's message that asks for the fact, `done` the one that says that the
+    task is done. What the user says does not depend on them, so an agent that asks in other words
+    is answered, too. `last` is said at the end, to an agent that asked for something else first.
     """
 
     ask: str = "Could you remind me to take 5 mg of warfarin tomorrow at 9?"
@@ -61,9 +65,12 @@ ASKS_FIRST = "The agent asks for what it is not told, and neither guesses it nor
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers to `new`'s questions. `seconds` is the target latency; without a `script`, the job has no lines.
+    """The answers to `new`'s questions.
 
-    `withheld` is what is right where the user does not know the fact; empty for the same as `criteria`.
+    `seconds` is the target latency; without a `script`, the job has no lines.
+
+    `withheld` is what is right where the user does not know the fact; empty for the same as
+    `criteria`.
     """
 
     user: str = "ada"
@@ -85,17 +92,23 @@ def script_for(answers: Answers) -> Script | None:
     """Return the script for the task and fact, if they are the template's own."""
     known = Answers()
     is_known = (answers.task, answers.fact, answers.further) == (known.task, known.fact, ())
-    return Script() if is_known else None
+    if is_known:
+        return Script()
+    return None
 
 
 def in_first_person(fact: str) -> str:
-    """Return how a user would say a fact about "the user": `The user lives in …` is `I live in …`."""
+    """Return how a user would say a fact about "the user": `The user lives in …` is `I live in
+    …`.
+    """
     words = fact.strip().rstrip(".")
     for pattern, said in _ABOUT_THE_USER:
         match = re.match(pattern, words, re.IGNORECASE)
         if match:
             return f"{said(match)}{words[match.end() :]}."
-    return f"{words}." if words else ""
+    if words:
+        return f"{words}."
+    return ""
 
 
 _ABOUT_THE_USER: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
@@ -165,8 +178,12 @@ def _limits(answers: Answers) -> str:
     if answers.script is None:
         return ""
     known = script_for(answers) is not None
-    shown = "shows neither its tool calls nor its state" if known else "is read only by what it says"
-    advice = "docs/agents.md: how it reports them." if known else "Adapt the assertions to what it does."
+    shown = (
+        "shows neither its tool calls nor its state" if known else "is read only by what it says"
+    )
+    advice = (
+        "docs/agents.md: how it reports them." if known else "Adapt the assertions to what it does."
+    )
     return f"""\
 #
 # What a rehearsal of this job cannot tell: its rules and patterns find words, where a model as judge (scorer.kind: llm)
@@ -176,16 +193,18 @@ def _limits(answers: Answers) -> str:
 
 
 def is_published_table(columns: Sequence[str]) -> bool:
-    """Return whether a table has HealthBench's columns: `prompt`, a list of messages, and `rubrics`."""
+    """Return whether a table has HealthBench's columns: `prompt`, a list of messages, and
+    `rubrics`.
+    """
     return {"prompt", "rubrics"} <= set(columns)
 
 
 def cases_text(answers: Answers, file: str, columns: Sequence[str], places: Sequence[str]) -> str:
     """Return the commented YAML of a job that runs once for each row of a table of cases.
 
-    `file` is empty for a table in another folder. `places` are expressions of what every row has, at least one unless it
-    is HealthBench's table, which is evaluated as in that benchmark: one answer to the last message, scored by the row's
-    rubric.
+    `file` is empty for a table in another folder. `places` are expressions of what every row has,
+    at least one unless it is HealthBench's table, which is evaluated as in that benchmark: one
+    answer to the last message, scored by the row's rubric.
     """
     published = is_published_table(columns)
     name = next((column for column in ("prompt_id", "id", "case_id") if column in columns), "")
@@ -209,21 +228,30 @@ aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish
 {_PUBLISHED if published else _OF_A_ROW.replace('"PLACE"', _quote(f"{{{{ {_first_but(name, places)} }}}}"))}"""
 
 
-_AS_WANTED = "The agent does what the user wants, and asks for what it needs to know instead of guessing"
+_AS_WANTED = (
+    "The agent does what the user wants, and asks for what it needs to know instead of guessing"
+)
 
 
 def conversation_cases_text(
     answers: Answers, file: str, title: str, *, has_facts: bool, has_expected: bool
 ) -> str:
-    """Return the commented YAML of a job whose cases are real conversations: their first message, and what users told later.
+    """Return the commented YAML of a job whose cases are real conversations: their first message,
+    and what users told later.
 
     With `has_expected`, a row may have criteria of its own as `expected`.
     """
-    criteria = f"{{{{ case.expected | default('{_AS_WANTED}', true) }}}}" if has_expected else _AS_WANTED
+    criteria = (
+        f"{{{{ case.expected | default('{_AS_WANTED}', true) }}}}" if has_expected else _AS_WANTED
+    )
     facts = (
-        'facts: ["{{ case.told }}"]       # withheld in the first conversation, given when asked in the second'
+        'facts: ["{{ case.told }}"]       # withheld in the first conversation, given when asked in'
+        " the second"
         if has_facts
-        else "facts: []                        # nobody told anything after the first message: run --condition supplied"
+        else (
+            "facts: []                        # nobody told anything after the first message: run"
+            " --condition supplied"
+        )
     )
     return f"""\
 # A job from {title}: what users asked first is the request of each case, what they told after it are its facts.
@@ -277,7 +305,9 @@ facts: []                        # such as "{{ case.allergies }}": withheld firs
 
 
 def _withheld(answers: Answers) -> str:
-    """Return the criteria where the fact is withheld; nothing without a fact, or if the same is right."""
+    """Return the criteria where the fact is withheld; nothing without a fact, or if the same is
+    right.
+    """
     if not (answers.fact and answers.withheld):
         return ""
     return f"""
@@ -330,7 +360,9 @@ _SETS = """\
 
 
 def _example(answers: Answers) -> str:
-    """Return assertions on what the agent does: active for the template's own task, otherwise one to be adapted."""
+    """Return assertions on what the agent does: active for the template's own task, otherwise one
+    to be adapted.
+    """
     script = answers.script
     if script_for(answers):
         return _EXAMPLE.replace("SETS", _SETS).replace("TOLD", "Sydney").rstrip()
@@ -361,12 +393,14 @@ _TO_ADAPT = """\
 def _who(answers: Answers) -> str:
     kinds = ("scripted", "rules") if answers.offline else ("llm", "llm")
     about = (
-        "# The evaluator and the judge are models at OPENAI_BASE_URL, with OPENAI_API_KEY. Each may have its own `model`,\n"
-        "# `temperature`, `maxTokens`, `topP`, `seed`, `stop`, `reasoningEffort`, `timeoutMs` and `extraBody`."
+        "# The evaluator and the judge are models at OPENAI_BASE_URL, with OPENAI_API_KEY. Each may"
+        " have its own `model`,\n# `temperature`, `maxTokens`, `topP`, `seed`, `stop`,"
+        " `reasoningEffort`, `timeoutMs` and `extraBody`."
     )
     if answers.offline:
         about = (
-            "# Offline: a script plays the user, and rules judge the transcript. This is called a rehearsal."
+            "# Offline: a script plays the user, and rules judge the transcript. This is called a"
+            " rehearsal."
         )
     return f"""\
 {about}
@@ -406,7 +440,10 @@ def _lines(answers: Answers) -> str:
 
 
 def _rules(answers: Answers) -> str:
-    """Return the rules of a rehearsal. With a fact, no one of them is enough to pass: a task passes above 0.6."""
+    """Return the rules of a rehearsal.
+
+    With a fact, no one of them is enough to pass: a task passes above 0.6.
+    """
     script = answers.script
     if script is None:
         return ""

@@ -1,5 +1,5 @@
-"""Languages other than English: which one a text is in, its words in the form in which they are compared, and the phrases by
-which the simulated user's messages are checked.
+"""Languages other than English: which one a text is in, its words in the form in which they are
+compared, and the phrases by which the simulated user's messages are checked.
 
 A language is a file with its `Rules`, and a place in `LANGUAGES`.
 """

@@ -1,7 +1,8 @@
 """Which language a text is in: one of those with rules, another, or none that can be told.
 
-Scripts tell most languages apart. Those in Latin letters are told by their common words, each of which counts the less the
-more languages have it. A wrong answer would blame somebody, so that a text of few words has none.
+Scripts tell most languages apart. Those in Latin letters are told by their common words, each of
+which counts the less the more languages have it. A wrong answer would blame somebody, so that a
+text of few words has none.
 """
 
 from __future__ import annotations
@@ -37,13 +38,21 @@ SHARE = 0.12
 AHEAD = 1.15
 """By this factor the language's words must count more than those of any other."""
 ENOUGH = 4
-"""A text of fewer words in Latin letters, of which none belongs to one language alone, is in none: it may be a name or a code."""
+"""A text of fewer words in Latin letters, of which none belongs to one language alone, is in none:
+it may be a name or a code.
+"""
 FEWEST_WORDS = 2
-"""A text of fewer different words is in none: "Yo", "Oi" and "Salut" are said in English, and "Hi" in German."""
+"""A text of fewer different words is in none: "Yo", "Oi" and "Salut" are said in English, and "Hi"
+in German.
+"""
 SPELLING = 0.65
-"""English prose, of whatever subject, has a larger share of the sequences of letters of common English words."""
+"""English prose, of whatever subject, has a larger share of the sequences of letters of common
+English words.
+"""
 FEWEST_HITS, ONE_HIT, ONE_UNIQUE = 2, 0.5, 0.25
-"""A language is told by two of its words, by one that is half of the text, or by one of a quarter that no other has."""
+"""A language is told by two of its words, by one that is half of the text, or by one of a quarter
+that no other has.
+"""
 FOREIGN_SPELLING = 0.8
 """The same for a text of few words, of which some are another language's and none is English."""
 OF_ENGLISH = 0.25
@@ -90,41 +99,59 @@ whether into after before every day daily time week months years old pain intera
 allergic live lives takes taking lost looked hurts feels
 """
 _OTHERS = {
-    Language("sv", "Swedish"): """
+    Language("sv", "Swedish"): (
+        """
     och att det är inte jag på som för med den till ett av har vad kan om så men när hur din mitt en han hon vi mig dig från ska
     vill fråga påminn påminnelse hej tack mina ditt medicin läkare läkaren tid boka be klockan i morgon dos bor tar
-    """,
-    Language("da", "Danish or Norwegian"): """
+    """
+    ),
+    Language("da", "Danish or Norwegian"): (
+        """
     og ikke jeg er på til af hvad kan det en et som for vil har mig dig fra skal hvordan spørg spør hva meg deg ikkje om bed be
     påmindelse påminnelse læge lege medisin medicin trygg i morgen klokken tid få å at
-    """,
-    Language("nl", "Dutch"): """
+    """
+    ),
+    Language("nl", "Dutch"): (
+        """
     het de een van ik niet dat op te zijn voor met hij zij wij je mijn aan wat hoe kan wil om naar vraag uw heb heeft geen ook
     maar als bij deze dit en of er nog maak afspraak huisarts arts medicijn herinnering morgen uur veilig is
-    """,
-    Language("it", "Italian"): """
+    """
+    ),
+    Language("it", "Italian"): (
+        """
     il di che non è la per un una sono con mi ho ha del della delle nel alla come più anche quando dove chi cosa lo gli le i si
     ma se questo questa chiedi perché al dal dalla medico farmaco promemoria domani ore esegui prenotazione sicuro e a in o
-    """,
-    Language("pl", "Polish"): """
+    """
+    ),
+    Language("pl", "Polish"): (
+        """
     nie się na jest to z do że jak czy w o i mam mi ci co dla od po być ma oraz lub zapytaj poproś lek leku lekarza lekarz wizytę
     jutro godzinie przypomnienie umów u
-    """,
-    Language("tr", "Turkish"): """
+    """
+    ),
+    Language("tr", "Turkish"): (
+        """
     ve bir bu için ne de da mi var yok ben sen ile çok olarak gibi nasıl daha ama bana sor saat doktor doktordan randevu ilaç
     hatırlatma iste yarın al
-    """,
-    Language("id", "Indonesian or Malay"): """
+    """
+    ),
+    Language("id", "Indonesian or Malay"): (
+        """
     yang dan di untuk dengan saya tidak ini itu apa pada dari ke akan bisa anda kamu ada atau juga sudah minta tanya tanyakan
     obat jam besok pukul dokter janji apakah aman ubat esok buat temu
-    """,
-    Language("ro", "Romanian"): """
+    """
+    ),
+    Language("ro", "Romanian"): (
+        """
     și este nu la cu ce să pe din care mai un o îmi mă ești sunt pentru cere mâine medicament medic ora de a în
-    """,
-    Language("fi", "Finnish"): """
+    """
+    ),
+    Language("fi", "Finnish"): (
+        """
     ja on ei se että en minä sinä mutta kun mitä missä kuinka ole olen pyydä kysy muistutus lääkäri lääkärille lääke aika varaa
     onko kello huomenna
-    """,
+    """
+    ),
     Language("vi", "Vietnamese"): "và của không tôi những các được này hãy nhắc thuốc bác sĩ",
     Language(
         "tl", "Filipino"
@@ -132,16 +159,23 @@ _OTHERS = {
     Language(
         "hu", "Hungarian"
     ): "és hogy nem az egy van mi ez nagyon kérdezd kérj a holnap orvos gyógyszer meg de",
-    Language("cs", "Czech or Slovak"): """
+    Language("cs", "Czech or Slovak"): (
+        """
     je se na že to si v s jsem jak co ale když pro bych nebo tak z o a zeptej požádej lékař lék zítra aby som sa
-    """,
-    Language("hr", "Croatian, Bosnian or Serbian"): """
+    """
+    ),
+    Language("hr", "Croatian, Bosnian or Serbian"): (
+        """
     i u se je da na za što kako ali ili sam si od pitaj zatraži podsjetnik lijek liječnik sutra su li
-    """,
+    """
+    ),
+    Language("ca", "Catalan"): (
+        "el els les i amb per què com però jo és que una dels no al un a de demana demà metge"
+        " medicament la"
+    ),
     Language(
-        "ca", "Catalan"
-    ): "el els les i amb per què com però jo és que una dels no al un a de demana demà metge medicament la",
-    Language("sw", "Swahili"): "kwa ya wa ni na katika kama hii dawa la omba uliza kesho saa daktari je",
+        "sw", "Swahili"
+    ): "kwa ya wa ni na katika kama hii dawa la omba uliza kesho saa daktari je",
 }
 """Languages without rules, and words by which a text in one is not taken for one with rules."""
 _SIGNS = {
@@ -174,7 +208,8 @@ def language_of(text: str) -> Language | None:
     for run in _SCRIPT.finditer(text):
         assert run.lastgroup is not None
         letters[run.lastgroup] += len(run.group())
-    # Of Chinese and Japanese, a sign says as much as some letters: a Latin name does not make it another language.
+    # Of Chinese and Japanese, a sign says as much as some letters: a Latin name does not make it
+    # another language.
     for script in ("Han", "Hiragana", "Katakana", "Hangul"):
         letters[script] *= 3
     kana = letters["Hiragana"] + letters["Katakana"]
@@ -187,12 +222,18 @@ def language_of(text: str) -> Language | None:
         case "Latin":
             return _latin(text)
         case "Han":
-            return JAPANESE if kana * 8 > letters["Han"] else CHINESE
+            if kana * 8 > letters["Han"]:
+                return JAPANESE
+            return CHINESE
         case "Arabic":
             foreign = len(_NOT_ARABIC.findall(text))
-            return _PERSIAN if foreign * 40 > letters["Arabic"] else ARABIC
+            if foreign * 40 > letters["Arabic"]:
+                return _PERSIAN
+            return ARABIC
         case "Devanagari":
-            return _LIKE_HINDI if _marathi_or_nepali(text) else HINDI
+            if _marathi_or_nepali(text):
+                return _LIKE_HINDI
+            return HINDI
     return _SCRIPTS[script]
 
 
@@ -238,7 +279,9 @@ def _latin(text: str) -> Language | None:
     )
     if is_told and most >= AHEAD * second:
         return _BY_CODE[best]
-    return OTHER if is_foreign else None
+    if is_foreign:
+        return OTHER
+    return None
 
 
 LONGEST_ELIDED = 2
@@ -246,7 +289,9 @@ LONGEST_ELIDED = 2
 
 
 def _telling_words(text: str) -> Iterator[str]:
-    """Yield the words that may tell a language, folded: no names, whose capital stands within a sentence, and no abbreviations."""
+    """Yield the words that may tell a language, folded: no names, whose capital stands within a
+    sentence, and no abbreviations.
+    """
     at = 0
     for match in _WORD.finditer(text):
         word, begins = match.group(), not at or _ENDS.search(text, at, match.start()) is not None
@@ -261,12 +306,20 @@ def _telling_words(text: str) -> Iterator[str]:
 
 
 def _of_spelling(words: list[str], text: str) -> Language | None:
-    """Return the language of a text without common words: another than English if no English words are spelled so."""
-    is_prose = len(words) >= ENOUGH and _looks_like_prose(text) and english_spelling(words) < SPELLING
-    return OTHER if is_prose or (len(words) > 1 and _ACCENTED.search(text)) else None
+    """Return the language of a text without common words: another than English if no English words
+    are spelled so.
+    """
+    is_prose = (
+        len(words) >= ENOUGH and _looks_like_prose(text) and english_spelling(words) < SPELLING
+    )
+    if is_prose or (len(words) > 1 and _ACCENTED.search(text)):
+        return OTHER
+    return None
 
 
-_ACCENTED = regex.compile(r"(?<![\p{L}\p{N}])\p{Ll}*[\p{Ll}--[a-zµμ]]\p{Ll}+(?![\p{L}\p{N}])", regex.V1)
+_ACCENTED = regex.compile(
+    r"(?<![\p{L}\p{N}])\p{Ll}*[\p{Ll}--[a-zµμ]]\p{Ll}+(?![\p{L}\p{N}])", regex.V1
+)
 _WORD = regex.compile(r"[\p{L}\p{M}]+(?:['’][\p{L}\p{M}]+)*(?![\p{N}])")
 _ENDS = regex.compile(r"[.!?:;\n]")
 _LOWER = regex.compile(r"(?<![\p{L}\p{N}-])\p{Ll}{2,}(?![\p{L}\p{N}-])")
@@ -279,7 +332,9 @@ def _looks_like_prose(text: str) -> bool:
 
 @cache
 def _weights() -> dict[str, tuple[tuple[str, float], ...]]:
-    """Return the common words of languages in Latin letters, and how much each counts for a language (by code) that has it."""
+    """Return the common words of languages in Latin letters, and how much each counts for a
+    language (by code) that has it.
+    """
     lists = {ENGLISH.code: " ".join(english_words()) + _ENGLISH}
     lists |= {one.code: words for one, words in _OTHERS.items()}
     in_latin = (one for one in LANGUAGES if one not in (ENGLISH, CHINESE, JAPANESE, ARABIC, HINDI))
@@ -292,7 +347,10 @@ def _weights() -> dict[str, tuple[tuple[str, float], ...]]:
             without_accents.setdefault(folded(word), set()).add(code)
     # "la" is no Portuguese word, because "lá" is; "voce" is one, because no other language has it.
     having = without_accents | having
-    return {word: tuple((code, 1 / len(codes)) for code in sorted(codes)) for word, codes in having.items()}
+    return {
+        word: tuple((code, 1 / len(codes)) for code in sorted(codes))
+        for word, codes in having.items()
+    }
 
 
 _READ = frozenset(one.code for one in LANGUAGES)

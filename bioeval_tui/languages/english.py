@@ -11,7 +11,9 @@ ENGLISH = Language("en", "English")
 @cache
 def english_words() -> frozenset[str]:
     """Return the words of ordinary English that identify nothing."""
-    return frozenset((Path(__file__).parent / "english_words.txt").read_text(encoding="utf-8").split())
+    return frozenset(
+        (Path(__file__).parent / "english_words.txt").read_text(encoding="utf-8").split()
+    )
 
 
 @cache
@@ -29,6 +31,10 @@ SHORTEST = 4
 
 
 def english_spelling(words: list[str]) -> float:
-    """Return the share (0 to 1) of three letters in a row of some words that ordinary English words have, too."""
+    """Return the share (0 to 1) of three letters in a row of some words that ordinary English words
+    have, too.
+    """
     parts = [part for word in words if len(word) >= SHORTEST for part in _parts(word)]
-    return sum(part in _trigrams() for part in parts) / len(parts) if parts else 1.0
+    if parts:
+        return sum(part in _trigrams() for part in parts) / len(parts)
+    return 1.0

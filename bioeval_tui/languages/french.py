@@ -4,11 +4,13 @@ from bioeval_tui.languages.language import Language, Rules
 from bioeval_tui.languages.numerals import numbered, with_tens
 
 _TO_NINETEEN = numbered(
-    "zéro un|une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept|dix_sept "
-    "dix-huit|dix_huit dix-neuf|dix_neuf"
+    "zéro un|une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze"
+    " seize dix-sept|dix_sept dix-huit|dix_huit dix-neuf|dix_neuf"
 )
 _TENS = ("vingt", "trente", "quarante", "cinquante", "soixante")
-_NUMBERS = with_tens(_TO_NINETEEN, " ".join(_TENS), "-") | with_tens(_TO_NINETEEN, " ".join(_TENS), " ")
+_NUMBERS = with_tens(_TO_NINETEEN, " ".join(_TENS), "-") | with_tens(
+    _TO_NINETEEN, " ".join(_TENS), " "
+)
 _NUMBERS |= {f"{ten} et un": value for ten, value in zip(_TENS, range(21, 70, 10), strict=True)}
 for _word, _value in _TO_NINETEEN.items():
     if _value >= 10:
@@ -17,7 +19,8 @@ for _word, _value in _TO_NINETEEN.items():
         for _joint in ("-", " "):
             _NUMBERS[f"quatre{_joint}vingt{_joint}{_word}"] = 80 + _value
 _NUMBERS |= {
-    "quatre-vingts": 80, "quatre-vingt": 80, "soixante et onze": 71, "septante": 70, "huitante": 80, "octante": 80,
+    "quatre-vingts": 80, "quatre-vingt": 80, "soixante et onze": 71, "septante": 70, "huitante": 80,
+    "octante": 80,
     "nonante": 90, "cent": 100,
 }  # fmt: skip
 
@@ -79,7 +82,9 @@ FRENCH = Language(
             "day": "jour jours",
             "hour": "heure heures h",
             "minute": "minute minutes min",
-            "dose": "comprimé comprimés gélule gélules goutte gouttes bouffée bouffées cachet cachets",
+            "dose": (
+                "comprimé comprimés gélule gélules goutte gouttes bouffée bouffées cachet cachets"
+            ),
             "time": "fois",
             "cigarette": "cigarette cigarettes",
             "pack": "paquet paquets",
@@ -95,7 +100,9 @@ FRENCH = Language(
         ),
         am="du_matin le_matin au_matin",
         pm="du_soir le_soir de_l'après-midi l'après-midi au_soir",
-        months="janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        months=(
+            "janvier février mars avril mai juin juillet août septembre octobre novembre décembre"
+        ),
         weekdays="lundi mardi mercredi jeudi vendredi samedi dimanche",
         unknowing="""
         (sais|sait|savons|saurais) (vraiment |malheureusement |même |toujours )*(pas|rien|plus)
@@ -173,7 +180,10 @@ FRENCH = Language(
         (informations|données) (fournies|données)( dans)?
         invite système|prompt système|jeu de rôle
         """,
-        endings="ements ement ations ation iques ique euses euse eux ives ive ités ité ées ée és é ez er ent es e s",
+        endings=(
+            "ements ement ations ation iques ique euses euse eux ives ive ités ité ées ée és é ez"
+            " er ent es e s"
+        ),
         capitals=True,
         elides=True,
     ),

@@ -4,8 +4,8 @@ from bioeval_tui.languages.language import Language, Rules
 from bioeval_tui.languages.numerals import numbered, with_tens
 
 _NUMBERS = numbered(
-    "null ein|eins|eine|einen|einem|einer zwei|zwo drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn "
-    "fünfzehn sechzehn siebzehn achtzehn neunzehn"
+    "null ein|eins|eine|einen|einem|einer zwei|zwo drei vier fünf sechs sieben acht neun zehn elf"
+    " zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn"
 )
 
 GERMAN = Language(
@@ -101,7 +101,10 @@ GERMAN = Language(
         ),
         am="morgens am_morgen in_der_früh vormittags am_vormittag früh",
         pm="abends am_abend nachmittags am_nachmittag mittags nachts in_der_nacht",
-        months="januar|jänner februar|feber märz april mai juni juli august september oktober november dezember",
+        months=(
+            "januar|jänner februar|feber märz april mai juni juli august september oktober november"
+            " dezember"
+        ),
         weekdays="montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
         unknowing="""
         (weiß|wissen|wüsste) (ich |wir |es |das )*(leider |ehrlich gesagt |gerade |noch |auch |selbst |selber |aber |so |genau )*nicht
@@ -183,6 +186,9 @@ GERMAN = Language(
         system-?prompt|rollenspiel
         (bereitgestellten|gegebenen|vorliegenden|vorgegebenen) (informationen|angaben)
         """,
-        endings="ungen ung lich isch ische ischen ischer iger igen ig keit heit en er es em el e n s t st te ten nd",
+        endings=(
+            "ungen ung lich isch ische ischen ischer iger igen ig keit heit en er es em el e n s t"
+            " st te ten nd"
+        ),
     ),
 )

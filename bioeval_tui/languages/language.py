@@ -1,6 +1,8 @@
-"""What is known of a language: its words and endings, and the phrases by which a simulated user is checked.
+"""What is known of a language: its words and endings, and the phrases by which a simulated user is
+checked.
 
-Everything is written as people write it and folded here, so that tables need no escapes and hold with and without accents.
+Everything is written as people write it and folded here, so that tables need no escapes and hold
+with and without accents.
 """
 
 from __future__ import annotations
@@ -21,8 +23,9 @@ _GAP = {True: r"(?:[\w'-]+,? ){0,3}?", False: r".{0,8}?"}
 class Phrases:
     """A table of phrases, one a line, which are found in a folded text as whole words.
 
-    In a phrase, `…` stands for up to three words (eight letters in scripts without spaces), `*` at the end of a word for any
-    ending, and `(a|b)`, `?` and lookarounds mean what they do in a pattern. A line that begins with `#` is a comment.
+    In a phrase, `…` stands for up to three words (eight letters in scripts without spaces), `*` at
+    the end of a word for any ending, and `(a|b)`, `?` and lookarounds mean what they do in a
+    pattern. A line that begins with `#` is a comment.
     """
 
     def __init__(self, table: str, *, spaced: bool = True) -> None:
@@ -37,9 +40,9 @@ class Phrases:
         rule = rule.replace("… ", _GAP[spaced]).replace("…", _GAP[spaced])
         rule = regex.sub(r"(?<=[\p{L}\p{M}])(?<!\\w)\*", r"[\\w'-]*", rule)
         rule = regex.sub(r"\((?!\?)", "(?:", rule)
-        return (
-            rf"(?<![\p{{L}}\p{{M}}\p{{N}}])(?:{rule})(?![\p{{L}}\p{{M}}\p{{N}}])" if spaced else f"(?:{rule})"
-        )
+        if spaced:
+            return rf"(?<![\p{{L}}\p{{M}}\p{{N}}])(?:{rule})(?![\p{{L}}\p{{M}}\p{{N}}])"
+        return f"(?:{rule})"
 
     def find(self, text: str) -> str:
         """Return the first phrase in a folded text, or ''."""
@@ -53,7 +56,10 @@ class Phrases:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the guards and the ledger know of a language. Tables are those of `Phrases`, lists are words with spaces between."""
+    """What the guards and the ledger know of a language.
+
+    Tables are those of `Phrases`, lists are words with spaces between.
+    """
 
     common: str
     """Words that are too common to identify a fact. A text is recognised by them, too."""
@@ -62,7 +68,9 @@ class Rules:
     units: Mapping[str, str]
     """Units, and all the words for each."""
     clock: Iterable[tuple[str, int | None]]
-    """Patterns of clock times, and the minutes that they mean: before the hour if negative, as said in `m` if None."""
+    """Patterns of clock times, and the minutes that they mean: before the hour if negative, as said
+    in `m` if None.
+    """
     am: str
     """Parts of the day before noon."""
     pm: str
@@ -110,7 +118,10 @@ SHORTEST_STEM = 3
 
 @dataclass(frozen=True)
 class Language:
-    """A language by its code (BCP 47) and English name. Without rules, guards and ledger cannot read it."""
+    """A language by its code (BCP 47) and English name.
+
+    Without rules, guards and ledger cannot read it.
+    """
 
     code: str
     name: str
@@ -125,7 +136,9 @@ class Language:
     @cached_property
     def common(self) -> frozenset[str]:
         """The folded words that identify nothing."""
-        return frozenset(folded(self.told.common).split()) if self.rules else frozenset()
+        if self.rules:
+            return frozenset(folded(self.told.common).split())
+        return frozenset()
 
     def phrases(self, name: str) -> Phrases:
         """Return a table of phrases of `Rules` by its name."""
@@ -139,7 +152,9 @@ class Language:
         return {}
 
     def stem(self, word: str) -> str:
-        """Return a folded word without its endings, cut to the letters by which stems are compared."""
+        """Return a folded word without its endings, cut to the letters by which stems are
+        compared.
+        """
         if self.rules is None:
             return word[:STEM]
         word = word[_longest(self._beginnings, len(word) - SHORTEST_STEM, word.startswith) :]
@@ -148,11 +163,15 @@ class Language:
         return word[:STEM]
 
     def keys(self, text: str) -> frozenset[str]:
-        """Return the stems of all words of a text; of scripts without spaces, pairs of letters between common words."""
+        """Return the stems of all words of a text; of scripts without spaces, pairs of letters
+        between common words.
+        """
         return frozenset(key for key, _ in self.marked_keys(text))
 
     def marked_keys(self, text: str) -> Iterable[tuple[str, str]]:
-        """Yield each stem that may identify something, and its word; of scripts without spaces, the letters."""
+        """Yield each stem that may identify something, and its word; of scripts without spaces, the
+        letters.
+        """
         letters: list[tuple[str, int, int]] = []
         for token in tokens(text):
             if token.spaced:
@@ -171,14 +190,20 @@ class Language:
         yield from self._pairs(letters, text)
 
     def _pairs(self, letters: list[tuple[str, int, int]], text: str) -> Iterable[tuple[str, str]]:
-        """Yield overlapping pairs of the letters that are left between common words; a letter alone as it is."""
+        """Yield overlapping pairs of the letters that are left between common words; a letter alone
+        as it is.
+        """
         if not letters:
             return
         run = "".join(letter for letter, _, _ in letters)
         if len(run) != len(letters):  # letters with marks, which no common word of ours has
             run = "".join(letter[0] for letter, _, _ in letters)
         at = 0
-        spans = [match.span() for match in self._common_pattern.finditer(run)] if self._common_pattern else []
+        spans = (
+            [match.span() for match in self._common_pattern.finditer(run)]
+            if self._common_pattern
+            else []
+        )
         for start, end in [*spans, (len(run), len(run))]:
             piece = letters[at:start]
             if len(piece) == 1 and not _is_kana(piece[0][0]):
@@ -190,7 +215,9 @@ class Language:
     @cached_property
     def _common_pattern(self) -> regex.Pattern[str] | None:
         words = sorted((word for word in self.common if not word.isascii()), key=len, reverse=True)
-        return regex.compile("|".join(map(regex.escape, words))) if words else None
+        if words:
+            return regex.compile("|".join(map(regex.escape, words)))
+        return None
 
     @cached_property
     def _beginnings(self) -> tuple[str, ...]:
@@ -210,7 +237,9 @@ def _longest_first(parts: str) -> tuple[str, ...]:
 
 
 def _longest(parts: Iterable[str], most: int, fits: Callable[[str], bool]) -> int:
-    """Return the length of the longest part that fits, of at most so many letters; 0 if none does."""
+    """Return the length of the longest part that fits, of at most so many letters; 0 if none
+    does.
+    """
     return next((len(part) for part in parts if len(part) <= most and fits(part)), 0)
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from itertools import product
 
-SIGNS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+SIGNS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {
+    "〇": 0,
+    "两": 2,
+    "兩": 2,
+}
 """The digits of Chinese and Japanese."""
 
 
 def numbered(words: str) -> dict[str, int]:
-    """Return the numbers that words, in order from 0, stand for. Other spellings of one are joined by `|`, `_` is a space."""
+    """Return the numbers that words, in order from 0, stand for.
+
+    Other spellings of one are joined by `|`, `_` is a space.
+    """
     return {
         spelled.replace("_", " "): value
         for value, spellings in enumerate(words.split())
@@ -17,7 +24,9 @@ def numbered(words: str) -> dict[str, int]:
     }
 
 
-def with_tens(small: dict[str, int], tens: str, joint: str, *, ones_first: bool = False) -> dict[str, int]:
+def with_tens(
+    small: dict[str, int], tens: str, joint: str, *, ones_first: bool = False
+) -> dict[str, int]:
     """Return `small` with the tens from 20 on, and all numbers between them, joined by `joint`."""
     numbers = dict(small)
     listed = {

@@ -4,8 +4,8 @@ from bioeval_tui.languages.language import Language, Rules
 from bioeval_tui.languages.numerals import numbered, with_tens
 
 _TO_NINETEEN = numbered(
-    "zero um|uma dois|duas três quatro cinco seis|meia sete oito nove dez onze doze treze quatorze|catorze quinze "
-    "dezesseis|dezasseis dezessete|dezassete dezoito dezenove|dezanove"
+    "zero um|uma dois|duas três quatro cinco seis|meia sete oito nove dez onze doze treze"
+    " quatorze|catorze quinze dezesseis|dezasseis dezessete|dezassete dezoito dezenove|dezanove"
 )
 del _TO_NINETEEN["meia"]
 
@@ -91,8 +91,14 @@ PORTUGUESE = Language(
         ),
         am="da_manhã de_manhã pela_manhã",
         pm="da_tarde da_noite à_tarde à_noite de_tarde de_noite",
-        months="janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-        weekdays="segunda-feira|segunda_feira terça-feira|terça_feira quarta-feira|quarta_feira quinta-feira|quinta_feira sexta-feira|sexta_feira sábado domingo",
+        months=(
+            "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro"
+            " dezembro"
+        ),
+        weekdays=(
+            "segunda-feira|segunda_feira terça-feira|terça_feira quarta-feira|quarta_feira"
+            " quinta-feira|quinta_feira sexta-feira|sexta_feira sábado domingo"
+        ),
         unknowing="""
         não (o |a |me |te |lhe )*(sei|saberia|lembro|recordo|conheço|sabemos)
         (nem ideia|não (tenho|faço) (a menor |a mínima |nenhuma )?ideia|não (tenho|estou com) certeza|não estou (bem |muito )?(certo|certa|segur[oa])|desconheço)
@@ -164,7 +170,11 @@ PORTUGUESE = Language(
         (informações|dados) (fornecid[oa]s)
         prompt do sistema|jogo de interpretação|encenação
         """,
-        endings="amentos amento ações ação idades idade istas ista icos icas ico ica osos osas oso osa ados adas ado ada idos idas ido ida ando endo indo amos emos imos ões ar er ir os as es o a e s m",
+        endings=(
+            "amentos amento ações ação idades idade istas ista icos icas ico ica osos osas oso osa"
+            " ados adas ado ada idos idas ido ida ando endo indo amos emos imos ões ar er ir os as"
+            " es o a e s m"
+        ),
         capitals=True,
     ),
 )

@@ -1,5 +1,6 @@
-"""Words of any language in the form in which they are compared: case, accents, digits and spellings of one letter folded, and
-words divided as Unicode says (UAX 29)."""
+"""Words of any language in the form in which they are compared: case, accents, digits and spellings
+of one letter folded, and words divided as Unicode says (UAX 29).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ import regex
 from bioeval_tui.base.text import without_invisible
 
 _ACCENT = 10
-"""Combining classes from here on are accents and vowel points; those of Kana and of the Indic scripts make other letters."""
+"""Combining classes from here on are accents and vowel points; those of Kana and of the Indic
+scripts make other letters.
+"""
 _NUKTA = 7
 _ONE_LETTER = str.maketrans(
     {
@@ -44,7 +47,9 @@ _ONE_LETTER = str.maketrans(
 
 
 def folded(text: str) -> str:
-    """Return `text` in lower case without accents, vowel points and joiners, and with ASCII digits."""
+    """Return `text` in lower case without accents, vowel points and joiners, and with ASCII
+    digits.
+    """
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKC", without_invisible(text)).casefold().translate(_ONE_LETTER)
@@ -93,7 +98,9 @@ def tokens(text: str) -> Iterator[Token]:
 
 
 LETTERS_OF_WORD = 2
-"""Letters of a script without spaces that count as one word: the mean of Chinese, and of Japanese in Kanji."""
+"""Letters of a script without spaces that count as one word: the mean of Chinese, and of Japanese
+in Kanji.
+"""
 
 
 def word_count(text: str) -> int:
@@ -106,7 +113,9 @@ def word_count(text: str) -> int:
 
 
 def compared(text: str) -> tuple[str, ...]:
-    """Return the words of `text` for a comparison with another's; of scripts without spaces, overlapping pairs of letters."""
+    """Return the words of `text` for a comparison with another's; of scripts without spaces,
+    overlapping pairs of letters.
+    """
     words: list[str] = []
     before: Token | None = None
     for token in tokens(text):
@@ -118,7 +127,9 @@ def compared(text: str) -> tuple[str, ...]:
         if before is not None and before.end == token.start:
             words.append(before.key + token.key)
         before = token
-    return tuple(words) if words or before is None else (before.key,)
+    if words or before is None:
+        return tuple(words)
+    return (before.key,)
 
 
 class Run(NamedTuple):
@@ -130,7 +141,8 @@ class Run(NamedTuple):
 
 
 def runs(text: str, weight: int) -> Iterator[Run]:
-    """Yield every shortest run of consecutive words of at least this weight, in letters of a script without spaces.
+    """Yield every shortest run of consecutive words of at least this weight, in letters of a script
+    without spaces.
 
     A word between spaces weighs `LETTERS_OF_WORD`.
     """
@@ -152,4 +164,6 @@ def weight_of(text: str) -> int:
 
 
 def _weight(token: Token) -> int:
-    return LETTERS_OF_WORD if token.spaced else 1
+    if token.spaced:
+        return LETTERS_OF_WORD
+    return 1

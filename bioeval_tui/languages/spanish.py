@@ -4,11 +4,13 @@ from bioeval_tui.languages.language import Language, Rules
 from bioeval_tui.languages.numerals import numbered, with_tens
 
 _TO_TWENTY_NINE = numbered(
-    "cero un|uno|una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete "
-    "dieciocho diecinueve veinte veintiuno|veintiún|veintiuna veintidós veintitrés veinticuatro veinticinco veintiséis "
-    "veintisiete veintiocho veintinueve"
+    "cero un|uno|una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce"
+    " quince dieciséis diecisiete dieciocho diecinueve veinte veintiuno|veintiún|veintiuna"
+    " veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"
 )
-_TENS = with_tens(_TO_TWENTY_NINE, "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", " y ")
+_TENS = with_tens(
+    _TO_TWENTY_NINE, "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", " y "
+)
 
 SPANISH = Language(
     "es",
@@ -70,7 +72,10 @@ SPANISH = Language(
             "day": "día días",
             "hour": "hora horas h",
             "minute": "minuto minutos min",
-            "dose": "pastilla pastillas comprimido comprimidos tableta tabletas cápsula cápsulas gota gotas inhalación inhalaciones",
+            "dose": (
+                "pastilla pastillas comprimido comprimidos tableta tabletas cápsula cápsulas gota"
+                " gotas inhalación inhalaciones"
+            ),
             "time": "vez veces",
             "cigarette": "cigarrillo cigarrillos cigarro cigarros",
             "pack": "paquete paquetes cajetilla cajetillas",
@@ -89,7 +94,10 @@ SPANISH = Language(
         ),
         am="de_la_mañana por_la_mañana",
         pm="de_la_tarde de_la_noche por_la_tarde por_la_noche",
-        months="enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre",
+        months=(
+            "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre"
+            " noviembre diciembre"
+        ),
         weekdays="lunes martes miércoles jueves viernes sábado domingo",
         unknowing="""
         no (lo |la |le |me |los |las )*(sé|sabría|recuerdo|acuerdo|conozco|sabemos)
@@ -164,7 +172,11 @@ SPANISH = Language(
         (información|datos) (proporcionad[oa]s?|suministrad[oa]s?|facilitad[oa]s?)
         prompt del sistema|juego de rol
         """,
-        endings="amientos amiento aciones ación idades idad istas ista icos icas ico ica osos osas oso osa ados adas ado ada idos idas ido ida ando iendo amos emos imos ar er ir os as es o a e s n",
+        endings=(
+            "amientos amiento aciones ación idades idad istas ista icos icas ico ica osos osas oso"
+            " osa ados adas ado ada idos idas ido ida ando iendo amos emos imos ar er ir os as es o"
+            " a e s n"
+        ),
         capitals=True,
     ),
 )

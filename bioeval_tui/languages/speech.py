@@ -34,7 +34,9 @@ def sentences_of(text: str) -> Iterator[str]:
 
 
 def spoken_in(text: str) -> tuple[Language, ...]:
-    """Return the languages besides English in which a text may be: its own, or if that cannot be told of a few words, all."""
+    """Return the languages besides English in which a text may be: its own, or if that cannot be
+    told of a few words, all.
+    """
     language = language_of(text)
     if language is not None and language.rules is not None:
         return (language,)
@@ -44,7 +46,9 @@ def spoken_in(text: str) -> tuple[Language, ...]:
 
 
 def says(text: str, *tables: str) -> bool:
-    """Return whether a text has a phrase of these tables of `Rules`, in the language that it is in."""
+    """Return whether a text has a phrase of these tables of `Rules`, in the language that it is
+    in.
+    """
     languages = spoken_in(text)
     plain = folded(text) if languages else ""
     return any(language.phrases(table).find(plain) for language in languages for table in tables)
@@ -56,21 +60,26 @@ def offers_help(text: str) -> bool:
 
 
 def asks_question(text: str) -> bool | None:
-    """Return whether a text has a question other than an offer of help; None if its questions are not read."""
+    """Return whether a text has a question other than an offer of help; None if its questions are
+    not read.
+    """
     start = 0
-    for end in _SENTENCE_END.finditer(
-        text
-    ):  # a pattern for whole sentences would be quadratic without any end
+    # a pattern for whole sentences would be quadratic without any end
+    for end in _SENTENCE_END.finditer(text):
         said = text[start : end.start()]
         is_question = (end[0] and end[0] in _QUESTION_MARKS) or _ENDS_AS_QUESTION.search(said)
         if is_question and not offers_help(said):
             return True
         start = end.end()
-    return False if questions_are_read(text) else None
+    if questions_are_read(text):
+        return False
+    return None
 
 
 def questions_are_read(text: str) -> bool:
-    """Return whether a text without a question mark asks nothing: in Thai and others, questions need none."""
+    """Return whether a text without a question mark asks nothing: in Thai and others, questions
+    need none.
+    """
     if text.isascii():
         return True
     language = language_of(text[:_ENOUGH_TO_TELL])

@@ -1,13 +1,14 @@
 """Calls an agent's function, and tells what it does as values that are JSON.
 
-`agents.python_function` imports this module; another interpreter (`target.python`) runs it as a script. So it needs only
-Python 3.9 and the standard library, and nothing of this package.
+`agents.python_function` imports this module; another interpreter (`target.python`) runs it as a
+script. So it needs only Python 3.9 and the standard library, and nothing of this package.
 
-As a script it reads requests from stdin and writes messages to its stdout, one JSON object a line. The first request is
-`{"function": "module:function", "folders": […], "conversation": {…}}`, which it answers with `{"loaded": true}` or
-`{"unusable": why}`. Each later one has a `number`: `{"do": "start" | "answer" | "observe", …}` is answered with
-`{"number", "done": result}` or `{"number", "failed": why}`, after any `{"number", "told": {…}}`; `{"do": "said", "role",
-"content"}` is not answered. It ends when stdin closes, and takes with it whatever the function started.
+As a script it reads requests from stdin and writes messages to its stdout, one JSON object a line.
+The first request is `{"function": "module:function", "folders": […], "conversation": {…}}`, which
+it answers with `{"loaded": true}` or `{"unusable": why}`. Each later one has a `number`: `{"do":
+"start" | "answer" | "observe", …}` is answered with `{"number", "done": result}` or `{"number",
+"failed": why}`, after any `{"number", "told": {…}}`; `{"do": "said", "role", "content"}` is not
+answered. It ends when stdin closes, and takes with it whatever the function started.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ from typing import Any
 
 _END = object()
 LAST_S = 1.0
-"""How long a process may take to end once it should, in seconds; a tracer sends its last spans then."""
+"""How long a process may take to end once it should, in seconds; a tracer sends its last spans
+then.
+"""
 
 
 class FunctionError(Exception):
@@ -50,10 +53,11 @@ class UnusableError(Exception):
 class Conversation:
     """The function's view of the conversation; the function also reports here what it did.
 
-    `session_id` is new for each conversation. `messages` are the previous ones, as `role` and `content`.
-    `state` is a dictionary for the function's own use, kept between messages. `object_context`, if the function sets it
-    (`{"context", "resources", "functions"}`), is the state that assertions see. `traceparent` joins spans to the current
-    answer (W3C Trace Context); empty if no spans are received.
+    `session_id` is new for each conversation. `messages` are the previous ones, as `role` and
+    `content`. `state` is a dictionary for the function's own use, kept between messages.
+    `object_context`, if the function sets it (`{"context", "resources", "functions"}`), is the
+    state that assertions see. `traceparent` joins spans to the current answer (W3C Trace Context);
+    empty if no spans are received.
     """
 
     session_id: str
@@ -78,8 +82,9 @@ class Conversation:
     ) -> None:
         """Report a tool call with its result, or with the `error` if it failed.
 
-        `arguments` are an object or its JSON text, as a model writes it; the call has failed if this text is no JSON.
-        `call_id` is the model's id of the call, which spans of the same call have too.
+        `arguments` are an object or its JSON text, as a model writes it; the call has failed if
+        this text is no JSON. `call_id` is the model's id of the call, which spans of the same call
+        have too.
         """
         call = {"name": str(name), "arguments": plain(arguments), "id": str(call_id or "")}
         if result is not None or error is not None:
@@ -97,7 +102,10 @@ class Conversation:
 
 
 class FunctionCalls:
-    """Calls one conversation's function in this process. A function that is not async runs in a thread."""
+    """Calls one conversation's function in this process.
+
+    A function that is not async runs in a thread.
+    """
 
     def __init__(self, function: Callable[..., Any], conversation: Conversation) -> None:
         self._function = function
@@ -120,8 +128,8 @@ class FunctionCalls:
     ) -> str | None:
         """Call the function and return what it returns; None if it yields.
 
-        `tell`, which any thread may call, is given what the function yields and reports: `{"piece": text}`, `{"call"}`,
-        `{"tokens"}`, `{"event"}`.
+        `tell`, which any thread may call, is given what the function yields and reports: `{"piece":
+        text}`, `{"call"}`, `{"tokens"}`, `{"event"}`.
 
         Raises:
             FunctionError: it raised an exception, or its answer is not text; or `tell` raised this.
@@ -148,7 +156,10 @@ class FunctionCalls:
             raise FunctionError(f" raised {why(error)}") from error
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context that the function set, if any. Raises `FunctionError` if it is not a mapping."""
+        """Return the object context that the function set, if any.
+
+        Raises `FunctionError` if it is not a mapping.
+        """
         kept = self._conversation.object_context
         if kept is not None and not isinstance(kept, dict):
             raise FunctionError(f" keeps {_kind(kept)} as its object context, not a mapping")
@@ -160,8 +171,11 @@ class FunctionCalls:
         self._conversation.messages.append({"role": role, "content": content})
 
 
-def import_module(module: str, folders: Sequence[str], installed: Callable[[str], ModuleSpec | None]) -> Any:
-    """Import a module from one of the folders or where it is `installed`, even if another one of that name is earlier on the path.
+def import_module(
+    module: str, folders: Sequence[str], installed: Callable[[str], ModuleSpec | None]
+) -> Any:
+    """Import a module from one of the folders or where it is `installed`, even if another one of
+    that name is earlier on the path.
 
     Raises:
         UnusableError: another module of that name is already loaded, or no such module exists.
@@ -173,9 +187,14 @@ def import_module(module: str, folders: Sequence[str], installed: Callable[[str]
             " is not there: its module is neither installed nor in a folder given with --code"
         )
     known = sys.modules.get(top)
-    if known is not None and spec.origin and getattr(known, "__file__", None) not in (spec.origin, None):
+    if (
+        known is not None
+        and spec.origin
+        and getattr(known, "__file__", None) not in (spec.origin, None)
+    ):
         raise UnusableError(
-            f" cannot be loaded: {spec.origin} has the name of another module, {known.__file__}; rename it"
+            f" cannot be loaded: {spec.origin} has the name of another module, {known.__file__};"
+            " rename it"
         )
     for folder in folders:
         if folder not in sys.path:
@@ -201,7 +220,8 @@ def load_function(
     """Import `module:function` and return the function.
 
     Raises:
-        UnusableError: it cannot be imported, is no function, or has other parameters than it is called with.
+        UnusableError: it cannot be imported, is no function, or has other parameters than it is
+            called with.
     """
     module, _, name = reference.partition(":")
     try:
@@ -217,7 +237,9 @@ def load_function(
     if next(iter(_parameters(value)), "") != first_parameter:
         wanted = f"its first parameter must be called `{first_parameter}`"
         raise UnusableError(f" was not written for this purpose: {wanted}")
-    given = (first_parameter, "conversation") if first_parameter == "message" else (first_parameter,)
+    given = (
+        (first_parameter, "conversation") if first_parameter == "message" else (first_parameter,)
+    )
     if more := [name for name in _required(value) if name not in given]:
         only = " and ".join(f"`{name}`" for name in given)
         raise UnusableError(f" is given {only}, and needs `{more[0]}`, too: give it a default")
@@ -288,7 +310,9 @@ async def _result(function: Callable[..., Any], *given: Any) -> Any:
         result = function(*given)
     else:
         result = await in_thread(function, *given)
-    return await result if inspect.isawaitable(result) else result
+    if inspect.isawaitable(result):
+        return await result
+    return result
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -314,7 +338,9 @@ def _text(value: Any, how: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    return "nothing" if value is None else f"a value of type {type(value).__name__}"
+    if value is None:
+        return "nothing"
+    return f"a value of type {type(value).__name__}"
 
 
 # What follows is for the script.
@@ -407,7 +433,8 @@ def _end_all() -> None:
 
 def _main() -> None:
     own = os.getpid()
-    # Registered first, so it is called last, after a tracer's last spans were sent. A fork of the function is not this process.
+    # Registered first, so it is called last, after a tracer's last spans were sent. A fork of the
+    # function is not this process.
     atexit.register(lambda: _end_all() if os.getpid() == own else None)
     _Script().run()
 

@@ -1,5 +1,7 @@
-"""The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on time and size, and the
-kernel's time of arrival; and a failed request in one sentence, which says whether it may be retried."""
+"""The HTTP client of agents and models: httpx2 over aiohttp's transport, with limits on time and
+size, and the kernel's time of arrival; and a failed request in one sentence, which says whether it
+may be retried.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,12 @@ from httpx_aiohttp.httpx2 import AiohttpTransport
 
 from bioeval_tui import __version__
 from bioeval_tui.base.hosts import Hider, credentials_of
-from bioeval_tui.base.peer_limits import MAX_ANSWER_BYTES, MAX_HEADER_BYTES, MAX_HEADERS, MAX_REFUSAL_BYTES
+from bioeval_tui.base.peer_limits import (
+    MAX_ANSWER_BYTES,
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MAX_REFUSAL_BYTES,
+)
 from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.peers import traces
 from bioeval_tui.peers.retry import may_retry, retry_after
@@ -49,7 +56,9 @@ which is reported elsewhere."""
 
 
 class Arrivals:
-    """Creates the sockets of one client, whose answers arrive one after the other, and records when bytes arrive."""
+    """Creates the sockets of one client, whose answers arrive one after the other, and records when
+    bytes arrive.
+    """
 
     def __init__(self) -> None:
         self._at: float | None = None
@@ -66,8 +75,12 @@ class Arrivals:
         return made
 
     def last(self) -> float:
-        """Return when the latest bytes that were read arrived, in monotonic seconds; never later than now."""
-        return time.monotonic() if self._at is None else self._at
+        """Return when the latest bytes that were read arrived, in monotonic seconds; never later
+        than now.
+        """
+        if self._at is None:
+            return time.monotonic()
+        return self._at
 
     def note(self, ancillary: list[tuple[int, int, bytes]]) -> None:
         """Store the kernel's timestamp of received bytes."""
@@ -98,21 +111,27 @@ class _Stamped(socket.socket):
 
 
 KEEPALIVE_S = 4.0
-"""Shorter than the 5 s after which common servers close idle connections, so that no message meets a closing one."""
+"""Shorter than the 5 s after which common servers close idle connections, so that no message meets
+a closing one.
+"""
 STOOD_STILL_S = 0.5
 """If a timer fires later than this, in seconds, this process was suspended."""
 _HEAD_BYTES = 2000
 _under_way: dict[str, WeakSet[Exchange]] = {}
 """The exchanges of this process with each host that are not finished."""
 _given_up: dict[str, tuple[float, float]] = {}
-"""When a crowded exchange with a host last timed out, and until when the host may still work on all that did."""
+"""When a crowded exchange with a host last timed out, and until when the host may still work on all
+that did.
+"""
 _reused: ContextVar[bool] = ContextVar("reused", default=False)
 """Whether this task's request went out on a connection that had been used before."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
-    """Timeouts in seconds: to connect, and for the complete answer (no separate limit for its first byte)."""
+    """Timeouts in seconds: to connect, and for the complete answer (no separate limit for its first
+    byte).
+    """
 
     connect: float = 5.0
     whole: float = 180.0
@@ -120,15 +139,19 @@ class Timeouts:
 
 def timeouts_of(whole_s: float | None) -> Timeouts:
     """Return the default timeouts, or with another one for the whole answer."""
-    return Timeouts() if whole_s is None else Timeouts(whole=whole_s)
+    if whole_s is None:
+        return Timeouts()
+    return Timeouts(whole=whole_s)
 
 
 class Exchange:
     """One request and its answer while it is read; it is in `response.extensions["exchange"]`.
 
-    Time in which this process did not run (stopped, or the machine was asleep) does not count as the peer's. A timeout
-    is `crowded` if this process had other exchanges with the host meanwhile, which may have waited for each other there, or
-    if the host may still work on such ones, because many servers do not notice that nobody waits any more; only a `stateless` peer may be asked again then.
+    Time in which this process did not run (stopped, or the machine was asleep) does not count as
+    the peer's. A timeout is `crowded` if this process had other exchanges with the host meanwhile,
+    which may have waited for each other there, or if the host may still work on such ones, because
+    many servers do not notice that nobody waits any more; only a `stateless` peer may be asked
+    again then.
     """
 
     def __init__(
@@ -137,7 +160,9 @@ class Exchange:
         self.host = host
         self.hider = hider
         self.lost = False
-        """Whether a connection that had been used before was closed under the request, without any answer."""
+        """Whether a connection that had been used before was closed under the request, without any
+        answer.
+        """
         self._stateless = stateless
         others = _under_way.setdefault(host, WeakSet())
         self._crowded = len(others) > 0
@@ -199,7 +224,9 @@ class Exchange:
         _under_way.get(self.host, WeakSet()).discard(self)
 
     def answered(self) -> None:
-        """Note that the peer has answered, so that it no longer works on what was sent before this request."""
+        """Note that the peer has answered, so that it no longer works on what was sent before this
+        request.
+        """
         since, _ = _given_up.get(self.host, (math.inf, 0.0))
         if self.started > since:
             _given_up.pop(self.host, None)
@@ -212,13 +239,18 @@ class Exchange:
             _given_up[self.host] = now, max(now, until) + self._whole_s
         if self._crowded or self.started < until:
             error.args = (
-                f"{error} while other requests of this program waited for it: use a lower --concurrency, or allow more time",
+                (
+                    f"{error} while other requests of this program waited for it: use a lower"
+                    " --concurrency, or allow more time"
+                ),
             )
             error.crowded, error.retryable = True, self._stateless
         return error
 
     def error(self, what: str, *, disagrees: bool = False) -> PeerError:
-        """Return the error for an unusable answer; with `disagrees`, it is not the peer's failure."""
+        """Return the error for an unusable answer; with `disagrees`, it is not the peer's
+        failure.
+        """
         received = received_text(self.head)
         return PeerError(self._peer, f"{self.host} {what}", received=received, disagrees=disagrees)
 
@@ -265,7 +297,9 @@ class _Body(httpx2.AsyncByteStream):
 
 
 class BoundedTransport(httpx2.AsyncBaseTransport):
-    """Wraps another transport: limits the time of answers, and converts failures to `PeerError`s of `peer`."""
+    """Wraps another transport: limits the time of answers, and converts failures to `PeerError`s of
+    `peer`.
+    """
 
     def __init__(
         self,
@@ -279,7 +313,9 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
     ) -> None:
         self._inner = inner
         self.proxy = proxy
-        """The proxy that requests go through, which may change answers or give them in the peer's place."""
+        """The proxy that requests go through, which may change answers or give them in the peer's
+        place.
+        """
         self._stateless = stateless
         self._secrets = frozenset(filter(None, secrets))
         self._peer = peer
@@ -287,7 +323,10 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         self._most = most
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send a request; return its answer, unread and limited to that many bytes. Raises `PeerError`."""
+        """Send a request; return its answer, unread and limited to that many bytes.
+
+        Raises `PeerError`.
+        """
         url = request.url
         host = f"{url.host}:{url.port}" if url.port else url.host
         hider = Hider(credentials_of(request) | self._secrets)
@@ -297,7 +336,11 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
             request.headers["traceparent"] = traceparent
         while True:
             exchange = Exchange(
-                self._peer, clean_line(host, 200), self._timeouts.whole, hider, stateless=self._stateless
+                self._peer,
+                clean_line(host, 200),
+                self._timeouts.whole,
+                hider,
+                stateless=self._stateless,
             )
             try:
                 async with exchange.step():
@@ -306,7 +349,9 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
             except BaseException as error:  # cancelled, too: the exchange is over whatever ended it
                 exchange.finish()
                 # A library's own message may quote the header that it refuses, with the key in it.
-                error.args = tuple(hider.text(arg) if isinstance(arg, str) else arg for arg in error.args)
+                error.args = tuple(
+                    hider.text(arg) if isinstance(arg, str) else arg for arg in error.args
+                )
                 if not (exchange.lost and self._stateless):
                     raise
         response.headers = _readable_headers(response.headers, hider)
@@ -314,11 +359,14 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
             exchange.finish()
             await response.stream.aclose()  # type: ignore[union-attr]
             what = (
-                f"sent Content-Encoding: {clean_line(', '.join(codings), 40)}, although it was asked for none"
+                f"sent Content-Encoding: {clean_line(', '.join(codings), 40)}, although it was"
+                " asked for none"
             )
             # A proxy between the two may have done that; without one, it was the peer.
             raise exchange.error(what, disagrees=self.proxy is not None)
-        response.extensions["reason_phrase"] = hider.text(response.reason_phrase).encode("ascii", "replace")
+        response.extensions["reason_phrase"] = hider.text(response.reason_phrase).encode(
+            "ascii", "replace"
+        )
         response.stream = _Body(response, exchange, self._most)
         response.extensions["exchange"] = exchange
         return response
@@ -329,9 +377,11 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
 
 
 def _readable_headers(headers: httpx2.Headers, hider: Hider) -> httpx2.Headers:
-    """Return an answer's headers as bytes of Latin-1 (RFC 9110), without credentials and without a charset.
+    """Return an answer's headers as bytes of Latin-1 (RFC 9110), without credentials and without a
+    charset.
 
-    JSON and event streams are UTF-8 whatever charset is declared, which may be the name of any of Python's codecs.
+    JSON and event streams are UTF-8 whatever charset is declared, which may be the name of any of
+    Python's codecs.
     """
     readable = []
     for name, value in headers.raw:
@@ -342,20 +392,27 @@ def _readable_headers(headers: httpx2.Headers, hider: Hider) -> httpx2.Headers:
 
 
 def _codings(headers: httpx2.Headers) -> list[str]:
-    """Return how a body is coded: the elements of all `Content-Encoding` headers, of which empty ones do not count (RFC 9110)."""
+    """Return how a body is coded: the elements of all `Content-Encoding` headers, of which empty
+    ones do not count (RFC 9110).
+    """
     listed = headers.get("Content-Encoding", "").lower().split(",")
     return [coding for part in listed if (coding := part.strip()) not in ("", "identity")]
 
 
 class _LostError(aiohttp.ClientConnectionError):
-    """The connection broke. Of this type, because aiohttp then does not silently send the request again."""
+    """The connection broke.
+
+    Of this type, because aiohttp then does not silently send the request again.
+    """
 
     reused = False
     """Whether it had been used before, and was closed before any byte of an answer."""
 
 
 class _Answer(aiohttp.ClientResponse):
-    """An answer with a reason phrase in ASCII: any byte may stand there (RFC 9112), and the transport cannot encode each."""
+    """An answer with a reason phrase in ASCII: any byte may stand there (RFC 9112), and the
+    transport cannot encode each.
+    """
 
     async def start(self, connection: aiohttp.connector.Connection) -> aiohttp.ClientResponse:
         await super().start(connection)
@@ -384,7 +441,9 @@ async def _note_reuse(*_: object) -> None:
 
 
 class _NoCookies(CookieJar):
-    """Keeps and sends none: to read a peer's cookie can fail, and the library then prints a traceback."""
+    """Keeps and sends none: to read a peer's cookie can fail, and the library then prints a
+    traceback.
+    """
 
     def extract_cookies(self, response: Any, request: Any) -> None:
         """Read nothing."""
@@ -405,9 +464,10 @@ def make_client(
 ) -> httpx2.AsyncClient:
     """Return a client with its own connections to call `urls`. Raises `PeerError`.
 
-    `arrivals` records when the bytes of answers arrive. `secrets` are masked in answers, like the credentials in the
-    usual places of a request. `stateless`: the peer keeps nothing between requests, so one that was lost, or timed out
-    among others of this process, may be sent again. `proxy` is what `proxy_for` returns for the URLs.
+    `arrivals` records when the bytes of answers arrive. `secrets` are masked in answers, like the
+    credentials in the usual places of a request. `stateless`: the peer keeps nothing between
+    requests, so one that was lost, or timed out among others of this process, may be sent again.
+    `proxy` is what `proxy_for` returns for the URLs.
     """
     needs_tls = any(url.lower().startswith("https:") for url in (*urls, proxy or ""))
     context = _tls_context(peer) if needs_tls else _no_tls_context()
@@ -449,7 +509,8 @@ def make_client(
 
 
 def _tls_context(peer: Peer) -> ssl.SSLContext:
-    """Return the context that all connections share, because creating one reads hundreds of certificates.
+    """Return the context that all connections share, because creating one reads hundreds of
+    certificates.
 
     Raises:
         PeerError: SSL_CERT_FILE or SSL_CERT_DIR cannot be used.
@@ -465,7 +526,9 @@ def _tls_context(peer: Peer) -> ssl.SSLContext:
 
 @cache
 def _no_tls_context() -> ssl.SSLContext:
-    """Return a context that trusts nobody, for connections without TLS, because it is cheap to create."""
+    """Return a context that trusts nobody, for connections without TLS, because it is cheap to
+    create.
+    """
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -489,21 +552,31 @@ def _proxy(url: str) -> httpx2.Proxy:
 RECEIVED_LIMIT = 500
 """Maximum number of characters kept of an unusable response."""
 
-_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
+_EXHAUSTED = frozenset(
+    {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL}
+)
 """Errors of this machine's own limits, which are not the peer's fault."""
 
 _UNKNOWN_ISSUER = frozenset({18, 19, 20, 21})
 """OpenSSL's codes for untrusted certificates, including self-signed ones."""
 
-_NO_TLS = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
+_NO_TLS = frozenset(
+    {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"}
+)
 """OpenSSL's reasons if the server does not speak TLS."""
 
 TRANSPORT_ERRORS = (httpx2.HTTPError, httpx2.InvalidURL, aiohttp.ClientError, OSError, UnicodeError)
-"""What a failed exchange raises; a `UnicodeError` is of a host's name that cannot be looked up. Anything else is a defect."""
+"""What a failed exchange raises; a `UnicodeError` is of a host's name that cannot be looked up.
+
+Anything else is a defect.
+"""
 
 
 def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
-    """Convert a failed exchange to a `PeerError`. Only a request that was never sent may be sent again."""
+    """Convert a failed exchange to a `PeerError`.
+
+    Only a request that was never sent may be sent again.
+    """
     cause = error.__cause__ if isinstance(error, httpx2.HTTPError) and error.__cause__ else error
     detail = clean_line(str(cause) or type(cause).__name__, 200)
     if (number := _errno(cause)) in _EXHAUSTED:
@@ -529,12 +602,19 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
             refuses = isinstance(cause.os_error, ConnectionRefusedError)
             message = f"{host} refused the connection" if refuses else f"{host} cannot be reached"
         case aiohttp.ClientPayloadError():
-            return PeerError(peer, f"{host} closed the connection in the middle of its answer", broken=True)
+            return PeerError(
+                peer, f"{host} closed the connection in the middle of its answer", broken=True
+            )
         case aiohttp.ClientConnectionError() | OSError():
             return PeerError(
                 peer, f"{host} closed the connection before its answer was complete", broken=True
             )
-        case httpx2.UnsupportedProtocol() | httpx2.InvalidURL() | aiohttp.InvalidURL() | UnicodeError():
+        case (
+            httpx2.UnsupportedProtocol()
+            | httpx2.InvalidURL()
+            | aiohttp.InvalidURL()
+            | UnicodeError()
+        ):
             message = f"{host} is not a valid URL: {detail}"
             return PeerError(peer, message, unreachable=True)
         case _:
@@ -556,10 +636,13 @@ def _not_http(error: BaseException | None, detail: str) -> str:
 def _not_trusted(host: str, error: ssl.SSLCertVerificationError) -> str:
     """Return one sentence about a rejected certificate."""
     reason = (
-        f"the TLS certificate of {host} is not trusted: {clean_line(error.verify_message, 150).rstrip('.')}"
+        f"the TLS certificate of {host} is not trusted:"
+        f" {clean_line(error.verify_message, 150).rstrip('.')}"
     )
     own = error.verify_code in _UNKNOWN_ISSUER
-    return f"{reason}; SSL_CERT_FILE can name the file of a CA of your own" if own else reason
+    if own:
+        return f"{reason}; SSL_CERT_FILE can name the file of a CA of your own"
+    return reason
 
 
 def _no_tls(host: str, error: BaseException) -> str:
@@ -567,18 +650,25 @@ def _no_tls(host: str, error: BaseException) -> str:
     inner = getattr(error, "os_error", None) or error
     reason = str(getattr(inner, "reason", None) or inner)
     if reason in _NO_TLS:
-        return f"no TLS connection to {host}: it answers without TLS; should its URL start with http://?"
+        return (
+            f"no TLS connection to {host}: it answers without TLS; should its URL start with"
+            " http://?"
+        )
     return f"no TLS connection to {host}: {clean_line(reason.replace('_', ' ').lower(), 200)}"
 
 
 def _errno(error: BaseException) -> int:
     """Return the system's error number, or 0."""
     cause = getattr(error, "os_error", None) or error
-    return (cause.errno or 0) if isinstance(cause, OSError) else 0
+    if isinstance(cause, OSError):
+        return cause.errno or 0
+    return 0
 
 
 def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:
-    """Convert a status other than success to a `PeerError`; 408, 425, 429 and 5xx may be retried."""
+    """Convert a status other than success to a `PeerError`; 408, 425, 429 and 5xx may be
+    retried.
+    """
     status = response.status_code
     message = f"{host} answered {status} {clean_line(response.reason_phrase, 80)}".rstrip()
     if 300 <= status < 400:

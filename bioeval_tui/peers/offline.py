@@ -1,4 +1,6 @@
-"""Who takes part in a conversation without a model: a script or a person as the user, and rules as the judge."""
+"""Who takes part in a conversation without a model: a script or a person as the user, and rules as
+the judge.
+"""
 
 from __future__ import annotations
 
@@ -59,17 +61,20 @@ WORDS_PER_DELTA = 3
 class ScriptedEvaluator:
     """Says the lines of `job.evaluator.lines`, then the sign-off.
 
-    In each turn it says the first unused line whose `when` matches the agent's last message, otherwise the
-    next unused line without `when`, otherwise the sign-off. A line with `fact` is skipped where that fact is withheld,
-    one with `only` in the other condition, and one with `task` where that task does not count. Which lines are used is
-    read from the transcript, so that a second attempt, a resumed run, and a conversation that a person gave back all
-    continue with the right line.
+    In each turn it says the first unused line whose `when` matches the agent's last message,
+    otherwise the next unused line without `when`, otherwise the sign-off. A line with `fact` is
+    skipped where that fact is withheld, one with `only` in the other condition, and one with `task`
+    where that task does not count. Which lines are used is read from the transcript, so that a
+    second attempt, a resumed run, and a conversation that a person gave back all continue with the
+    right line.
     """
 
     identity = "scripted"
 
     def __init__(self, job: EvaluationJob, *, typing_delay_s: float = 0.0) -> None:
-        """`typing_delay_s` is the pause in seconds after every few words; 0 says everything immediately."""
+        """`typing_delay_s` is the pause in seconds after every few words; 0 says everything
+        immediately.
+        """
         self._lines = job.evaluator.lines
         self._job = job
         self._left_out = {
@@ -109,19 +114,27 @@ class ScriptedEvaluator:
             and line.task not in self._left_out[view.condition]
         ]
         lines = _unused_lines(own, view.transcript)
-        heard = as_read(next((m.content for m in reversed(view.transcript) if m.role == "assistant"), ""))
+        heard = as_read(
+            next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
+        )
         try:
             answering = (
-                line for line in lines if line.when is not None and search(as_read(line.when), heard)
+                line
+                for line in lines
+                if line.when is not None and search(as_read(line.when), heard)
             )
             chosen = next(answering, None)
         except (InputError, NotMeasuredError) as problem:
             at_text = isinstance(problem, TooMuchTextError)
-            raise PeerError("evaluator", f"evaluator.lines: {problem}", too_long=at_text) from problem
+            raise PeerError(
+                "evaluator", f"evaluator.lines: {problem}", too_long=at_text
+            ) from problem
         return chosen or next((line for line in lines if line.when is None), None)
 
 
-def _unused_lines(lines: Sequence[ScriptLine], transcript: Sequence[TranscriptMessage]) -> list[ScriptLine]:
+def _unused_lines(
+    lines: Sequence[ScriptLine], transcript: Sequence[TranscriptMessage]
+) -> list[ScriptLine]:
     times_sent = Counter(" ".join(m.content.split()) for m in transcript if m.role == "user")
     left = []
     for line in lines:
@@ -135,7 +148,9 @@ def _unused_lines(lines: Sequence[ScriptLine], transcript: Sequence[TranscriptMe
 
 def _pieces(text: str) -> list[str]:
     words = text.split(" ")
-    groups = [" ".join(words[i : i + WORDS_PER_DELTA]) for i in range(0, len(words), WORDS_PER_DELTA)]
+    groups = [
+        " ".join(words[i : i + WORDS_PER_DELTA]) for i in range(0, len(words), WORDS_PER_DELTA)
+    ]
     return [group + (" " if index < len(groups) - 1 else "") for index, group in enumerate(groups)]
 
 
@@ -146,14 +161,20 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n")
 
 
 class RulesJudge:
-    """Scores each task by its `rules`: one that is met gives its weight in points, and the score is the share of all points."""
+    """Scores each task by its `rules`: one that is met gives its weight in points, and the score is
+    the share of all points.
+    """
 
     identity = "rules"
 
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
-        """Return one verdict. Raises `NotMeasuredError` if a task has no rules or a pattern fails."""
+        """Return one verdict.
+
+        Raises `NotMeasuredError` if a task has no rules or a pattern fails.
+        """
         tasks = tuple(
-            _judge_task(number, task, view) for number, task in view.job.judged_in(view.condition).items()
+            _judge_task(number, task, view)
+            for number, task in view.job.judged_in(view.condition).items()
         )
         return (Verdict(judge=self.identity, tasks=tasks),)
 
@@ -165,8 +186,8 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
     rules = [rule for rule in task.rules if rule.applies(view.condition)]
     if not rules:
         raise NotMeasuredError(
-            f"task {number} ({shorten(clean_line(task.task), 60)}) has no rules; add `rules` with a `pattern`"
-            " to the task, or set `scorer.kind: llm`"
+            f"task {number} ({shorten(clean_line(task.task), 60)}) has no rules; add `rules` with a"
+            " `pattern` to the task, or set `scorer.kind: llm`"
         )
     met: list[RuleConfig] = []
     missed: list[RuleConfig] = []
@@ -190,7 +211,9 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
     # In quotation marks, as "no points for did not …" would be read as two negatives.
     lost = ", ".join(_with_weight(f"“{_describe(rule)}”", rule) for rule in missed)
     reason += f". No points for {lost}" if lost else ""
-    return TaskVerdict(number, points / most, f"{reason}.", tuple(dict.fromkeys([*against, *evidence])))
+    return TaskVerdict(
+        number, points / most, f"{reason}.", tuple(dict.fromkeys([*against, *evidence]))
+    )
 
 
 def _find(

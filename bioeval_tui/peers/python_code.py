@@ -1,7 +1,9 @@
-"""Loads functions that a job names as `module:function`, from installed packages or folders that the user allowed.
+"""Loads functions that a job names as `module:function`, from installed packages or folders that
+the user allowed.
 
-A job may come from anybody, so it must not decide what runs: the standard library, the working folder and PYTHONPATH
-are not searched, and the function must be meant for this use, as the name of its first parameter shows.
+A job may come from anybody, so it must not decide what runs: the standard library, the working
+folder and PYTHONPATH are not searched, and the function must be meant for this use, as the name of
+its first parameter shows.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.peers.function_calls import UnusableError, load_function
 
 
-def locate(reference: str, folders: Sequence[Path], *, elsewhere: bool = False) -> ModuleSpec | None:
+def locate(
+    reference: str, folders: Sequence[Path], *, elsewhere: bool = False
+) -> ModuleSpec | None:
     """Find the module of `module:function` without importing anything.
 
     None if it is in no folder and another interpreter, `elsewhere`, may have it installed.
@@ -50,9 +54,13 @@ def locate(reference: str, folders: Sequence[Path], *, elsewhere: bool = False) 
     if spec is None or path != module:
         given = " or ".join(clean_line(str(folder), 200) for folder in folders)
         where = f"nor in {given}" if folders else "and no folder was given with --code DIR"
-        raise UsageError(f"module {clean_line(module, 100)} not found: it is not installed, {where}")
+        raise UsageError(
+            f"module {clean_line(module, 100)} not found: it is not installed, {where}"
+        )
     if _lacks_name(spec, name.partition(".")[0]):
-        raise UsageError(f"{clean_line(spec.origin or module, 200)} has no function {clean_line(name, 100)}")
+        raise UsageError(
+            f"{clean_line(spec.origin or module, 200)} has no function {clean_line(name, 100)}"
+        )
     return spec
 
 
@@ -60,7 +68,8 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
     """Import `module:function` and return the function.
 
     Raises:
-        UsageError: it cannot be found or imported, or its first parameter has another name than `first_parameter`.
+        UsageError: it cannot be found or imported, or its first parameter has another name than
+            `first_parameter`.
     """
     locate(reference, folders)
     try:
@@ -71,9 +80,11 @@ def load(reference: str, folders: Sequence[Path], first_parameter: str) -> Calla
 
 
 def interpreter(named: str, job_dir: Path | None, folders: Sequence[Path]) -> Path:
-    """Return the absolute path of an interpreter that a job names, relative to the job's folder or one of `folders`.
+    """Return the absolute path of an interpreter that a job names, relative to the job's folder or
+    one of `folders`.
 
-    The last part of the path stays as it is, because a virtual environment's interpreter is a link out of it.
+    The last part of the path stays as it is, because a virtual environment's interpreter is a link
+    out of it.
 
     Raises:
         UsageError: there is no such program, or it is in none of the `folders`.
@@ -92,7 +103,9 @@ def interpreter(named: str, job_dir: Path | None, folders: Sequence[Path]) -> Pa
         if not any(path.is_relative_to(folder) for folder in allowed):
             outside = True
         elif not os.access(path, os.X_OK):
-            raise UsageError(f"{shown} is not a program: it must be executable, such as venv/bin/python")
+            raise UsageError(
+                f"{shown} is not a program: it must be executable, such as venv/bin/python"
+            )
         else:
             return path
     if outside:
@@ -105,7 +118,9 @@ def interpreter(named: str, job_dir: Path | None, folders: Sequence[Path]) -> Pa
 
 @contextlib.contextmanager
 def printing_elsewhere() -> Iterator[None]:
-    """Redirect the output of this task and its threads to stderr, because a report may go to stdout."""
+    """Redirect the output of this task and its threads to stderr, because a report may go to
+    stdout.
+    """
     if sys.stdout is not None and not isinstance(sys.stdout, _Stdout):
         sys.stdout = _Stdout(sys.stdout)
     before = _inside.get()

@@ -1,7 +1,7 @@
 """The retry rule: which requests are retried, how often, and after which wait.
 
-A request that may have reached its peer (a timeout, a reset after sending, a broken answer) is never sent again: an
-agent would act twice. A refused connection, 408, 425, 429 and 5xx are.
+A request that may have reached its peer (a timeout, a reset after sending, a broken answer) is
+never sent again: an agent would act twice. A refused connection, 408, 425, 429 and 5xx are.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ RETRIED_STATUS = frozenset({408, 425, 429})
 class RetryRule:
     """How many times a request is sent, and the waits in between, in seconds.
 
-    The first wait is multiplied by `growth` each time and lengthened by up to `jitter` of itself; a peer's
-    Retry-After is honoured where it is longer. No wait is longer than `longest_wait_s`.
+    The first wait is multiplied by `growth` each time and lengthened by up to `jitter` of itself; a
+    peer's Retry-After is honoured where it is longer. No wait is longer than `longest_wait_s`.
     """
 
     attempts: int = 4
@@ -49,9 +49,11 @@ class RetryRule:
         return min(self.first_wait_s * self.growth ** min(failures - 1, 10), self.longest_wait_s)
 
     def most_requests(self, ours_for_s: float) -> int:
-        """Return how often one request is sent at most, if failures that are our own doing are retried for so long.
+        """Return how often one request is sent at most, if failures that are our own doing are
+        retried for so long.
 
-        The first of those waits twice the first wait, and each later one twice as long as the one before it.
+        The first of those waits twice the first wait, and each later one twice as long as the one
+        before it.
         """
         patient = replace(self, growth=PATIENCE)
         waited, ours = 0.0, 0
@@ -64,7 +66,9 @@ class RetryRule:
 AGENT_RULE = RetryRule()
 """As in embabel-agent-eval: four attempts, 100 ms apart."""
 MODEL_RULE = RetryRule(first_wait_s=0.5, growth=2.0, jitter=0.25)
-"""As providers ask for: 0.5, 1, 2 s plus a random extra, so that rejected requests do not all return at once."""
+"""As providers ask for: 0.5, 1, 2 s plus a random extra, so that rejected requests do not all
+return at once.
+"""
 
 
 def attempts(
@@ -74,12 +78,13 @@ def attempts(
     ours: Callable[[PeerError], bool] = lambda error: False,
     ours_for_s: float = 600.0,
 ) -> AsyncRetrying:
-    """Return the attempts at a request: `async for attempt in attempts(rule): with attempt: answer = await …`.
+    """Return the attempts at a request: `async for attempt in attempts(rule): with attempt: answer
+    = await …`.
 
-    The loop ends with the first that succeeds, or raises the `PeerError` of the last one that the rule allows.
-    `on_failure` gets each failure, the attempt's number, and the wait before the next one, or None for the
-    last. Failures that are `ours` (too many requests of our own at once) use no attempt; they are retried with
-    growing waits, for `ours_for_s` in total.
+    The loop ends with the first that succeeds, or raises the `PeerError` of the last one that the
+    rule allows. `on_failure` gets each failure, the attempt's number, and the wait before the next
+    one, or None for the last. Failures that are `ours` (too many requests of our own at once) use
+    no attempt; they are retried with growing waits, for `ours_for_s` in total.
     """
     failures = own_doing = 0
     wait = 0.0
@@ -111,7 +116,8 @@ def may_retry(status: int) -> bool:
 
 
 def retry_after(value: str | None, now: float) -> float | None:
-    """Return the seconds that a Retry-After header asks for (a number or a date); None without a valid value.
+    """Return the seconds that a Retry-After header asks for (a number or a date); None without a
+    valid value.
 
     `now` is the time of day in seconds since 1970.
     """
@@ -126,4 +132,6 @@ def retry_after(value: str | None, now: float) -> float | None:
             return None
         moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    if math.isfinite(seconds):
+        return max(0.0, seconds)
+    return None

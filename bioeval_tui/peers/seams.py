@@ -1,10 +1,13 @@
-"""The four seams: Agent (made from AgentTerms), Evaluator, Judge and KnowledgeGraph, and the values that cross them.
+"""The four seams: Agent (made from AgentTerms), Evaluator, Judge and KnowledgeGraph, and the values
+that cross them.
 
-Read this first. The conversation is given one implementation of each; it never names one. A peer that
-fails raises `PeerError`; the conversation decides whether to try again, and whose fault it was.
+Read this first. The conversation is given one implementation of each; it never names one. A peer
+that fails raises `PeerError`; the conversation decides whether to try again, and whose fault it
+was.
 
-Plug-ins make or get these values, so they stay as they are when a recording's events, which hold them checked and cleaned,
-get more fields: `TranscriptMessage`, `TaskVerdict`, `Verdict`, `Violation` and `CheckResult` are no events.
+Plug-ins make or get these values, so they stay as they are when a recording's events, which hold
+them checked and cleaned, get more fields: `TranscriptMessage`, `TaskVerdict`, `Verdict`,
+`Violation` and `CheckResult` are no events.
 """
 
 from __future__ import annotations
@@ -26,20 +29,21 @@ from bioeval_tui.record.names import Condition, Peer, Role
 class PeerError(UnavailableError):
     """One attempt to talk to a peer failed.
 
-    `retryable` is true if the same request may be sent again: it was never sent (a refused connection), or the answer
-    was 408, 425, 429 or 5xx. One that may have been delivered (a timeout, a broken connection) is never sent
-    again. `retry_after_s` is the peer's Retry-After, if any. `received` is what arrived instead of an answer, shortened and cleaned. `unusable`
-    is true for a complete but unusable answer (a refusal, cut off, empty), which is not the network's fault.
-    `unreachable` is true if no connection could be made at all.
-    `exhausted` is true if this machine had no file descriptor or memory left for a connection.
-    `again` tells the evaluator what to change if it is asked once more for an unusable message; empty if it should not be.
-    `disagrees` is true if a model's endpoint does not have or understand what this program asks for, or if an answer was
-    compressed on the way.
-    `too_long` is true if a conversation does not fit the context of a model, or a message takes a pattern too long: the limit,
-    and what the agent said.
-    `over_content` is true if a provider's content filter or a model's refusal stopped the answer: it may be over what the agent said.
-    `broken` is true of a connection that broke after the request was sent, without saying who broke it.
-    `crowded` is true of a timeout during which this program had other requests under way at the same host.
+    `retryable` is true if the same request may be sent again: it was never sent (a refused
+    connection), or the answer was 408, 425, 429 or 5xx. One that may have been delivered (a
+    timeout, a broken connection) is never sent again. `retry_after_s` is the peer's Retry-After, if
+    any. `received` is what arrived instead of an answer, shortened and cleaned. `unusable` is true
+    for a complete but unusable answer (a refusal, cut off, empty), which is not the network's
+    fault. `unreachable` is true if no connection could be made at all. `exhausted` is true if this
+    machine had no file descriptor or memory left for a connection. `again` tells the evaluator what
+    to change if it is asked once more for an unusable message; empty if it should not be.
+    `disagrees` is true if a model's endpoint does not have or understand what this program asks
+    for, or if an answer was compressed on the way. `too_long` is true if a conversation does not
+    fit the context of a model, or a message takes a pattern too long: the limit, and what the agent
+    said. `over_content` is true if a provider's content filter or a model's refusal stopped the
+    answer: it may be over what the agent said. `broken` is true of a connection that broke after
+    the request was sent, without saying who broke it. `crowded` is true of a timeout during which
+    this program had other requests under way at the same host.
     """
 
     def __init__(
@@ -79,15 +83,19 @@ class PeerError(UnavailableError):
 
     @property
     def fault(self) -> Fault:
-        """Whose fault it is that a peer other than the agent did not answer: its own if what it sent is unusable.
+        """Whose fault it is that a peer other than the agent did not answer: its own if what it
+        sent is unusable.
 
-        Unclear if what the agent said may be why: otherwise an agent could choose which of its conversations count.
+        Unclear if what the agent said may be why: otherwise an agent could choose which of its
+        conversations count.
         """
         if self.too_long or self.over_content:
             return "unclear"
         if not self.unusable:
             return "infrastructure"
-        return "judge" if self.peer == "judge" else "evaluator"
+        if self.peer == "judge":
+            return "judge"
+        return "evaluator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,9 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """Something an agent did while answering: a function call, a result, a prompt, a request for knowledge."""
+    """Something an agent did while answering: a function call, a result, a prompt, a request for
+    knowledge.
+    """
 
     data: Mapping[str, Any]
 
@@ -108,9 +118,10 @@ class Generation:
 class Reply:
     """An agent's complete answer, which `Agent.send` always yields last.
 
-    `started` and `ended` are monotonic seconds: request sent and last byte read; `first_token` is when
-    the first piece of text arrived, None when the answer was not streamed. `cut_off`: the model's length limit ended it.
-    `session` is the id of the session, if only the answer tells it; `history` is the conversation as the answer repeats it.
+    `started` and `ended` are monotonic seconds: request sent and last byte read; `first_token` is
+    when the first piece of text arrived, None when the answer was not streamed. `cut_off`: the
+    model's length limit ended it. `session` is the id of the session, if only the answer tells it;
+    `history` is the conversation as the answer repeats it.
     """
 
     content: str
@@ -134,7 +145,9 @@ class Agent(Protocol):
     """The system under test, for one conversation."""
 
     async def open(self) -> str:
-        """Create a session and return its id, which no other conversation has; empty if the agent gives it none yet."""
+        """Create a session and return its id, which no other conversation has; empty if the agent
+        gives it none yet.
+        """
         ...
 
     def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
@@ -150,7 +163,9 @@ class Agent(Protocol):
         ...
 
     async def seed_history(self, role: Role, content: str) -> bool:
-        """Record a message as history, without an answer; return False if the protocol cannot do that."""
+        """Record a message as history, without an answer; return False if the protocol cannot do
+        that.
+        """
         ...
 
     async def aclose(self) -> None:
@@ -160,7 +175,9 @@ class Agent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """One complete message. `message` counts from 1; `operator` is true if a person who took over typed it.
+    """One complete message.
+
+    `message` counts from 1; `operator` is true if a person who took over typed it.
 
     `latency_ms` of a user message is how long the evaluator took.
     """
@@ -175,7 +192,10 @@ class TranscriptMessage:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorView:
-    """Everything that an evaluator may know. `facts` is empty if they are withheld; criteria are never included."""
+    """Everything that an evaluator may know.
+
+    `facts` is empty if they are withheld; criteria are never included.
+    """
 
     job: EvaluationJob
     condition: Condition
@@ -184,7 +204,9 @@ class EvaluatorView:
     transcript: Sequence[TranscriptMessage]
     note: str = ""
     readers: dict[Any, tuple[Any, int]] = field(default_factory=dict, compare=False, repr=False)
-    """What guards know of the messages so far, and of how many; shared by the views that guards get of one conversation."""
+    """What guards know of the messages so far, and of how many; shared by the views that guards get
+    of one conversation.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +218,15 @@ class Utterance:
     tokens_out: int | None = None
     model: str | None = None
     facts: tuple[int, ...] = ()
-    """Which facts of its view (from 1) the evaluator says it gave; the ledger finds others in the text."""
+    """Which facts of its view (from 1) the evaluator says it gave; the ledger finds others in the
+    text.
+    """
     no_other_facts: bool = False
     """Whether these are all of them, so that the ledger need not look for others."""
     cut: str = ""
-    """Why this is only the beginning of what the model wrote: "repeats …", "was cut off …"; empty if it is all of it."""
+    """Why this is only the beginning of what the model wrote: "repeats …", "was cut off …"; empty
+    if it is all of it.
+    """
 
 
 class Evaluator(Protocol):
@@ -230,7 +256,8 @@ class Evidence:
 class TaskVerdict:
     """One task's score in [0, 1], with the judge's reason. `task` counts from 1.
 
-    `asked` is the number of the user's message that asks for the task, 0 if none does; None if the judge does not say.
+    `asked` is the number of the user's message that asks for the task, 0 if none does; None if the
+    judge does not say.
     """
 
     task: int
@@ -242,7 +269,10 @@ class TaskVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One judge's verdict on one transcript. Tone is in [0, 1] or None, and never part of the score."""
+    """One judge's verdict on one transcript.
+
+    Tone is in [0, 1] or None, and never part of the score.
+    """
 
     judge: str
     tasks: tuple[TaskVerdict, ...]
@@ -254,15 +284,19 @@ class Verdict:
     note: str = ""
     """What was left out of the judge's answer, as a sentence for the user."""
     shortened: str = ""
-    """What of the conversation the judge was not shown, because it is too long, as a sentence for the user."""
+    """What of the conversation the judge was not shown, because it is too long, as a sentence for
+    the user.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeView:
-    """Everything that a judge may know: the job with its facts and criteria, the finished transcript, and the agent's events.
+    """Everything that a judge may know: the job with its facts and criteria, the finished
+    transcript, and the agent's events.
 
-    As `scorer.context` allows: messages have their `generation` unless that is `none`; the object contexts before
-    the greeting and after the last message are there only with `all`. Made by `conversation.transcript.for_judge`.
+    As `scorer.context` allows: messages have their `generation` unless that is `none`; the object
+    contexts before the greeting and after the last message are there only with `all`. Made by
+    `conversation.transcript.for_judge`.
     """
 
     job: EvaluationJob
@@ -274,7 +308,9 @@ class JudgeView:
 
 @dataclass(frozen=True, slots=True)
 class ListedFaults:
-    """What a judge says that the simulated user did wrong, and how many entries were refused: no such words, or no such kind."""
+    """What a judge says that the simulated user did wrong, and how many entries were refused: no
+    such words, or no such kind.
+    """
 
     faults: tuple[UserFault, ...] = ()
     refused: int = 0
@@ -285,7 +321,8 @@ class ListedFaults:
 class Judge(Protocol):
     """Scores a finished transcript. Raises `NotMeasuredError` if it cannot.
 
-    It may also have `async def user_faults(self, view: JudgeView) -> ListedFaults`, which `scorer.userFaults` asks for.
+    It may also have `async def user_faults(self, view: JudgeView) -> ListedFaults`, which
+    `scorer.userFaults` asks for.
     """
 
     identity: str
@@ -318,8 +355,8 @@ class GraphSnapshot:
 class Violation:
     """A guard's finding about an evaluator's message. `note` tells the evaluator what to change.
 
-    A `void` message is not sent, and the evaluator tries again. A marked one is sent unchanged. `quote` are the words
-    that show it; empty if the whole message does.
+    A `void` message is not sent, and the evaluator tries again. A marked one is sent unchanged.
+    `quote` are the words that show it; empty if the whole message does.
     """
 
     rule: str
@@ -336,19 +373,24 @@ class AssertionView:
     object_context: Mapping[str, Any] | None
     evaluation: Mapping[str, Any]
     untraced_turns: tuple[int, ...] = ()
-    """Turns (the user's first message is 1) with missing spans, so that tool calls may be missing."""
+    """Turns (the user's first message is 1) with missing spans, so that tool calls may be missing.
+    """
     agent_failed: bool = False
-    """Whether the agent's failure ended the conversation, so that the calls of its last turn are unknown."""
+    """Whether the agent's failure ended the conversation, so that the calls of its last turn are
+    unknown.
+    """
     files_before: Mapping[str, str] = field(default_factory=dict)
-    """The state of each file that a medal assertion names, before the conversation: it counts only if it has changed."""
+    """The state of each file that a medal assertion names, before the conversation: it counts only
+    if it has changed.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
     """One assertion's outcome. `passed` is None if it could not be measured; `error` says why.
 
-    `fault` is then who is to blame: `none` if nothing failed, such as for calls that the agent does not report, and
-    `infrastructure` only if the agent cannot have caused it.
+    `fault` is then who is to blame: `none` if nothing failed, such as for calls that the agent does
+    not report, and `infrastructure` only if the agent cannot have caused it.
     """
 
     passed: bool | None
@@ -366,8 +408,8 @@ class CheckResult:
 class KnowledgeGraph(Protocol):
     """A property graph that is queried with Cypher.
 
-    Both methods raise `QueryError` when the query is wrong, refused or not supported, and `PeerError` (peer `graph`)
-    when the graph is unreachable or too slow.
+    Both methods raise `QueryError` when the query is wrong, refused or not supported, and
+    `PeerError` (peer `graph`) when the graph is unreachable or too slow.
     """
 
     identity: str
@@ -393,9 +435,10 @@ class KnowledgeGraph(Protocol):
 class AgentTerms:
     """How to call the agent under test. `key` belongs to the host of `url`, or is None.
 
-    `headers` are the job's; `secrets` are those whose values came from the environment and that belong to that
-    host, too. `may_call` returns whether another URL, named by the agent itself, may be called with them.
-    `account`: `url` is the user's OPENAI_BASE_URL, so organisation and project are sent too.
+    `headers` are the job's; `secrets` are those whose values came from the environment and that
+    belong to that host, too. `may_call` returns whether another URL, named by the agent itself, may
+    be called with them. `account`: `url` is the user's OPENAI_BASE_URL, so organisation and project
+    are sent too.
     """
 
     target: TargetConfig
@@ -410,30 +453,44 @@ class AgentTerms:
     function: Callable[..., Any] | None = None
     """The agent itself, if a Python program passed it; it replaces `target.function`."""
     code: tuple[Path, ...] = ()
-    """The folders of `--code`, from which the job's functions may be loaded in addition to installed packages."""
+    """The folders of `--code`, from which the job's functions may be loaded in addition to
+    installed packages.
+    """
     python: Path | None = None
     """The interpreter that runs the function, if the job names another one than this."""
     knowledge_url: str = ""
     provider: Provider = "openai"
     account: bool = False
     refused: dict[str, set[str]] = field(default_factory=dict)
-    """What the endpoint of each model does without, as the run's earlier conversations found out; shared by all of them."""
+    """What the endpoint of each model does without, as the run's earlier conversations found out;
+    shared by all of them.
+    """
 
     @property
     def timeout_s(self) -> float | None:
         """Timeout for a complete answer, in seconds; None for the default."""
-        return self.target.timeout_ms / 1000 if self.target.timeout_ms else None
+        if self.target.timeout_ms:
+            return self.target.timeout_ms / 1000
+        return None
 
 
 def for_evaluator(job: EvaluationJob, facts: Sequence[str], condition: Condition) -> EvaluationJob:
-    """Return the job as an evaluator may see it, with the given facts and no others, and the tasks of the condition.
+    """Return the job as an evaluator may see it, with the given facts and no others, and the tasks
+    of the condition.
 
     This is the only place that withholds facts.
 
-    Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the lines of a script, and the tools,
-    instructions, headers and options of the agent, and the names of the conditions could reveal withheld facts, so they are present but empty.
+    Acceptance criteria, rules, the rubric, assertions, setups, seeds, the judge's settings, the
+    lines of a script, and the tools, instructions, headers and options of the agent, and the names
+    of the conditions could reveal withheld facts, so they are present but empty.
     """
-    hidden = {"acceptance_criteria": "", "withheld_criteria": "", "rules": (), "only": None, "weight": 1.0}
+    hidden = {
+        "acceptance_criteria": "",
+        "withheld_criteria": "",
+        "rules": (),
+        "only": None,
+        "weight": 1.0,
+    }
     tasks = tuple(task.model_copy(update=hidden) for task in job.tasks if task.applies(condition))
     return job.model_copy(
         update={
@@ -468,7 +525,9 @@ STREAMS = ("send", "speak")
 
 
 def from_plugin(peer: Peer, name: str, make: Callable[[], AnyPeer]) -> AnyPeer:
-    """Return what a plug-in makes; what it raises, then and in each of its calls, becomes a `PeerError` with its name."""
+    """Return what a plug-in makes; what it raises, then and in each of its calls, becomes a
+    `PeerError` with its name.
+    """
     with _blaming(peer, name):
         made = make()
 
@@ -482,7 +541,9 @@ def from_plugin(peer: Peer, name: str, make: Callable[[], AnyPeer]) -> AnyPeer:
 
 @contextmanager
 def _blaming(peer: Peer, name: str) -> Iterator[None]:
-    """Convert what a plug-in raises, except this program's own errors, to a `PeerError` that names the plug-in."""
+    """Convert what a plug-in raises, except this program's own errors, to a `PeerError` that names
+    the plug-in.
+    """
     try:
         yield
     except BioevalError:
@@ -495,7 +556,9 @@ def _blaming(peer: Peer, name: str) -> Iterator[None]:
 
 
 class Wrapped:
-    """An agent, evaluator, judge or graph with something around each of its calls. What else it has stays as it is.
+    """An agent, evaluator, judge or graph with something around each of its calls.
+
+    What else it has stays as it is.
 
     Waiting there is in no latency: the agent's own clock starts when its request goes out.
     """
@@ -518,7 +581,9 @@ class Wrapped:
             async with self._around(name):
                 return await own(*given, **named)
 
-        return stream if name in STREAMS else call
+        if name in STREAMS:
+            return stream
+        return call
 
     async def graph_id(self) -> str:
         """Return the id that a graph's agent can report; empty if the plug-in does not tell one."""

@@ -1,12 +1,12 @@
-"""What requests take and cost: they are counted where they are sent, whatever becomes of the answer; how many a run can make;
-prices, and the limits of a batch.
+"""What requests take and cost: they are counted where they are sent, whatever becomes of the
+answer; how many a run can make; prices, and the limits of a batch.
 
-A call is a message to the agent, or a request to a model, each time that it is sent. Of an agent, opening a session and reading
-its state are none.
+A call is a message to the agent, or a request to a model, each time that it is sent. Of an agent,
+opening a session and reading its state are none.
 
-A table of prices is in the package, overridden by the user's own in the data folder. A missing price is unknown, never 0.
-The included prices apply to the provider's own host only, because the same model on another server may cost something else,
-or nothing.
+A table of prices is in the package, overridden by the user's own in the data folder. A missing
+price is unknown, never 0. The included prices apply to the provider's own host only, because the
+same model on another server may cost something else, or nothing.
 """
 
 from __future__ import annotations
@@ -38,14 +38,19 @@ CHARACTERS_PER_TOKEN = 4
 
 
 class LimitReachedError(BioevalError):
-    """The batch may make no further call: its calls or cost have reached their limit, or a model's quota is used up."""
+    """The batch may make no further call: its calls or cost have reached their limit, or a model's
+    quota is used up.
+    """
 
 
 class SpendingBudget:
     """Counts calls and cost, and may forbid further ones; this one is without a limit."""
 
     def begin(self, peer: Peer) -> None:
-        """Count a call that is about to be made. Raises `LimitReachedError` instead if the limit is reached."""
+        """Count a call that is about to be made.
+
+        Raises `LimitReachedError` instead if the limit is reached.
+        """
 
     def charge(self, peer: Peer, tokens_in: int, tokens_out: int) -> None:
         """Add the cost of an answer."""
@@ -61,8 +66,8 @@ UNLIMITED = SpendingBudget()
 class Used:
     """Answers that a server may charge for, and their tokens; None if no answer had a count.
 
-    `uncounted`: how many of the answers lack one. A request that got no complete answer, but may have been answered, is
-    such an answer.
+    `uncounted`: how many of the answers lack one. A request that got no complete answer, but may
+    have been answered, is such an answer.
     """
 
     budget: SpendingBudget = UNLIMITED
@@ -85,7 +90,10 @@ class Used:
 
 @dataclass
 class Request:
-    """One request to a model. Whoever reads the answer sets its tokens, and its length, from which they are guessed."""
+    """One request to a model.
+
+    Whoever reads the answer sets its tokens, and its length, from which they are guessed.
+    """
 
     characters: int = 0
     tokens_in: int | None = None
@@ -110,7 +118,10 @@ def counting(budget: SpendingBudget) -> Iterator[Used]:
 
 @contextmanager
 def request(peer: Peer, messages: Sequence[Mapping[str, Any]]) -> Iterator[Request]:
-    """Count a request and, at the end of the context, its answer. Raises `LimitReachedError` instead of sending it."""
+    """Count a request and, at the end of the context, its answer.
+
+    Raises `LimitReachedError` instead of sending it.
+    """
     used, sent = _current.get(), Request()
     if used is not None:
         used.budget.begin(peer)
@@ -122,7 +133,9 @@ def request(peer: Peer, messages: Sequence[Mapping[str, Any]]) -> Iterator[Reque
             tokens_in, tokens_out = sent.tokens_in, sent.tokens_out
             if tokens_in is None:
                 tokens_in = (
-                    sum(len(str(message.get("content"))) for message in messages) // CHARACTERS_PER_TOKEN + 1
+                    sum(len(str(message.get("content"))) for message in messages)
+                    // CHARACTERS_PER_TOKEN
+                    + 1
                 )
             if tokens_out is None:
                 tokens_out = sent.characters // CHARACTERS_PER_TOKEN + 1
@@ -136,7 +149,10 @@ def report(tokens_in: int | None, tokens_out: int | None) -> None:
 
 
 def stop(why: str) -> None:
-    """End the batch, because no later request could be answered. Raises `LimitReachedError` within a batch."""
+    """End the batch, because no later request could be answered.
+
+    Raises `LimitReachedError` within a batch.
+    """
     if (used := _current.get()) is not None:
         used.budget.stop(why)
 
@@ -150,7 +166,9 @@ def note(sentence: str) -> None:
 def note_model(asked: str, name: str) -> None:
     """Note which model an answer names as its own."""
     used = _current.get()
-    if used is not None and name not in (names := used.served.setdefault(clean_line(asked, 100), [])):
+    if used is not None and name not in (
+        names := used.served.setdefault(clean_line(asked, 100), [])
+    ):
         names.append(name)
 
 
@@ -184,7 +202,8 @@ def sum_of(calls: Iterable[Calls]) -> Calls:
 
 
 def most_refusals(options: ModelOptions, api: Api, *, instructed: bool, schema: bool) -> int:
-    """Return how many requests a server can refuse for an option before it takes one without them (`ChatModel`).
+    """Return how many requests a server can refuse for an option before it takes one without them
+    (`ChatModel`).
 
     `instructed`: the messages have a system message.
     """
@@ -201,7 +220,9 @@ def most_refusals(options: ModelOptions, api: Api, *, instructed: bool, schema: 
 def agent_calls(
     job: EvaluationJob, rule: RetryRule, ours_for_s: float, *, is_model: bool, takes_history: bool
 ) -> Calls:
-    """Return the calls of the agent in one conversation: every second message, and seeds that it has to be told."""
+    """Return the calls of the agent in one conversation: every second message, and seeds that it
+    has to be told.
+    """
     seeded = sum(
         message.role == "user"
         for seed in job.seeds
@@ -211,7 +232,8 @@ def agent_calls(
     messages = job.max_messages // 2 + (0 if takes_history else seeded)
     each, refused = rule.most_requests(ours_for_s), 0
     if is_model:
-        # A model is asked again after each round of tool calls, and only what failed of a round is repeated.
+        # A model is asked again after each round of tool calls, and only what failed of a round is
+        # repeated.
         each += (MAX_ROUNDS if job.target.tools else 1) - 1
         refused = most_refusals(
             job.target, job.target.api, instructed=bool(job.target.system_prompt), schema=False
@@ -220,7 +242,9 @@ def agent_calls(
 
 
 def evaluator_calls(job: EvaluationJob, rule: RetryRule, ours_for_s: float) -> Calls:
-    """Return the calls of the user's model in one conversation: for each of its messages but the greeting."""
+    """Return the calls of the user's model in one conversation: for each of its messages but the
+    greeting.
+    """
     messages = job.max_messages // 2 - 1
     tries = TRIES_OF_A_MESSAGE * (TRIES_IN_ROLE if job.evaluator.guards != "off" else 1)
     refused = most_refusals(job.evaluator, job.evaluator.api, instructed=True, schema=True)
@@ -231,8 +255,8 @@ def evaluator_calls(job: EvaluationJob, rule: RetryRule, ours_for_s: float) -> C
 def judge_calls(job: EvaluationJob, tasks: int, rule: RetryRule, *, lists_faults: bool) -> Calls:
     """Return the calls of one of the judge's models for one transcript with so many tasks to score.
 
-    All tasks are asked for at once, then what is missing, then task by task (`LLMJudge`). A model that also `lists_faults`
-    of the user is asked for them once.
+    All tasks are asked for at once, then what is missing, then task by task (`LLMJudge`). A model
+    that also `lists_faults` of the user is asked for them once.
     """
     if not tasks:
         return NO_CALLS
@@ -263,7 +287,9 @@ class Price:
 class Prices:
     """Prices by model; the user's own override the included ones."""
 
-    def __init__(self, shipped: Mapping[str, Mapping[str, Price]], own: Mapping[str, Price]) -> None:
+    def __init__(
+        self, shipped: Mapping[str, Mapping[str, Price]], own: Mapping[str, Price]
+    ) -> None:
         """`shipped` is by host, then by model."""
         self._shipped = shipped
         self._own = own
@@ -271,7 +297,8 @@ class Prices:
     def of(self, model: str | None, host: str) -> Price | None:
         """Return the price of a model at `host`; None if it is unknown.
 
-        A dated name (`gpt-4.1-mini-2025-04-14`) has the price of the undated one unless it has its own.
+        A dated name (`gpt-4.1-mini-2025-04-14`) has the price of the undated one unless it has its
+        own.
         """
         if model is None:
             return None
@@ -309,7 +336,11 @@ def shipped_prices() -> Prices:
 def _yaml(text: str, file: str) -> dict[str, Any]:
     try:
         data = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # also numbers and dates that do not exist
+    except (
+        yaml.YAMLError,
+        ValueError,
+        RecursionError,
+    ) as error:  # also numbers and dates that do not exist
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         raise InputError("prices", (Problem("not valid YAML", file, line, column),)) from None
@@ -342,7 +373,10 @@ def _is_price(value: object) -> TypeGuard[float]:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The cost of one run's calls. None for a role that is not a model, or that the user does not pay for."""
+    """The cost of one run's calls.
+
+    None for a role that is not a model, or that the user does not pay for.
+    """
 
     agent: Price | None = None
     evaluator: Price | None = None
@@ -369,9 +403,15 @@ class CallBudget:
             return self.stopped
         made = sum(self.calls.values())
         if self.max_calls is not None and made >= self.max_calls:
-            return f"the limit is reached: {plural(made, 'call')} made, the limit is {self.max_calls:,}"
+            return (
+                f"the limit is reached: {plural(made, 'call')} made, the limit is"
+                f" {self.max_calls:,}"
+            )
         if self.max_cost is not None and self.cost >= self.max_cost:
-            return f"the limit is reached: about {dollars(self.cost)} spent, the limit is ${self.max_cost:g}"
+            return (
+                f"the limit is reached: about {dollars(self.cost)} spent, the limit is"
+                f" ${self.max_cost:g}"
+            )
         return None
 
 
@@ -383,16 +423,21 @@ class RunBudget(SpendingBudget):
     rates: Rates
 
     def begin(self, peer: Peer) -> None:
-        """Count a call that is about to be made. Raises `LimitReachedError` instead if the limit is reached."""
+        """Count a call that is about to be made.
+
+        Raises `LimitReachedError` instead if the limit is reached.
+        """
         if why := self.whole.stop_reason():
             raise LimitReachedError(why)
         self.whole.calls[peer] += 1
 
     def charge(self, peer: Peer, tokens_in: int, tokens_out: int) -> None:
         """Add the cost of an answer; a model without a price costs nothing."""
-        price = {"agent": self.rates.agent, "evaluator": self.rates.evaluator, "judge": self.rates.judge}.get(
-            peer
-        )
+        price = {
+            "agent": self.rates.agent,
+            "evaluator": self.rates.evaluator,
+            "judge": self.rates.judge,
+        }.get(peer)
         if price is not None:
             self.whole.cost += price.cost(tokens_in, tokens_out)
 

@@ -1,5 +1,5 @@
-"""Server-sent events, for every peer that streams: by the grammar of the HTML standard (section 9.2.6), which fields without
-data, comments and a byte order mark belong to.
+"""Server-sent events, for every peer that streams: by the grammar of the HTML standard (section
+9.2.6), which fields without data, comments and a byte order mark belong to.
 
         self._is_body = False
         if not data or data == [NO_DATA]:
@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from bioeval_tui.peers.seams import PeerError
 
 TAIL_S = 1.0
-"""How long to wait for the end of a stream after the answer, in seconds, so that the connection can be reused."""
+"""How long to wait for the end of a stream after the answer, in seconds, so that the connection can
+be reused.
+"""
 NO_DATA = "null"
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _BYTE_ORDER_MARK = "\ufeff"
@@ -29,7 +31,8 @@ _BODY_BEGINS = ("{", "[", "<")
 
 @dataclass(frozen=True, slots=True)
 class ServerSentEvent:
-    """One event: its name, `message` unless the stream names another, and its data, the lines joined.
+    """One event: its name, `message` unless the stream names another, and its data, the lines
+    joined.
 
     `number` counts the events of its stream, from 1.
     """
@@ -51,7 +54,9 @@ class EventDecoder:
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._begins = True
         self._after_return = False
-        """Whether the last piece ended with a carriage return, so that a newline would belong to it."""
+        """Whether the last piece ended with a carriage return, so that a newline would belong to
+        it.
+        """
         self._line: list[str] = []
         """The pieces of the line that has not ended yet."""
         self._event = ""
@@ -86,7 +91,8 @@ class EventDecoder:
             return self._dispatch()
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
-        if self._is_body and name != "data" and not line.startswith("{"):  # which begins the next object
+        # which begins the next object
+        if self._is_body and name != "data" and not line.startswith("{"):
             self._data.append(line)
             return []
         begins_body = line.startswith(_BODY_BEGINS)
@@ -124,7 +130,9 @@ async def read_events(pieces: AsyncIterator[bytes]) -> AsyncIterator[ServerSentE
 
 
 async def drain(events: AsyncIterator[object]) -> None:
-    """Read to the end of a stream, for at most `TAIL_S` seconds: no latency, and the connection can be reused."""
+    """Read to the end of a stream, for at most `TAIL_S` seconds: no latency, and the connection can
+    be reused.
+    """
     with contextlib.suppress(TimeoutError, PeerError):
         async with asyncio.timeout(TAIL_S):
             async for _ in events:

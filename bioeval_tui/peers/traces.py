@@ -1,5 +1,6 @@
-"""The spans of one conversation: which answer they belong to, the tool calls that they report, and their
-recording before it is complete."""
+"""The spans of one conversation: which answer they belong to, the tool calls that they report, and
+their recording before it is complete.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +22,15 @@ from bioeval_tui.record.spans import AgentSpan, Meaning, absent_parents, meaning
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, paired, result_event
 
 
-def traced_calls(events: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]) -> list[dict[str, Any]]:
+def traced_calls(
+    events: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]
+) -> list[dict[str, Any]]:
     """Return what spans add to the events of one answer: missing calls and missing results.
 
-    The protocol's values take precedence. A span is the same call as a reported one if
-    both have the same id, otherwise if name and arguments are equal; each reported call matches one span. Spans without
-    arguments match any, and one value without a name matches a call whose only argument has that value. Of two nested spans for one call, the outer one counts.
+    The protocol's values take precedence. A span is the same call as a reported one if both have
+    the same id, otherwise if name and arguments are equal; each reported call matches one span.
+    Spans without arguments match any, and one value without a name matches a call whose only
+    argument has that value. Of two nested spans for one call, the outer one counts.
     """
     reported = _Reported(events)
     calls: list[dict[str, Any]] = []
@@ -53,10 +57,14 @@ def traced_calls(events: Sequence[Mapping[str, Any]], spans: Iterable[AgentSpan]
 
 
 class _Reported:
-    """The calls that the protocol reported and no span has matched yet, indexed: an answer may have thousands."""
+    """The calls that the protocol reported and no span has matched yet, indexed: an answer may have
+    thousands.
+    """
 
     def __init__(self, events: Sequence[Mapping[str, Any]]) -> None:
-        self._pairs = [(request, result) for request, result in paired(events) if request is not None]
+        self._pairs = [
+            (request, result) for request, result in paired(events) if request is not None
+        ]
         self._taken: set[int] = set()
         self._places: dict[tuple[str, ...], deque[int]] = {}
         for place, (request, _) in enumerate(self._pairs):
@@ -71,7 +79,9 @@ class _Reported:
                 self._places.setdefault(key, deque()).append(place)
 
     def take(self, meaning: Meaning) -> tuple[Mapping[str, Any], Any] | None:
-        """Return the first reported call that a span stands for, with its result, and match it with no other span."""
+        """Return the first reported call that a span stands for, with its result, and match it with
+        no other span.
+        """
         # Ids that differ are two calls.
         which = "without id" if meaning.call_id else "any"
         keys = [(which, meaning.tool, *key) for key in _keys_of(meaning.arguments)]
@@ -85,8 +95,12 @@ class _Reported:
 
 
 def _arguments_keys(arguments: Any) -> list[tuple[str, ...]]:
-    """Return what identifies a reported call's arguments: all of them and, if there is only one, its value."""
-    only = list(arguments.values()) if isinstance(arguments, Mapping) and len(arguments) == 1 else []
+    """Return what identifies a reported call's arguments: all of them and, if there is only one,
+    its value.
+    """
+    only = (
+        list(arguments.values()) if isinstance(arguments, Mapping) and len(arguments) == 1 else []
+    )
     return [(_as_text(arguments),), *(("value", _as_text(value)) for value in only)]
 
 
@@ -100,16 +114,23 @@ def _keys_of(arguments: Any) -> list[tuple[str, ...]]:
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, sort_keys=True, default=str)
 
 
 def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
     """Return the spans that are tool calls, in the order in which they began, one for each call.
 
-    Of a span inside another one of the same tool, for example if client and server both report a call, the outer counts.
+    Of a span inside another one of the same tool, for example if client and server both report a
+    call, the outer counts.
     """
     by_id = {span.span_id: span for span in spans}
-    tools = {name: meaning for name, span in by_id.items() if (meaning := meaning_of(span)).kind == "tool"}
+    tools = {
+        name: meaning
+        for name, span in by_id.items()
+        if (meaning := meaning_of(span)).kind == "tool"
+    }
     outer = outermost(by_id.values(), {name: meaning.tool for name, meaning in tools.items()})
     return [(span, tools[span.span_id]) for span in sorted(outer, key=lambda span: span.start_ns)]
 
@@ -117,14 +138,20 @@ def _tool_spans(spans: Iterable[AgentSpan]) -> list[tuple[AgentSpan, Meaning]]:
 Emit = Callable[..., object]
 """Records an event of the conversation, given its type and fields."""
 TakeSpans = Callable[[Sequence[AgentSpan], int], int]
-"""Receives spans of one trace and the number of bytes they arrived in; returns how many of them exceeded a limit."""
+"""Receives spans of one trace and the number of bytes they arrived in; returns how many of them
+exceeded a limit.
+"""
 
 current: ContextVar[str] = ContextVar("traceparent", default="")
-"""The `traceparent` of the current answer, sent with agents' requests; empty if no spans are received."""
+"""The `traceparent` of the current answer, sent with agents' requests; empty if no spans are
+received.
+"""
 
 
 def traceparent() -> str:
-    """Return the header value that joins spans to the current answer (W3C Trace Context); empty if no spans are received."""
+    """Return the header value that joins spans to the current answer (W3C Trace Context); empty if
+    no spans are received.
+    """
     return current.get()
 
 
@@ -148,8 +175,8 @@ class Traceparent(NamedTuple):
 class Traces:
     """The traces of one engine's runs.
 
-    `unknown` counts spans of other traces, which are dropped; `refused` counts requests with such spans only. `full` has
-    the traces of which no more spans are taken.
+    `unknown` counts spans of other traces, which are dropped; `refused` counts requests with such
+    spans only. `full` has the traces of which no more spans are taken.
     """
 
     def __init__(self) -> None:
@@ -206,17 +233,25 @@ class _Trace:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the spans are complete: there is one for the request itself, and no parent is missing."""
+        """Whether the spans are complete: there is one for the request itself, and no parent is
+        missing.
+        """
         begun = any(span.parent_id == self.ids.span_id for span in self.spans.values())
-        return begun and not self.left_out and not absent_parents(self.spans.values(), self.ids.span_id)
+        return (
+            begun
+            and not self.left_out
+            and not absent_parents(self.spans.values(), self.ids.span_id)
+        )
 
 
 class ConversationTraces:
-    """The traces of one conversation, one for each attempt to answer. Spans of failed attempts don't count.
+    """The traces of one conversation, one for each attempt to answer.
 
-    A span belongs to an answer by its trace id alone. The spans of an answer are complete once there is one that
-    answers the request (its parent is the `traceparent`), and the parent of each other one; SDKs send a span when
-    it ends, so it arrives after its children.
+    Spans of failed attempts don't count.
+
+    A span belongs to an answer by its trace id alone. The spans of an answer are complete once
+    there is one that answers the request (its parent is the `traceparent`), and the parent of each
+    other one; SDKs send a span when it ends, so it arrives after its children.
     """
 
     def __init__(self, traces: Traces, emit: Emit, wait_s: float) -> None:
@@ -228,7 +263,9 @@ class ConversationTraces:
         """The trace of each message's last attempt."""
         self._new: set[int] = set()
         self._unlooked: set[int] = set()
-        """Messages whose spans changed since they were last asked for, and since it was last looked whether they are whole."""
+        """Messages whose spans changed since they were last asked for, and since it was last looked
+        whether they are whole.
+        """
         self._incomplete: set[int] = set()
         self._heard_of: set[int] = set()
         """Messages with spans."""
@@ -251,7 +288,8 @@ class ConversationTraces:
         self._awaited_since = time.monotonic()
 
     async def settle(self) -> str:
-        """Wait until the spans of every answer are complete, within the time limit; return what is missing, in a sentence.
+        """Wait until the spans of every answer are complete, within the time limit; return what is
+        missing, in a sentence.
 
         Spans that arrive afterwards are late.
         """
@@ -342,8 +380,9 @@ class ConversationTraces:
             return ""
         if not self.told_anything:
             return (
-                f"no span of the agent arrived within {self._wait_s:g} s: does it continue `traceparent`, does "
-                "OTEL_EXPORTER_OTLP_ENDPOINT name this receiver, and is OTEL_EXPORTER_OTLP_PROTOCOL http/protobuf?"
+                f"no span of the agent arrived within {self._wait_s:g} s: does it continue"
+                " `traceparent`, does OTEL_EXPORTER_OTLP_ENDPOINT name this receiver, and is"
+                " OTEL_EXPORTER_OTLP_PROTOCOL http/protobuf?"
             )
         problems = []
         silent = [message for message, trace in self._answers.items() if not trace.spans]
@@ -352,14 +391,19 @@ class ConversationTraces:
         for message in self.incomplete():
             trace = self._answers[message]
             if absent := absent_parents(trace.spans.values(), trace.ids.span_id):
-                problems.append(f"message {message}: {plural(len(absent), 'parent span')} did not arrive")
+                problems.append(
+                    f"message {message}: {plural(len(absent), 'parent span')} did not arrive"
+                )
             elif trace.left_out:
                 most = f"{MOST_SPANS:,} spans in {MAX_TRACE >> 20} MiB of requests"
                 problems.append(
-                    f"message {message}: {plural(trace.left_out, 'span')} left out, because at most {most} are kept"
+                    f"message {message}: {plural(trace.left_out, 'span')} left out, because at most"
+                    f" {most} are kept"
                 )
             elif trace.spans:
-                problems.append(f"message {message}: the span that answers the request did not arrive")
+                problems.append(
+                    f"message {message}: the span that answers the request did not arrive"
+                )
         return f"{'; '.join(problems)} (waited {self._wait_s:g} s)"
 
 
@@ -373,12 +417,16 @@ class RunTraces:
         self._conversations: list[ConversationTraces] = []
 
     def conversation(self, emit: Emit, wait_s: float) -> ConversationTraces:
-        """Return the traces of a new conversation, which waits up to that many seconds for spans after the last answer."""
+        """Return the traces of a new conversation, which waits up to that many seconds for spans
+        after the last answer.
+        """
         self._conversations.append(ConversationTraces(self._traces, emit, wait_s))
         return self._conversations[-1]
 
     def close(self) -> str:
-        """Stop receiving spans; return how many belonged to no conversation as a sentence, or ''."""
+        """Stop receiving spans; return how many belonged to no conversation as a sentence, or
+        ''.
+        """
         for conversation in self._conversations:
             conversation.close()
         unknown = self._traces.unknown - self._unknown_before
@@ -388,8 +436,8 @@ class RunTraces:
         counts = ((unknown, "span"), (refused, "request"))
         what = " and ".join(plural(count, noun) for count, noun in counts if count)
         return (
-            f"{what} of other traces arrived meanwhile: their sender did not continue `traceparent`, "
-            "or also works for somebody else"
+            f"{what} of other traces arrived meanwhile: their sender did not continue"
+            " `traceparent`, or also works for somebody else"
         )
 
 

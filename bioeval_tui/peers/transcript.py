@@ -1,5 +1,6 @@
-"""The transcript of one conversation, its form in assertions, and how the simulated user ends it: the sign-off, or goodbyes in
-other words."""
+"""The transcript of one conversation, its form in assertions, and how the simulated user ends it:
+the sign-off, or goodbyes in other words.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +51,9 @@ class _Read:
         self.turns.append((self.turns[-1] if self.turns else 0) + (message.role == "user"))
         self.transcript.append(entry)
         self.events += entry["events"]
-        self.calls += (call for event in entry["events"] if (call := _function_call(event)) is not None)
+        self.calls += (
+            call for event in entry["events"] if (call := _function_call(event)) is not None
+        )
 
 
 @dataclass
@@ -84,16 +87,24 @@ class SpokenTranscript:
     def fact_numbers(self) -> tuple[int, ...]:
         """The numbers (from 1) of these facts in the job."""
         condition = self.job.condition(self.condition)
-        return tuple(number for number in range(1, len(self.job.facts) + 1) if condition.knows(number))
+        return tuple(
+            number for number in range(1, len(self.job.facts) + 1) if condition.knows(number)
+        )
 
     @property
     def latencies_ms(self) -> list[float]:
         """The agent's latencies, in order."""
-        return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
+        return [
+            m.latency_ms
+            for m in self.messages
+            if m.role == "assistant" and m.latency_ms is not None
+        ]
 
     @property
     def answers(self) -> int:
-        """How many answers the agent gave; without a latency if this program did not run meanwhile."""
+        """How many answers the agent gave; without a latency if this program did not run
+        meanwhile.
+        """
         return sum(m.role == "assistant" for m in self.messages)
 
     @property
@@ -113,7 +124,9 @@ class SpokenTranscript:
         """Add the tool calls of spans to the messages; return the additions by message."""
         self._untraced = self.untraced_turns
         added = [(m.message, calls) for m in self.messages if (calls := self._traced(m))]
-        self.messages = [replace(m, generation=(*m.generation, *self._traced(m))) for m in self.messages]
+        self.messages = [
+            replace(m, generation=(*m.generation, *self._traced(m))) for m in self.messages
+        ]
         self.traces = None
         return added
 
@@ -124,17 +137,23 @@ class SpokenTranscript:
         return self.traces.calls(message.message, message.generation)
 
     def _read_on(self) -> _Read:
-        """Read the messages that are new, and again from the first on of whose answer more spans arrived."""
+        """Read the messages that are new, and again from the first on of whose answer more spans
+        arrived.
+        """
         read = self._read
         if self.traces is not None:
             changed = (read.places.get(number) for number in self.traces.changed())
-            read.forget(min((place for place in changed if place is not None), default=len(read.begins)))
+            read.forget(
+                min((place for place in changed if place is not None), default=len(read.begins))
+            )
         for message in self.messages[len(read.begins) :]:
             self._calls_told |= any(request_of(event) is not None for event in message.generation)
             read.take(message, self._entry(message, (*message.generation, *self._traced(message))))
         return read
 
-    def _entry(self, message: TranscriptMessage, generation: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    def _entry(
+        self, message: TranscriptMessage, generation: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
         return {
             "content": message.content,
             "role": message.role,
@@ -144,7 +163,8 @@ class SpokenTranscript:
 
     @property
     def untraced_turns(self) -> tuple[int, ...]:
-        """The turns (numbered as for tool calls) with missing spans; empty if no spans are received.
+        """The turns (numbered as for tool calls) with missing spans; empty if no spans are
+        received.
 
         If no span arrived at all but the protocol reported calls, those calls count.
         """
@@ -154,22 +174,27 @@ class SpokenTranscript:
         if not self.traces.told_anything and self._calls_told:
             return ()
         return tuple(
-            read.turns[read.places[number]] for number in self.traces.incomplete() if number in read.places
+            read.turns[read.places[number]]
+            for number in self.traces.incomplete()
+            if number in read.places
         )
 
     def as_evaluation(self) -> dict[str, Any]:
         """Return `evaluation` as assertions see it, until the next message; seeds are not in it.
 
-        As published, the transcript ends with the sign-off and user messages have the evaluator's time.
+        As published, the transcript ends with the sign-off and user messages have the evaluator's
+        time.
         """
         read = self._read_on()
         signoff = self.signoff
         if not self._job:
             self._job = job_snapshot(self.job)
         return {
-            "transcript": [*read.transcript, self._entry(signoff, signoff.generation)]
-            if signoff
-            else read.transcript,
+            "transcript": (
+                [*read.transcript, self._entry(signoff, signoff.generation)]
+                if signoff
+                else read.transcript
+            ),
             "functionCalls": read.calls,
             "events": read.events,
             "failureCount": self.failures,
@@ -187,11 +212,14 @@ def for_judge(
     before: Mapping[str, Any] | None,
     after: Mapping[str, Any] | None,
 ) -> JudgeView:
-    """Return what the judge may see of a finished conversation, with the object contexts at its start and end."""
+    """Return what the judge may see of a finished conversation, with the object contexts at its
+    start and end.
+    """
     seen = job.scorer.context
     if seen == "none":
         messages = [
-            replace(m, generation=tuple(e for e in m.generation if has_contents([e]))) for m in messages
+            replace(m, generation=tuple(e for e in m.generation if has_contents([e])))
+            for m in messages
         ]
     states = (before, after) if seen == "all" else (None, None)
     return JudgeView(job, condition, tuple(messages), *states)
@@ -212,18 +240,23 @@ def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMess
 def recorded_signoff(talk: ConversationState) -> TranscriptMessage | None:
     """Return the whole message with which a recorded conversation ended, or None."""
     return next(
-        (_transcript_message(m, m.text) for m in reversed(talk.messages) if m.done and m.signs_off), None
+        (_transcript_message(m, m.text) for m in reversed(talk.messages) if m.done and m.signs_off),
+        None,
     )
 
 
 def recorded_transcript(
     job: EvaluationJob, talk: ConversationState, model: str | None, until_turn: int | None = None
 ) -> SpokenTranscript:
-    """Return a recorded conversation as the assertions of `job` see it: whole, or until the end of a turn."""
+    """Return a recorded conversation as the assertions of `job` see it: whole, or until the end of
+    a turn.
+    """
     transcript = SpokenTranscript(job, talk.key.condition, talk.key.trial, model)
     transcript.session_id = talk.session_id or ""
     transcript.failures = talk.failures
-    transcript.done = until_turn is None and talk.ended is not None and talk.ended.reason == "signed_off"
+    transcript.done = (
+        until_turn is None and talk.ended is not None and talk.ended.reason == "signed_off"
+    )
     turns = {m.message: m.turn for m in talk.messages}
     transcript.messages = [
         message
@@ -254,9 +287,11 @@ _ENDS = ".!?…"
 
 
 def without_signoff(content: str, signoff: str) -> str | None:
-    """Return the words around the sign-off (may be empty), or None if `content` does not contain it.
+    """Return the words around the sign-off (may be empty), or None if `content` does not contain
+    it.
 
-    Only its words and their order count, because models change its punctuation, emphasis, case and line breaks.
+    Only its words and their order count, because models change its punctuation, emphasis, case and
+    line breaks.
     """
     parts = _pattern(signoff).split(content)
     if len(parts) == 1:
@@ -264,10 +299,13 @@ def without_signoff(content: str, signoff: str) -> str | None:
     parts[:-1] = [part.rstrip(_MARKS) for part in parts[:-1]]
     parts[1:] = [part.lstrip(_MARKS + _ENDS) for part in parts[1:]]
     rest = " ".join(parts).strip()
-    return rest if re.search(r"[^\W_]", rest) else ""
+    if re.search(r"[^\W_]", rest):
+        return rest
+    return ""
 
 
-# Without a repeat that can begin anywhere, because models may write 100,000 marks: that would take minutes.
+# Without a repeat that can begin anywhere, because models may write 100,000 marks: that would take
+# minutes.
 @lru_cache(maxsize=64)
 def _pattern(signoff: str) -> re.Pattern[str]:
     words = re.findall(rf"[^\W_]+(?:[{_APOSTROPHES}][^\W_]+)*", signoff)
@@ -279,26 +317,34 @@ def _pattern(signoff: str) -> re.Pattern[str]:
 
 
 _FAREWELL = re.compile(
-    r"\b(?:good\s?-?bye|bye(?:[- ]bye)?|farewell|cheerio|so long(?! as)|take care(?! of)|see (?:you|ya)|good night|until next time"
+    r"\b(?:good\s?-?bye|bye(?:[- ]bye)?|farewell|cheerio|so long(?! as)|take care(?! of)|see"
+    r" (?:you|ya)|good night|until next time"
     r"|(?:talk|speak) (?:to you )?(?:soon|later)|all the best|best wishes"
-    r"|au revoir|auf wiedersehen|tsch(?:ü|ue)ss|hasta luego|adi[oó]s|arrivederci|ciao|tot ziens)(?!\w)",
+    r"|au revoir|auf wiedersehen|tsch(?:ü|ue)ss|hasta luego|adi[oó]s|arrivederci|ciao|tot"
+    r" ziens)(?!\w)",
     re.IGNORECASE,
 )
 _CLOSING = re.compile(
-    r"\b(?:you too|same to you|(?:i'm|i am|we're) all set|i'll (?:definitely |certainly )?(?:reach out|be in touch|get back)"
-    r"|that(?:'s| is|'ll be| will be| would be| should be| was) (?:really )?(?:all|everything)(?: (?:i|for)\b|\W*$)"
+    r"\b(?:you too|same to you|(?:i'm|i am|we're) all set|i'll (?:definitely |certainly )?(?:reach"
+    r" out|be in touch|get back)"
+    r"|that(?:'s| is|'ll be| will be| would be| should be| was) (?:really )?(?:all|everything)(?:"
+    r" (?:i|for)\b|\W*$)"
     # compliments and wishes, which an agent may say at the end of a task
-    r"|(?<!i )(?<!to )have an? (?:\w+ ){0,2}(?:day|one|evening|night|weekend|week|afternoon|morning|trip|flight)"
-    r"|you(?:'re| are|'ve been| have been| were) (?:so |very |really |truly |all |the |an? |most |just )*"
+    r"|(?<!i )(?<!to )have an? (?:\w+"
+    r" ){0,2}(?:day|one|evening|night|weekend|week|afternoon|morning|trip|flight)"
+    r"|you(?:'re| are|'ve been| have been| were) (?:so |very |really |truly |all |the |an? |most"
+    r" |just )*"
     r"(?:help\w*|kind|great|wonderful|best|amazing|awesome|patient|excellent|lenient|friendly|lifesaver|star)"
     r"|i (?:hope|wish) (?:it|this|that|you|all|everything))(?!\w)",
     re.IGNORECASE,
 )
 _THANKS = re.compile(
-    r"\b(?:thank(?:s| you)?|thx|appreciate[ds]?|grateful|cheers|merci|danke|gracias|grazie)\b", re.IGNORECASE
+    r"\b(?:thank(?:s| you)?|thx|appreciate[ds]?|grateful|cheers|merci|danke|gracias|grazie)\b",
+    re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"[?？؟]|\b(?:please|(?:could|can|would) you|(?<!if )(?<!all )(?<!everything )(?<!what )i(?:'d like| would like| need(?!ed)| want(?!ed))(?! (?:nothing|to thank))|but|also)\b|\d",
+    r"[?？؟]|\b(?:please|(?:could|can|would) you|(?<!if )(?<!all )(?<!everything )(?<!what )i(?:'d"
+    r" like| would like| need(?!ed)| want(?!ed))(?! (?:nothing|to thank))|but|also)\b|\d",
     re.IGNORECASE,
 )
 FILLER = 5
@@ -315,7 +361,9 @@ def bids_farewell(text: str) -> bool:
 def says_goodbye(text: str) -> bool:
     """Return whether a message says goodbye in whatever words, such as "That's all, thank you"."""
     return (
-        bids_farewell(text) or _CLOSING.search(text.replace("’", "'")) is not None or says(text, "closings")
+        bids_farewell(text)
+        or _CLOSING.search(text.replace("’", "'")) is not None
+        or says(text, "closings")
     )
 
 

@@ -1,4 +1,6 @@
-"""Which assertion of a changed job stands for which of the recorded one, both as a job's snapshot has them."""
+"""Which assertion of a changed job stands for which of the recorded one, both as a job's snapshot
+has them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ _BESIDE = frozenset({"name", "weight", "timeline", "invariant", "only"})
 
 
 def asked(assertion: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an assertion asks, without its name, its weight, and where and when it is checked."""
+    """Return what an assertion asks, without its name, its weight, and where and when it is
+    checked.
+    """
     return {key: value for key, value in assertion.items() if key not in _BESIDE}
 
 
@@ -24,7 +28,9 @@ def same_assertions(
     found: dict[int, int] = {}
     alike: tuple[Callable[[int, int], bool], ...] = (
         lambda new, old: asked(given[new]) == asked(recorded[old]),
-        lambda new, old: bool(given[new].get("name")) and given[new]["name"] == recorded[old].get("name"),
+        lambda new, old: (
+            bool(given[new].get("name")) and given[new]["name"] == recorded[old].get("name")
+        ),
         lambda new, old: new == old and not recorded[old].get("name"),
     )
     for is_alike in alike:

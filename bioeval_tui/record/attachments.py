@@ -1,8 +1,9 @@
-"""What an agent answers besides text: files and pictures, of which a recording keeps the name, type and size.
+"""What an agent answers besides text: files and pictures, of which a recording keeps the name, type
+and size.
 
-A file is the event `{"attachment": {"name"?, "type"?, "bytes"?, "url"?}}`, a part of an A2A message without text, or a picture
-that the Responses API made. Data that stands in a text as a `data:` address is one, too. JSON that an agent answers instead of
-words is a part of an A2A message, too.
+A file is the event `{"attachment": {"name"?, "type"?, "bytes"?, "url"?}}`, a part of an A2A message
+without text, or a picture that the Responses API made. Data that stands in a text as a `data:`
+address is one, too. JSON that an agent answers instead of words is a part of an A2A message, too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _KINDS = {"image": "picture", "audio": "sound", "video": "film"}
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file: its name, its media type and its size in bytes; empty and None where the agent does not say."""
+    """A file: its name, its media type and its size in bytes; empty and None where the agent does
+    not say.
+    """
 
     name: str = ""
     type: str = ""
@@ -63,7 +66,9 @@ def file_words(events: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return words for each file among an answer's events, at most `MOST_FILES` of them."""
     files = [attachment.words for attachment in attachments_of(events)]
     more = len(files) - MOST_FILES
-    return files if more <= 0 else [*files[:MOST_FILES], f"[and {plural(more, 'more file')}]"]
+    if more <= 0:
+        return files
+    return [*files[:MOST_FILES], f"[and {plural(more, 'more file')}]"]
 
 
 def attachment_of(event: Mapping[str, Any]) -> Attachment | None:
@@ -82,7 +87,9 @@ def attachment_of(event: Mapping[str, Any]) -> Attachment | None:
 
 
 def without_picture(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an item of the Responses API with the beginning of the picture that it holds, if any, and its size."""
+    """Return an item of the Responses API with the beginning of the picture that it holds, if any,
+    and its size.
+    """
     made = item.get("result")
     if item.get("type") != "image_generation_call" or not isinstance(made, str):
         return dict(item)
@@ -92,7 +99,9 @@ def without_picture(item: Mapping[str, Any]) -> dict[str, Any]:
 def data_of(events: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the JSON that an agent answers in parts of a message."""
     parts = (event.get("part") for event in events)
-    return [compact_json(part["data"]) for part in parts if isinstance(part, Mapping) and "data" in part]
+    return [
+        compact_json(part["data"]) for part in parts if isinstance(part, Mapping) and "data" in part
+    ]
 
 
 def has_contents(events: Sequence[Mapping[str, Any]]) -> bool:
@@ -112,7 +121,9 @@ def bytes_of(base64: str) -> int:
 
 
 def without_data(text: str) -> str:
-    """Return a text with words for each long `data:` address in it: what it is, and that its data is left out."""
+    """Return a text with words for each long `data:` address in it: what it is, and that its data
+    is left out.
+    """
     if "data:" not in text.casefold():
         return text
     return _DATA.sub(_words_of_data, text)
@@ -125,4 +136,6 @@ def _words_of_data(found: re.Match[str]) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count:,} bytes" if count < 1000 else size(count, "kB" if count < 1_000_000 else "MB")
+    if count < 1000:
+        return f"{count:,} bytes"
+    return size(count, "kB" if count < 1_000_000 else "MB")

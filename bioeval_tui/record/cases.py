@@ -16,12 +16,20 @@ from bioeval_tui.record.tool_calls import tool_calls_text
 
 
 def in_turn(cases: int, trials: int) -> list[int]:
-    """Return the case of each trial, counting from 0: all cases in order, then again from the first."""
-    return [trial % cases for trial in range(trials)] if cases else []
+    """Return the case of each trial, counting from 0: all cases in order, then again from the
+    first.
+    """
+    if cases:
+        return [trial % cases for trial in range(trials)]
+    return []
 
 
-def of_trials(started: RunStarted, places: Iterable[int], before: Sequence[Case] = ()) -> list[Case]:
-    """Return the case of each trial from its index; `before` are the cases of the earlier trials."""
+def of_trials(
+    started: RunStarted, places: Iterable[int], before: Sequence[Case] = ()
+) -> list[Case]:
+    """Return the case of each trial from its index; `before` are the cases of the earlier
+    trials.
+    """
     met = Counter(case.words for case in before)
     cases = []
     for place in places:
@@ -54,7 +62,9 @@ _PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
 
 
 def without_placeholders(text: str) -> str:
-    """Return a text of a job with cases as it reads for all of them: `{{ case.drug }}` becomes ‹drug›."""
+    """Return a text of a job with cases as it reads for all of them: `{{ case.drug }}` becomes
+    ‹drug›.
+    """
     return _PLACEHOLDER.sub(_named, text)
 
 
@@ -66,42 +76,56 @@ def _named(placeholder: re.Match[str]) -> str:
 def judged(job: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what a judge scores in a job's snapshot: the items of its rubric, otherwise its tasks.
 
-    An item has `task` and `passAbove` like a task, and also `points` and `tags`. A rubric that comes from the cases
-    is empty in the job itself.
+    An item has `task` and `passAbove` like a task, and also `points` and `tags`. A rubric that
+    comes from the cases is empty in the job itself.
     """
     if rubric := job.get("rubric"):
         items = [item for item in rubric if isinstance(item, dict)]
         if len(items) < len(rubric):
             return []
-        return [{**item, "task": item.get("criterion", ""), "passAbove": MET_ABOVE} for item in items]
+        return [
+            {**item, "task": item.get("criterion", ""), "passAbove": MET_ABOVE} for item in items
+        ]
     return [item if isinstance(item, dict) else {"task": item} for item in job.get("tasks") or []]
 
 
 def judged_in(job: Mapping[str, Any], condition: Condition | None) -> dict[int, dict[str, Any]]:
     """Return what a judge scores in a condition (None: in any), by its number from 1."""
-    return {number: item for number, item in enumerate(judged(job), start=1) if counts_in(item, condition)}
+    return {
+        number: item
+        for number, item in enumerate(judged(job), start=1)
+        if counts_in(item, condition)
+    }
 
 
 def case_tasks(job: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
     """Return the tasks of a job's snapshot in the form of `Case.tasks`."""
     return tuple(
-        {"task": str(task.get("task", "")), "acceptanceCriteria": str(task.get("acceptanceCriteria", ""))}
+        {
+            "task": str(task.get("task", "")),
+            "acceptanceCriteria": str(task.get("acceptanceCriteria", "")),
+        }
         | ({"withheldCriteria": str(own)} if (own := task.get("withheldCriteria")) else {})
         for task in job.get("tasks") or ()
         if isinstance(task, dict)
     )
 
 
-def criteria_in(job: Mapping[str, Any], item: Mapping[str, Any], condition: Condition | None) -> str:
+def criteria_in(
+    job: Mapping[str, Any], item: Mapping[str, Any], condition: Condition | None
+) -> str:
     """Return the criteria of a task of a job's snapshot in a condition (None: what else holds)."""
     shared, own = str(item.get("acceptanceCriteria") or ""), str(item.get("withheldCriteria") or "")
-    return shared if condition is None else condition_in(job, condition).criteria_of(shared, own)
+    if condition is None:
+        return shared
+    return condition_in(job, condition).criteria_of(shared, own)
 
 
 def question_of(
     job: Mapping[str, Any], item: Mapping[str, Any], condition: Condition | None
 ) -> dict[str, Any]:
-    """Return what a judge, or a person, is asked about a task or item of a job's snapshot in a condition.
+    """Return what a judge, or a person, is asked about a task or item of a job's snapshot in a
+    condition.
 
     Its words, criteria and points, and the rules that count there.
     """
@@ -121,7 +145,8 @@ def question_of(
 _RULE = {"pattern": "", "who": "agent", "absent": False, "weight": 1.0}
 """What a rule asks, and the values of what it leaves out."""
 _SETTINGS = (
-    "kind", "context", "options", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort", "extraBody",
+    "kind", "context", "options", "temperature", "topP", "maxTokens", "seed", "stop",
+    "reasoningEffort", "extraBody",
 )  # fmt: skip
 """The settings of a judge that change what it is asked, besides its models and its prompt."""
 
@@ -131,39 +156,52 @@ def question_hash(
 ) -> str:
     """Return the SHA-256 of what a judge is asked about a conversation of a job's snapshot.
 
-    It is that of the compact JSON, its keys sorted, of an object with `judge` (its name: models and repeats), `scorer` (its
-    other settings, as far as they are set), `prompts` (the hash of each, by name) and `criteria`: by number, the
-    `question_of` each task or item of the rubric in this condition. Rules are left out where a model judges, criteria
-    where rules do.
+    It is that of the compact JSON, its keys sorted, of an object with `judge` (its name: models and
+    repeats), `scorer` (its other settings, as far as they are set), `prompts` (the hash of each, by
+    name) and `criteria`: by number, the `question_of` each task or item of the rubric in this
+    condition. Rules are left out where a model judges, criteria where rules do.
     """
     scorer = job.get("scorer")
     settings = scorer if isinstance(scorer, dict) else {}
     unasked = {"llm": "rules", "rules": "criteria"}.get(str(settings.get("kind") or "llm"))
     asked = {
         "judge": judge,
-        "scorer": {key: settings[key] for key in _SETTINGS if settings.get(key) not in (None, [], {}, "")},
+        "scorer": {
+            key: settings[key] for key in _SETTINGS if settings.get(key) not in (None, [], {}, "")
+        },
         "prompts": dict(prompts),
         "criteria": {
             str(number): {
-                key: value for key, value in question_of(job, item, condition).items() if key != unasked
+                key: value
+                for key, value in question_of(job, item, condition).items()
+                if key != unasked
             }
             for number, item in judged_in(job, condition).items()
         },
     }
-    return hashlib.sha256(json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(asked, sort_keys=True, separators=(",", ":")).encode()
+    ).hexdigest()
 
 
 def counts_in(item: Mapping[str, Any], condition: Condition | None) -> bool:
-    """Return whether a task or assertion of a job's snapshot counts in a condition (None: in any)."""
+    """Return whether a task or assertion of a job's snapshot counts in a condition (None: in
+    any).
+    """
     return condition is None or item.get("only") in (None, condition)
 
 
 OF_EVERY_ASSERTION = frozenset({"name", "weight", "only", "timeline", "invariant"})
-"""The keys that every assertion of a job may have. All others say what it asserts, also those of a newer version's kinds."""
+"""The keys that every assertion of a job may have.
+
+All others say what it asserts, also those of a newer version's kinds.
+"""
 
 
 def asserted(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an assertion of a job's snapshot asserts: its own keys, the one of its kind first."""
+    """Return what an assertion of a job's snapshot asserts: its own keys, the one of its kind
+    first.
+    """
     return {key: value for key, value in item.items() if key not in OF_EVERY_ASSERTION}
 
 

@@ -1,11 +1,11 @@
 """The list of runs: a SQLite file that can be deleted and rebuilt from the recordings.
 
-It is rebuilt whenever it is not exactly what this module writes: its tables are compared, SQLite checks every page and the
-kind of every value, and what a row says is checked when it is read.
+It is rebuilt whenever it is not exactly what this module writes: its tables are compared, SQLite
+checks every page and the kind of every value, and what a row says is checked when it is read.
 
-Listing reads only what may have changed. If a folder's modification time is unchanged, no file was added
-or removed, and a finished run is never written again without a new file (a resumed run gets its `.live`
-file first), so then only unfinished runs are checked.
+Listing reads only what may have changed. If a folder's modification time is unchanged, no file was
+added or removed, and a finished run is never written again without a new file (a resumed run gets
+its `.live` file first), so then only unfinished runs are checked.
 """
 
 from __future__ import annotations
@@ -52,10 +52,14 @@ if TYPE_CHECKING:  # reading recordings is needed for new ones only, and its mod
 
 STATUSES: tuple[Status, ...] = ("running", "completed", "cancelled", "failed", "interrupted")
 TRUSTED_AFTER_NS = 2_000_000_000
-"""Minimum age in seconds at which a folder's modification time is trusted, because file systems' clocks are coarse."""
+"""Minimum age in seconds at which a folder's modification time is trusted, because file systems'
+clocks are coarse.
+"""
 
 _UNKNOWN = -1
-"""A modification time that no folder has: not 0, which a folder may have whose times were left out of an archive."""
+"""A modification time that no folder has: not 0, which a folder may have whose times were left out
+of an archive.
+"""
 
 LOCKED_S = 5.0
 """How long to wait for another process that writes the list."""
@@ -67,7 +71,10 @@ _VERSION = 11
 
 _OBJECT = "json_type({0}) = 'object'"  # no other JSON, and an error for what is none
 _KINDS = {
-    "id": "typeof({0}) = 'text' and length({0}) between 20 and 24 and {0} not glob '*[^-0-9a-f]*' and not instr({0}, char(0))",
+    "id": (
+        "typeof({0}) = 'text' and length({0}) between 20 and 24 and {0} not glob '*[^-0-9a-f]*' and"
+        " not instr({0}, char(0))"
+    ),
     "text": "typeof({0}) = 'text'",
     "text or null": "typeof({0}) in ('text', 'null')",
     "integer": "typeof({0}) = 'integer'",
@@ -76,7 +83,9 @@ _KINDS = {
     "object": f"typeof({{0}}) = 'text' and {_OBJECT}",
     "object or null": f"{{0}} is null or typeof({{0}}) = 'text' and {_OBJECT}",
 }
-"""What is checked of a value, so that SQLite finds one of another kind, however it came into the file."""
+"""What is checked of a value, so that SQLite finds one of another kind, however it came into the
+file.
+"""
 
 
 def _columns(**kinds: str) -> str:
@@ -90,9 +99,12 @@ def _columns(**kinds: str) -> str:
 
 
 _RUNS = _columns(
-    run_id="id", size="integer", modified="integer", ended="integer", job="text", status="text", started_at="text",
-    started="real", score="real or null", fault="text", scores="object", messages="integer", model="text or null",
-    rehearsal="integer", batch_id="text or null", clean="integer", imported="integer", identity="object", difference="real or null",
+    run_id="id", size="integer", modified="integer", ended="integer", job="text", status="text",
+    started_at="text",
+    started="real", score="real or null", fault="text", scores="object", messages="integer",
+    model="text or null",
+    rehearsal="integer", batch_id="text or null", clean="integer", imported="integer",
+    identity="object", difference="real or null",
 )  # fmt: skip
 _OVERLAYS = _columns(
     run_id="id",
@@ -117,14 +129,20 @@ insert or replace into runs values (
 )
 """
 _NOW = {
-    name: f"case when judged_again is null then {name} else json_extract(judged_again, '$.{name}') end"
+    name: (
+        f"case when judged_again is null then {name} else json_extract(judged_again,"
+        f" '$.{name}') end"
+    )
     for name in ("score", "scores", "fault", "difference")
 }
-"""Where transcripts were judged again, the latest verdicts count. Their score is a text, which SQLite does not round."""
+"""Where transcripts were judged again, the latest verdicts count.
+
+Their score is a text, which SQLite does not round.
+"""
 _COLUMNS = (
-    f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']}, messages, model, "
-    "rehearsal, batch_id, clean, reviewed, judged_again is not null, imported, identity, "
-    f"{_NOW['difference']}"
+    f"run_id, job, status, started_at, {_NOW['score']}, {_NOW['fault']}, {_NOW['scores']},"
+    " messages, model, rehearsal, batch_id, clean, reviewed, judged_again is not null, imported,"
+    f" identity, {_NOW['difference']}"
 )
 
 
@@ -137,7 +155,9 @@ _ERRORS = (sqlite3.Error, UnicodeDecodeError)
 
 
 def _is_damaged(error: Exception) -> bool:
-    """Return whether a catalogue must be rebuilt; a lock, a full disk or a missing permission is not damage."""
+    """Return whether a catalogue must be rebuilt; a lock, a full disk or a missing permission is
+    not damage.
+    """
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF in (
         sqlite3.SQLITE_ERROR,
@@ -156,21 +176,31 @@ def _expected_tables() -> list[tuple[str, ...]]:
 
 
 def _prepare(database: sqlite3.Connection) -> None:
-    """Create the tables in an empty file; raise `_DamagedError` for another that is not as this version leaves it."""
+    """Create the tables in an empty file; raise `_DamagedError` for another that is not as this
+    version leaves it.
+    """
     tables = database.execute(_TABLES).fetchall()
     if not tables:
         database.executescript(f"{_SCHEMA} pragma user_version = {_VERSION};")
         return
-    if database.execute("pragma user_version").fetchone()[0] != _VERSION or tables != _expected_tables():
+    if (
+        database.execute("pragma user_version").fetchone()[0] != _VERSION
+        or tables != _expected_tables()
+    ):
         raise _DamagedError("other tables")
     # Not the pragma itself, whose answer may have text that is not UTF-8.
-    whole = database.execute("select integrity_check = 'ok' from pragma_integrity_check(1)").fetchone()
+    whole = database.execute(
+        "select integrity_check = 'ok' from pragma_integrity_check(1)"
+    ).fetchone()
     if whole != (1,):
         raise _DamagedError("a damaged page or value")
 
 
 def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
-    """Return the run in a row of `_COLUMNS`. Raises `_DamagedError` if it cannot be one that this program wrote."""
+    """Return the run in a row of `_COLUMNS`.
+
+    Raises `_DamagedError` if it cannot be one that this program wrote.
+    """
     (
         run_id, job, status, started, score, fault, scores, messages,
         model, rehearsal, batch, clean, said, again, imported, identity, difference,
@@ -206,7 +236,13 @@ def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
 def _is_listable(run: CataloguedRun) -> bool:
     """Return whether a run has values that every list can show; no other is written."""
     said = run.reviewed or {"scores": {}, "score": None, "reviewers": []}
-    numbers = [run.score, run.difference, *run.scores.values(), said["score"], *said["scores"].values()]
+    numbers = [
+        run.score,
+        run.difference,
+        *run.scores.values(),
+        said["score"],
+        *said["scores"].values(),
+    ]
     texts = [run.fault, *run.identity.values(), *said["reviewers"]]
     return (
         is_run_id(run.run_id)
@@ -221,14 +257,19 @@ def _is_listable(run: CataloguedRun) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Which runs to list; None means any. `job` and `model` match a part of the name, ignoring case."""
+    """Which runs to list; None means any.
+
+    `job` and `model` match a part of the name, ignoring case.
+    """
 
     job: str | None = None
     model: str | None = None
     since: datetime | None = None
     before: datetime | None = None
     status: Status | Literal["rehearsal", "imported"] | None = None
-    """Lists call a completed run a rehearsal, or imported, where it is; `completed` finds these, too."""
+    """Lists call a completed run a rehearsal, or imported, where it is; `completed` finds these,
+    too.
+    """
     fault: str | None = None
     min_score: float | None = None
 
@@ -255,7 +296,8 @@ class RunFilter:
 
 
 def parse_time(text: str, now: datetime) -> datetime:
-    """Return the time that `text` names: `2026-11-20`, `2026-11-20T09:30`, or `7d` (also m, h, w) before `now`.
+    """Return the time that `text` names: `2026-11-20`, `2026-11-20T09:30`, or `7d` (also m, h, w)
+    before `now`.
 
     A date without a zone is local time.
 
@@ -289,19 +331,25 @@ class Catalogue:
         self._lock = threading.Lock()
         self._memory: sqlite3.Connection | None = None if writes else self._in_memory()
 
-    def runs(self, wanted: RunFilter | None = None, limit: int | None = None) -> list[CataloguedRun]:
+    def runs(
+        self, wanted: RunFilter | None = None, limit: int | None = None
+    ) -> list[CataloguedRun]:
         """Return runs, newest first. Damaged recordings are listed as far as they can be read."""
-        return masked(self._list(wanted or RunFilter(), limit)) if self.runs_dir.is_dir() else []
+        if self.runs_dir.is_dir():
+            return masked(self._list(wanted or RunFilter(), limit))
+        return []
 
     def find(self, text: str, *, least: int = 1) -> Path:
-        """Return the recording whose id is `text`, or starts or ends with it; `text` needs at least `least` characters.
+        """Return the recording whose id is `text`, or starts or ends with it; `text` needs at least
+        `least` characters.
 
         Raises:
             UsageError: none or several match, or `text` is too short.
         """
         if len(text) < least:
             raise UsageError(
-                f"{clean_line(text, 20)}: give at least {least} characters of the id; see `bioeval-tui runs list`"
+                f"{clean_line(text, 20)}: give at least {least} characters of the id; see"
+                " `bioeval-tui runs list`"
             )
         if is_run_id(text) and recording_path(self.runs_dir, text).is_file():
             return recording_path(self.runs_dir, text)
@@ -314,7 +362,8 @@ class Catalogue:
             return recording_path(self.runs_dir, matching[0])
         if matching:
             raise UsageError(
-                f"{len(matching)} runs match: {', '.join(matching[-5:])}; give more characters of the id"
+                f"{len(matching)} runs match: {', '.join(matching[-5:])}; give more characters of"
+                " the id"
             )
         raise UsageError("no such run; see `bioeval-tui runs list`")
 
@@ -355,7 +404,8 @@ class Catalogue:
                             file.unlink(missing_ok=True)
                     with contextlib.suppress(*_ERRORS):
                         return self._read_file(query, values)
-        # The disk is full or read-only, or another process locks the file for too long: use memory instead.
+        # The disk is full or read-only, or another process locks the file for too long: use memory
+        # instead.
         with self._lock:
             self._memory = self._memory or self._in_memory()
             try:
@@ -376,13 +426,17 @@ class Catalogue:
         return [_run_of(row, self.runs_dir) for row in database.execute(query, values)]
 
     def _in_memory(self) -> sqlite3.Connection:
-        """Return an in-memory catalogue, with the content of the file if that can be read and is not damaged."""
+        """Return an in-memory catalogue, with the content of the file if that can be read and is
+        not damaged.
+        """
         memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         weakref.finalize(self, memory.close)
         name = quote(str(self._file.absolute()))
         try:
             check_database(self._file)
-            with contextlib.closing(sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=1)) as there:
+            with contextlib.closing(
+                sqlite3.connect(f"file:{name}?mode=ro", uri=True, timeout=1)
+            ) as there:
                 there.execute("begin")
                 # A copy would wait for a lock without end.
                 there.execute("select modified from folder").fetchone()
@@ -431,22 +485,30 @@ class Catalogue:
 
     def _refresh_all(self, database: sqlite3.Connection) -> None:
         known = {
-            row[0]: row[1:] for row in database.execute("select run_id, size, modified, ended from runs")
+            row[0]: row[1:]
+            for row in database.execute("select run_id, size, modified, ended from runs")
         }
         present = {entry.name[: -len(SUFFIX)]: entry for entry in self._entries()}
         gone = [(run_id,) for run_id in known.keys() - present.keys()]
         database.executemany("delete from runs where run_id = ?", gone)
         for run_id, entry in present.items():
-            with contextlib.suppress(OSError):  # deleted meanwhile, or a link to what cannot be reached
+            # deleted meanwhile, or a link to what cannot be reached
+            with contextlib.suppress(OSError):
                 stat = entry.stat()
                 seen = known.get(run_id)
                 if seen is None or seen[:2] != (stat.st_size, stat.st_mtime_ns):
-                    self._take_in(database, run_id, _File(Path(entry.path), stat.st_size, stat.st_mtime_ns))
+                    self._take_in(
+                        database, run_id, _File(Path(entry.path), stat.st_size, stat.st_mtime_ns)
+                    )
                 elif not seen[2]:
                     self._note_status(database, run_id)
         database.executemany("delete from overlays where run_id = ?", gone)
         with os.scandir(self.runs_dir) as entries:
-            beside = {entry.name.removesuffix(OVERLAY) for entry in entries if entry.name.endswith(OVERLAY)}
+            beside = {
+                entry.name.removesuffix(OVERLAY)
+                for entry in entries
+                if entry.name.endswith(OVERLAY)
+            }
         taken = {row[0] for row in database.execute("select run_id from overlays")}
         for run_id in (beside & present.keys()) - taken:
             self._take_overlay(database, run_id)
@@ -462,8 +524,12 @@ class Catalogue:
             if stat is None or (stat.st_size, stat.st_mtime_ns) != (size, modified):
                 self._take_overlay(database, run_id)
 
-    def _take_overlay(self, database: sqlite3.Connection, run_id: str, *, anew: bool = False) -> None:
-        """Read a run's reviews and later verdicts if its overlay has changed or, with `anew`, its recording."""
+    def _take_overlay(
+        self, database: sqlite3.Connection, run_id: str, *, anew: bool = False
+    ) -> None:
+        """Read a run's reviews and later verdicts if its overlay has changed or, with `anew`, its
+        recording.
+        """
         path = recording_path(self.runs_dir, run_id)
         try:
             stat = overlay_path(path).stat()
@@ -471,13 +537,17 @@ class Catalogue:
             database.execute("delete from overlays where run_id = ?", (run_id,))
             return
         now = (stat.st_size, stat.st_mtime_ns)
-        seen = database.execute("select size, modified from overlays where run_id = ?", (run_id,)).fetchone()
+        seen = database.execute(
+            "select size, modified from overlays where run_id = ?", (run_id,)
+        ).fetchone()
         if anew or seen != now:
             row = (run_id, *now, *_overlaid(path))
             database.execute("insert or replace into overlays values (?, ?, ?, ?, ?)", row)
 
     def _refresh_open(self, database: sqlite3.Connection) -> None:
-        still_open = database.execute("select run_id, size, modified from runs where not ended").fetchall()
+        still_open = database.execute(
+            "select run_id, size, modified from runs where not ended"
+        ).fetchall()
         for run_id, size, modified in still_open:
             path = recording_path(self.runs_dir, run_id)
             with contextlib.suppress(OSError):
@@ -519,7 +589,9 @@ class Catalogue:
 
 
 def _as_text(score: float | None) -> str | None:
-    return None if score is None else json.dumps(score)
+    if score is None:
+        return None
+    return json.dumps(score)
 
 
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
@@ -554,14 +626,20 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
 
 
 def _difference(state: RunState) -> float | None:
-    """Return the mean of the trials' differences, like the scores only of a run that has all of these."""
+    """Return the mean of the trials' differences, like the scores only of a run that has all of
+    these.
+    """
     from bioeval_tui.record.effect import run_difference
 
-    return None if None in state.scores().values() else run_difference(state)
+    if None in state.scores().values():
+        return None
+    return run_difference(state)
 
 
 def _outlined_difference(path: Path, outlined: Outline) -> float | None:
-    """Return the same of an outline, which has enough for it unless the conditions have criteria or cases of their own."""
+    """Return the same of an outline, which has enough for it unless the conditions have criteria or
+    cases of their own.
+    """
     from bioeval_tui.record import conditions, effect, reading
 
     both = conditions.contrast_in(outlined.started.job) if outlined.started is not None else None
@@ -579,7 +657,9 @@ def _outlined_difference(path: Path, outlined: Outline) -> float | None:
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether it is a file, or a link to one, even if that cannot be reached (an unmounted disk, a loop)."""
+    """Return whether it is a file, or a link to one, even if that cannot be reached (an unmounted
+    disk, a loop).
+    """
     try:
         return entry.is_file() or (entry.is_symlink() and not Path(entry.path).exists())
     except OSError:

@@ -1,7 +1,9 @@
-"""The conditions of a run as data: what each is called, which of the job's facts the user has, and which criteria hold.
+"""The conditions of a run as data: what each is called, which of the job's facts the user has, and
+which criteria hold.
 
-embabel-agent-eval has two, which are the default: the without the facts, and supplied when asked for. A job may list others.
-Nothing else in this program knows how many there are, or what they are called.
+embabel-agent-eval has two, which are the default: the without the facts, and supplied when asked
+for. A job may list others. Nothing else in this program knows how many there are, or what they are
+called.
 """
 
 from __future__ import annotations
@@ -16,10 +18,18 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from bioeval_tui.base.text import clean_line, shorten
-from bioeval_tui.record.names import IS_ORDER, PUBLISHED_NAMES, PUBLISHED_TITLES, Condition, first_in, is_name
+from bioeval_tui.record.names import (
+    IS_ORDER,
+    PUBLISHED_NAMES,
+    PUBLISHED_TITLES,
+    Condition,
+    first_in,
+    is_name,
+)
 
 LONGEST_WORDS = 20
-"""Maximum number of characters of what a condition is called: screens have narrow columns for it."""
+"""Maximum number of characters of what a condition is called: screens have narrow columns for it.
+"""
 MOST_CONDITIONS = 8
 
 
@@ -27,7 +37,8 @@ def _named(text: str) -> str:
     if not is_name(text):
         raise PydanticCustomError(
             "condition",
-            "must be a name of at most 20 small letters, digits and _, and no word of options such as mean or task2",
+            "must be a name of at most 20 small letters, digits and _, and no word of options such"
+            " as mean or task2",
         )
     return text
 
@@ -51,7 +62,9 @@ Order = Annotated[str, AfterValidator(_order)]
 def with_first(names: Sequence[Condition], order: Order | None) -> tuple[Condition, ...]:
     """Return the conditions in an order; the one that comes first leaves the others as listed."""
     first = first_in(order)
-    return tuple(sorted(names, key=lambda name: name != first)) if first else tuple(names)
+    if first:
+        return tuple(sorted(names, key=lambda name: name != first))
+    return tuple(names)
 
 
 def _words(text: str) -> str:
@@ -61,33 +74,47 @@ def _words(text: str) -> str:
 
 
 def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    if isinstance(value, list):
+        return tuple(value)
+    return value
 
 
 def _facts(value: Any) -> Any:
     """Return which facts the user has, from a word or a list of numbers."""
     if value in ("all", "none"):
         return value
-    if isinstance(value, list | tuple) and all(isinstance(n, int) and n is not True and n > 0 for n in value):
+    if isinstance(value, list | tuple) and all(
+        isinstance(n, int) and n is not True and n > 0 for n in value
+    ):
         return tuple(sorted(set(value))) or "none"
-    raise PydanticCustomError("facts", "must be all, none, or a list of the numbers (from 1) of facts")
+    raise PydanticCustomError(
+        "facts", "must be all, none, or a list of the numbers (from 1) of facts"
+    )
 
 
 class ConditionConfig(BaseModel):
-    """A condition in which conversations are held: in it, the simulated user knows some of the job's facts."""
+    """A condition in which conversations are held: in it, the simulated user knows some of the
+    job's facts.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     name: ConditionName
     """The name in files, options and assertions' `only`."""
-    words: Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS), AfterValidator(_words)] | None = None
+    words: (
+        Annotated[str, Field(min_length=1, max_length=LONGEST_WORDS), AfterValidator(_words)] | None
+    ) = None
     """What screens and reports call it, such as `knows nothing`; the default is its name."""
     facts: Annotated[
         Literal["all", "none"] | tuple[Annotated[int, Field(ge=1)], ...], BeforeValidator(_facts)
     ] = "all"
-    """Which of the job's facts the user has and gives when asked: all, none, or the numbers (from 1) of some."""
+    """Which of the job's facts the user has and gives when asked: all, none, or the numbers (from
+    1) of some.
+    """
     criteria: Literal["acceptance", "withheld"] = "acceptance"
-    """Whether tasks with `withheldCriteria` are judged by these: what is right when the user does not know."""
+    """Whether tasks with `withheldCriteria` are judged by these: what is right when the user does
+    not know.
+    """
 
     @property
     def title(self) -> str:
@@ -162,7 +189,9 @@ def conditions_in(job: Mapping[str, Any]) -> tuple[ConditionConfig, ...]:
 
 @lru_cache(maxsize=64)
 def _read_once(written: str) -> tuple[ConditionConfig, ...]:
-    """Return the conditions that were written so: a run asks for them several times for each conversation."""
+    """Return the conditions that were written so: a run asks for them several times for each
+    conversation.
+    """
     return _read(json.loads(written))
 
 
@@ -195,15 +224,21 @@ def named(conditions: Collection[ConditionConfig], name: Condition) -> Condition
     return next(found, None) or ConditionConfig.model_construct(name=name)
 
 
-def in_order(conditions: Sequence[ConditionConfig], some: Collection[Condition]) -> tuple[Condition, ...]:
-    """Return `some` of the conditions' names in the order of the conditions, and then the others."""
+def in_order(
+    conditions: Sequence[ConditionConfig], some: Collection[Condition]
+) -> tuple[Condition, ...]:
+    """Return `some` of the conditions' names in the order of the conditions, and then the
+    others.
+    """
     listed = tuple(condition.name for condition in conditions if condition.name in some)
     return (*listed, *(name for name in some if name not in listed))
 
 
 def most_informed(conditions: Sequence[ConditionConfig]) -> Condition:
     """Return the first of the conditions in which the user knows most: all facts, else some."""
-    return max(conditions, key=lambda condition: (condition.facts == "all", condition.facts != "none")).name
+    return max(
+        conditions, key=lambda condition: (condition.facts == "all", condition.facts != "none")
+    ).name
 
 
 class Contrast(NamedTuple):
@@ -216,8 +251,14 @@ class Contrast(NamedTuple):
 
 
 def contrast_in(job: Mapping[str, Any]) -> Contrast | None:
-    """Return the conditions of a job's snapshot that show what the facts change; None if there are no such two."""
+    """Return the conditions of a job's snapshot that show what the facts change; None if there are
+    no such two.
+    """
     conditions = conditions_in(job)
     without = next((condition.name for condition in conditions if condition.facts == "none"), None)
-    with_facts = next((condition.name for condition in conditions if condition.facts == "all"), None)
-    return Contrast(without, with_facts) if without and with_facts else None
+    with_facts = next(
+        (condition.name for condition in conditions if condition.facts == "all"), None
+    )
+    if without and with_facts:
+        return Contrast(without, with_facts)
+    return None

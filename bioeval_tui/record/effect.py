@@ -1,10 +1,11 @@
-"""What the facts change: the difference between the conditions of a trial, on what both are scored by.
+"""What the facts change: the difference between the conditions of a trial, on what both are scored
+by.
 
-Of the conditions, the contrast is between one without and one with the facts. A task with `withheldCriteria` and whatever
-has `only` ask for something else in each of the two. Two scores of different
-things are no difference, so these are shown in each condition and enter none: the difference is that of the shared
-scores, by the formula of the composite and with the weights of what is shared. Everything that shows a difference of a
-run takes it from here.
+Of the conditions, the contrast is between one without and one with the facts. A task with
+`withheldCriteria` and whatever has `only` ask for something else in each of the two. Two scores of
+different things are no difference, so these are shown in each condition and enter none: the
+difference is that of the shared scores, by the formula of the composite and with the weights of
+what is shared. Everything that shows a difference of a run takes it from here.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ NO_CONTRAST = "without a condition that withholds all facts and one that supplie
 NOTHING_SHARED = "without shared criteria"
 """Why a trial has none if nothing is judged or checked alike in both conditions."""
 NOT_RECORDED = "without recorded verdicts"
-"""Why a conversation with a score has no shared one: the recording lacks what it would be made of."""
+"""Why a conversation with a score has no shared one: the recording lacks what it would be made of.
+"""
 
 
 class SharedOf(NamedTuple):
@@ -43,7 +45,10 @@ class SharedOf(NamedTuple):
 
 
 class SharedCriteria(NamedTuple):
-    """What both conditions of a trial are scored by: which tasks and assertions. `Shared` says how many."""
+    """What both conditions of a trial are scored by: which tasks and assertions.
+
+    `Shared` says how many.
+    """
 
     tasks: SharedOf
     """The tasks, or the items of the rubric, by number from 1."""
@@ -52,17 +57,22 @@ class SharedCriteria(NamedTuple):
 
     @property
     def is_everything(self) -> bool:
-        """Whether the conditions are scored alike, so that their scores can be compared as they are."""
+        """Whether the conditions are scored alike, so that their scores can be compared as they
+        are.
+        """
         return self.tasks.is_everything and self.assertions.is_everything
 
     @property
     def is_nothing(self) -> bool:
-        """Whether each condition has its own criteria, and only response times would be left to compare."""
+        """Whether each condition has its own criteria, and only response times would be left to
+        compare.
+        """
         return not (self.is_everything or self.tasks.numbers or self.assertions.numbers)
 
 
 def shared_criteria(job: Mapping[str, Any]) -> SharedCriteria:
-    """Return what both conditions share of a job's snapshot, filled in from its case if it has cases.
+    """Return what both conditions share of a job's snapshot, filled in from its case if it has
+    cases.
 
     What counts in neither of them is not among all that has a weight.
     """
@@ -84,7 +94,8 @@ def shared_criteria(job: Mapping[str, Any]) -> SharedCriteria:
     return SharedCriteria(
         SharedOf(frozenset(alike) if has_score else frozenset(), len(tasks)),
         SharedOf(
-            frozenset(index for index, item in weighed.items() if _counts_in_both(item, both)), len(weighed)
+            frozenset(index for index, item in weighed.items() if _counts_in_both(item, both)),
+            len(weighed),
         ),
     )
 
@@ -96,7 +107,9 @@ def compares_everything(started: RunStarted) -> bool:
     """
     jobs = [started.job, *({**started.job, **case.parts} for case in started.cases)]
     withholds = bool(started.job.get("facts"))
-    return all(shared_criteria(job).is_everything and (job.get("facts") or not withholds) for job in jobs)
+    return all(
+        shared_criteria(job).is_everything and (job.get("facts") or not withholds) for job in jobs
+    )
 
 
 def _counts_in_one(item: Mapping[str, Any], both: Contrast) -> bool:
@@ -121,12 +134,14 @@ def _asked(job: Mapping[str, Any], task: Mapping[str, Any], condition: Condition
 def shared_score(talk: ConversationState, criteria: SharedCriteria) -> float | None:
     """Return a conversation's score, from 0 to 1, on what both conditions share.
 
-    It is the conversation's own score if that is everything. None if nothing is shared, if the conversation has no
-    score, or if the recording lacks a verdict or a check.
+    It is the conversation's own score if that is everything. None if nothing is shared, if the
+    conversation has no score, or if the recording lacks a verdict or a check.
     """
     scored = talk.score
     if scored is None or scored.score is None or criteria.is_everything:
-        return scored.score if scored is not None else None
+        if scored is None:
+            return None
+        return scored.score
     if criteria.is_nothing:
         return None
     timing = [part for part in scored.parts if part.name == "timing"]
@@ -149,9 +164,11 @@ def _assertion_part(talk: ConversationState, criteria: SharedCriteria) -> ScoreP
 
 
 def why_not_compared(state: RunState, trial: int) -> str:
-    """Return why the conditions of a trial have no difference, in a few words; empty if they can be compared.
+    """Return why the conditions of a trial have no difference, in a few words; empty if they can be
+    compared.
 
-    The second condition of a run that is not known to be clean may have inherited what the first left.
+    The second condition of a run that is not known to be clean may have inherited what the first
+    left.
     """
     if not state.clean:
         return state.cleanness
@@ -160,22 +177,34 @@ def why_not_compared(state: RunState, trial: int) -> str:
         return NO_CONTRAST
     if state.job.get("facts") and not job.get("facts"):
         return NO_FACTS
-    return NOTHING_SHARED if shared_criteria(job).is_nothing else ""
+    if shared_criteria(job).is_nothing:
+        return NOTHING_SHARED
+    return ""
 
 
 def trial_difference(state: RunState, trial: int) -> float | None:
-    """Return the shared score with the facts − that without of a trial; None if one is missing or they are not compared."""
+    """Return the shared score with the facts − that without of a trial; None if one is missing or
+    they are not compared.
+    """
     both = contrast_in(state.job)
     if both is None or why_not_compared(state, trial):
         return None
     criteria = shared_criteria(state.job_of(trial))
     talks = (state.conversation(condition, trial) for condition in both)
-    without, with_facts = (shared_score(talk, criteria) if talk is not None else None for talk in talks)
-    return None if without is None or with_facts is None else exact_difference(with_facts, without)
+    without, with_facts = (
+        shared_score(talk, criteria) if talk is not None else None for talk in talks
+    )
+    if without is None or with_facts is None:
+        return None
+    return exact_difference(with_facts, without)
 
 
 def run_difference(state: RunState) -> float | None:
     """Return the mean difference over the trials that have one; None without any."""
     trials = {key.trial for key in state.conversations}
-    found = [value for trial in sorted(trials) if (value := trial_difference(state, trial)) is not None]
-    return exact_mean(found) if found else None
+    found = [
+        value for trial in sorted(trials) if (value := trial_difference(state, trial)) is not None
+    ]
+    if found:
+        return exact_mean(found)
+    return None

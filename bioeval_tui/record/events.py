@@ -1,8 +1,9 @@
 """The versioned union of all run events. Everything in a run is emitted once, in order.
 
-A recording is these events as JSON Lines. `read_event` never fails on a kind that it does not know: a
-newer program's event is kept as `UnknownEvent` and shown as such. Times are UTC and aware; names ending
-in `_ms` are milliseconds. Messages and turns count from 1; turn 0 is the state before the greeting.
+A recording is these events as JSON Lines. `read_event` never fails on a kind that it does not know:
+a newer program's event is kept as `UnknownEvent` and shown as such. Times are UTC and aware; names
+ending in `_ms` are milliseconds. Messages and turns count from 1; turn 0 is the state before the
+greeting.
 """
 
 from __future__ import annotations
@@ -27,10 +28,18 @@ from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.statistics.means import reaches
 
 SCHEMA_VERSION = 2
-"""Version 2 added the run's options and the authors of events; recordings of version 1 open unchanged."""
+"""Version 2 added the run's options and the authors of events; recordings of version 1 open
+unchanged.
+"""
 
 EndReason = Literal[
-    "signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled", "unknown"
+    "signed_off",
+    "max_turns",
+    "agent_failed",
+    "evaluator_failed",
+    "timed_out",
+    "cancelled",
+    "unknown",
 ]
 """`unknown`: the imported file does not say why."""
 RESULT_REASONS: frozenset[EndReason] = frozenset(
@@ -38,8 +47,11 @@ RESULT_REASONS: frozenset[EndReason] = frozenset(
 )
 """Ends after which a conversation counts as a result of the agent."""
 Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "program", "none"]
-"""`infrastructure`: a model's provider, the graph, or this machine. `unclear`: the agent, or what lies between it and this
-program, and nobody can tell which. `program`: a defect of this program, met over what a peer sent."""
+"""`infrastructure`: a model's provider, the graph, or this machine.
+
+`unclear`: the agent, or what lies between it and this program, and nobody can tell which.
+`program`: a defect of this program, met over what a peer sent.
+"""
 EXCUSED: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
 """Faults that no agent can bring about with what it sends: a gate allows for some of them."""
 RunStatus = Literal["completed", "cancelled", "failed"]
@@ -50,7 +62,10 @@ MET_ABOVE = 0.5
 """An item of a rubric is met if its score, the median of the verdicts, is above this."""
 LARGEST = 1e15
 Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST)]
-"""A number in a recording. Larger or infinite numbers, which only foreign files have, are rejected, because reports sum them."""
+"""A number in a recording.
+
+Larger or infinite numbers, which only foreign files have, are rejected, because reports sum them.
+"""
 
 
 MOST_TRIALS = 100_000
@@ -58,7 +73,10 @@ MOST_TRIALS = 100_000
 MOST_MESSAGES = 1_000_000
 Trial = Annotated[int, Field(ge=1, le=MOST_TRIALS)]
 Place = Annotated[int, Field(ge=0, le=MOST_MESSAGES)]
-"""The number of a message, turn, attempt, task or assertion. Views iterate up to it, so larger numbers are rejected."""
+"""The number of a message, turn, attempt, task or assertion.
+
+Views iterate up to it, so larger numbers are rejected.
+"""
 MAX_TOKENS = int(LARGEST)
 Tokens = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
 
@@ -75,7 +93,10 @@ class EventBase(BaseModel):
     trial: Trial | None = None
     attempt: Place | None = None
     author: str | None = None
-    """Who wrote an event of an overlay: a reviewer, or a command that judged again. None in recordings."""
+    """Who wrote an event of an overlay: a reviewer, or a command that judged again.
+
+    None in recordings.
+    """
 
 
 Texts = Annotated[list[str] | tuple[str, ...], Field(max_length=1000)]
@@ -94,7 +115,10 @@ class WhatCameOfOptions(TypedDict, total=False):
 def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
     try:
         _recorded_options().validate_python(
-            {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+            {
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in options.items()
+            }
         )
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
@@ -104,7 +128,9 @@ def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def _recorded_options() -> TypeAdapter[Any]:
-    """Return what checks the types of the recorded options; unknown keys of newer versions are left alone."""
+    """Return what checks the types of the recorded options; unknown keys of newer versions are left
+    alone.
+    """
     types: dict[str, Any] = get_type_hints(WhatCameOfOptions)
     for kind in kinds():
         if kind.option.recorded:
@@ -141,15 +167,18 @@ class ImportedFrom(BaseModel):
     licence: str = "unknown"
     origin: str = "unknown"
     times: Literal["told", "unknown"] = "unknown"
-    """Whether the times of the conversations come from the file; otherwise every event has the time of the import."""
+    """Whether the times of the conversations come from the file; otherwise every event has the time
+    of the import.
+    """
     record: dict[str, Any] | None = None
 
 
 class Case(BaseModel):
     """The case of a conversation, and what the user wants and knows in it.
 
-    `trial` counts the trials of the case (and its persona) from 1. `tasks` have `task` and `acceptanceCriteria`, in the order of
-    the job's, which they replace; empty if the job's apply to all cases.
+    `trial` counts the trials of the case (and its persona) from 1. `tasks` have `task` and
+    `acceptanceCriteria`, in the order of the job's, which they replace; empty if the job's apply to
+    all cases.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -167,12 +196,16 @@ class Case(BaseModel):
 
     @property
     def title(self) -> str:
-        """The name of one of its trials: `case case_840`, and from the second on `case case_840, trial 2`."""
+        """The name of one of its trials: `case case_840`, and from the second on `case case_840,
+        trial 2`.
+        """
         return f"case {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
 
 
 class JobCase(BaseModel):
-    """A case of a run: its name, its persona's, and the filled-in parts that replace the job's own."""
+    """A case of a run: its name, its persona's, and the filled-in parts that replace the job's
+    own.
+    """
 
     model_config = ConfigDict(frozen=True)
     name: str
@@ -189,7 +222,9 @@ def _with_conditions(job: dict[str, Any]) -> dict[str, Any]:
 
 
 class RunStarted(EventBase):
-    """The first event: everything needed to understand, repeat or judge the run without any other file."""
+    """The first event: everything needed to understand, repeat or judge the run without any other
+    file.
+    """
 
     kind: Literal["run_started"] = "run_started"
     schema_version: int = SCHEMA_VERSION
@@ -207,7 +242,9 @@ class RunStarted(EventBase):
     prompts: dict[str, str] = Field(default_factory=dict)
     model: str | None = None
     agent_is_model: bool | None = None
-    """Whether the agent is a model's endpoint, so that its tokens have a price; None in recordings from before it was recorded."""
+    """Whether the agent is a model's endpoint, so that its tokens have a price; None in recordings
+    from before it was recorded.
+    """
     seed: int
     trials: Trial = 1
     conditions: Conditions = PUBLISHED_NAMES
@@ -216,31 +253,43 @@ class RunStarted(EventBase):
     batch_id: str | None = None
     git_revision: str | None = None
     options: Annotated[dict[str, Any], AfterValidator(_asked_for)] = Field(default_factory=dict)
-    """The run's options that are recorded, and what they came to (`WhatCameOfOptions`), without credentials."""
+    """The run's options that are recorded, and what they came to (`WhatCameOfOptions`), without
+    credentials.
+    """
     source: ImportedFrom | None = None
     """The foreign file that the run was made of; None for one of this program's."""
     cases: Annotated[tuple[JobCase, ...], Field(max_length=MOST_TRIALS)] = ()
-    """The cases of the trials, in order and then again from the first; empty if the job has none."""
+    """The cases of the trials, in order and then again from the first; empty if the job has none.
+    """
 
     @property
     def asked_model(self) -> str | None:
-        """The model that the agent is, or that somebody named for it; None where only the agent knows.
+        """The model that the agent is, or that somebody named for it; None where only the agent
+        knows.
 
         Older recordings also hold the usual model where nobody named one.
         """
         told = self.is_model or self.source is not None or self._target.get("model")
-        return self.model if told or self.model != DEFAULT_MODEL else None
+        if told or self.model != DEFAULT_MODEL:
+            return self.model
+        return None
 
     @property
     def is_model(self) -> bool:
-        """Whether the agent is a model's endpoint, whose tokens have a price; older recordings tell by the protocol."""
+        """Whether the agent is a model's endpoint, whose tokens have a price; older recordings tell
+        by the protocol.
+        """
         recorded = self.agent_is_model
-        return self._target.get("protocol") == "openai" if recorded is None else recorded
+        if recorded is None:
+            return self._target.get("protocol") == "openai"
+        return recorded
 
     @property
     def _target(self) -> dict[str, Any]:
         target = self.job.get("target")
-        return target if isinstance(target, dict) else {}
+        if isinstance(target, dict):
+            return target
+        return {}
 
     @property
     def identity(self) -> dict[str, str]:
@@ -250,21 +299,30 @@ class RunStarted(EventBase):
             "agent's model": self.asked_model or "",
             "evaluator": self.evaluator,
             "judge": self.judge,
-            "prompts": ", ".join(f"{name} {digest[:8]}" for name, digest in sorted(self.prompts.items())),
+            "prompts": ", ".join(
+                f"{name} {digest[:8]}" for name, digest in sorted(self.prompts.items())
+            ),
             "graph": self.graph or "",
             "program": self.program_version,
         }
 
     @property
     def judge_prompt(self) -> str:
-        """The judge's prompt and its version, such as `eval/score 1a2b3c4d`; empty if no model judges."""
+        """The judge's prompt and its version, such as `eval/score 1a2b3c4d`; empty if no model
+        judges.
+        """
         scorer = self.job.get("scorer")
         name = scorer.get("prompt", "") if isinstance(scorer, dict) else ""
-        return f"{name} {self.prompts[name][:8]}" if name in self.prompts else ""
+        if name in self.prompts:
+            return f"{name} {self.prompts[name][:8]}"
+        return ""
 
 
 class RunResumed(EventBase):
-    """An interrupted run was resumed; unfinished conversations start again. It has only what is not as in `RunStarted`."""
+    """An interrupted run was resumed; unfinished conversations start again.
+
+    It has only what is not as in `RunStarted`.
+    """
 
     kind: Literal["run_resumed"] = "run_resumed"
     program_version: str
@@ -295,7 +353,10 @@ class SeedApplied(EventBase):
 
 
 AgentsGraph = Literal["same", "unknown"]
-"""`unknown`: the agent does not say which graph it uses. With another graph, no conversation is held."""
+"""`unknown`: the agent does not say which graph it uses.
+
+With another graph, no conversation is held.
+"""
 
 
 class ConversationStarted(EventBase):
@@ -307,9 +368,13 @@ class ConversationStarted(EventBase):
     max_messages: Place
     case: Case | None = None
     agents_graph: AgentsGraph | None = None
-    """Whether the agent says that it uses the knowledge graph of the run; None if the job does not query one."""
+    """Whether the agent says that it uses the knowledge graph of the run; None if the job does not
+    query one.
+    """
     agent_identity: str = ""
-    """The name and version that the agent gave itself, such as in its A2A card; empty if it gave none."""
+    """The name and version that the agent gave itself, such as in its A2A card; empty if it gave
+    none.
+    """
     record: dict[str, Any] | None = None
     """Data of an imported file about the conversation that no other field has."""
 
@@ -317,7 +382,8 @@ class ConversationStarted(EventBase):
 class MessageStarted(EventBase):
     """One side starts to answer: the evaluator is working, or the agent was sent a message.
 
-    `traceparent` (W3C Trace Context) was sent to the agent, to join its spans; None if no spans are received.
+    `traceparent` (W3C Trace Context) was sent to the agent, to join its spans; None if no spans are
+    received.
     """
 
     kind: Literal["message_started"] = "message_started"
@@ -338,12 +404,15 @@ class MessageDelta(EventBase):
 
 
 class MessageCompleted(EventBase):
-    """A complete message. `latency_ms` covers only the successful attempt; `waited_ms` the failed attempts and waits.
+    """A complete message.
 
-    Whose it is stands here and in `MessageStarted`: each line of a recording is read by itself, and imports have no start.
-    `thought_ms` is how long the evaluator took over a user message. `cut_off`: the agent's model ended its answer at its
-    length limit. `blocked_ms` is set if this program did not run for so long of the latency that it does not count: then
-    `latency_ms` is None.
+    `latency_ms` covers only the successful attempt; `waited_ms` the failed attempts and waits.
+
+    Whose it is stands here and in `MessageStarted`: each line of a recording is read by itself, and
+    imports have no start. `thought_ms` is how long the evaluator took over a user message.
+    `cut_off`: the agent's model ended its answer at its length limit. `blocked_ms` is set if this
+    program did not run for so long of the latency that it does not count: then `latency_ms` is
+    None.
     """
 
     kind: Literal["message_completed"] = "message_completed"
@@ -370,7 +439,9 @@ class MessageCompleted(EventBase):
 
 
 class SpansReceived(EventBase):
-    """Spans of an answer's trace, received by OTLP. `late`: after the conversation was checked and judged.
+    """Spans of an answer's trace, received by OTLP.
+
+    `late`: after the conversation was checked and judged.
 
     `doubled` are ids of spans that had come before; they are kept and counted once.
     """
@@ -385,7 +456,8 @@ class SpansReceived(EventBase):
 class CallsTraced(EventBase):
     """Tool calls of an answer that only spans report, in the form of `MessageCompleted.generation`.
 
-    Written once all spans have arrived or the wait has ended: assertions and the judge see these calls.
+    Written once all spans have arrived or the wait has ended: assertions and the judge see these
+    calls.
     """
 
     kind: Literal["calls_traced"] = "calls_traced"
@@ -394,10 +466,13 @@ class CallsTraced(EventBase):
 
 
 class RequestFailed(EventBase):
-    """One attempt failed. `counted`: it counts as the agent's failure. `wait_ms`: the wait after it.
+    """One attempt failed.
 
-    `received` is the beginning of what arrived instead of an answer; `unreachable`: there was no connection;
-    `crowded`: a timeout while this program had other requests under way at the same host.
+    `counted`: it counts as the agent's failure. `wait_ms`: the wait after it.
+
+    `received` is the beginning of what arrived instead of an answer; `unreachable`: there was no
+    connection; `crowded`: a timeout while this program had other requests under way at the same
+    host.
     """
 
     kind: Literal["request_failed"] = "request_failed"
@@ -414,9 +489,11 @@ class RequestFailed(EventBase):
 
 
 class AnswersUnused(EventBase):
-    """Answers of models that a server may charge for, although they were not used: void, cut off, malformed, late.
+    """Answers of models that a server may charge for, although they were not used: void, cut off,
+    malformed, late.
 
-    `tokens_in` and `tokens_out` are sums; `uncounted` of the answers have no token count. `message` was to be answered.
+    `tokens_in` and `tokens_out` are sums; `uncounted` of the answers have no token count. `message`
+    was to be answered.
     """
 
     kind: Literal["answers_unused"] = "answers_unused"
@@ -429,7 +506,9 @@ class AnswersUnused(EventBase):
 
 
 class ModelServed(EventBase):
-    """The first answer of a peer's model in the run that names `served` as its model, where `asked` was asked for."""
+    """The first answer of a peer's model in the run that names `served` as its model, where `asked`
+    was asked for.
+    """
 
     kind: Literal["model_served"] = "model_served"
     peer: Peer
@@ -438,7 +517,8 @@ class ModelServed(EventBase):
 
 
 class StateObserved(EventBase):
-    """The agent's observable state after a turn; `graph` counts nodes by label and relationships by type.
+    """The agent's observable state after a turn; `graph` counts nodes by label and relationships by
+    type.
 
     `digests` distinguish two states by part, even if the object context is too large to
     be kept. Older recordings have one `digest` of all parts together.
@@ -476,7 +556,9 @@ class AssertionChecked(EventBase):
     why: str | None = None
     """What was observed instead, if it failed."""
     fault: Fault = "infrastructure"
-    """Who is to blame if it was not measured; `none` if nothing failed, such as for calls that the agent does not report."""
+    """Who is to blame if it was not measured; `none` if nothing failed, such as for calls that the
+    agent does not report.
+    """
 
     @property
     def reason(self) -> str:
@@ -525,8 +607,9 @@ class UserFault(BaseModel):
 class EvaluatorViolated(EventBase):
     """A guard found a violation in the simulated user's message.
 
-    `quote` are the message's words that show it; empty if the whole message does. What a guard finds (`seams.Violation`) is for
-    the evaluator, and other people's guards make it; this is what is kept of it.
+    `quote` are the message's words that show it; empty if the whole message does. What a guard
+    finds (`seams.Violation`) is for the evaluator, and other people's guards make it; this is what
+    is kept of it.
     """
 
     kind: Literal["evaluator_violated"] = "evaluator_violated"
@@ -551,7 +634,9 @@ class EvaluatorViolated(EventBase):
         """What happened to the message, as text."""
         if self.effect == "mark":
             return "marked"
-        return "said again without it" if self.mended else "not sent"
+        if self.mended:
+            return "said again without it"
+        return "not sent"
 
 
 class OperatorActed(EventBase):
@@ -572,7 +657,9 @@ class Warned(EventBase):
 
 
 FACTS_UNREAD = "facts_unread"
-"""Code of the warning that the ledger cannot tell whether the user gave the facts that it does not have."""
+"""Code of the warning that the ledger cannot tell whether the user gave the facts that it does not
+have.
+"""
 STARTS_DIFFER = "the conditions did not start from the same state"
 """How the warning `not_clean` begins if it lists what differs."""
 
@@ -580,7 +667,8 @@ STARTS_DIFFER = "the conditions did not start from the same state"
 class Ending(BaseModel):
     """Why a conversation ended, and whose fault it was.
 
-    `ways` says what you can do if no conversation took place, and `received` what came instead of an answer.
+    `ways` says what you can do if no conversation took place, and `received` what came instead of
+    an answer.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -593,7 +681,9 @@ class Ending(BaseModel):
 
     @property
     def advice(self) -> str:
-        """What follows the detail on one line: what you can do, and what came instead of an answer."""
+        """What follows the detail on one line: what you can do, and what came instead of an
+        answer.
+        """
         more = [*self.ways, f"it sent: {self.received}"] if self.received else self.ways
         return "".join(f"; {each}" for each in more)
 
@@ -604,8 +694,12 @@ class Ending(BaseModel):
 
     @property
     def how(self) -> EndReason | Literal["not_held"]:
-        """The reason; `not_held` if something failed before or between the turns and nobody cancelled it."""
-        return "not_held" if self.reason == "cancelled" and self.fault != "none" else self.reason
+        """The reason; `not_held` if something failed before or between the turns and nobody
+        cancelled it.
+        """
+        if self.reason == "cancelled" and self.fault != "none":
+            return "not_held"
+        return self.reason
 
 
 class ConversationEnded(Ending, EventBase):
@@ -626,7 +720,8 @@ class EvidenceQuoted(BaseModel):
 class TaskScored(BaseModel):
     """One task's score in [0, 1].
 
-    `points` count if the item of a rubric is met (a score above 0.5), and are below 0 for something undesired.
+    `points` count if the item of a rubric is met (a score above 0.5), and are below 0 for something
+    undesired.
     """
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
@@ -648,15 +743,21 @@ class TaskScored(BaseModel):
     weight: Annotated[float, Field(gt=0, le=LARGEST)] = 1.0
     """Its weight in the mean of the tasks."""
     asked: Place | None = None
-    """The number of the user's message that asks for the task, 0 if none does; null if that is unknown."""
+    """The number of the user's message that asks for the task, 0 if none does; null if that is
+    unknown.
+    """
     asked_words: str = ""
     """The words of that message."""
     kept_by: Literal["user", "turns", "agent"] | None = None
-    """Why the user never asked for it: could have, and ended (`user`), the turns were used up, or the agent failed."""
+    """Why the user never asked for it: could have, and ended (`user`), the turns were used up, or
+    the agent failed.
+    """
 
     @property
     def measured(self) -> bool:
-        """Whether the score says something about the agent: not if the user never asked and could have."""
+        """Whether the score says something about the agent: not if the user never asked and could
+        have.
+        """
         return self.kept_by != "user"
 
     @property
@@ -664,12 +765,16 @@ class TaskScored(BaseModel):
         """Whether the task was passed, failed, or says nothing about the agent."""
         if not self.measured:
             return "not_measured"
-        return "passed" if self.passed else "failed"
+        if self.passed:
+            return "passed"
+        return "failed"
 
     @property
     def earned(self) -> float:
         """The points of a rubric item if it is met, otherwise 0; 0 for a task."""
-        return self.points or 0.0 if self.score > MET_ABOVE else 0.0
+        if self.score > MET_ABOVE:
+            return self.points or 0.0
+        return 0.0
 
     @property
     def words(self) -> str:
@@ -678,7 +783,9 @@ class TaskScored(BaseModel):
             return "unasked"
         if self.points is None:
             return number(self.score)
-        return f"{self.points:+g}" if self.score > MET_ABOVE else f"0 of {self.points:+g}"
+        if self.score > MET_ABOVE:
+            return f"{self.points:+g}"
+        return f"0 of {self.points:+g}"
 
     @property
     def fabricated(self) -> tuple[str, ...]:
@@ -692,7 +799,10 @@ class TaskScored(BaseModel):
 
 
 class TranscriptScored(EventBase):
-    """The judge's verdict: the median per task over all `verdicts`. `error` if it could not be measured."""
+    """The judge's verdict: the median per task over all `verdicts`.
+
+    `error` if it could not be measured.
+    """
 
     kind: Literal["transcript_scored"] = "transcript_scored"
     judge: str
@@ -703,17 +813,25 @@ class TranscriptScored(EventBase):
     tokens_in: Tokens | None = None
     tokens_out: Tokens | None = None
     prompts: dict[str, str] = Field(default_factory=dict)
-    """Hashes of the prompts of a later judge, or of a resumed run's, if they differ from those of `RunStarted`."""
+    """Hashes of the prompts of a later judge, or of a resumed run's, if they differ from those of
+    `RunStarted`.
+    """
     user_faults: tuple[UserFault, ...] = ()
-    """What the judge says that the simulated user did wrong, each with words of the user that are in the conversation."""
+    """What the judge says that the simulated user did wrong, each with words of the user that are
+    in the conversation.
+    """
     user_faults_refused: Place = 0
     """How many more the judge listed, with words that are not there, or of no known kind."""
     question: str = ""
-    """The SHA-256 of what the judge was asked (`cases.question_hash`); empty in older recordings and imported files."""
+    """The SHA-256 of what the judge was asked (`cases.question_hash`); empty in older recordings
+    and imported files.
+    """
     judging: str = ""
     """The id of the judging of a later verdict; empty for a recorded one."""
     kept: Literal[True] | None = None
-    """Set if it is an earlier verdict, because the judge would have been asked the same: only assertions were checked again."""
+    """Set if it is an earlier verdict, because the judge would have been asked the same: only
+    assertions were checked again.
+    """
     by_given: bool = False
     """Whether that judging has a `CriteriaGiven`; else it is by the recorded criteria."""
 
@@ -724,7 +842,9 @@ class TranscriptScored(EventBase):
 
 
 class SubmissionGraded(EventBase):
-    """A file that the agent left was graded for a medal assertion; `report` is a TaskReport's dict."""
+    """A file that the agent left was graded for a medal assertion; `report` is a TaskReport's
+    dict.
+    """
 
     kind: Literal["submission_graded"] = "submission_graded"
     assertion: Place
@@ -733,7 +853,9 @@ class SubmissionGraded(EventBase):
 
 
 class ScorePart(BaseModel):
-    """One part of the composite: `value` in [0, 1], or None with the `reason` when it could not be measured."""
+    """One part of the composite: `value` in [0, 1], or None with the `reason` when it could not be
+    measured.
+    """
 
     model_config = ConfigDict(frozen=True, allow_inf_nan=False)
     name: Literal["timing", "task", "assertion"]
@@ -746,7 +868,10 @@ class ScorePart(BaseModel):
 
 
 class ConversationScored(EventBase):
-    """The composite with its parts. `score` is None when a part could not be measured, with the reason."""
+    """The composite with its parts.
+
+    `score` is None when a part could not be measured, with the reason.
+    """
 
     kind: Literal["conversation_scored"] = "conversation_scored"
     score: Number | None = None
@@ -762,7 +887,10 @@ class ConversationScored(EventBase):
 
 
 class RunEnded(EventBase):
-    """The last event. `mean` is the published formula's, over both conditions; None if either score is missing."""
+    """The last event.
+
+    `mean` is the published formula's, over both conditions; None if either score is missing.
+    """
 
     kind: Literal["run_ended"] = "run_ended"
     status: RunStatus
@@ -778,16 +906,19 @@ class RunEnded(EventBase):
 
     @property
     def measured(self) -> bool:
-        """Whether the run has its main score: the mean of both conditions, or the score of its only one."""
+        """Whether the run has its main score: the mean of both conditions, or the score of its only
+        one.
+        """
         return self.mean is not None or (len(self.scores) == 1 and None not in self.scores.values())
 
 
 class CriteriaGiven(EventBase):
     """Transcripts are judged again by other criteria than the recorded ones; in overlays only.
 
-    `judging` is the id that the verdicts have. Unlike in `RunStarted`, `job` has only the `tasks` and `rubric` of the
-    job file `job_name`, and `cases` those of each case where they differ. If the assertions differ, `job` has them, too,
-    and each verdict is followed by an `AssertionChecked` for each of them.
+    `judging` is the id that the verdicts have. Unlike in `RunStarted`, `job` has only the `tasks`
+    and `rubric` of the job file `job_name`, and `cases` those of each case where they differ. If
+    the assertions differ, `job` has them, too, and each verdict is followed by an
+    `AssertionChecked` for each of them.
     """
 
     kind: Literal["criteria_given"] = "criteria_given"
@@ -808,7 +939,9 @@ class CriteriaGiven(EventBase):
 
 
 class SentinelScored(BaseModel):
-    """One task of a conversation with known verdicts as the judge scored it; `met` is what is right."""
+    """One task of a conversation with known verdicts as the judge scored it; `met` is what is
+    right.
+    """
 
     model_config = ConfigDict(frozen=True)
     sentinel: str
@@ -831,7 +964,9 @@ class SentinelsJudged(EventBase):
 
 
 Control = Literal["off_topic", "repeats", "empty"]
-"""A conversation that deserves nothing: its agent answers nothing to the point, repeats the user, or says nothing."""
+"""A conversation that deserves nothing: its agent answers nothing to the point, repeats the user,
+or says nothing.
+"""
 CONTROLS: dict[Control, str] = {
     "off_topic": "an agent that answers nothing to the point",
     "repeats": "an agent that only repeats the user",
@@ -840,7 +975,9 @@ CONTROLS: dict[Control, str] = {
 
 
 class ControlJudged(BaseModel):
-    """The judge's mean score of one control over the tasks of the exam, and the mark that it must not reach."""
+    """The judge's mean score of one control over the tasks of the exam, and the mark that it must
+    not reach.
+    """
 
     model_config = ConfigDict(frozen=True)
     control: Control
@@ -860,9 +997,11 @@ class ControlJudged(BaseModel):
 
 
 class JudgeExamined(EventBase):
-    """The judge was asked about controls: conversations that deserve nothing, by the job's own criteria.
+    """The judge was asked about controls: conversations that deserve nothing, by the job's own
+    criteria.
 
-    `why_not` says why there was no exam, or why it was not finished. In overlays, `judging` is the id that its verdicts have.
+    `why_not` says why there was no exam, or why it was not finished. In overlays, `judging` is the
+    id that its verdicts have.
     """
 
     kind: Literal["judge_examined"] = "judge_examined"
@@ -899,11 +1038,13 @@ class JudgeExamined(EventBase):
 
 
 class Reviewed(EventBase):
-    """A person's review of a judged task, a conversation's fault or a graded submission; in overlays only.
+    """A person's review of a judged task, a conversation's fault or a graded submission; in
+    overlays only.
 
-    `author` is the reviewer. `review` is this entry's id; an `undo` names the entry that it undoes. The values
-    before the review are `before`, `fault_before` and `mark_before`, and those after it `after`, `fault` and
-    `mark`. `task` counts from 1; `submission` is a graded submission's key; `judge` gave the score `before`.
+    `author` is the reviewer. `review` is this entry's id; an `undo` names the entry that it undoes.
+    The values before the review are `before`, `fault_before` and `mark_before`, and those after it
+    `after`, `fault` and `mark`. `task` counts from 1; `submission` is a graded submission's key;
+    `judge` gave the score `before`.
     """
 
     kind: Literal["reviewed"] = "reviewed"
@@ -922,7 +1063,8 @@ class Reviewed(EventBase):
     """Whether the score was given before the judge's was seen."""
     judge: str | None = None
     judging: str = ""
-    """The judging by whose `CriteriaGiven` the task was reviewed; empty for the recorded criteria."""
+    """The judging by whose `CriteriaGiven` the task was reviewed; empty for the recorded criteria.
+    """
     undoes: str | None = None
 
 
@@ -938,9 +1080,12 @@ class Drawn(BaseModel):
 
 
 class ReviewsDrawn(EventBase):
-    """Judged tasks were sampled at random for review; in overlays only. Each run has its own part of the sample.
+    """Judged tasks were sampled at random for review; in overlays only.
 
-    `population` is the number of judged tasks of the run. `strata` says how the sample is stratified.
+    Each run has its own part of the sample.
+
+    `population` is the number of judged tasks of the run. `strata` says how the sample is
+    stratified.
     """
 
     kind: Literal["reviews_drawn"] = "reviews_drawn"
@@ -954,9 +1099,13 @@ class ReviewsDrawn(EventBase):
 
 
 def job_number(job: dict[str, Any], key: str, default: float) -> float:
-    """Return a number of a recorded job, as a `Number`; the default where a foreign recording has none."""
+    """Return a number of a recorded job, as a `Number`; the default where a foreign recording has
+    none.
+    """
     value = job.get(key)
-    return float(value) if isinstance(value, int | float) and abs(value) <= LARGEST else default
+    if isinstance(value, int | float) and abs(value) <= LARGEST:
+        return float(value)
+    return default
 
 
 class UnknownEvent(EventBase):
@@ -1012,7 +1161,9 @@ _PARTS: dict[type, Callable[[Any], Iterable[BaseModel]]] = {
     RunStarted: lambda started: started.cases,
     CriteriaGiven: lambda judging: judging.cases,
     ConversationScored: lambda scored: scored.parts,
-    TranscriptScored: lambda verdict: chain(verdict.tasks, *(task.evidence for task in verdict.tasks)),
+    TranscriptScored: lambda verdict: chain(
+        verdict.tasks, *(task.evidence for task in verdict.tasks)
+    ),
 }
 """The models within an event, where there are many."""
 
@@ -1035,7 +1186,9 @@ def read_event(line: bytes | str) -> RunEvent:
     try:
         event: RunEvent = _KNOWN.validate_json(line)
     except ValidationError as error:
-        if not any(detail["type"] == "union_tag_invalid" for detail in error.errors(include_url=False)):
+        if not any(
+            detail["type"] == "union_tag_invalid" for detail in error.errors(include_url=False)
+        ):
             raise
     else:
         _forget_what_was_set(event)
@@ -1047,7 +1200,13 @@ def read_event(line: bytes | str) -> RunEvent:
 
 
 def write_event(event: RunEvent) -> bytes:
-    """Return the event as one line of JSON, including the newline. Unset fields (None) are left out."""
+    """Return the event as one line of JSON, including the newline.
+
+    Unset fields (None) are left out.
+    """
     if isinstance(event, UnknownEvent):
         return _ANY_JSON.dump_json(event.data) + b"\n"
-    return event.__pydantic_serializer__.to_json(event, exclude_none=True, exclude_defaults=False) + b"\n"
+    return (
+        event.__pydantic_serializer__.to_json(event, exclude_none=True, exclude_defaults=False)
+        + b"\n"
+    )

@@ -1,4 +1,7 @@
-"""The names that events, seams and screens share: conditions, peers and roles. Imports nothing heavy."""
+"""The names that events, seams and screens share: conditions, peers and roles.
+
+Imports nothing heavy.
+"""
 
 from __future__ import annotations
 
@@ -10,37 +13,53 @@ from bioeval_tui.base.text import clean_line
 
 Condition = str
 """The name of a condition; `record.conditions` says which there are."""
-PUBLISHED_TITLES: dict[Condition, str] = {"withheld": "without the facts", "supplied": "with the facts"}
-"""embabel-agent-eval's conditions, in the order in which they run and are shown, and what they are called."""
+PUBLISHED_TITLES: dict[Condition, str] = {
+    "withheld": "without the facts",
+    "supplied": "with the facts",
+}
+"""embabel-agent-eval's conditions, in the order in which they run and are shown, and what they are
+called.
+"""
 PUBLISHED_NAMES: tuple[Condition, ...] = tuple(PUBLISHED_TITLES)
 _NAME = r"(?!(?:mean|both|all|none|task\d*|timing|assertion|p\d+|random|parallel)\b)[a-z][a-z0-9_]{0,19}"
 _IS_NAME = re.compile(_NAME)
 IS_ORDER = rf"random|parallel|{_NAME}-first"
-"""What an order of conditions is: as listed but for the one that comes first, drawn at random, or at the same time."""
+"""What an order of conditions is: as listed but for the one that comes first, drawn at random, or
+at the same time.
+"""
 
 
 def is_name(text: str) -> bool:
     """Return whether a condition can have this name.
 
-    It is a key in files and a word in options such as `--fail-under supplied.task2:0.8`, whose other words it is not.
+    It is a key in files and a word in options such as `--fail-under supplied.task2:0.8`, whose
+    other words it is not.
     """
     return _IS_NAME.fullmatch(text) is not None
 
 
 def judge_name(models: Sequence[str], repeats: int) -> str:
-    """Return what a judge of these models is called: each one's name, and how often each is asked."""
-    return ", ".join(clean_line(model, 100) for model in models) + (f" × {repeats}" if repeats > 1 else "")
+    """Return what a judge of these models is called: each one's name, and how often each is
+    asked.
+    """
+    return ", ".join(clean_line(model, 100) for model in models) + (
+        f" × {repeats}" if repeats > 1 else ""
+    )
 
 
 def title_of(condition: Condition) -> str:
-    """Return what a condition is called where jobs' own words must not make a difference: `without the facts`."""
+    """Return what a condition is called where jobs' own words must not make a difference: `without
+    the facts`.
+    """
     return PUBLISHED_TITLES.get(condition, condition)
 
 
 def first_in(order: str | None) -> Condition | None:
     """Return the condition that comes first in an order; None if none is named."""
     name, _, first = (order or "").rpartition("-")
-    return name if first == "first" else None
+    if first == "first":
+        return name
+    return None
 
 
 Peer = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
@@ -53,14 +72,18 @@ CANCELLED_AT_START = "cancelled before it started"
 
 
 def asked_and_served(asked: str, served: Collection[str]) -> str:
-    """Return a model's name, with the names in the server's answers where they differ: `asked for X, served Y`."""
+    """Return a model's name, with the names in the server's answers where they differ: `asked for
+    X, served Y`.
+    """
     if all(name == asked for name in served):
         return asked
     return f"asked for {asked}, served {' and '.join(served)}"
 
 
 def with_served(identity: str, served: dict[str, list[str]]) -> str:
-    """Return the same of an evaluator's or judge's identity, such as `a, b × 3`; `served` is by what was asked for."""
+    """Return the same of an evaluator's or judge's identity, such as `a, b × 3`; `served` is by
+    what was asked for.
+    """
     if all(names == [asked] for asked, names in served.items()):
         return identity
     models, times, repeats = identity.partition(" × ")
@@ -69,10 +92,11 @@ def with_served(identity: str, served: dict[str, list[str]]) -> str:
 
 
 class TurnMark(NamedTuple):
-    """A position in a replay: a turn of a conversation, after `given` events and `at_s` recorded seconds.
+    """A position in a replay: a turn of a conversation, after `given` events and `at_s` recorded
+    seconds.
 
-    Turn 0 is the beginning; without a condition, any other turn is the end. `failed` is true if an assertion failed
-    since the previous position.
+    Turn 0 is the beginning; without a condition, any other turn is the end. `failed` is true if an
+    assertion failed since the previous position.
     """
 
     condition: Condition | None
@@ -82,4 +106,6 @@ class TurnMark(NamedTuple):
     at_s: float
     failed: bool = False
     passed: float | None = None
-    """The share of the conversation's assertions, by weight, that held by then; None if none was measured."""
+    """The share of the conversation's assertions, by weight, that held by then; None if none was
+    measured.
+    """

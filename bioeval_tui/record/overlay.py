@@ -1,4 +1,5 @@
-"""The overlay beside a recording: later scores and reviews, as events with an author that are applied last.
+"""The overlay beside a recording: later scores and reviews, as events with an author that are
+applied last.
 
 The recording itself never changes. An overlay is opened and locked for each append, so that two
 writers never mix their lines.
@@ -39,8 +40,8 @@ class Overlay:
 class Judging:
     """One conversation that was judged again: author, time, new verdict and new score.
 
-    `begun` says by whose criteria; None for a verdict of an earlier version, which is by the recorded ones. `criteria` tells
-    them apart from others, and is empty for the recorded ones.
+    `begun` says by whose criteria; None for a verdict of an earlier version, which is by the
+    recorded ones. `criteria` tells them apart from others, and is empty for the recorded ones.
     """
 
     key: ConversationKey
@@ -60,7 +61,8 @@ class Judging:
 
 
 def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0) -> None:
-    """Append events to an overlay, readable only by its owner, numbered from its last event or from `after`.
+    """Append events to an overlay, readable only by its owner, numbered from its last event or from
+    `after`.
 
     Raises:
         RecordingError: the overlay cannot be read or written.
@@ -68,13 +70,16 @@ def append_numbered(recording: Path, new: Sequence[RunEvent], *, after: int = 0)
 
     def numbered(there: Overlay) -> Sequence[RunEvent]:
         last = max(last_seq(there), after)
-        return [event.model_copy(update={"seq": last + at}) for at, event in enumerate(new, start=1)]
+        return [
+            event.model_copy(update={"seq": last + at}) for at, event in enumerate(new, start=1)
+        ]
 
     _append(recording, numbered)
 
 
 def append_reviews(recording: Path, new: Sequence[events.Reviewed]) -> int:
-    """Append the reviews that an overlay does not have yet, numbered from its last event; return how many.
+    """Append the reviews that an overlay does not have yet, numbered from its last event; return
+    how many.
 
     Raises:
         RecordingError: the overlay cannot be read or written.
@@ -122,7 +127,8 @@ def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> N
 
 
 def _require_there(recording: Path, path: Path) -> None:
-    """Delete the overlay if another process has deleted the run, because a later run with its id would get the scores.
+    """Delete the overlay if another process has deleted the run, because a later run with its id
+    would get the scores.
 
     A deletion removes the overlay before the recording and once more after it.
     """
@@ -133,10 +139,14 @@ def _require_there(recording: Path, path: Path) -> None:
         raise RecordingError(f"{recording.stem} was just deleted or moved; nothing was added to it")
 
 
-def read_overlay(recording: Path, *, as_written: bool = False, in_force_only: bool = False) -> Overlay:
-    """Return the overlay of a recording, masked if this process masks; `as_written` is for code that appends to it.
+def read_overlay(
+    recording: Path, *, as_written: bool = False, in_force_only: bool = False
+) -> Overlay:
+    """Return the overlay of a recording, masked if this process masks; `as_written` is for code
+    that appends to it.
 
-    With `in_force_only`, it has only the last verdict of each conversation, to save memory. Empty without a file. Damaged lines are reported and left out.
+    With `in_force_only`, it has only the last verdict of each conversation, to save memory. Empty
+    without a file. Damaged lines are reported and left out.
 
     Raises:
         RecordingError: the file cannot be read.
@@ -151,9 +161,15 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
         if not stat.S_ISREG(found_there.st_mode):
             raise RecordingError(f"{path} is not a file")
         if found_there.st_size > MAX_OVERLAY:
-            raise RecordingError(f"{path}: later scores and reviews may have at most {MAX_OVERLAY:,} bytes")
+            raise RecordingError(
+                f"{path}: later scores and reviews may have at most {MAX_OVERLAY:,} bytes"
+            )
         with path.open("rb") as file:
-            read = (event for data in iter(partial(file.read, CHUNK), b"") for event in reader.feed(data))
+            read = (
+                event
+                for data in iter(partial(file.read, CHUNK), b"")
+                for event in reader.feed(data)
+            )
             events = _in_force(read) if in_force_only else list(read)
     except FileNotFoundError:
         return Overlay()
@@ -165,7 +181,9 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
 
 
 def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
-    """Return the events without verdicts that a later one by the same criteria on the same conversation has replaced."""
+    """Return the events without verdicts that a later one by the same criteria on the same
+    conversation has replaced.
+    """
     kept: dict[Hashable, RunEvent] = {}
     criteria: dict[str, str] = {}
     by = ""
@@ -177,7 +195,8 @@ def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
                 key: Hashable = number
             case events.TranscriptScored():
                 by = criteria.get(event.judging, "")
-                kept.pop((events.ConversationScored, by, talk), None)  # the score of the judging before
+                # the score of the judging before
+                kept.pop((events.ConversationScored, by, talk), None)
                 key = (events.TranscriptScored, by, talk)
             case events.AssertionChecked():
                 key = (events.AssertionChecked, by, talk, event.index)
@@ -198,8 +217,8 @@ def last_seq(overlay: Overlay) -> int:
 def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Judging]]:
     """Return every later verdict on a run's conversations, in order.
 
-    Verdicts on attempts that were abandoned later are left out, because they don't apply to the new attempt; so are those by
-    criteria of which the line is damaged.
+    Verdicts on attempts that were abandoned later are left out, because they don't apply to the new
+    attempt; so are those by criteria of which the line is damaged.
     """
     judgings: dict[ConversationKey, list[Judging]] = {}
     begun = {
@@ -235,12 +254,16 @@ def judgings(state: RunState, overlay: Overlay) -> dict[ConversationKey, list[Ju
 
 
 def counting(state: RunState, found: Mapping[ConversationKey, Sequence[Judging]]) -> list[Judging]:
-    """Return the later verdicts that count, given those of `judgings`: of each conversation, the latest by the criteria in force.
+    """Return the later verdicts that count, given those of `judgings`: of each conversation, the
+    latest by the criteria in force.
 
-    Those are the newest by which every conversation was judged that can be. Until then the criteria before count, because
-    a mean over verdicts by different criteria would say nothing. The recorded criteria need no later verdict.
+    Those are the newest by which every conversation was judged that can be. Until then the criteria
+    before count, because a mean over verdicts by different criteria would say nothing. The recorded
+    criteria need no later verdict.
     """
-    every = sorted((each for same in found.values() for each in same), key=lambda each: each.verdict.seq)
+    every = sorted(
+        (each for same in found.values() for each in same), key=lambda each: each.verdict.seq
+    )
     judged: dict[str, set[ConversationKey]] = {}
     for each in every:
         judged.setdefault(each.criteria, set()).add(each.key)
@@ -253,11 +276,17 @@ def counting(state: RunState, found: Mapping[ConversationKey, Sequence[Judging]]
         ),
         "",
     )
-    return [own[-1] for same in found.values() if (own := [each for each in same if each.criteria == by])]
+    return [
+        own[-1]
+        for same in found.values()
+        if (own := [each for each in same if each.criteria == by])
+    ]
 
 
 def _to_judge(state: RunState, begun: events.CriteriaGiven) -> set[ConversationKey]:
-    """Return the conversations that a judging must have judged to count: in which something is, or was, judged."""
+    """Return the conversations that a judging must have judged to count: in which something is, or
+    was, judged.
+    """
     anew = state.judged_by(begun)
     return {
         key
@@ -271,7 +300,9 @@ def _to_judge(state: RunState, begun: events.CriteriaGiven) -> set[ConversationK
 
 
 def in_force(state: RunState, overlay: Overlay) -> RunState:
-    """Return the state with the verdicts that count, by their criteria, with scores and mean; `state` itself does not change."""
+    """Return the state with the verdicts that count, by their criteria, with scores and mean;
+    `state` itself does not change.
+    """
     latest = counting(state, judgings(state, overlay))
     begun = next((each.begun for each in latest if each.begun is not None), None)
     judged = state.judged_by(begun) if begun is not None else state

@@ -1,4 +1,7 @@
-"""Read a recording: whole, followed while another process writes it, or its outline. Damage is reported, never fatal."""
+"""Read a recording: whole, followed while another process writes it, or its outline.
+
+Damage is reported, never fatal.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ CHUNK, BLOCK = 1 << 20, 1 << 17
 """How many bytes are read at once: of a whole file, and of one that is shown meanwhile."""
 MANY_EVENTS = 20_000
 MOST_KEPT = 100_000
-"""Number of events of a replayed recording that stay in memory, about 60 MB; going back reads no file before them."""
+"""Number of events of a replayed recording that stay in memory, about 60 MB; going back reads no
+file before them.
+"""
 MOST_SHARED = 5_000
 """Number of different parts of states that are remembered."""
 
@@ -64,7 +69,9 @@ class LineReader:
     def finish(self) -> None:
         """Report the rest: a line without its end was cut off when the writer died."""
         if self._rest.strip():
-            self.problems.append(Problem("the last line is torn; it is left out", self.name, self.line + 1))
+            self.problems.append(
+                Problem("the last line is torn; it is left out", self.name, self.line + 1)
+            )
             self._rest = b""
 
     def _read(self, line: bytes) -> RunEvent | None:
@@ -86,7 +93,10 @@ _ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r")
 
 
 def _made_safe(line: bytes) -> bytes:
-    """Return a line with its texts cleaned if it has what `clean` changes, or its escapes. The engine never writes these."""
+    """Return a line with its texts cleaned if it has what `clean` changes, or its escapes.
+
+    The engine never writes these.
+    """
     escaped = b"\x7f" in line or (b"\\" in line and any(token in line for token in _ESCAPES))
     if not escaped and (line.isascii() or not needs_cleaning(line.decode("utf-8", "replace"))):
         return line
@@ -97,7 +107,9 @@ def _made_safe(line: bytes) -> bytes:
 
 
 class SharedStates:
-    """Lets the states of a recording share their equal parts: they repeat, and take most of its memory."""
+    """Lets the states of a recording share their equal parts: they repeat, and take most of its
+    memory.
+    """
 
     def __init__(self) -> None:
         self._parts: dict[bytes, Any] = {}
@@ -106,7 +118,9 @@ class SharedStates:
         """Replace the parts of a state by equal ones of earlier states."""
         if isinstance(event, StateObserved) and event.object_context:
             for name, part in event.object_context.items():
-                whole = list(map(self._shared, part)) if isinstance(part, list) else self._shared(part)
+                whole = (
+                    list(map(self._shared, part)) if isinstance(part, list) else self._shared(part)
+                )
                 event.object_context[name] = whole
 
     def _shared(self, part: Any) -> Any:
@@ -126,7 +140,8 @@ class Recording:
 
 
 def read_recording(path: Path, *, as_written: bool = False, by_words: bool = False) -> Recording:
-    """Read a recording from start to end, masked if this process masks; `as_written` is for code that continues it.
+    """Read a recording from start to end, masked if this process masks; `as_written` is for code
+    that continues it.
 
     With `by_words`, names are replaced with words that the fields of a job can hold.
 
@@ -152,7 +167,8 @@ def read_recording(path: Path, *, as_written: bool = False, by_words: bool = Fal
 
 @contextmanager
 def without_collecting(reader: LineReader) -> Iterator[None]:
-    """Pause the garbage collector: events have no reference cycles, and searching for them takes longer than reading.
+    """Pause the garbage collector: events have no reference cycles, and searching for them takes
+    longer than reading.
 
     The objects of a large recording are frozen afterwards, so they are never searched.
     """
@@ -168,7 +184,8 @@ def without_collecting(reader: LineReader) -> Iterator[None]:
 
 
 def batches(path: Path, reader: LineReader, size: int = CHUNK) -> Iterator[list[RunEvent]]:
-    """Yield the events of a file in batches, reading so many bytes at once; `reader` knows what could not be read.
+    """Yield the events of a file in batches, reading so many bytes at once; `reader` knows what
+    could not be read.
 
     Raises:
         RecordingError: the file cannot be read.
@@ -182,13 +199,17 @@ def batches(path: Path, reader: LineReader, size: int = CHUNK) -> Iterator[list[
 
 
 def _no_recording(path: Path, reader: LineReader) -> RecordingError:
-    return RecordingError(f"{path}: not a recording: no event could be read", tuple(reader.problems))
+    return RecordingError(
+        f"{path}: not a recording: no event could be read", tuple(reader.problems)
+    )
 
 
 class RecordedEvents(Sequence[RunEvent]):
-    """The events of a recording of any length: the first are kept, later ones are read again when they are asked for.
+    """The events of a recording of any length: the first are kept, later ones are read again when
+    they are asked for.
 
-    Nothing is there before `read`. Asking for an event raises `RecordingError` if the file is not what it was.
+    Nothing is there before `read`. Asking for an event raises `RecordingError` if the file is not
+    what it was.
     """
 
     def __init__(self, path: Path) -> None:
@@ -196,7 +217,8 @@ class RecordedEvents(Sequence[RunEvent]):
         self._states = SharedStates()
         self._kept: list[RunEvent] = []
         self._places, self._firsts = array("Q", [0]), array("Q", [0])
-        """Where each block of the file ends, in bytes, and how many events there are up to there."""
+        """Where each block of the file ends, in bytes, and how many events there are up to there.
+        """
         self._block: tuple[int, list[RunEvent]] = (0, [])
         """The block that was read last: the number of its first event, and its events."""
 
@@ -224,7 +246,9 @@ class RecordedEvents(Sequence[RunEvent]):
 
     def __getitem__(self, place: Any) -> Any:
         numbers = range(len(self))[place]
-        return self._event(numbers) if isinstance(numbers, int) else list(map(self._event, numbers))
+        if isinstance(numbers, int):
+            return self._event(numbers)
+        return list(map(self._event, numbers))
 
     def _event(self, number: int) -> RunEvent:
         if number < len(self._kept):
@@ -255,13 +279,17 @@ def follow(
     still_written: Callable[[], bool] = lambda: True,
     frame_s: float = FRAME_S,
 ) -> AsyncGenerator[Sequence[RunEvent], None]:
-    """Yield batches of events, polling once per frame, until the run has ended; masked if this process masks.
+    """Yield batches of events, polling once per frame, until the run has ended; masked if this
+    process masks.
 
-    Also ends if the file has no writer any more (`still_written` is called if there is nothing new).
-    The file may not exist yet. `ends` is how often the run ended before: a resumed run has such ends, which are skipped.
+    Also ends if the file has no writer any more (`still_written` is called if there is nothing
+    new). The file may not exist yet. `ends` is how often the run ended before: a resumed run has
+    such ends, which are skipped.
     """
     batches = _follow(path, ends, still_written, frame_s)
-    return current().follow(batches) if masking() else batches
+    if masking():
+        return current().follow(batches)
+    return batches
 
 
 async def _follow(
@@ -338,12 +366,15 @@ class Outline:
     def faults(self) -> list[str]:
         """The faults, in alphabetical order."""
         faults = (
-            next((fault for fault in talk.faults if fault != "none"), "none") for talk in self.talks.values()
+            next((fault for fault in talk.faults if fault != "none"), "none")
+            for talk in self.talks.values()
         )
         return sorted({*faults} - {"none"})
 
     def scores(self) -> dict[str, float | None]:
-        """Return each condition's mean score over its trials; None when one is missing or not measured."""
+        """Return each condition's mean score over its trials; None when one is missing or not
+        measured.
+        """
         scores: dict[str, float | None] = {}
         for condition in self.started.conditions if self.started else ():
             trials = range(1, self.started.trials + 1) if self.started else ()
@@ -399,7 +430,8 @@ def outline(path: Path) -> Outline:
 def started_run(
     path: Path, *, as_written: bool = False, by_words: bool = False
 ) -> tuple[RunState, events.RunStarted, tuple[Problem, ...]]:
-    """Return the state after all of a recording's events, its first event, and what could not be read.
+    """Return the state after all of a recording's events, its first event, and what could not be
+    read.
 
     `by_words` is for code that needs the run's job, as of `read_recording`.
 
@@ -416,13 +448,16 @@ def started_run(
     if state.started is None:
         read_recording(path)  # says why no event could be read
         raise RecordingError(
-            f"{path.name}: the first event, which contains the job, is missing", tuple(reader.problems)
+            f"{path.name}: the first event, which contains the job, is missing",
+            tuple(reader.problems),
         )
     return state, state.started, tuple(reader.problems)
 
 
 def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> RunState:
-    """Fold a recording in pieces; with `light`, texts of scored conversations are dropped immediately. Empty without a file."""
+    """Fold a recording in pieces; with `light`, texts of scored conversations are dropped
+    immediately. Empty without a file.
+    """
     state, states, reader = RunState(), SharedStates(), reader or LineReader(path.name)
     with nullcontext() if light else without_collecting(reader):
         for event in _events(path, reader):
@@ -438,7 +473,6 @@ def _events(path: Path, reader: LineReader) -> Iterator[RunEvent]:
     if path.exists():  # if not, the run never began, or was deleted
         for batch in batches(path, reader):
             batch.reverse()
-            while (
-                batch
-            ):  # each event is dropped at once, so that a batch of long ones does not stay in memory
+            # each event is dropped at once, so that a batch of long ones does not stay in memory
+            while batch:
                 yield batch.pop()

@@ -1,10 +1,12 @@
-"""The writer of a recording: a thread that appends, flushes and syncs, so that no caller waits for the disk.
+"""The writer of a recording: a thread that appends, flushes and syncs, so that no caller waits for
+the disk.
 
-Every batch is flushed within 10 ms; `written()` returns once everything so far has been flushed, and is
-awaited before a message is sent to the agent; fsync is grouped, at most once a second, and done at the end.
-If writing fails (disk full, read-only), the thread keeps its events and tries again: the run pauses at
-its next `written()`, and nothing is lost. `move_to` continues in another folder. A run that should stop
-does not wait for the disk: `give_up_after` limits how long writing may still fail.
+Every batch is flushed within 10 ms; `written()` returns once everything so far has been flushed,
+and is awaited before a message is sent to the agent; fsync is grouped, at most once a second, and
+done at the end. If writing fails (disk full, read-only), the thread keeps its events and tries
+again: the run pauses at its next `written()`, and nothing is lost. `move_to` continues in another
+folder. A run that should stop does not wait for the disk: `give_up_after` limits how long writing
+may still fail.
 """
 
 from __future__ import annotations
@@ -45,12 +47,15 @@ def without_prompts(event: RunEvent) -> RunEvent | None:
     Function calls are kept, because assertions use them.
     """
     if isinstance(event, events.SpansReceived):
-        return event.model_copy(update={"spans": tuple(without_content(span) for span in event.spans)})
+        return event.model_copy(
+            update={"spans": tuple(without_content(span) for span in event.spans)}
+        )
     if not isinstance(event, events.MessageDelta | events.MessageCompleted | events.CallsTraced):
         return event
     kept = tuple(call for item in event.generation if (call := _bare_call(item)) is not None)
     if not kept and (
-        isinstance(event, events.CallsTraced) or (isinstance(event, events.MessageDelta) and not event.text)
+        isinstance(event, events.CallsTraced)
+        or (isinstance(event, events.MessageDelta) and not event.text)
     ):
         return None
     if kept == event.generation:
@@ -59,7 +64,9 @@ def without_prompts(event: RunEvent) -> RunEvent | None:
 
 
 def _bare_call(item: dict[str, Any]) -> dict[str, Any] | None:
-    """Return a function call without its `context`, which may quote a prompt; None for any other event."""
+    """Return a function call without its `context`, which may quote a prompt; None for any other
+    event.
+    """
     request = item.get("request")
     if not isinstance(request, dict):
         return None
@@ -72,7 +79,9 @@ class _GaveUpError(Exception):
 
 
 class Recorder:
-    """Appends events to one file. `append` never blocks; `aclose` flushes, syncs and ends the thread.
+    """Appends events to one file.
+
+    `append` never blocks; `aclose` flushes, syncs and ends the thread.
 
     `on_trouble` is called from the writer's thread with a sentence when the disk refuses, and with
     None when writing works again. The file is locked as long as the recorder is open.
@@ -86,7 +95,8 @@ class Recorder:
         keep_prompts: bool = True,
         on_trouble: Callable[[str | None], None] | None = None,
     ) -> None:
-        """Create the file, or with `resume` continue an existing one, without its incomplete last line.
+        """Create the file, or with `resume` continue an existing one, without its incomplete last
+        line.
 
         Without `keep_prompts`, events are written `without_prompts`.
 
@@ -109,11 +119,16 @@ class Recorder:
         self._gave_up = False
         self._moves: list[tuple[Path, Future[None]]] = []
         self._file = _open_private(path, resume)
-        self._thread = threading.Thread(target=self._write_forever, name=f"recorder {path.stem}", daemon=True)
+        self._thread = threading.Thread(
+            target=self._write_forever, name=f"recorder {path.stem}", daemon=True
+        )
         self._thread.start()
 
     def append(self, event: RunEvent) -> None:
-        """Queue an event; it is in the file within milliseconds. After `aclose`, events are ignored."""
+        """Queue an event; it is in the file within milliseconds.
+
+        After `aclose`, events are ignored.
+        """
         kept = event if self._keep_prompts else without_prompts(event)
         if kept is None:
             return
@@ -164,12 +179,17 @@ class Recorder:
             ) from None
 
     def give_up_after(self, seconds: float) -> None:
-        """Stop retrying after that many seconds, because the run must end even if the disk is full."""
+        """Stop retrying after that many seconds, because the run must end even if the disk is
+        full.
+        """
         self._patience_s = seconds
         self._wake.set()
 
     async def aclose(self, timeout_s: float = 10.0) -> None:
-        """Flush, sync and close. Raises `RecordingError` if writing still fails after `timeout_s`."""
+        """Flush, sync and close.
+
+        Raises `RecordingError` if writing still fails after `timeout_s`.
+        """
         if self._patience_s is None:
             self._patience_s = timeout_s
         with self._lock:
@@ -182,8 +202,8 @@ class Recorder:
 
     def _lost(self) -> RecordingError:
         return RecordingError(
-            f"{self.path.name}: the last events could not be written: {self.trouble}; "
-            f"once there is room, `bioeval-tui runs resume {self.path.stem}` runs the missing conversations"
+            f"{self.path.name}: the last events could not be written: {self.trouble}; once there is"
+            f" room, `bioeval-tui runs resume {self.path.stem}` runs the missing conversations"
         )
 
     def _write_forever(self) -> None:
@@ -210,7 +230,8 @@ class Recorder:
             woken = self._wake.is_set()
             self._wake.clear()
             if woken and not self._closing:
-                # A short wait combines events that arrive together, unless a caller is waiting; flushing stays within FLUSH_S.
+                # A short wait combines events that arrive together, unless a caller is waiting;
+                # flushing stays within FLUSH_S.
                 self._hurry.wait(FLUSH_S / 4)
             self._hurry.clear()
             self._move()
@@ -289,12 +310,16 @@ class Recorder:
         if trouble != self.trouble:
             self.trouble = trouble
             if self._on_trouble is not None:
-                with contextlib.suppress(Exception):  # a listener's defect must not stop the writing
+                # a listener's defect must not stop the writing
+                with contextlib.suppress(Exception):
                     self._on_trouble(trouble)
 
 
 def _set(event: threading.Event) -> None:
-    """Set an event, checking first because that is faster. The writer clears it before it takes the queued data."""
+    """Set an event, checking first because that is faster.
+
+    The writer clears it before it takes the queued data.
+    """
     if not event.is_set():
         event.set()
 
@@ -305,7 +330,9 @@ def _refuse(future: asyncio.Future[None], error: RecordingError) -> None:
 
 
 def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]]) -> None:
-    """Wake waiting conversations, a few per iteration of the loop, so that a hundred don't all continue in one."""
+    """Wake waiting conversations, a few per iteration of the loop, so that a hundred don't all
+    continue in one.
+    """
 
     def some() -> None:
         for future in waiting[:RELEASED_AT_ONCE]:
@@ -321,7 +348,9 @@ def _release(loop: asyncio.AbstractEventLoop, waiting: list[asyncio.Future[None]
 
 
 def _open_private(path: Path, resume: bool) -> io.FileIO:
-    """Open `path` for appending, unbuffered, readable only by its owner, locked against a second writer."""
+    """Open `path` for appending, unbuffered, readable only by its owner, locked against a second
+    writer.
+    """
     flags = os.O_RDWR | os.O_APPEND | (0 if resume else os.O_CREAT)
     try:
         private_dir(path.parent)

@@ -31,9 +31,12 @@ from bioeval_tui.record.score import passed_share
 
 FRAME_S = 1 / 30
 LONGEST_WAIT_S = 5.0
-"""A longer silence (a pause, an interruption before a resume) is cut to this many recorded seconds."""
+"""A longer silence (a pause, an interruption before a resume) is cut to this many recorded seconds.
+"""
 LONGEST_PREPARATION_S = 0.5
-"""Maximum duration of each step of a conversation's setup in a replay, because nothing is visible then."""
+"""Maximum duration of each step of a conversation's setup in a replay, because nothing is visible
+then.
+"""
 MOST_AT_ONCE = 2_000
 """Maximum number of events that are taken from a recording at once."""
 Timing = Callable[[Sequence[RunEvent]], list[float]]
@@ -43,8 +46,8 @@ Timing = Callable[[Sequence[RunEvent]], list[float]]
 class Player:
     """Yields recorded events when they are due.
 
-    `given` is the number of yielded events. The clock is monotonic, in seconds. `times` say when events are due, by default as
-    recorded; unless the recording is `whole`, `extend` adds more.
+    `given` is the number of yielded events. The clock is monotonic, in seconds. `times` say when
+    events are due, by default as recorded; unless the recording is `whole`, `extend` adds more.
     """
 
     def __init__(
@@ -152,7 +155,11 @@ class Player:
         """Wait until the next event is due, or the state changed."""
         self._woken.clear()
         waits = self._paused or self.given >= len(self._events)
-        wait = None if waits else max(0.0, self._times[self.given] - self._now()) / (self._speed or 1.0)
+        wait = (
+            None
+            if waits
+            else max(0.0, self._times[self.given] - self._now()) / (self._speed or 1.0)
+        )
         try:
             async with asyncio.timeout(wait):
                 await self._woken.wait()
@@ -181,17 +188,20 @@ _LONGEST_READ_S = 2.4
 _STREAMING_S, _STREAMED_AT_LEAST = 1.2, 80
 """The number of seconds over which an agent's answer appears; less for a short one."""
 _INTRODUCTION_S, _CAPTION_S, _JUDGE_S, _SCORE_S, _FACT_S, _PASSED_S = 1.5, 0.5, 0.8, 1.5, 0.6, 1.8
-"""How long the introduction, a conversation's caption, the judge at work, a score, a disclosed fact and assertions that have
-just passed are shown, in seconds."""
+"""How long the introduction, a conversation's caption, the judge at work, a score, a disclosed fact
+and assertions that have just passed are shown, in seconds.
+"""
 _HURRY = {1: 6.0, 2: 3.0}
-"""How much faster the first turns are shown: a greeting and a first question, which stay on screen."""
+"""How much faster the first turns are shown: a greeting and a first question, which stay on screen.
+"""
 
 
 def reading_times(events: Sequence[RunEvent]) -> list[float]:
     """Return when each event is due at reading pace: by its length, not by its recorded time.
 
-    The introduction precedes the first conversation, a caption each other one; a user's message appears at once, an agent's is streamed, and then it
-    is read. The first turns and repeated texts are passed quickly.
+    The introduction precedes the first conversation, a caption each other one; a user's message
+    appears at once, an agent's is streamed, and then it is read. The first turns and repeated texts
+    are passed quickly.
     """
     reader = _Reader(events)
     due, pause, times = 0.0, 0.0, []
@@ -250,7 +260,9 @@ class _Reader:
         """Return how long a part of a message takes: it begins, it is streamed, it is read."""
         message = _message_of(event)
         text = self._texts.get(message, ("", ""))
-        hurry = _REPEATED if text in self._has_read else _HURRY.get(self._turns.get(message, 0), 1.0)
+        hurry = (
+            _REPEATED if text in self._has_read else _HURRY.get(self._turns.get(message, 0), 1.0)
+        )
         if isinstance(event, MessageStarted):
             return 0.5 / hurry
         if isinstance(event, MessageDelta):
@@ -278,14 +290,16 @@ def _message_of(event: MessageStarted | MessageDelta | MessageCompleted) -> tupl
 
 
 LEAD = 4
-"""By how many messages the first conversation begins earlier: the second is held after it, and no viewer need wait for it."""
+"""By how many messages the first conversation begins earlier: the second is held after it, and no
+viewer need wait for it.
+"""
 
 
 def side_by_side(events: Sequence[RunEvent]) -> Sequence[RunEvent]:
     """Return a run's events with its two conversations beside each other, message by message.
 
-    Conversations are held one after the other. Of a run that is still written, only what no later event can precede is
-    returned. A run of several trials or of one condition is returned as it is.
+    Conversations are held one after the other. Of a run that is still written, only what no later
+    event can precede is returned. A run of several trials or of one condition is returned as it is.
     """
     started = events[0] if events and isinstance(events[0], RunStarted) else None
     if started is None or started.trials > 1 or len(started.conditions) < 2:
@@ -299,7 +313,8 @@ def side_by_side(events: Sequence[RunEvent]) -> Sequence[RunEvent]:
         over.add(first)
     placed = list(stages[None, 0])
     for stage in range(max(LEAD, *(message for _, message in stages)) + 1):
-        # The second conversation begins once the first has its lead, with all that it has said by then.
+        # The second conversation begins once the first has its lead, with all that it has said by
+        # then.
         begin = 0 if stage == LEAD else stage
         beside = range(begin, stage + 1) if stage >= LEAD else ()
         for condition, message in [(first, stage), *((second, message) for message in beside)]:
@@ -310,7 +325,9 @@ def side_by_side(events: Sequence[RunEvent]) -> Sequence[RunEvent]:
 
 
 def _stages(events: Iterable[RunEvent]) -> dict[tuple[Condition | None, int], list[RunEvent]]:
-    """Return the events by condition and newest message, 0 before the first; those of the run are under None, its end under 1."""
+    """Return the events by condition and newest message, 0 before the first; those of the run are
+    under None, its end under 1.
+    """
     stages: dict[tuple[Condition | None, int], list[RunEvent]] = {}
     reached: dict[Condition, int] = {}
     at: tuple[Condition | None, int] = (None, 0)
@@ -326,17 +343,24 @@ def _stages(events: Iterable[RunEvent]) -> dict[tuple[Condition | None, int], li
 
 
 class Timeline:
-    """When each event of a run is due, and the places that a replay can go to. It keeps numbers, not the events."""
+    """When each event of a run is due, and the places that a replay can go to.
+
+    It keeps numbers, not the events.
+    """
 
     def __init__(self, events: Sequence[RunEvent] = (), timing: Timing = replay_times) -> None:
         self.times = array("d")
         """When each event is due, in s from the beginning."""
         self._messages, self._failures = array("Q"), array("Q")
-        """How many events there are up to each completed message, and up to each assertion that fails."""
+        """How many events there are up to each completed message, and up to each assertion that
+        fails.
+        """
         self._last: datetime | None = None
         self._begun = 0
         self._turns: dict[tuple[Condition | None, int, int, int], tuple[int, float | None]] = {}
-        """For each turn: how many events there are up to its end, and the share of assertions that hold there."""
+        """For each turn: how many events there are up to its end, and the share of assertions that
+        hold there.
+        """
         self._checks: dict[tuple[Condition | None, int, int], dict[int, AssertionChecked]] = {}
         self._holding: set[tuple[object, ...]] = set()
         self.add(events, timing(events))
@@ -361,7 +385,9 @@ class Timeline:
                     self._checks.pop((event.condition, event.trial or 1, event.attempt or 1), None)
 
     def _as_recorded(self, event: RunEvent) -> float:
-        return 0.0 if self._last is None else self.times[-1] + _gap(self._last, event)
+        if self._last is None:
+            return 0.0
+        return self.times[-1] + _gap(self._last, event)
 
     def _check(self, event: AssertionChecked) -> None:
         key = (event.condition, event.trial, event.index)
@@ -380,7 +406,9 @@ class Timeline:
         self._turns[*talk, turn] = len(self.times), share
 
     def marks(self) -> tuple[TurnMark, ...]:
-        """Return every position to jump to: the beginning, each turn of each conversation, and the end."""
+        """Return every position to jump to: the beginning, each turn of each conversation, and the
+        end.
+        """
         if not self.times:
             return ()
         begun = self._begun or 1
@@ -389,22 +417,31 @@ class Timeline:
         marks = [TurnMark(None, 1, 0, begun, self.times[begun - 1])]
         end = (len(self.times), None, 1, 1, 0)
         for count, condition, trial, _, turn in [*sorted(turns, key=itemgetter(0)), end]:
-            failed = bisect_right(self._failures, marks[-1].given) < bisect_right(self._failures, count)
+            failed = bisect_right(self._failures, marks[-1].given) < bisect_right(
+                self._failures, count
+            )
             at_s = self.times[count - 1]
             marks.append(TurnMark(condition, trial, turn, count, at_s, failed, passed.get(count)))
         return tuple(marks)
 
     def next_message(self, at: int) -> int | None:
-        """Return how many events there are up to the next completed message after the first `at`; None if there is none."""
+        """Return how many events there are up to the next completed message after the first `at`;
+        None if there is none.
+        """
         return _next(self._messages, at)
 
     def message_before_last(self, at: int) -> int:
-        """Return how many events there are up to the completed message before the newest one of the first `at`."""
+        """Return how many events there are up to the completed message before the newest one of the
+        first `at`.
+        """
         place = bisect_right(self._messages, at) - 2
-        return self._messages[place] if place >= 0 else 0
+        if place >= 0:
+            return self._messages[place]
+        return 0
 
     def next_failure(self, at: int) -> int | None:
-        """Return the number of events up to the next assertion that fails after the first `at`; None if none does.
+        """Return the number of events up to the next assertion that fails after the first `at`;
+        None if none does.
 
         An assertion fails if it passed at the previous check of the conversation, or at the end.
         """
@@ -413,4 +450,6 @@ class Timeline:
 
 def _next(counts: Sequence[int], at: int) -> int | None:
     place = bisect_right(counts, at)
-    return counts[place] if place < len(counts) else None
+    if place < len(counts):
+        return counts[place]
+    return None

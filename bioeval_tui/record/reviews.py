@@ -1,7 +1,8 @@
 """People's reviews of a run from its overlay: which ones count, and the resulting scores.
 
-Pure: no I/O. The latest review of each reviewer counts. Where reviewers differ, a task's reviewed score is the
-mean of theirs; a fault, or a mark of a submission, counts only when all who gave one agree.
+Pure: no I/O. The latest review of each reviewer counts. Where reviewers differ, a task's reviewed
+score is the mean of theirs; a fault, or a mark of a submission, counts only when all who gave one
+agree.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class TaskKey(NamedTuple):
 
 @dataclass(slots=True)
 class Reviews:
-    """The entries in force after undo: by task, by conversation (fault), by graded submission; notes in order."""
+    """The entries in force after undo: by task, by conversation (fault), by graded submission;
+    notes in order.
+    """
 
     tasks: dict[TaskKey, Opinions] = field(default_factory=dict)
     faults: dict[ConversationKey, Opinions] = field(default_factory=dict)
@@ -67,18 +70,23 @@ class Reviews:
 def fold_reviews(
     many: Iterable[RunEvent], state: RunState | None = None, now: RunState | None = None
 ) -> Reviews:
-    """Fold an overlay's reviews; with the recorded `state`, those of abandoned attempts are left out.
+    """Fold an overlay's reviews; with the recorded `state`, those of abandoned attempts are left
+    out.
 
-    With the state in force `now`, so are scores of tasks by other criteria than those that count: who gave them was asked
-    something else. Reviewers can undo only their own entries. Texts are cleaned, because an overlay may come from somebody
-    else.
+    With the state in force `now`, so are scores of tasks by other criteria than those that count:
+    who gave them was asked something else. Reviewers can undo only their own entries. Texts are
+    cleaned, because an overlay may come from somebody else.
     """
     many = list(many)
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
     if state is not None and now is not None:
         given = (event for event in many if isinstance(event, CriteriaGiven))
         states = {"": state} | {event.judging: state.judged_by(event) for event in given}
-        entries = [entry for entry in entries if not _asked_otherwise(entry, states.get(entry.judging), now)]
+        entries = [
+            entry
+            for entry in entries
+            if not _asked_otherwise(entry, states.get(entry.judging), now)
+        ]
     # By time, because reviews from another machine may have been imported after newer ones.
     entries.sort(key=lambda entry: entry.at if entry.at.tzinfo else entry.at.replace(tzinfo=UTC))
     authors = {entry.review: entry.author for entry in entries}
@@ -98,21 +106,29 @@ def fold_reviews(
 def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
     """Return a task's reviewed score: the mean over its reviewers."""
     given = [entry.after for entry in opinions.values() if entry.after is not None]
-    return exact_mean(given) if given else None
+    if given:
+        return exact_mean(given)
+    return None
 
 
 def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
     """Return the fault on which all reviewers agree; None if they differ or nobody set one."""
     given = {entry.fault for entry in opinions.values() if entry.fault is not None}
-    return given.pop() if len(given) == 1 else None
+    if len(given) == 1:
+        return given.pop()
+    return None
 
 
 def mark_of(opinions: Mapping[str, Reviewed]) -> Mark | None:
-    """Return the mark on which all reviewers agree; `suspicious` when they differ; None when nobody gave one."""
+    """Return the mark on which all reviewers agree; `suspicious` when they differ; None when nobody
+    gave one.
+    """
     given = {entry.mark for entry in opinions.values() if entry.mark is not None}
     if len(given) > 1:
         return "suspicious"
-    return given.pop() if given else None
+    if given:
+        return given.pop()
+    return None
 
 
 def mark_words(opinions: Mapping[str, Reviewed]) -> str:
@@ -137,7 +153,9 @@ def pass_above(state: RunState, trial: int, task: int) -> float:
     """Return the score above which a task of a trial counts as passed, as the job says."""
     listed = judged(state.job_of(trial))
     value = listed[task - 1].get("passAbove", PASS_ABOVE) if 0 < task <= len(listed) else PASS_ABOVE
-    return float(value) if isinstance(value, int | float) else PASS_ABOVE
+    if isinstance(value, int | float):
+        return float(value)
+    return PASS_ABOVE
 
 
 def plain(value: float | None) -> str:
@@ -146,9 +164,13 @@ def plain(value: float | None) -> str:
 
 
 def words(before: float | None, after: float | None) -> str:
-    """Return `0.60 → 0.80 (reviewed)`, or `0.60 (reviewed)` if unchanged; a dash for an unknown score."""
+    """Return `0.60 → 0.80 (reviewed)`, or `0.60 (reviewed)` if unchanged; a dash for an unknown
+    score.
+    """
     old, new = plain(before), plain(after)
-    return f"{old} (reviewed)" if old == new else f"{old} → {new} (reviewed)"
+    if old == new:
+        return f"{old} (reviewed)"
+    return f"{old} → {new} (reviewed)"
 
 
 # Reviewed scores
@@ -156,7 +178,10 @@ def words(before: float | None, after: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReviewedScores:
-    """A run's scores after its reviews. `tasks` is the number of tasks scored by people, of `of_tasks`."""
+    """A run's scores after its reviews.
+
+    `tasks` is the number of tasks scored by people, of `of_tasks`.
+    """
 
     scores: dict[str, float | None]
     mean: float | None
@@ -168,22 +193,25 @@ class ReviewedScores:
     conditions: tuple[str, ...] = ()
     """The conditions in which somebody gave a score or a fault."""
     drawn: bool = False
-    """Whether they are of a random sample: what people would say is estimated from it, and no score is part people's, part judge's."""
+    """Whether they are of a random sample: what people would say is estimated from it, and no score
+    is part people's, part judge's.
+    """
 
     def condition_scores(self, state: RunState) -> list[str]:
-        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`, given the run; nothing of a sample."""
+        """Return each condition's score and the mean of both, `withheld 0.41 → 0.55 (reviewed)`,
+        given the run; nothing of a sample.
+        """
         if self.drawn:
             return []
         before = state.scores()
         by_condition = [
-            f"{state.condition_title(name)} {words(before.get(name), score) if name in self.conditions else plain(score)}"
+            f"{state.condition_title(name)}"
+            f" {words(before.get(name), score) if name in self.conditions else plain(score)}"
             for name, score in self.scores.items()
         ]
-        return (
-            [*by_condition, f"mean {words(state.mean(), self.mean)}"]
-            if len(self.scores) > 1
-            else by_condition
-        )
+        if len(self.scores) > 1:
+            return [*by_condition, f"mean {words(state.mean(), self.mean)}"]
+        return by_condition
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
@@ -214,7 +242,9 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
         of_tasks=count,
         disputed=sum(map(disagree, every)),
         conditions=tuple(
-            sorted({*(k.key.condition for k in reviews.tasks), *(k.condition for k in reviews.faults)})
+            sorted(
+                {*(k.key.condition for k in reviews.tasks), *(k.condition for k in reviews.faults)}
+            )
         ),
     )
 
@@ -222,9 +252,9 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
 def with_reviews(state: RunState, reviews: Reviews) -> RunState:
     """Return the state with people's scores instead of the judge's; `state` itself does not change.
 
-    Timing, assertions and failures stay as recorded. With a fault of the evaluator, judge or infrastructure, a
-    conversation has no score (unless the judge is at fault and people scored every task). With `agent` or `none`, it
-    has its score again if every part was measured.
+    Timing, assertions and failures stay as recorded. With a fault of the evaluator, judge or
+    infrastructure, a conversation has no score (unless the judge is at fault and people scored
+    every task). With `agent` or `none`, it has its score again if every part was measured.
     """
     talks = {key: _reviewed_talk(state, talk, reviews) for key, talk in state.conversations.items()}
     reviewed = replace(state, conversations=talks)
@@ -235,11 +265,17 @@ def with_reviews(state: RunState, reviews: Reviews) -> RunState:
 
 
 def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -> ConversationState:
-    given = {key.task: score_of(opinions) for key, opinions in reviews.tasks.items() if key.key == talk.key}
+    given = {
+        key.task: score_of(opinions)
+        for key, opinions in reviews.tasks.items()
+        if key.key == talk.key
+    }
     fault = fault_of(reviews.faults.get(talk.key, {}))
     if talk.score is None or (not given and fault is None):
         return talk
-    tasks = _tasks(state, talk, {number: value for number, value in given.items() if value is not None})
+    tasks = _tasks(
+        state, talk, {number: value for number, value in given.items() if value is not None}
+    )
     reviewed = replace(talk, score=_score(state, talk, tasks, fault, given.keys()))
     if tasks:
         base = talk.verdict or _no_verdict(talk)
@@ -249,7 +285,9 @@ def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -
     return reviewed
 
 
-def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float]) -> list[TaskScored]:
+def _tasks(
+    state: RunState, talk: ConversationState, given: Mapping[int, float]
+) -> list[TaskScored]:
     """Return the scored tasks in the job's order, with people's scores if there are any."""
     known = {task.task: task for task in talk.verdict.tasks} if talk.verdict else {}
     tasks = []
@@ -264,8 +302,12 @@ def _tasks(state: RunState, talk: ConversationState, given: Mapping[int, float])
                 tags=tuple(item.get("tags") or ()),
                 weight=job_number(item, "weight", 1.0),
             )
-            passed = (given[number] > pass_above(state, talk.key.trial, number)) == ((task.points or 1) > 0)
-            task = task.model_copy(update={"score": given[number], "passed": passed, "kept_by": None})
+            passed = (given[number] > pass_above(state, talk.key.trial, number)) == (
+                (task.points or 1) > 0
+            )
+            task = task.model_copy(
+                update={"score": given[number], "passed": passed, "kept_by": None}
+            )
         if task is not None:
             tasks.append(task)
     return tasks
@@ -284,11 +326,21 @@ def _score(
     if fault in SPOILING and not (fault == "judge" and by_people):
         changes = {"score": None, "reason": f"reviewed: fault of the {fault}", "fault": fault}
         return talk.score.model_copy(update=changes)
-    if talk.score.score is None and talk.ended is not None and talk.ended.fault in SPOILING and fault is None:
-        return talk.score  # people scored its tasks, but nobody set a fault with which it counts as a result
-    part = composite.judged_part(tasks if len(tasks) == count else None, count, "not every task is scored")
+    if (
+        talk.score.score is None
+        and talk.ended is not None
+        and talk.ended.fault in SPOILING
+        and fault is None
+    ):
+        # people scored its tasks, but nobody set a fault with which it counts as a result
+        return talk.score
+    part = composite.judged_part(
+        tasks if len(tasks) == count else None, count, "not every task is scored"
+    )
     parts = talk.score.parts or _parts(state, talk)
-    whole = composite.compose([part if old.name == "task" else old for old in parts], talk.score.failures)
+    whole = composite.compose(
+        [part if old.name == "task" else old for old in parts], talk.score.failures
+    )
     left: Fault = "none" if whole.score is not None else talk.score.fault
     return talk.score.model_copy(
         update={
@@ -331,23 +383,31 @@ def _no_verdict(talk: ConversationState) -> TranscriptScored:
 
 def _cleaned(entry: Reviewed) -> Reviewed:
     return entry.model_copy(
-        update={"author": clean_line(entry.author or "unknown", 80), "why": clean(entry.why, 10_000)}
+        update={
+            "author": clean_line(entry.author or "unknown", 80),
+            "why": clean(entry.why, 10_000),
+        }
     )
 
 
 def _asked_otherwise(entry: Reviewed, then: RunState | None, now: RunState) -> bool:
-    """Return whether a task was scored by other criteria than those that count now, or by unknown ones."""
+    """Return whether a task was scored by other criteria than those that count now, or by unknown
+    ones.
+    """
     if entry.after is None or entry.task is None or entry.condition is None or entry.trial is None:
         return False
     if then is None:
         return True
     asked, counted = (
-        judged_in(state.job_of(entry.trial), entry.condition).get(entry.task) for state in (then, now)
+        judged_in(state.job_of(entry.trial), entry.condition).get(entry.task)
+        for state in (then, now)
     )
     if asked is None or counted is None:
         return asked is not counted
     before, after = then.job_of(entry.trial), now.job_of(entry.trial)
-    return question_of(before, asked, entry.condition) != question_of(after, counted, entry.condition)
+    return question_of(before, asked, entry.condition) != question_of(
+        after, counted, entry.condition
+    )
 
 
 def _abandoned(entry: Reviewed, state: RunState | None) -> bool:

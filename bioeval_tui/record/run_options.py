@@ -1,7 +1,9 @@
-"""The options of a run: one class, whose fields the command line, Python programs, recordings and screens read.
+"""The options of a run: one class, whose fields the command line, Python programs, recordings and
+screens read.
 
-To add an option is to add a field here, with the words of its help, and to use it where it counts. What a field does not
-say, its type does: a number with bounds, one of several words, or several texts.
+To add an option is to add a field here, with the words of its help, and to use it where it counts.
+What a field does not say, its type does: a number with bounds, one of several words, or several
+texts.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class Option:
     """What is to be said of an option besides its type and default."""
 
     help: str
-    """What it does, as the command line and the documentation say it; in brackets, what counts without it."""
+    """What it does, as the command line and the documentation say it; in brackets, what counts
+    without it.
+    """
     flag: str = ""
     """Its flag of `run`, such as `--max-calls`; empty if the command line has none."""
     group: str = ""
@@ -49,7 +53,9 @@ class Option:
     resumed: bool = True
     """Whether resuming a run uses what was recorded, and not what is given then."""
     on_screen: bool = False
-    """Whether the dialog that starts a run asks for it, so that the command line's value does not count there."""
+    """Whether the dialog that starts a run asks for it, so that the command line's value does not
+    count there.
+    """
     python: bool = True
     """Whether `evaluate` takes it."""
 
@@ -73,7 +79,9 @@ class RunOptions:
     agent_url_is_given: bool = False
     """Whether the user passed the agent's URL, so that it does not come from a job or recording."""
     agent_function: Callable[..., Any] | None = None
-    """The agent that a Python program passed, in place of the job's own; it is never written to a file."""
+    """The agent that a Python program passed, in place of the job's own; it is never written to a
+    file.
+    """
     sample_agent: Annotated[
         bool,
         Option(
@@ -106,7 +114,8 @@ class RunOptions:
         int | None,
         Option(
             help=f"Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [{OTLP_PORT}]; 0 chooses a free port.",
-            flag="--otlp", group=_AGENT, metavar="[PORT]", flag_value=OTLP_PORT, least=0, most=65_535,
+            flag="--otlp", group=_AGENT, metavar="[PORT]", flag_value=OTLP_PORT, least=0,
+            most=65_535,
             recorded=True, on_screen=True,
         ),
     ] = None  # fmt: skip
@@ -141,7 +150,9 @@ class RunOptions:
             flag="--no-exam", group=_MODELS, flag_value="off", recorded=True,
         ),
     ] = "job"  # fmt: skip
-    """Whether the judge is examined: as the job says, also if it does not say (`gate`), or not at all (`off`)."""
+    """Whether the judge is examined: as the job says, also if it does not say (`gate`), or not at
+    all (`off`).
+    """
     trials: Annotated[
         int,
         Option(
@@ -156,7 +167,10 @@ class RunOptions:
             recorded=True, resumed=False, on_screen=True, python=False,
         ),
     ] = None  # fmt: skip
-    """`difference` (of two models), or a threshold such as `supplied:0.8`. `trials` is then the maximum."""
+    """`difference` (of two models), or a threshold such as `supplied:0.8`.
+
+    `trials` is then the maximum.
+    """
     conditions: Annotated[
         tuple[Condition, ...] | None,
         Option(
@@ -189,7 +203,11 @@ class RunOptions:
     ] = None  # fmt: skip
     sample: Annotated[
         int | None,
-        Option(help="The size of a random sample of cases, drawn with the seed.", least=1, on_screen=True),
+        Option(
+            help="The size of a random sample of cases, drawn with the seed.",
+            least=1,
+            on_screen=True,
+        ),
     ] = None
     cases_file: Annotated[
         str | None,
@@ -242,7 +260,8 @@ class RunOptions:
         int | None,
         Option(
             help="Maximum number of concurrent conversations [1].",
-            flag="--concurrency", group=_LIMITS, least=1, most=MOST_AT_ONCE, recorded=True, on_screen=True,
+            flag="--concurrency", group=_LIMITS, least=1, most=MOST_AT_ONCE, recorded=True,
+            on_screen=True,
         ),
     ] = None  # fmt: skip
     """None is one, or both conditions of a trial if `parallel`."""
@@ -257,7 +276,9 @@ class RunOptions:
         bool, Option(help="Whether prompts and retrieved contexts are recorded.", recorded=True)
     ] = True
     typing_delay_s: float = 0.0
-    """Pause of a scripted evaluator after every few words, in seconds, so that a viewer can read along."""
+    """Pause of a scripted evaluator after every few words, in seconds, so that a viewer can read
+    along.
+    """
 
     @property
     def starts_agent(self) -> bool:
@@ -282,7 +303,8 @@ class Kind(NamedTuple):
     name: str
     option: Option
     type: Any
-    """What the annotation says, without `Option` and None: a type, `Literal`, or `tuple[…, ...]`."""
+    """What the annotation says, without `Option` and None: a type, `Literal`, or `tuple[…, ...]`.
+    """
     default: Any
 
     @property
@@ -300,7 +322,9 @@ def kinds() -> tuple[Kind, ...]:
 
 def _kinds(hints: Mapping[str, Any]) -> Iterator[Kind]:
     for field in fields(RunOptions):
-        kind, *about = get_args(hints[field.name]) if get_origin(hints[field.name]) is Annotated else (None,)
+        kind, *about = (
+            get_args(hints[field.name]) if get_origin(hints[field.name]) is Annotated else (None,)
+        )
         option = next((one for one in about if isinstance(one, Option)), None)
         if option is None:
             continue
@@ -321,11 +345,14 @@ def options_of(recorded: Mapping[str, Any]) -> RunOptions:
 
 def as_several(value: Any) -> Any:
     """Return one value, or a list of them, as a tuple."""
-    return (value,) if isinstance(value, str | Path) else tuple(value)
+    if isinstance(value, str | Path):
+        return (value,)
+    return tuple(value)
 
 
 def as_held(kind: Kind, value: Any) -> Any:
-    """Return a given value as `RunOptions` holds it: several as a tuple, a path as its text, of files and folders absolute.
+    """Return a given value as `RunOptions` holds it: several as a tuple, a path as its text, of
+    files and folders absolute.
 
     What is no text, path or sequence is returned as it is, for whoever checks the type.
     """
@@ -339,4 +366,6 @@ def _text(kind: Kind, value: Any) -> Any:
         return value
     if kind.option.path is not None:
         return str(Path(value).absolute())
-    return str(value) if isinstance(value, Path) else value
+    if isinstance(value, Path):
+        return str(value)
+    return value

@@ -1,4 +1,6 @@
-"""A recorded run: the form of its id, the paths of its files, which engine owns it now, and what the list of runs has of it."""
+"""A recorded run: the form of its id, the paths of its files, which engine owns it now, and what
+the list of runs has of it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4,8}")
 
 
 def new_run_ids(count: int, runs_dir: Path) -> list[str]:
-    """Return that many ids, such as 20261120-195407-7f3a, that differ from each other and from every run in the folder."""
+    """Return that many ids, such as 20261120-195407-7f3a, that differ from each other and from
+    every run in the folder.
+    """
     now = datetime.now(UTC)
     ids: dict[str, None] = {}
     while len(ids) < count:
@@ -52,7 +56,9 @@ def live_path(recording: Path) -> Path:
 
 
 def imported_path(recording: Path) -> Path:
-    """Return the path of the mark that a recording came from elsewhere: its paths and addresses are not the user's."""
+    """Return the path of the mark that a recording came from elsewhere: its paths and addresses are
+    not the user's.
+    """
     return recording.with_suffix(".imported")
 
 
@@ -62,7 +68,9 @@ def is_imported(recording: Path) -> bool:
 
 
 def is_own(recording: Path, runs_dir: Path) -> bool:
-    """Return whether the paths in a recording are trusted: it is in the runs folder, and was not imported."""
+    """Return whether the paths in a recording are trusted: it is in the runs folder, and was not
+    imported.
+    """
     return recording.parent.resolve() == runs_dir.resolve() and not is_imported(recording)
 
 
@@ -72,21 +80,27 @@ def overlay_path(recording: Path) -> Path:
 
 
 def moved_to(recording: Path) -> Path | None:
-    """Return the file of a recording that was moved to another folder; None if it is no link to one.
+    """Return the file of a recording that was moved to another folder; None if it is no link to
+    one.
 
-    Only `runs record-to` puts such links, to a file of the same name: a link to anything else is not followed by who writes.
+    Only `runs record-to` puts such links, to a file of the same name: a link to anything else is
+    not followed by who writes.
     """
     if not recording.is_symlink() or recording.suffix != SUFFIX or not is_run_id(recording.stem):
         return None
     target = recording.resolve()
-    return target if target.name == recording.name else None
+    if target.name == recording.name:
+        return target
+    return None
 
 
 Status = Literal["running", "completed", "cancelled", "failed", "interrupted"]
 
 
 AGENT_FAILED, NO_SCORE, NOT_MEASURED = "✗ agent failed", "? not measured", "! not measured"
-"""What lists say of runs without a result: because of the agent, although the run ended, or because the run failed."""
+"""What lists say of runs without a result: because of the agent, although the run ended, or because
+the run failed.
+"""
 
 REHEARSAL = "■ rehearsal"
 
@@ -101,7 +115,8 @@ _STATUS_WORDS = {
 class CataloguedRun(NamedTuple):
     """One run in the list. `score` is the mean of both conditions; None if either has no score.
 
-    It is a row of the catalogue, of which thousands are read at once; a `RunDocument` is made of the whole recording.
+    It is a row of the catalogue, of which thousands are read at once; a `RunDocument` is made of
+    the whole recording.
     """
 
     run_id: str
@@ -117,7 +132,9 @@ class CataloguedRun(NamedTuple):
     batch_id: str | None
     folder: Path
     reviewed: dict[str, Any] | None = None
-    """The scores after people's reviews, in the form of `record.reviews.ReviewedScores.to_dict`; None without reviews."""
+    """The scores after people's reviews, in the form of `record.reviews.ReviewedScores.to_dict`;
+    None without reviews.
+    """
     clean: bool = True
     judged_again: bool = False
     """Whether the scores include later verdicts."""
@@ -126,16 +143,24 @@ class CataloguedRun(NamedTuple):
     identity: Mapping[str, str] = {}
     """Who was tested by whom, and with what."""
     difference: float | None = None
-    """Supplied − withheld on what both conditions share; None of a run that is not clean, or if one has no score."""
+    """Supplied − withheld on what both conditions share; None of a run that is not clean, or if one
+    has no score.
+    """
 
     @property
     def measured(self) -> bool:
-        """Whether it has its main score: the mean of both conditions, or the score of its only one."""
-        return self.score is not None or (len(self.scores) == 1 and None not in self.scores.values())
+        """Whether it has its main score: the mean of both conditions, or the score of its only
+        one.
+        """
+        return self.score is not None or (
+            len(self.scores) == 1 and None not in self.scores.values()
+        )
 
     @property
     def status_words(self) -> str:
-        """Its status as lists show it, with a sign: of a completed run also if its agent failed or it has no score."""
+        """Its status as lists show it, with a sign: of a completed run also if its agent failed or
+        it has no score.
+        """
         if self.status != "completed":
             return _STATUS_WORDS[self.status]
         if self.imported:
@@ -144,7 +169,9 @@ class CataloguedRun(NamedTuple):
             return AGENT_FAILED
         if not self.measured:
             return NO_SCORE
-        return REHEARSAL if self.rehearsal else "■ completed"
+        if self.rehearsal:
+            return REHEARSAL
+        return "■ completed"
 
     @property
     def agent(self) -> str:
@@ -153,7 +180,9 @@ class CataloguedRun(NamedTuple):
 
     @property
     def agent_words(self) -> str:
-        """The agent and the model that was asked for, because several may share an address; never the same twice."""
+        """The agent and the model that was asked for, because several may share an address; never
+        the same twice.
+        """
         return " · ".join(dict.fromkeys(filter(None, (self.agent, self.model))))
 
     @property
@@ -164,17 +193,25 @@ class CataloguedRun(NamedTuple):
     @property
     def reviewers(self) -> tuple[str, ...]:
         """Who has reviewed it."""
-        return tuple(clean_line(name, 80) for name in self.reviewed["reviewers"]) if self.reviewed else ()
+        if self.reviewed:
+            return tuple(clean_line(name, 80) for name in self.reviewed["reviewers"])
+        return ()
 
     @property
     def only_condition(self) -> str | None:
         """Its only condition; None if it has both, or never started."""
-        return next(iter(self.scores)) if len(self.scores) == 1 else None
+        if len(self.scores) == 1:
+            return next(iter(self.scores))
+        return None
 
     def differs_from(self, other: CataloguedRun) -> list[str]:
-        """Return in what the runs differ besides their results, such as `agent`; nothing of a run whose identity is unknown."""
+        """Return in what the runs differ besides their results, such as `agent`; nothing of a run
+        whose identity is unknown.
+        """
         theirs = other.identity
-        return [name for name, told in self.identity.items() if name in theirs and theirs[name] != told]
+        return [
+            name for name, told in self.identity.items() if name in theirs and theirs[name] != told
+        ]
 
     @property
     def path(self) -> Path:
@@ -227,7 +264,9 @@ def read_live(recording: Path) -> LiveInfo | None:
     """Return the owner of the run; None without one."""
     try:
         data = json.loads(read_small(live_path(recording)))
-        return LiveInfo(int(data["pid"]), str(data["started"]), int(data["port"]), str(data["token"]))
+        return LiveInfo(
+            int(data["pid"]), str(data["started"]), int(data["port"]), str(data["token"])
+        )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -265,7 +304,8 @@ def only_here(recording: Path) -> Iterator[None]:
             lock(descriptor)
         except OSError:
             raise RecordingError(
-                f"{recording.stem} is in progress or being judged again in another process; wait for it or cancel it"
+                f"{recording.stem} is in progress or being judged again in another process; wait"
+                " for it or cancel it"
             ) from None
         if not is_at(descriptor, recording):
             raise RecordingError(f"{recording.name}: was just deleted or moved; try again")
@@ -279,11 +319,15 @@ def only_here(recording: Path) -> Iterator[None]:
 
 
 def process_start(pid: int) -> str:
-    """Return when a process started, in the kernel's own clock; empty if the system does not report it."""
+    """Return when a process started, in the kernel's own clock; empty if the system does not report
+    it.
+    """
     try:
         stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
         state, *rest = stat.rpartition(")")[2].split()
-        return "" if state == "Z" else rest[18]
+        if state == "Z":
+            return ""
+        return rest[18]
     except (OSError, IndexError, ValueError):
         return ""
 

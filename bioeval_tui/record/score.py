@@ -1,10 +1,11 @@
 """The composite score: one formula for runs, screens and explanations.
 
-    score = (1·timing + 2·task + 4·assertion) / (sum of the weights present) − min(0.3 · failures, 0.5)
+    score = (1·timing + 2·task + 4·assertion) / (sum of the weights present) − min(0.3 · failures,
+    0.5)
 
-floored at 0 and rounded half-even to two decimals; timing = min(1, aspirational average / average latency).
-Source: embabel-agent-eval, whose divisor is always 7; a part that the job does not have is left out with
-its weight.
+floored at 0 and rounded half-even to two decimals; timing = min(1, aspirational average / average
+latency). Source: embabel-agent-eval, whose divisor is always 7; a part that the job does not have
+is left out with its weight.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Composite:
 
     @property
     def score(self) -> float | None:
-        """The score in [0, 1], rounded to two decimals; None if a part could not be measured, or without any weight."""
+        """The score in [0, 1], rounded to two decimals; None if a part could not be measured, or
+        without any weight.
+        """
         weight = self._weight
         if self._missing or weight == 0:
             return None
@@ -48,10 +51,13 @@ class Composite:
 
     @property
     def reason(self) -> str:
-        """Why there is no score, or why parts are left out of it; empty if nothing is to be said."""
+        """Why there is no score, or why parts are left out of it; empty if nothing is to be
+        said.
+        """
         if missing := self._missing:
             return "; ".join(
-                f"{part.name} not measured: {part.reason or 'not a finite number'}" for part in missing
+                f"{part.name} not measured: {part.reason or 'not a finite number'}"
+                for part in missing
             )
         if self._weight == 0:
             return "the job has nothing to score"
@@ -74,22 +80,31 @@ DID_NOT_RUN = "this program did not run during the answers, so no latency counts
 
 
 def timing_part(
-    aspirational_ms: float | None, latencies_ms: Sequence[float], *, ended: bool = False, answers: int = 0
+    aspirational_ms: float | None,
+    latencies_ms: Sequence[float],
+    *,
+    ended: bool = False,
+    answers: int = 0,
 ) -> ScorePart:
-    """Return min(1, aspirational / average), both in ms; left out if the job has no aspirational average.
+    """Return min(1, aspirational / average), both in ms; left out if the job has no aspirational
+    average.
 
-    Without any answer, the value is None during the conversation, and 0 once it has `ended`:
-    an agent that never answered is a result, not a gap in the measurement. It is not measured if there were `answers`,
-    and no latency counts.
+    Without any answer, the value is None during the conversation, and 0 once it has `ended`: an
+    agent that never answered is a result, not a gap in the measurement. It is not measured if there
+    were `answers`, and no latency counts.
     """
     if not aspirational_ms:
         reason = "the job has no target for response times"
-        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, left_out=True, reason=reason)
+        return ScorePart(
+            name="timing", weight=TIMING_WEIGHT, value=None, left_out=True, reason=reason
+        )
     if not latencies_ms and answers:
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason=DID_NOT_RUN)
     if not latencies_ms:
         reason = "the agent never answered" if ended else "no answer yet"
-        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0 if ended else None, reason=reason)
+        return ScorePart(
+            name="timing", weight=TIMING_WEIGHT, value=0.0 if ended else None, reason=reason
+        )
     average_ms = average(latencies_ms)
     value = 1.0 if average_ms <= 0 else min(1.0, aspirational_ms / average_ms)
     return ScorePart(name="timing", weight=TIMING_WEIGHT, value=value)
@@ -101,10 +116,16 @@ def task_part(
     reason: str = "",
     weights: Sequence[float] | None = None,
 ) -> ScorePart:
-    """Return the mean of the tasks' scores (0 to 1) by their `weights`; left out without tasks; not measured when `scores` is None."""
+    """Return the mean of the tasks' scores (0 to 1) by their `weights`; left out without tasks; not
+    measured when `scores` is None.
+    """
     if task_count == 0:
         return ScorePart(
-            name="task", weight=TASK_WEIGHT, value=None, left_out=True, reason="the job has no tasks"
+            name="task",
+            weight=TASK_WEIGHT,
+            value=None,
+            left_out=True,
+            reason="the job has no tasks",
         )
     if scores is None:
         return ScorePart(name="task", weight=TASK_WEIGHT, value=None, reason=reason or "not judged")
@@ -112,12 +133,15 @@ def task_part(
 
 
 def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "") -> ScorePart:
-    """Return the task part: the mean over `count` tasks or, if the job has a rubric, the rubric's score.
+    """Return the task part: the mean over `count` tasks or, if the job has a rubric, the rubric's
+    score.
 
     It is not measured if the user never asked for one of the tasks and could have.
     """
     if judged is not None and (unasked := [task for task in judged if not task.measured]):
-        listed = ", ".join(f"{task.task} (“{shorten(clean_line(task.title), 60)}”)" for task in unasked)
+        listed = ", ".join(
+            f"{task.task} (“{shorten(clean_line(task.title), 60)}”)" for task in unasked
+        )
         reason = f"the user never asked for task {listed} and could have"
         return task_part(None, count, reason)
     if judged is None or not any(item.points is not None for item in judged):
@@ -139,19 +163,24 @@ def points(items: Sequence[TaskScored]) -> tuple[float, float]:
 
 
 def rubric_score(items: Sequence[TaskScored]) -> float | None:
-    """Return earned points divided by possible points, from 0 to 1; None if no item has points above 0.
+    """Return earned points divided by possible points, from 0 to 1; None if no item has points
+    above 0.
 
-    Source: HealthBench (Arora et al. 2025, arXiv 2505.08775), `calculate_score` of openai/simple-evals; it clips only
-    means over cases, this program each conversation's.
+    Source: HealthBench (Arora et al. 2025, arXiv 2505.08775), `calculate_score` of
+    openai/simple-evals; it clips only means over cases, this program each conversation's.
     """
     earned, most = points(items)
-    return min(1.0, max(0.0, earned / most)) if most else None
+    if most:
+        return min(1.0, max(0.0, earned / most))
+    return None
 
 
 def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "") -> ScorePart:
-    """Return the passed share by weight of `(weight, passed)`; left out without assertions of any weight.
+    """Return the passed share by weight of `(weight, passed)`; left out without assertions of any
+    weight.
 
-    One assertion that could not be measured (None) makes the part not measured. One without weight counts for nothing.
+    One assertion that could not be measured (None) makes the part not measured. One without weight
+    counts for nothing.
     """
     none = "no assertion has a weight" if results else "the job has no assertions"
     results = [(weight, passed) for weight, passed in results if weight]
@@ -167,23 +196,28 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
     if unknown:
         why = reason or f"{unknown} of {len(results)} assertions could not be measured"
         return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=None, reason=why)
-    value = exact_mean([float(bool(passed)) for _, passed in results], [weight for weight, _ in results])
+    value = exact_mean(
+        [float(bool(passed)) for _, passed in results], [weight for weight, _ in results]
+    )
     return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=value)
 
 
 def blame(faults: Sequence[Fault], judged: Sequence[TaskScored] | None = None) -> Fault:
-    """Return who is to blame for a missing score, given the faults: of a judge without a verdict, and of each assertion
-    that could not be measured.
+    """Return who is to blame for a missing score, given the faults: of a judge without a verdict,
+    and of each assertion that could not be measured.
 
-    First what is not excused (`EXCUSED`): one missing answer of a model must not cover it. `evaluator` if the user did not
-    ask for a task; `none` if each assertion only asks for what the agent does not report.
+    First what is not excused (`EXCUSED`): one missing answer of a model must not cover it.
+    `evaluator` if the user did not ask for a task; `none` if each assertion only asks for what the
+    agent does not report.
     """
     unexcused = [fault for fault in faults if fault not in EXCUSED and fault != "none"]
     if unexcused:
         return unexcused[0]
     if any(not task.measured for task in judged or ()):
         return "evaluator"
-    return next((fault for fault in faults if fault != "none"), "none" if faults else "infrastructure")
+    return next(
+        (fault for fault in faults if fault != "none"), "none" if faults else "infrastructure"
+    )
 
 
 def penalty_of(failures: int) -> float:
@@ -197,12 +231,15 @@ def compose(parts: Iterable[ScorePart], failures: int) -> Composite:
 
 
 def contributions(parts: Iterable[ScorePart], penalty: float) -> dict[str, float]:
-    """Return what each measured part adds to a score and, as `penalty`, what failed requests take from it.
+    """Return what each measured part adds to a score and, as `penalty`, what failed requests take
+    from it.
 
     They add up to the score before rounding: the penalty takes no more than there is.
     """
     known = {
-        part.name: (part.weight, part.value) for part in parts if not part.left_out and part.value is not None
+        part.name: (part.weight, part.value)
+        for part in parts
+        if not part.left_out and part.value is not None
     }
     weight = fsum(weight for weight, _ in known.values()) or 1.0
     added: dict[str, float] = {name: own * value / weight for name, (own, value) in known.items()}
@@ -210,37 +247,49 @@ def contributions(parts: Iterable[ScorePart], penalty: float) -> dict[str, float
 
 
 def passed_share(checks: Iterable[AssertionChecked]) -> float | None:
-    """Return the share of the measured assertions, by weight, that passed; None if none was measured."""
+    """Return the share of the measured assertions, by weight, that passed; None if none was
+    measured.
+    """
     measured = [check for check in checks if check.status != "not_measured"]
     return assertion_part([(check.weight, check.status == "passed") for check in measured]).value
 
 
 def mean_of(scores: Iterable[float | None]) -> float | None:
-    """Return the mean over trials or cases, not rounded; None if any score is None or there are no scores."""
+    """Return the mean over trials or cases, not rounded; None if any score is None or there are no
+    scores.
+    """
     values = list(scores)
     known = [score for score in values if score is not None]
-    return exact_mean(known) if values and len(known) == len(values) else None
+    if values and len(known) == len(values):
+        return exact_mean(known)
+    return None
 
 
 def published_mean(scores: Iterable[float | None]) -> float | None:
     """Return the mean of one conversation in each condition; None if one of them has no score.
 
-    It is embabel-agent-eval's "Average score", which rounds half-even to two decimals, as it does each conversation's.
+    It is embabel-agent-eval's "Average score", which rounds half-even to two decimals, as it does
+    each conversation's.
     """
     mean = mean_of(scores)
-    return None if mean is None else round(mean, 2)
+    if mean is None:
+        return None
+    return round(mean, 2)
 
 
 def mean_of_conditions(
     scores: Mapping[Condition, Sequence[float | None]], conditions: Sequence[Condition]
 ) -> float | None:
-    """Return the mean of the conditions' means, given the scores of their conversations; None if one is missing.
+    """Return the mean of the conditions' means, given the scores of their conversations; None if
+    one is missing.
 
     Of one conversation each it is the published one. Over trials or cases it is not rounded.
     """
     held = [scores.get(condition, ()) for condition in conditions]
     means = [mean_of(values) for values in held]
-    return published_mean(means) if all(len(values) == 1 for values in held) else mean_of(means)
+    if all(len(values) == 1 for values in held):
+        return published_mean(means)
+    return mean_of(means)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,20 +308,24 @@ class Needed:
 def needed(parts: Sequence[ScorePart], failures: int, target: float) -> tuple[Needed, ...]:
     """Return the value that each measured part would need so that the composite reaches `target`.
 
-    Empty if the composite could not be measured. If the target is already reached, return the value that
-    the part could fall to, at least 0.
+    Empty if the composite could not be measured. If the target is already reached, return the value
+    that the part could fall to, at least 0.
     """
     if compose(parts, failures).score is None:
         return ()
     # A part without weight reaches nothing; only a foreign recording has one that is not left out.
-    present = [part for part in parts if not part.left_out and part.value is not None and part.weight > 0]
+    present = [
+        part for part in parts if not part.left_out and part.value is not None and part.weight > 0
+    ]
     weight = sum(part.weight for part in present)
     parts_needed = []
     for part in present:
         assert part.value is not None
         others = sum(other.weight * (other.value or 0.0) for other in present if other is not part)
         wanted = (weight * (target + penalty_of(failures)) - others) / part.weight
-        perfect = [part.model_copy(update={"value": 1.0}) if other is part else other for other in parts]
+        perfect = [
+            part.model_copy(update={"value": 1.0}) if other is part else other for other in parts
+        ]
         best = compose(perfect, failures).score
         assert best is not None
         within = wanted <= 1.0 + 1e-12
@@ -282,8 +335,12 @@ def needed(parts: Sequence[ScorePart], failures: int, target: float) -> tuple[Ne
     return tuple(parts_needed)
 
 
-def reweighted(parts: Sequence[ScorePart], failures: int, weights: Mapping[str, float]) -> Composite:
-    """Return the composite of the same parts under other weights; a weight of 0 leaves the part out."""
+def reweighted(
+    parts: Sequence[ScorePart], failures: int, weights: Mapping[str, float]
+) -> Composite:
+    """Return the composite of the same parts under other weights; a weight of 0 leaves the part
+    out.
+    """
     changed = []
     for part in parts:
         weight = weights.get(part.name, part.weight)

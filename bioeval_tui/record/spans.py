@@ -1,7 +1,7 @@
 """A span that an agent sent by OpenTelemetry, as stored in a recording, and its meaning.
 
-Meanings follow the GenAI semantic conventions of OpenTelemetry (`gen_ai.*`) and OpenInference. Other attributes
-are kept unchanged, and have no meaning here.
+Meanings follow the GenAI semantic conventions of OpenTelemetry (`gen_ai.*`) and OpenInference.
+Other attributes are kept unchanged, and have no meaning here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Nanoseconds = Annotated[int, Field(ge=0, lt=2**64)]
 class AgentSpan(BaseModel):
     """One span. Times are nanoseconds since 1970 by the agent's clock; ids are hexadecimal.
 
-    `parent_id` is empty for a span without a parent, `status` is `error` only where the agent said so.
+    `parent_id` is empty for a span without a parent, `status` is `error` only where the agent said
+    so.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -92,17 +93,26 @@ _INFERENCE_KINDS: dict[str, SpanKind] = {
 _TOOL = ("gen_ai.tool.name", "tool.name")
 _CALL_ID = ("gen_ai.tool.call.id", "tool_call.id", "tool.id")
 _ARGUMENTS = ("gen_ai.tool.call.arguments", "input.value", "tool.parameters")
-"""By OpenInference, `tool.parameters` are the parameters' definitions; some instrumentations put the arguments there alone."""
+"""By OpenInference, `tool.parameters` are the parameters' definitions; some instrumentations put
+the arguments there alone.
+"""
 _RESULT = ("gen_ai.tool.call.result", "output.value")
 _MODEL = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name", "embedding.model_name")
 _TOKENS_IN = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "llm.token_count.prompt")
-_TOKENS_OUT = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.token_count.completion")
+_TOKENS_OUT = (
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.completion_tokens",
+    "llm.token_count.completion",
+)
 LENGTH_LIMIT = frozenset({"length", "max_tokens", "MAX_TOKENS", "max_output_tokens"})
 """What models' endpoints and frameworks call the end of an answer at its length limit."""
 _CONTENT_FREE = frozenset(
-    {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.system", "gen_ai.agent.name", "gen_ai.agent.id",
-     "gen_ai.conversation.id", "gen_ai.response.finish_reasons", "gen_ai.response.id", "gen_ai.tool.type",
-     "openinference.span.kind", "error.type", "server.address", "server.port", "gen_ai.tool.call.arguments",
+    {"gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.system", "gen_ai.agent.name",
+        "gen_ai.agent.id",
+     "gen_ai.conversation.id", "gen_ai.response.finish_reasons", "gen_ai.response.id",
+     "gen_ai.tool.type",
+     "openinference.span.kind", "error.type", "server.address", "server.port",
+     "gen_ai.tool.call.arguments",
      *_TOOL, *_CALL_ID, *_MODEL, *_TOKENS_IN, *_TOKENS_OUT}
 )  # fmt: skip
 """Attributes without prompts and outputs, and the arguments of tool calls."""
@@ -138,12 +148,16 @@ def meaning_of(span: AgentSpan) -> Meaning:
 
 
 def without_content(span: AgentSpan) -> AgentSpan:
-    """Return a span without what may quote a prompt or an output: names, numbers and arguments of tool calls stay."""
+    """Return a span without what may quote a prompt or an output: names, numbers and arguments of
+    tool calls stay.
+    """
     attributes = _with_events(span)
     kept = {name: value for name, value in attributes.items() if name in _CONTENT_FREE}
     if _kind(attributes) == "tool" and "gen_ai.tool.call.arguments" not in kept:
         kept |= {name: attributes[name] for name in _ARGUMENTS if name in attributes}
-    return span.model_copy(update={"attributes": kept, "events": (), "links": (), "status_message": ""})
+    return span.model_copy(
+        update={"attributes": kept, "events": (), "links": (), "status_message": ""}
+    )
 
 
 def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, int]]:
@@ -178,27 +192,37 @@ def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, in
         if _kind(span.attributes) == "model"
     }
     counted = {name: counts for name, counts in counted.items() if counts != (None, None)}
-    outer = [counted[span.span_id] for span in outermost(trace.values(), dict.fromkeys(counted, "model"))]
+    outer = [
+        counted[span.span_id] for span in outermost(trace.values(), dict.fromkeys(counted, "model"))
+    ]
     return known_sum(n for n, _ in outer), known_sum(n for _, n in outer)
 
 
 def was_cut_off(spans: Iterable[AgentSpan], trace_id: str) -> bool:
-    """Return whether the last of a trace's model calls that says why it ended, ended at the model's length limit."""
+    """Return whether the last of a trace's model calls that says why it ended, ended at the model's
+    length limit.
+    """
     ends = [
         (span.end_ns, reasons)
         for span in spans
-        if span.trace_id == trace_id and (reasons := span.attributes.get("gen_ai.response.finish_reasons"))
+        if span.trace_id == trace_id
+        and (reasons := span.attributes.get("gen_ai.response.finish_reasons"))
     ]
     if not ends:
         return False
     reasons = max(ends, key=lambda each: each[0])[1]
     if isinstance(reasons, str):
         reasons = _parsed(reasons)
-    return any(each in LENGTH_LIMIT for each in (reasons if isinstance(reasons, list | tuple) else [reasons]))
+    return any(
+        each in LENGTH_LIMIT
+        for each in (reasons if isinstance(reasons, list | tuple) else [reasons])
+    )
 
 
 def outermost(spans: Iterable[AgentSpan], kinds: Mapping[str, str]) -> list[AgentSpan]:
-    """Return the spans that have a kind (by span id) and are inside no other span of that kind, in linear time."""
+    """Return the spans that have a kind (by span id) and are inside no other span of that kind, in
+    linear time.
+    """
     found: list[AgentSpan] = []
     around: list[str | None] = []
     many: Counter[str | None] = Counter()
@@ -216,7 +240,9 @@ def outermost(spans: Iterable[AgentSpan], kinds: Mapping[str, str]) -> list[Agen
 def known_sum(counts: Iterable[int | None]) -> int | None:
     """Return the sum of the counts that are known; None if none is."""
     known = [n for n in counts if n is not None]
-    return sum(known) if known else None
+    if known:
+        return sum(known)
+    return None
 
 
 def absent_parents(spans: Iterable[AgentSpan], root_id: str) -> list[str]:
@@ -233,14 +259,17 @@ def _kind(attributes: Mapping[str, Any]) -> SpanKind:
     inference = attributes.get("openinference.span.kind")
     if isinstance(inference, str) and inference.upper() in _INFERENCE_KINDS:
         return _INFERENCE_KINDS[inference.upper()]
-    return "tool" if operation is None and "gen_ai.tool.name" in attributes else "other"
+    if operation is None and "gen_ai.tool.name" in attributes:
+        return "tool"
+    return "other"
 
 
 def _with_events(span: AgentSpan) -> Mapping[str, Any]:
-    """Return a span's attributes, and the arguments and result of a tool call that are in its events.
+    """Return a span's attributes, and the arguments and result of a tool call that are in its
+    events.
 
-    Before the conventions had attributes for them, they were the events `gen_ai.tool.message` and `gen_ai.choice`,
-    which Strands Agents sends.
+    Before the conventions had attributes for them, they were the events `gen_ai.tool.message` and
+    `gen_ai.choice`, which Strands Agents sends.
     """
     attributes = dict(span.attributes)
     if span.events and _kind(attributes) == "tool":
@@ -259,12 +288,16 @@ def _with_events(span: AgentSpan) -> Mapping[str, Any]:
 
 
 def _text(attributes: Mapping[str, Any], *names: str) -> str:
-    return next((value for name in names if isinstance(value := attributes.get(name), str) and value), "")
+    return next(
+        (value for name in names if isinstance(value := attributes.get(name), str) and value), ""
+    )
 
 
 def _count(attributes: Mapping[str, Any], *names: str) -> int | None:
     counts = (attributes.get(name) for name in names)
-    return next((n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n >= 0), None)
+    return next(
+        (n for n in counts if isinstance(n, int) and not isinstance(n, bool) and n >= 0), None
+    )
 
 
 def _value(attributes: Mapping[str, Any], *names: str) -> Any:
@@ -282,8 +315,9 @@ def _parsed(value: Any) -> Any:
 
 
 def _without_wrapping(arguments: Any) -> Any:
-    """Return the arguments by name from what instrumentations of LangChain (OpenLLMetry), smolagents and LlamaIndex
-    record as the call; of an only argument without a name, its value."""
+    """Return the arguments by name from what instrumentations of LangChain (OpenLLMetry),
+    smolagents and LlamaIndex record as the call; of an only argument without a name, its value.
+    """
     match arguments:
         case {"input_str": _, "inputs": dict(found)} | {"args": [], "kwargs": dict(found)}:
             return found
@@ -295,7 +329,9 @@ def _without_wrapping(arguments: Any) -> Any:
 
 
 def _without_block(result: Any) -> Any:
-    """Return the text or JSON of the content block in which Strands Agents and Bedrock wrap a tool's result."""
+    """Return the text or JSON of the content block in which Strands Agents and Bedrock wrap a
+    tool's result.
+    """
     match result:
         case [{"text": str(text), **others}] if not others:
             return _parsed(text)
@@ -305,7 +341,9 @@ def _without_block(result: Any) -> Any:
 
 
 def _tool_message(result: Any) -> Mapping[str, Any]:
-    """Return the LangChain message that is a tool's result: its content, status and call id; empty for any other result."""
+    """Return the LangChain message that is a tool's result: its content, status and call id; empty
+    for any other result.
+    """
     match result:
         case {"output": dict(output), "kwargs": dict()}:
             result = output
@@ -325,7 +363,10 @@ def _error(span: AgentSpan) -> str:
         attributes = event.get("attributes") or {}
         if event.get("name") == "exception" and isinstance(attributes, Mapping):
             text = ": ".join(
-                filter(None, (_text(attributes, "exception.type"), _text(attributes, "exception.message")))
+                filter(
+                    None,
+                    (_text(attributes, "exception.type"), _text(attributes, "exception.message")),
+                )
             )
             if text:
                 return clean_line(text, 500)

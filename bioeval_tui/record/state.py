@@ -1,7 +1,7 @@
 """RunState and `apply`, the reducer that every view of a run shares. Deterministic, no I/O.
 
-The state is mutable and owned by the caller of `apply`, which updates it in place and returns the changes.
-Views only read. Events of an abandoned attempt are ignored.
+The state is mutable and owned by the caller of `apply`, which updates it in place and returns the
+changes. Views only read. Events of an abandoned attempt are ignored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judgi
 
 @dataclass(slots=True)
 class WorkClock:
-    """The times in which a run stood still. A turn that runs when a pause begins is finished, and counts."""
+    """The times in which a run stood still.
+
+    A turn that runs when a pause begins is finished, and counts.
+    """
 
     _times: list[tuple[datetime, datetime]] = field(default_factory=list)
     _since: datetime | None = None
@@ -51,7 +54,10 @@ class WorkClock:
     def seconds(self, begin: datetime, end: datetime) -> float:
         """Return the seconds of work between two times."""
         times = [*self._times, (self._since, end)] if self._since is not None else self._times
-        lost = sum(max(0.0, (min(until, end) - max(since, begin)).total_seconds()) for since, until in times)
+        lost = sum(
+            max(0.0, (min(until, end) - max(since, begin)).total_seconds())
+            for since, until in times
+        )
         return max(0.0, (end - begin).total_seconds() - lost)
 
 
@@ -74,7 +80,8 @@ class Change(NamedTuple):
 class MessageState:
     """One utterance, finished or streaming.
 
-    It copies what its events say instead of holding them: of many long runs, only these few values stay in memory (`lighten`).
+    It copies what its events say instead of holding them: of many long runs, only these few values
+    stay in memory (`lighten`).
     """
 
     message: int
@@ -84,7 +91,9 @@ class MessageState:
     started_at: datetime
     done: bool = False
     latency_ms: float | None = None
-    """From the request to the last byte of the answer, for the successful attempt; null if it does not count."""
+    """From the request to the last byte of the answer, for the successful attempt; null if it does
+    not count.
+    """
     blocked_ms: float | None = None
     """How long this program did not run meanwhile, if that is why the latency does not count."""
     waited_ms: float = 0.0
@@ -118,26 +127,37 @@ class MessageState:
         """The text so far."""
         if len(self._pieces) > 1:
             self._pieces[:] = ["".join(self._pieces)]
-        return self._pieces[0] if self._pieces else ""
+        if self._pieces:
+            return self._pieces[0]
+        return ""
 
     @property
     def tokens(self) -> tuple[int | None, int | None]:
-        """The tokens (input, output) as the endpoint reported them, otherwise as the answer's spans do; None if unknown."""
+        """The tokens (input, output) as the endpoint reported them, otherwise as the answer's spans
+        do; None if unknown.
+        """
         if (self.tokens_in, self.tokens_out) == (None, None) and self.spans and self.traceparent:
             return tokens_of(self.spans, self.traceparent.split("-")[1])
         return self.tokens_in, self.tokens_out
 
     @property
     def cut_off(self) -> bool:
-        """Whether the agent's model ended the answer at its length limit, as the endpoint or the answer's spans say."""
+        """Whether the agent's model ended the answer at its length limit, as the endpoint or the
+        answer's spans say.
+        """
         if self.told_cut_off or not (self.spans and self.traceparent):
             return self.told_cut_off
         return was_cut_off(self.spans, self.traceparent.split("-")[1])
 
     @property
     def asks(self) -> bool | None:
-        """Whether the message asks something; known even of one whose text was dropped. None if its language is not read."""
-        return self._asked if self._is_light else asks_question(self.text)
+        """Whether the message asks something; known even of one whose text was dropped.
+
+        None if its language is not read.
+        """
+        if self._is_light:
+            return self._asked
+        return asks_question(self.text)
 
     @property
     def is_empty(self) -> bool:
@@ -197,31 +217,48 @@ class ConversationState:
     @property
     def max_messages(self) -> int:
         """The most messages that it may have; 0 before it began."""
-        return self.begun.max_messages if self.begun else 0
+        if self.begun:
+            return self.begun.max_messages
+        return 0
 
     @property
     def agents_graph(self) -> events.AgentsGraph | None:
-        """Whether the agent says that it uses the run's graph; None before it began, or if the job queries none."""
-        return self.begun.agents_graph if self.begun else None
+        """Whether the agent says that it uses the run's graph; None before it began, or if the job
+        queries none.
+        """
+        if self.begun:
+            return self.begun.agents_graph
+        return None
 
     @property
     def agent_identity(self) -> str:
         """The name and version that the agent gave itself; empty if it gave none."""
-        return self.begun.agent_identity if self.begun else ""
+        if self.begun:
+            return self.begun.agent_identity
+        return ""
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """What no other field has of a conversation from an imported file; None of others, and once it is light."""
-        return self.begun.record if self.begun else None
+        """What no other field has of a conversation from an imported file; None of others, and once
+        it is light.
+        """
+        if self.begun:
+            return self.begun.record
+        return None
 
     @property
     def trial_words(self) -> str:
         """How the trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
-        return self.case.title if self.case is not None else f"trial {self.key.trial}"
+        if self.case is not None:
+            return self.case.title
+        return f"trial {self.key.trial}"
 
     @property
     def turns(self) -> int:
-        """The number of the newest turn. It begins when the user's message is sent: a sign-off never is."""
+        """The number of the newest turn.
+
+        It begins when the user's message is sent: a sign-off never is.
+        """
         return next((message.turn for message in reversed(self.messages) if self.sent(message)), 0)
 
     @property
@@ -235,11 +272,17 @@ class ConversationState:
     @property
     def latencies_ms(self) -> list[float]:
         """The agent's latencies in ms, one per turn, in order."""
-        return [m.latency_ms for m in self.messages if m.role == "assistant" and m.latency_ms is not None]
+        return [
+            m.latency_ms
+            for m in self.messages
+            if m.role == "assistant" and m.latency_ms is not None
+        ]
 
     @property
     def blocked_answers(self) -> int:
-        """How many of the agent's answers came while this program did not run, so that their latency does not count."""
+        """How many of the agent's answers came while this program did not run, so that their
+        latency does not count.
+        """
         return sum(m.blocked_ms is not None for m in self.messages)
 
     @property
@@ -251,7 +294,9 @@ class ConversationState:
     def fault(self) -> events.Fault | None:
         """Who caused it to end early or, if nobody did, to have no score; None before it ended."""
         if self.ended is None or self.ended.fault != "none" or self.score is None:
-            return self.ended.fault if self.ended is not None else None
+            if self.ended is None:
+                return None
+            return self.ended.fault
         return self.score.fault
 
     @property
@@ -266,7 +311,9 @@ class ConversationState:
 
     @property
     def user_faults(self) -> list[events.UserFault]:
-        """What the simulated user did wrong: what checks found and then, where they did not, what the judge did."""
+        """What the simulated user did wrong: what checks found and then, where they did not, what
+        the judge did.
+        """
         checked = [violation.as_fault for violation in self.violations]
         known = {(fault.kind, fault.message) for fault in checked}
         judged = self.verdict.user_faults if self.verdict is not None else ()
@@ -295,7 +342,9 @@ class ConversationState:
         return next((message for message in self.messages if message.message == number), None)
 
     def sent(self, message: MessageState) -> bool:
-        """Return whether a message was sent to the other side; a bare sign-off and cut-off or void messages were not."""
+        """Return whether a message was sent to the other side; a bare sign-off and cut-off or void
+        messages were not.
+        """
         last = self.messages[-1].message == message.message
         return message.done and not (message.signs_off and last)
 
@@ -338,7 +387,9 @@ class RunState:
     cases: list[events.Case] = field(default_factory=list)
     """The case of each trial, begun or not; empty where the job has none."""
     served: dict[Peer, dict[str, list[str]]] = field(default_factory=dict)
-    """Which models answered, by the names that the servers gave them, for each peer by the name that was asked for."""
+    """Which models answered, by the names that the servers gave them, for each peer by the name
+    that was asked for.
+    """
     _clock: WorkClock = field(default_factory=WorkClock)
     _parts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """The values of each case, by its name and its persona's."""
@@ -346,7 +397,9 @@ class RunState:
     @property
     def job(self) -> dict[str, Any]:
         """The job's snapshot under its published keys; empty before the run has started."""
-        return self.started.job if self.started else {}
+        if self.started:
+            return self.started.job
+        return {}
 
     @property
     def agent_is_model(self) -> bool:
@@ -356,11 +409,15 @@ class RunState:
     @property
     def asked_model(self) -> str | None:
         """The model that the agent is, or that somebody named for it."""
-        return self.started.asked_model if self.started else None
+        if self.started:
+            return self.started.asked_model
+        return None
 
     @property
     def served_model(self) -> str | None:
-        """The model that answered as the agent, by the name that its server gave it; None if it gave none."""
+        """The model that answered as the agent, by the name that its server gave it; None if it
+        gave none.
+        """
         names = (name for many in self.served.get("agent", {}).values() for name in many)
         return " and ".join(dict.fromkeys(names)) or None
 
@@ -379,14 +436,18 @@ class RunState:
     @property
     def evaluator(self) -> str:
         """Who played the user; a model as in `agent_model`."""
-        return with_served(self.started.evaluator, self.served.get("evaluator", {})) if self.started else ""
+        if self.started:
+            return with_served(self.started.evaluator, self.served.get("evaluator", {}))
+        return ""
 
     def case(self, trial: int) -> events.Case | None:
         """Return the case of a trial, started or not; None without cases."""
         if 0 < trial <= len(self.cases):
             return self.cases[trial - 1]
         talks = (self.conversation(condition, trial) for condition in self.conditions)
-        return next((talk.case for talk in talks if talk is not None and talk.case is not None), None)
+        return next(
+            (talk.case for talk in talks if talk is not None and talk.case is not None), None
+        )
 
     def job_of(self, trial: int) -> dict[str, Any]:
         """Return the job's snapshot for a trial, filled in from its case."""
@@ -394,10 +455,14 @@ class RunState:
         if case is None:
             return self.job
         parts = self._parts.get((case.name, case.persona))
-        return cases.with_tasks_of(self.job, case) if parts is None else {**self.job, **parts}
+        if parts is None:
+            return cases.with_tasks_of(self.job, case)
+        return {**self.job, **parts}
 
     def judged_by(self, judging: events.CriteriaGiven) -> RunState:
-        """Return the run with the criteria of a later judging in the place of its own; `self` does not change."""
+        """Return the run with the criteria of a later judging in the place of its own; `self` does
+        not change.
+        """
         if self.started is None:
             return self
         known = {(case.name, case.persona): case.parts for case in judging.cases}
@@ -416,7 +481,8 @@ class RunState:
             return case.model_copy(update={"tasks": tasks})
 
         kept = (
-            case.model_copy(update={"parts": parts[case.name, case.persona]}) for case in self.started.cases
+            case.model_copy(update={"parts": parts[case.name, case.persona]})
+            for case in self.started.cases
         )
         return replace(
             self,
@@ -433,19 +499,25 @@ class RunState:
         return self.condition(condition).title
 
     def condition(self, name: Condition) -> ConditionConfig:
-        """Return a condition by its name: what it is called, which facts the user has, which criteria hold."""
+        """Return a condition by its name: what it is called, which facts the user has, which
+        criteria hold.
+        """
         return named(conditions_in(self.job), name)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The conditions that are run, in the order of the job, which is that of the screens."""
         of_job = conditions_in(self.job)
-        return in_order(of_job, self.started.conditions if self.started else [each.name for each in of_job])
+        return in_order(
+            of_job, self.started.conditions if self.started else [each.name for each in of_job]
+        )
 
     def trial_words(self, trial: int) -> str:
         """Return how a trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
         case = self.case(trial)
-        return case.title if case is not None else f"trial {trial}"
+        if case is not None:
+            return case.title
+        return f"trial {trial}"
 
     @property
     def of_job(self) -> tuple[Condition, ...]:
@@ -454,14 +526,18 @@ class RunState:
 
     @property
     def contrast(self) -> Contrast | None:
-        """The conditions whose difference is the effect of the facts; None if the job has no such two."""
+        """The conditions whose difference is the effect of the facts; None if the job has no such
+        two.
+        """
         return contrast_in(self.job)
 
     @property
     def only_condition(self) -> Condition | None:
         """The run's only condition; None if it has several, and with them a mean and an uplift."""
         conditions = self.started.conditions if self.started else ()
-        return conditions[0] if len(conditions) == 1 else None
+        if len(conditions) == 1:
+            return conditions[0]
+        return None
 
     @property
     def why_not_clean(self) -> str:
@@ -473,13 +549,17 @@ class RunState:
         reasons = [warning.message for warning in self._about_clean("not_clean")]
         if reasons and reasons[0].startswith(events.STARTS_DIFFER):
             return events.STARTS_DIFFER
-        return reasons[0] if reasons else "the conditions cannot be compared"
+        if reasons:
+            return reasons[0]
+        return "the conditions cannot be compared"
 
     @property
     def clean_unknown(self) -> bool:
         """Whether it is unknown if the conditions started from the same state."""
         return (
-            not self.clean and not self._about_clean("not_clean") and bool(self._about_clean("clean_unknown"))
+            not self.clean
+            and not self._about_clean("not_clean")
+            and bool(self._about_clean("clean_unknown"))
         )
 
     @property
@@ -487,7 +567,9 @@ class RunState:
         """Whether the run is clean, as text: `clean`, `not clean` or `cleanliness unknown`."""
         if self.clean:
             return "clean"
-        return "cleanliness unknown" if self.clean_unknown else "not clean"
+        if self.clean_unknown:
+            return "cleanliness unknown"
+        return "not clean"
 
     def _about_clean(self, code: str) -> list[events.Warned]:
         warnings = [
@@ -506,31 +588,52 @@ class RunState:
         return self.started is not None and self.paused.issuperset(self.started.conditions)
 
     def seconds(self, now: datetime | None = None) -> float | None:
-        """Return how long the run has worked until its end, `now` or its last event; None before it started."""
+        """Return how long the run has worked until its end, `now` or its last event; None before it
+        started.
+        """
         end = self.ended.at if self.ended else now or self.last_at
-        return self._clock.seconds(self.started.at, end) if self.started and end else None
+        if self.started and end:
+            return self._clock.seconds(self.started.at, end)
+        return None
 
     @property
     def judge(self) -> str:
-        """Who judged what this state holds: the run's judge, and those that judged again; models as in `agent_model`."""
-        recorded = with_served(self.started.judge, self.served.get("judge", {})) if self.started else ""
+        """Who judged what this state holds: the run's judge, and those that judged again; models as
+        in `agent_model`.
+        """
+        recorded = (
+            with_served(self.started.judge, self.served.get("judge", {})) if self.started else ""
+        )
         verdicts = [talk.verdict for talk in self.conversations.values() if talk.verdict]
-        judges = {clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts}
+        judges = {
+            clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts
+        }
         return ", ".join(sorted(judges)) or recorded
 
     @property
     def judge_prompt(self) -> str:
-        """The prompts of those judges with their versions, such as `eval/score 1a2b3c4d`; empty if no model judged."""
+        """The prompts of those judges with their versions, such as `eval/score 1a2b3c4d`; empty if
+        no model judged.
+        """
         recorded = self.started.judge_prompt if self.started else ""
         prompts = set()
         for verdict in filter(None, (talk.verdict for talk in self.conversations.values())):
-            named = [f"{clean_line(name, 100)} {digest[:8]}" for name, digest in verdict.prompts.items()]
+            named = [
+                f"{clean_line(name, 100)} {digest[:8]}" for name, digest in verdict.prompts.items()
+            ]
             prompts.add(", ".join(named) if verdict.author or named else recorded)
-        return ", ".join(sorted(filter(None, prompts))) if prompts else recorded
+        if prompts:
+            return ", ".join(sorted(filter(None, prompts)))
+        return recorded
 
     def scores(self) -> dict[str, float | None]:
-        """Return each condition's mean score over its trials; None when one is missing or not measured."""
-        return {condition: composite.mean_of(scores) for condition, scores in self._trial_scores().items()}
+        """Return each condition's mean score over its trials; None when one is missing or not
+        measured.
+        """
+        return {
+            condition: composite.mean_of(scores)
+            for condition, scores in self._trial_scores().items()
+        }
 
     def mean(self) -> float | None:
         """Return the mean of the job's conditions; None if one has no score, or was not run."""
@@ -542,8 +645,12 @@ class RunState:
             return {}
         scores: dict[str, list[float | None]] = {}
         for condition in self.started.conditions:
-            talks = [self.conversation(condition, trial + 1) for trial in range(self.started.trials)]
-            scores[condition] = [talk.score.score if talk and talk.score else None for talk in talks]
+            talks = [
+                self.conversation(condition, trial + 1) for trial in range(self.started.trials)
+            ]
+            scores[condition] = [
+                talk.score.score if talk and talk.score else None for talk in talks
+            ]
         return scores
 
 
@@ -569,7 +676,9 @@ def apply(state: RunState, event: RunEvent) -> Change:
 
 
 def _keep_time(state: RunState, event: RunEvent) -> None:
-    """Note the time of an event, and when the run stands still: between two of its processes, and in a pause."""
+    """Note the time of an event, and when the run stands still: between two of its processes, and
+    in a pause.
+    """
     if isinstance(event, events.RunResumed) and state.last_at is not None:
         state._clock.go_on(state.last_at)
         state._clock.stop(state.last_at)
@@ -580,11 +689,15 @@ def _keep_time(state: RunState, event: RunEvent) -> None:
 
 
 def _attempt_of(state: RunState, key: ConversationKey, event: RunEvent) -> ConversationState | None:
-    """Return the conversation of an event, begun now if it is a new attempt; None if the event is of an abandoned one."""
+    """Return the conversation of an event, begun now if it is a new attempt; None if the event is
+    of an abandoned one.
+    """
     talk = state.conversations.get(key)
     attempt = event.attempt or 1
     if talk is not None and attempt <= talk.attempt:
-        return talk if attempt == talk.attempt else None
+        if attempt == talk.attempt:
+            return talk
+        return None
     if talk is not None:
         lighten(talk)
     talk = state.conversations[key] = ConversationState(key, attempt, "preparing", abandoned=talk)
@@ -603,7 +716,8 @@ def apply_all(state: RunState, many: Iterable[RunEvent]) -> RunState:
 def lighten(talk: ConversationState) -> None:
     """Drop what only the transcript needs: texts, states, checks by turn, evidence.
 
-    The rest is enough for scores, gates and statistics, including quotations that are not in the transcript.
+    The rest is enough for scores, gates and statistics, including quotations that are not in the
+    transcript.
     """
     for message in talk.messages:
         message.lighten()
@@ -613,7 +727,9 @@ def lighten(talk: ConversationState) -> None:
         kept.clear()
     if talk.verdict is not None:
         tasks = tuple(
-            task.model_copy(update={"evidence": tuple(e for e in task.evidence if e.message is None)})
+            task.model_copy(
+                update={"evidence": tuple(e for e in task.evidence if e.message is None)}
+            )
             for task in talk.verdict.tasks
         )
         talk.verdict = talk.verdict.model_copy(update={"tasks": tasks, "verdicts": ()})
@@ -679,7 +795,9 @@ def _act(state: RunState, event: events.OperatorActed) -> None:
 
 
 def _apply_to_conversation(state: RunState, talk: ConversationState, event: RunEvent) -> int | None:
-    """Apply an event of a conversation; return the number of the message that it is about, if any."""
+    """Apply an event of a conversation; return the number of the message that it is about, if
+    any.
+    """
     match event:
         case events.MessageDelta() | events.CallsTraced():
             _add_to_message(talk, event)
@@ -736,7 +854,9 @@ def _start_conversation(talk: ConversationState, event: events.ConversationStart
     talk.started_at = event.at
 
 
-def _add_to_message(talk: ConversationState, event: events.MessageDelta | events.CallsTraced) -> None:
+def _add_to_message(
+    talk: ConversationState, event: events.MessageDelta | events.CallsTraced
+) -> None:
     message = talk.message(event.message)
     if message is None:
         return
@@ -790,7 +910,8 @@ def _add_spans(talk: ConversationState, event: events.SpansReceived) -> None:
 
 
 def _add_note(
-    talk: ConversationState, event: events.RequestFailed | events.FactDisclosed | events.EvaluatorViolated
+    talk: ConversationState,
+    event: events.RequestFailed | events.FactDisclosed | events.EvaluatorViolated,
 ) -> None:
     """Add what happened with a message to the message; a failed request may have none."""
     if isinstance(event, events.RequestFailed):

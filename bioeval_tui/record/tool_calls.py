@@ -1,10 +1,11 @@
 """The tool calls of an agent, for every protocol: how they are recorded and read.
 
-A call is the event `{"request": {"function": {"name"}, "arguments": {}, "id"?}}`, as the published REST API has it; its
-result is `{"output", "id"?, "error"?}`. A call that only a span reports has its id as `span`; without arguments,
-`argumentsTold` is false. Arguments that are no JSON object stay as they are, `argumentsRead` is false, and the call has
-failed: no tool can have run with them. A result belongs to the call with its id; one without belongs to the oldest call
-of its message that has no result yet.
+A call is the event `{"request": {"function": {"name"}, "arguments": {}, "id"?}}`, as the published
+REST API has it; its result is `{"output", "id"?, "error"?}`. A call that only a span reports has
+its id as `span`; without arguments, `argumentsTold` is false. Arguments that are no JSON object
+stay as they are, `argumentsRead` is false, and the call has failed: no tool can have run with them.
+A result belongs to the call with its id; one without belongs to the oldest call of its message that
+has no result yet.
 """
 
 from __future__ import annotations
@@ -29,10 +30,13 @@ _RESULTS = ("output", "result", "response")
 
 @dataclass(slots=True)
 class ToolCall:
-    """One call. `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` is true if it has a result.
+    """One call.
 
-    `arguments_told` is false if a span reported only the call's name, `arguments_read` if they are no JSON
-    object.
+    `turn` is the user's message (from 1) that it answers, `message` the agent's; `told` is true if
+    it has a result.
+
+    `arguments_told` is false if a span reported only the call's name, `arguments_read` if they are
+    no JSON object.
     """
 
     turn: int
@@ -47,7 +51,8 @@ class ToolCall:
 
 
 def parse_arguments(written: str) -> Any:
-    """Return the arguments of a tool call: an object, or the text itself if it is no JSON object or exceeds the limits.
+    """Return the arguments of a tool call: an object, or the text itself if it is no JSON object or
+    exceeds the limits.
 
     Models call a tool without parameters with an empty text or `null`, too.
     """
@@ -63,7 +68,8 @@ def parse_arguments(written: str) -> Any:
 
 
 def call_event(name: str, arguments: Any, call_id: str = "") -> dict[str, Any]:
-    """Return a call as stored in the recording; arguments that are not an object are under the key `arguments`.
+    """Return a call as stored in the recording; arguments that are not an object are under the key
+    `arguments`.
 
     They stand for arguments that cannot be read.
     """
@@ -100,25 +106,37 @@ def request_of(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _arguments_of(request: Mapping[str, Any]) -> Any:
-    """Return a call's arguments, an object; a text if they cannot be read. REST agents and imported files may send them as text."""
+    """Return a call's arguments, an object; a text if they cannot be read.
+
+    REST agents and imported files may send them as text.
+    """
     given = request.get("arguments") or {}
     if request.get("argumentsRead") is False and isinstance(given, Mapping):
         given = given.get("arguments")
-        return given if isinstance(given, str) else json.dumps(given, default=str)
+        if isinstance(given, str):
+            return given
+        return json.dumps(given, default=str)
     if isinstance(given, str):
         return parse_arguments(given)
-    return given if isinstance(given, Mapping) else json.dumps(given, default=str)
+    if isinstance(given, Mapping):
+        return given
+    return json.dumps(given, default=str)
 
 
 def readable_event(event: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an event as assertions see it: a call's arguments are always an object, as `call_event` writes them."""
+    """Return an event as assertions see it: a call's arguments are always an object, as
+    `call_event` writes them.
+    """
     request = request_of(event)
     if request is None or isinstance(request.get("arguments"), Mapping):
         return dict(event)
     given = _arguments_of(request)
     if isinstance(given, Mapping):
         return {**event, "request": {**request, "arguments": given}}
-    return {**event, "request": {**request, "arguments": {"arguments": given}, "argumentsRead": False}}
+    return {
+        **event,
+        "request": {**request, "arguments": {"arguments": given}, "argumentsRead": False},
+    }
 
 
 def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
@@ -132,7 +150,8 @@ def result_of(event: Mapping[str, Any]) -> tuple[Any, bool] | None:
 def paired(
     events: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any] | None, tuple[Any, bool] | None]]:
-    """Yield each call of one message with its result, and results without a call, in the order of the calls.
+    """Yield each call of one message with its result, and results without a call, in the order of
+    the calls.
 
     A call whose arguments cannot be read has failed, whatever its result.
     """
@@ -180,7 +199,9 @@ def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
         for request, result in paired(message.get("events") or ()):
             if request is None:
                 continue
-            call = ToolCall(turn, number, str(request["function"].get("name", "")), _arguments_of(request))
+            call = ToolCall(
+                turn, number, str(request["function"].get("name", "")), _arguments_of(request)
+            )
             call.arguments_told = request.get("argumentsTold") is not False
             call.arguments_read = not isinstance(call.arguments, str)
             if result is not None:
@@ -213,7 +234,9 @@ def tool_calls_text(asked: Mapping[str, Any]) -> str:
 
 
 def call_text(name: str, arguments: Any) -> str:
-    """Return a call on one line, such as `createReminder(dose=5)`; arguments are sorted, because protocols give them no order."""
+    """Return a call on one line, such as `createReminder(dose=5)`; arguments are sorted, because
+    protocols give them no order.
+    """
     if isinstance(arguments, Mapping):
         listed = sorted(arguments.items(), key=lambda item: str(item[0]))[:20]
         given = ", ".join(f"{key}={shorten(_sorted_json(value), 80)}" for key, value in listed)
@@ -233,4 +256,6 @@ def _expected_text(call: Any) -> str:
     shown = name if arguments is None else call_text(name, arguments)
     if arguments is not None and call.get("compare") != "exact":
         shown = f"{shown[:-1]}{', ' if arguments else ''}…)"
-    return f"{shown} where {call['where']}" if call.get("where") else shown
+    if call.get("where"):
+        return f"{shown} where {call['where']}"
+    return shown

@@ -33,7 +33,15 @@ from bioeval_tui.base.portable import lock, read_at
 from bioeval_tui.base.text import clean_value, compact_json, join_names, plural
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
 from bioeval_tui.record.importing.given import is_score_table
-from bioeval_tui.record.importing.looking import FORMATS, OWN, FileLook, ImportFormat, known, names, nearest
+from bioeval_tui.record.importing.looking import (
+    FORMATS,
+    OWN,
+    FileLook,
+    ImportFormat,
+    known,
+    names,
+    nearest,
+)
 from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.reading import CHUNK, LineReader
@@ -50,10 +58,12 @@ from bioeval_tui.record.runs import (
 
 
 def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
-    """Copy the open recording `path` into `folder`; return the copy, synced, locked, open for appending.
+    """Copy the open recording `path` into `folder`; return the copy, synced, locked, open for
+    appending.
 
     Raises:
-        RecordingError: the folder is missing, full or the current one, or already contains such a file.
+        RecordingError: the folder is missing, full or the current one, or already contains such a
+            file.
     """
     if not folder.is_dir():
         raise RecordingError(f"{folder} is not a folder")
@@ -80,7 +90,9 @@ def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
     except OSError as error:
         file.close()
         target.unlink(missing_ok=True)
-        raise RecordingError(f"the recording cannot be written to {folder}: {error.strerror}") from None
+        raise RecordingError(
+            f"the recording cannot be written to {folder}: {error.strerror}"
+        ) from None
     return file
 
 
@@ -100,12 +112,14 @@ def link(path: Path, target: Path) -> None:
             part.replace(path)
             sync_folder(path.parent)
         except OSError:
-            # A full disk may have no room for a second name; the copy is complete and synced, so the original can be deleted.
+            # A full disk may have no room for a second name; the copy is complete and synced, so
+            # the original can be deleted.
             path.unlink()
             path.symlink_to(whole)
     except OSError as error:
         raise RecordingError(
-            f"the recording continues in {whole}, but no link to it could be created: {error.strerror}"
+            f"the recording continues in {whole}, but no link to it could be created:"
+            f" {error.strerror}"
         ) from None
 
 
@@ -114,16 +128,20 @@ def _no_recording(file: Path) -> RecordingError:
     with contextlib.suppress(OSError, InputError, ArchiveError):
         look = FileLook.at(file)
     return RecordingError(
-        f"{file}: not a recording (the .jsonl file of a run, whose first line says how the run began), nor recognised as "
-        f"{join_names([name for name in names() if name != OWN], most=30)}; if it is one of them, name it with --format. "
-        f"{_nearest(look)}"
+        f"{file}: not a recording (the .jsonl file of a run, whose first line says how the run"
+        " began), nor recognised as"
+        f" {join_names([name for name in names() if name != OWN], most=30)}; if it is one of them,"
+        f" name it with --format. {_nearest(look)}"
     )
 
 
 def _nearest(look: FileLook) -> str:
     """Return a sentence on what else to do with a file, or on the format that is nearest to it."""
     if is_score_table(look):
-        return "Its scores have no conversations: `bioeval-tui scores FILE` ranks the agents, and compares the raters"
+        return (
+            "Its scores have no conversations: `bioeval-tui scores FILE` ranks the agents, and"
+            " compares the raters"
+        )
     format_ = nearest(look)
     return f"The nearest is {format_.name}: {format_.shape}"
 
@@ -147,28 +165,36 @@ def import_file(
     options: ImportOptions | None = None,
     more: Sequence[Path] = (),
 ) -> Imported:
-    """Import a file: a recording of this program, or conversations of another (`importing.formats`).
+    """Import a file: a recording of this program, or conversations of another
+    (`importing.formats`).
 
-    Files are read in pieces, so their size does not matter. Importing the same with the same options gives the existing run.
+    Files are read in pieces, so their size does not matter. Importing the same with the same
+    options gives the existing run.
 
     Args:
         file: the file to import.
         runs_dir: where the runs are.
         kind: the name of its format; by default, it is detected from the content.
         options: the user's options for a foreign file.
-        more: further files of the same format, for the same run. Conversations of one name are trials of one case.
+        more: further files of the same format, for the same run. Conversations of one name are
+            trials of one case.
 
     Raises:
-        RecordingError: the file cannot be read, has an unknown format, or cannot be written to the runs folder.
+        RecordingError: the file cannot be read, has an unknown format, or cannot be written to the
+            runs folder.
     """
     files = [file, *more]
     formats = [format_of(each, kind) for each in files]
     found = formats[0]
-    if other := next((each for each, its in zip(files, formats, strict=True) if its != found), None):
+    if other := next(
+        (each for each, its in zip(files, formats, strict=True) if its != found), None
+    ):
         raise UsageError(f"{file} and {other} are of different formats; import each on its own")
     if found is None:
         if options is not None and options != ImportOptions():
-            raise UsageError("a recording of bioeval-tui needs no --format, --job, --licence or --origin")
+            raise UsageError(
+                "a recording of bioeval-tui needs no --format, --job, --licence or --origin"
+            )
         if len(files) > 1:
             raise UsageError(
                 "each recording of bioeval-tui is a run of its own: import them one after another"
@@ -195,7 +221,9 @@ def _import_foreign(
             line = write_event(event)
             if len(line) > MAX_LINE:
                 where = f"trial {event.trial} has" if event.trial else "it has"
-                raise RecordingError(f"{files[0]}: {where} a message of more than {MAX_LINE:,} bytes")
+                raise RecordingError(
+                    f"{files[0]}: {where} a message of more than {MAX_LINE:,} bytes"
+                )
             written.write(line)
         written.flush()
         os.fsync(written.fileno())
@@ -206,12 +234,14 @@ def _import_foreign(
 
 
 def import_recording(file: Path, runs_dir: Path) -> Imported:
-    """Copy a recording, and its overlay if it is beside it, to the runs folder, cleaning every text.
+    """Copy a recording, and its overlay if it is beside it, to the runs folder, cleaning every
+    text.
 
     The file is read in pieces, so its size does not matter.
 
     Raises:
-        RecordingError: the file is not a recording, another run has its id, or the copy cannot be written.
+        RecordingError: the file is not a recording, another run has its id, or the copy cannot be
+            written.
     """
     private_dir(runs_dir)
     with _cleaned(file, runs_dir) as (copy, events, problems):
@@ -223,12 +253,14 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
         target = recording_path(runs_dir, started.run_id)
         new = not target.exists()
         if not new and not filecmp.cmp(target, copy, shallow=False):
-            raise RecordingError(f"{started.run_id}: another recording already has this id; delete it first")
+            raise RecordingError(
+                f"{started.run_id}: another recording already has this id; delete it first"
+            )
         notes = []
         if started.schema_version > SCHEMA_VERSION:
             notes.append(
-                f"written by a newer program (recording version {started.schema_version}, this one knows "
-                f"{SCHEMA_VERSION}): unknown parts are kept but not shown"
+                f"written by a newer program (recording version {started.schema_version}, this one"
+                f" knows {SCHEMA_VERSION}): unknown parts are kept but not shown"
             )
         if new:
             _mark_imported(target)
@@ -243,20 +275,25 @@ def _import_overlay(beside: Path, target: Path, runs_dir: Path) -> list[str]:
     if not beside.is_file() or (there.exists() and beside.samefile(there)):
         return []
     if beside.stat().st_size > MAX_OVERLAY:
-        return [f"its later scores and reviews were left out: they have more than {MAX_OVERLAY:,} bytes"]
+        return [
+            f"its later scores and reviews were left out: they have more than {MAX_OVERLAY:,} bytes"
+        ]
     with _cleaned(beside, runs_dir) as (copy, events, _):
         if not there.exists():
             _put(copy, there)
             return ["its later scores and reviews were imported"]
         taken = append_reviews(target, [event for event in events if isinstance(event, Reviewed)])
-    return [f"{plural(taken, 'review')} imported with it"] if taken else []
+    if taken:
+        return [f"{plural(taken, 'review')} imported with it"]
+    return []
 
 
 def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
     """Delete recordings with all their files; return the freed bytes.
 
     Raises:
-        RecordingError: a run is in progress, or a file cannot be deleted. Earlier ones have been deleted.
+        RecordingError: a run is in progress, or a file cannot be deleted. Earlier ones have been
+            deleted.
     """
     freed = 0
     for path in paths:
@@ -267,7 +304,8 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
             logs_dir / f"{path.stem}.spec.json",
             path,
             overlay_path(path),  # who added to it a moment ago had found the recording
-            imported_path(path),  # after the recording, which at no time is taken for one of the user's own
+            # after the recording, which at no time is taken for one of the user's own
+            imported_path(path),
         )
         with only_here(path):
             freed += sum(erase(file) for file in belongings)
@@ -275,7 +313,8 @@ def delete_runs(paths: Sequence[Path], logs_dir: Path) -> int:
 
 
 def erase(file: Path) -> int:
-    """Delete a file and, for the link to a recording that was moved, its target; return the freed bytes.
+    """Delete a file and, for the link to a recording that was moved, its target; return the freed
+    bytes.
 
     A missing file frees none. Raises `RecordingError` if it cannot be deleted.
     """
@@ -296,7 +335,8 @@ def erase(file: Path) -> int:
 def _cleaned(
     file: Path, folder: Path
 ) -> Iterator[tuple[Path, list[RunStarted | Reviewed], tuple[Problem, ...]]]:
-    """Copy a foreign file into `folder`, cleaning every text; damaged lines are kept and reported later.
+    """Copy a foreign file into `folder`, cleaning every text; damaged lines are kept and reported
+    later.
 
     Yields the copy, which is removed at the end unless it was moved, its first event and reviews,
     and the problems of the file.
@@ -324,7 +364,9 @@ def _cleaned(
 
 @contextlib.contextmanager
 def _new_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """Yield a new file readable only by its owner, which is removed at the end unless it was moved."""
+    """Yield a new file readable only by its owner, which is removed at the end unless it was
+    moved.
+    """
     copy = below(folder, f".import-{secrets.token_hex(8)}.part")
     try:
         descriptor = open_own(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -340,7 +382,9 @@ def _new_file(folder: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 
 def _lines(file: Path) -> Iterator[bytes]:
-    """Yield the lines of a file; of a line that is longer than any event, only enough to report it."""
+    """Yield the lines of a file; of a line that is longer than any event, only enough to report
+    it.
+    """
     try:
         with file.open("rb") as opened:
             while line := opened.readline(MAX_LINE + 2):
@@ -354,9 +398,13 @@ def _lines(file: Path) -> Iterator[bytes]:
 
 
 def _clean_line(line: bytes) -> bytes:
-    """Return a foreign line with every text cleaned; invalid JSON is unchanged, and a line that is too long becomes empty."""
+    """Return a foreign line with every text cleaned; invalid JSON is unchanged, and a line that is
+    too long becomes empty.
+    """
     if len(line) > MAX_LINE or line.isspace():  # to parse millions of empty ones takes seconds
-        return b"" if len(line) > MAX_LINE else line
+        if len(line) > MAX_LINE:
+            return b""
+        return line
     try:
         value = json.loads(line)
         cleaned = clean_value(value)
@@ -368,7 +416,9 @@ def _clean_line(line: bytes) -> bytes:
 
 
 def _mark_imported(target: Path) -> None:
-    """Create the mark before the recording, so that the recording never counts as the user's own."""
+    """Create the mark before the recording, so that the recording never counts as the user's
+    own.
+    """
     try:
         write_whole(below(target.parent, imported_path(target).name), b"", mode=0o600)
     except StorageError as error:
@@ -376,12 +426,16 @@ def _mark_imported(target: Path) -> None:
 
 
 def _put(copy: Path, target: Path) -> None:
-    """Rename a copy, unless a file of that name was created in the meantime. Raises `RecordingError`."""
+    """Rename a copy, unless a file of that name was created in the meantime.
+
+    Raises `RecordingError`.
+    """
     try:
         put_new(copy, below(target.parent, target.name))
     except FileExistsError:
         raise RecordingError(
-            f"{target.stem}: another process just imported a recording with this id; import it again"
+            f"{target.stem}: another process just imported a recording with this id; import it"
+            " again"
         ) from None
     except OSError as error:
         raise RecordingError(str(storage_error(target, error))) from None
@@ -404,7 +458,9 @@ def folder_name(now: datetime) -> str:
 
 
 def deletions(trash: Path, before: datetime | None = None) -> list[Deletion]:
-    """Return the deletions in the trash, oldest first; with `before`, only those before that time."""
+    """Return the deletions in the trash, oldest first; with `before`, only those before that
+    time.
+    """
     deletions = []
     for path in sorted(trash.glob("*")):
         try:
@@ -416,7 +472,9 @@ def deletions(trash: Path, before: datetime | None = None) -> list[Deletion]:
         names = sorted(file.name for file in path.iterdir())
         ids = [name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)]
         if before is None or at < before:
-            deletions.append(Deletion(path, at, tuple(run_id for run_id in ids if is_run_id(run_id))))
+            deletions.append(
+                Deletion(path, at, tuple(run_id for run_id in ids if is_run_id(run_id)))
+            )
     return deletions
 
 
@@ -428,7 +486,11 @@ def empty(trashed: Iterable[Deletion], logs_dir: Path) -> int:
     """
     freed = 0
     for deletion in trashed:
-        logs = [logs_dir / f"{run_id}.{kind}" for run_id in deletion.run_ids for kind in ("log", "spec.json")]
+        logs = [
+            logs_dir / f"{run_id}.{kind}"
+            for run_id in deletion.run_ids
+            for kind in ("log", "spec.json")
+        ]
         freed += sum(erase(file) for file in [*deletion.path.iterdir(), *logs])
         with contextlib.suppress(OSError):
             deletion.path.rmdir()
@@ -444,9 +506,13 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
     if name is not None:
         if name not in names():
             raise UsageError(f"unknown format {name}; use one of {join_names(names())}")
-        return None if name == OWN else plugins.find(ImportFormat, "importers", FORMATS, name)
+        if name == OWN:
+            return None
+        return plugins.find(ImportFormat, "importers", FORMATS, name)
     if file.exists() and not (file.is_file() or file.is_dir()):
-        raise RecordingError(f"{file}: cannot be read twice, as an import has to: save it as a file first")
+        raise RecordingError(
+            f"{file}: cannot be read twice, as an import has to: save it as a file first"
+        )
     own = [each for each in known() if not each.is_general]
     try:
         look = FileLook.at(file, lambda seen: any(each.holds(seen) for each in own))
@@ -463,11 +529,12 @@ def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
     fitting = next((each for each in formats if each.holds(look)), None)
     if fitting is None and look.shape == "folder":
         raise RecordingError(
-            f"{file}: a folder, of none of the formats that are one (craft-md: a model's results, with case_0.json, …); "
-            "name the files in it"
+            f"{file}: a folder, of none of the formats that are one (craft-md: a model's results,"
+            " with case_0.json, …); name the files in it"
         )
     if fitting is None and look.shape in ("zip", "list"):
         raise RecordingError(
-            f"{file}: unknown format; known are {join_names(names())}; set it with --format. {_nearest(look)}"
+            f"{file}: unknown format; known are {join_names(names())}; set it with --format."
+            f" {_nearest(look)}"
         )
     return fitting

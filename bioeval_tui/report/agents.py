@@ -1,10 +1,12 @@
-"""Comparison of agents over tasks: medals and ranks, with intervals over tasks, however many submissions each has.
+"""Comparison of agents over tasks: medals and ranks, with intervals over tasks, however many
+submissions each has.
 
-Invalid and not graded submissions count as no medal and percentile 0. A second figure is over graded submissions
-only; it is not used for ranking, because an agent could gain by submitting only safe results.
+Invalid and not graded submissions count as no medal and percentile 0. A second figure is over
+graded submissions only; it is not used for ranking, because an agent could gain by submitting only
+safe results.
 
-Reports of MLE-bench have no percentile. An agent of whose valid submissions none has one has no mean percentile, however
-many of its others would count as 0, and no rank by it.
+Reports of MLE-bench have no percentile. An agent of whose valid submissions none has one has no
+mean percentile, however many of its others would count as 0, and no rank by it.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class AgentEntry:
     agent: str
     task_id: str
     percentile: float | None
-    """None where it is unknown, because the task has no leaderboard, or the submission no valid score."""
+    """None where it is unknown, because the task has no leaderboard, or the submission no valid
+    score.
+    """
     medal: bool
     partial: bool = False
     """Whether it was scored on only a part of the rows."""
@@ -48,13 +52,17 @@ class AgentEntry:
 
 @dataclass(frozen=True, slots=True)
 class AgentStanding:
-    """An agent over its tasks. Shares and percentiles count submissions that were not graded as 0; those named `_graded` exclude them.
+    """An agent over its tasks.
 
-    Each is the mean over tasks of the mean over a task's submissions. Percentiles are None where none is known, which is
-    then also said of `rank`; `percentiles` is the number of valid submissions that have one. `rank` is among the agents
-    with percentiles, on the tasks that all of them have. `behind` is the paired difference in percentile between the next
-    better agent and this one, on the tasks that both have. `in_doubt` has the task and the reason of each score in doubt.
-    The fields are the keys of `medals --agents --json`.
+    Shares and percentiles count submissions that were not graded as 0; those named `_graded`
+    exclude them.
+
+    Each is the mean over tasks of the mean over a task's submissions. Percentiles are None where
+    none is known, which is then also said of `rank`; `percentiles` is the number of valid
+    submissions that have one. `rank` is among the agents with percentiles, on the tasks that all of
+    them have. `behind` is the paired difference in percentile between the next better agent and
+    this one, on the tasks that both have. `in_doubt` has the task and the reason of each score in
+    doubt. The fields are the keys of `medals --agents --json`.
     """
 
     agent: str
@@ -98,11 +106,17 @@ class AgentStanding:
     @property
     def behind_words(self) -> str:
         """Such as `−4.2 percentiles, 95 % interval −7.0 to −1.4: worse`; empty for the first."""
-        return sentence(BehindNext(self.behind)) if self.behind else ""
+        if self.behind:
+            return sentence(BehindNext(self.behind))
+        return ""
 
     def to_dict(self) -> PrintedStanding:
-        """Return the fields, ready for JSON: ranks and intervals as [low, high], `behind` as its mean and interval."""
-        figures = {item.name: getattr(self, item.name) for item in fields(self) if item.name != "behind"}
+        """Return the fields, ready for JSON: ranks and intervals as [low, high], `behind` as its
+        mean and interval.
+        """
+        figures = {
+            item.name: getattr(self, item.name) for item in fields(self) if item.name != "behind"
+        }
         behind = self.behind
         return {
             **figures,
@@ -128,23 +142,30 @@ PrintedStanding = Annotated[
         behind_next_interval=list[float] | None,
     ),
     Field(
-        description="An agent over its tasks, as `medals --agents --json` prints it. Ranks and intervals are [low, high], ranks "
-        "None where no percentile is known."
+        description=(
+            "An agent over its tasks, as `medals --agents --json` prints it. Ranks and intervals"
+            " are [low, high], ranks None where no percentile is known."
+        )
     ),
 ]
 
 
 def _ends(interval: Interval | None) -> list[float] | None:
-    return None if interval is None else [interval.low, interval.high]
+    if interval is None:
+        return None
+    return [interval.low, interval.high]
 
 
 def _places(rank: AgentRank | None) -> list[int] | None:
-    return None if rank is None else [rank.best, rank.worst]
+    if rank is None:
+        return None
+    return [rank.best, rank.worst]
 
 
 @dataclass(frozen=True, slots=True)
 class Standings:
-    """All agents, the highest percentile first, then those without one, the largest share of medals first.
+    """All agents, the highest percentile first, then those without one, the largest share of medals
+    first.
 
     `shared` tasks are those that every agent with percentiles has.
     """
@@ -164,7 +185,8 @@ def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
     if report is None or not report.valid_submission:
         return AgentEntry(agent, task_id, None, medal=False, graded=False)
     return AgentEntry(
-        agent, task_id, report.leaderboard_percentile, report.medal is not None, report.rows_missing > 0,
+        agent, task_id, report.leaderboard_percentile, report.medal is not None,
+        report.rows_missing > 0,
         report.doubt_words,
     )  # fmt: skip
 
@@ -172,7 +194,9 @@ def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
 def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
     entries = [entry_of(report.agent, report.task_id, report) for report in reports]
-    entries += [entry_of(item.known_agent or UNKNOWN_AGENT, item.task_id, None) for item in not_graded]
+    entries += [
+        entry_of(item.known_agent or UNKNOWN_AGENT, item.task_id, None) for item in not_graded
+    ]
     return [entry for entry in entries if entry.agent != UNKNOWN_AGENT]
 
 
@@ -183,11 +207,13 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
     some = percentiles_known(entries)
     everything = {
-        agent: _percentiles(tasks, others_as_zero=True) if some else {} for agent, tasks in by_agent.items()
+        agent: _percentiles(tasks, others_as_zero=True) if some else {}
+        for agent, tasks in by_agent.items()
     }
     graded = {agent: _percentiles(tasks, others_as_zero=False) for agent, tasks in by_agent.items()}
     ranking, ranking_graded = (
-        rank({agent: values for agent, values in found.items() if values}) for found in (everything, graded)
+        rank({agent: values for agent, values in found.items() if values})
+        for found in (everything, graded)
     )
     ranks = {one.name: one for one in ranking.ranks}
     ranks_graded = {one.name: one for one in ranking_graded.ranks}
@@ -216,7 +242,9 @@ def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:
     by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
     for entry in entries:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
-    some = percentiles_known(entry for tasks in by_agent.values() for of in tasks.values() for entry in of)
+    some = percentiles_known(
+        entry for tasks in by_agent.values() for of in tasks.values() for entry in of
+    )
     tasks = {
         agent: set(_percentiles(own, others_as_zero=True)) if some else set()
         for agent, own in by_agent.items()
@@ -229,7 +257,9 @@ def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:
 
 
 def percentiles_known(entries: Iterable[AgentEntry]) -> bool:
-    """Return whether percentiles mean anything: not if no valid submission has one, as in reports of MLE-bench."""
+    """Return whether percentiles mean anything: not if no valid submission has one, as in reports
+    of MLE-bench.
+    """
     valid = [entry for entry in entries if entry.graded]
     return not valid or any(entry.percentile is not None for entry in valid)
 
@@ -258,7 +288,8 @@ def _standing(
     behind = None
     if before and (shared := sorted(everything.keys() & before.keys())):
         behind = difference(
-            [Sample(task, average(everything[task]) - average(before[task])) for task in shared], unit=False
+            [Sample(task, average(everything[task]) - average(before[task])) for task in shared],
+            unit=False,
         )
     return AgentStanding(
         agent=agent,
@@ -286,7 +317,10 @@ def over_tasks(values: Mapping[str, Sequence[float]]) -> float | None:
 
 
 def mean_percentile(entries: Iterable[AgentEntry], *, others_as_zero: bool) -> float | None:
-    """Return the mean percentile over tasks; None where none is known. Others are those that were not graded."""
+    """Return the mean percentile over tasks; None where none is known.
+
+    Others are those that were not graded.
+    """
     by_task = grouped((entry.task_id, entry) for entry in entries)
     return over_tasks(_percentiles(by_task, others_as_zero=others_as_zero))
 
@@ -296,7 +330,8 @@ def _percentiles(
 ) -> dict[str, list[float]]:
     """Return the percentiles of each task that has any; that of a graded submission may be unknown.
 
-    None has any if no valid submission has one: the others as 0 would be a percentile of failures alone.
+    None has any if no valid submission has one: the others as 0 would be a percentile of failures
+    alone.
     """
     if not percentiles_known(entry for of_task in tasks.values() for entry in of_task):
         return {}

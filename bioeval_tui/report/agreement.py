@@ -1,4 +1,6 @@
-"""Agreement of judges with people, from reviews or a table of labels, and of people with each other."""
+"""Agreement of judges with people, from reviews or a table of labels, and of people with each
+other.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ NO_PROMPT = "no prompt"
 
 
 class JudgeId(NamedTuple):
-    """A judge, identified by its name, its prompt's name, and the beginning of the prompt's hash."""
+    """A judge, identified by its name, its prompt's name, and the beginning of the prompt's
+    hash.
+    """
 
     judge: str
     prompt: str
@@ -67,7 +71,8 @@ class TaskOfTalk:
 class RatedTask(TaskOfTalk):
     """One task that people scored: their scores, and every judge's.
 
-    `recorded` is the score of the recorded verdict; `latest` that of the last one that was judged again.
+    `recorded` is the score of the recorded verdict; `latest` that of the last one that was judged
+    again.
     """
 
     pass_above: float
@@ -128,7 +133,9 @@ class RatingGap:
 
 @dataclass(frozen=True, slots=True)
 class RatedPair:
-    """Two raters, their agreement, and every task on which they differ, largest difference first."""
+    """Two raters, their agreement, and every task on which they differ, largest difference
+    first.
+    """
 
     a: str
     b: str
@@ -141,7 +148,9 @@ class RatedPair:
 
 @dataclass(frozen=True, slots=True)
 class AmongJudges:
-    """Several judges on the same tasks: their alpha, and how far each is from the mean of the others, signed."""
+    """Several judges on the same tasks: their alpha, and how far each is from the mean of the
+    others, signed.
+    """
 
     tasks: int
     alpha: float | None
@@ -150,7 +159,9 @@ class AmongJudges:
 
 @dataclass(frozen=True, slots=True)
 class AgreementReport:
-    """Every judge against the people, every two people against each other, and all people together."""
+    """Every judge against the people, every two people against each other, and all people
+    together.
+    """
 
     judges: tuple[RatedPair, ...]
     people: tuple[RatedPair, ...]
@@ -171,8 +182,8 @@ class AgreementReport:
         if self.given > self.blind:
             seen = "was" if self.given == 1 else "were"
             notes.append(
-                f"{self.given - self.blind} of {plural(self.given, 'score')} {seen} given with the judge's in view, "
-                "which influences people; --blind uses only blind ones"
+                f"{self.given - self.blind} of {plural(self.given, 'score')} {seen} given with the"
+                " judge's in view, which influences people; --blind uses only blind ones"
             )
         if 0 < len(self.items) < 30:
             notes.append(f"{plural(len(self.items), 'task')}: too few for reliable numbers")
@@ -184,8 +195,8 @@ def rated_tasks(
 ) -> tuple[list[RatedTask], list[str]]:
     """Return the tasks of these runs that people scored, and the damaged lines of the files.
 
-    With `blind`, only scores given before the judge's was seen count. With `every`, tasks without people's scores
-    are included.
+    With `blind`, only scores given before the judge's was seen count. With `every`, tasks without
+    people's scores are included.
     """
     rated: list[RatedTask] = []
     problems: list[str] = []
@@ -200,7 +211,9 @@ def agreement_report(
 ) -> AgreementReport:
     """Compare all raters over these tasks. `judge` keeps judges with this in their name."""
     items = [item for item in every if item.people]
-    names = sorted({name for item in items for name in item.judges if judge.lower() in name.judge.lower()})
+    names = sorted(
+        {name for item in items for name in item.judges if judge.lower() in name.judge.lower()}
+    )
     people = sorted({name for item in items for name in item.people})
     given = [entry for item in items for entry in item.people.values()]
     by_person = {
@@ -213,7 +226,9 @@ def agreement_report(
     }
     return AgreementReport(
         judges=tuple(_judge_pair(name, items) for name in names),
-        people=tuple(pair for a, b in combinations(people, 2) if (pair := _people_pair(a, b, items))),
+        people=tuple(
+            pair for a, b in combinations(people, 2) if (pair := _people_pair(a, b, items))
+        ),
         people_alpha=krippendorff_alpha(units_of(by_person)) if len(people) > 1 else None,
         items=tuple(items),
         reviewers=tuple(people),
@@ -225,10 +240,14 @@ def agreement_report(
 
 
 def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
-    """Compare the judges of the same tasks with each other; the members of a panel, but not the panel itself."""
+    """Compare the judges of the same tasks with each other; the members of a panel, but not the
+    panel itself.
+    """
     scored = []
     for item in items:
-        members = {name: score for name, score in item.judges.items() if name.judge not in item.panels}
+        members = {
+            name: score for name, score in item.judges.items() if name.judge not in item.panels
+        }
         if len(members) > 1:
             scored.append((item, members))
     if not scored:
@@ -236,7 +255,9 @@ def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
     names = dict.fromkeys(name for _, members in scored for name in members)
     ratings = {
         f"{name.judge} {name.prompt}": {
-            (item.run_id, item.key, item.task): members[name] for item, members in scored if name in members
+            (item.run_id, item.key, item.task): members[name]
+            for item, members in scored
+            if name in members
         }
         for name in names
     }
@@ -261,7 +282,8 @@ def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
 class AgreementChange:
     """The recorded verdicts and the latest ones against the people, over tasks that have both.
 
-    `closer` is the paired difference of the absolute errors, new − old: below 0, the new ones are nearer.
+    `closer` is the paired difference of the absolute errors, new − old: below 0, the new ones are
+    nearer.
     """
 
     before: Agreement
@@ -270,7 +292,9 @@ class AgreementChange:
 
 
 def change(items: Sequence[RatedTask]) -> AgreementChange | None:
-    """Return whether judging again agrees better with the people; None when no such task was judged again."""
+    """Return whether judging again agrees better with the people; None when no such task was judged
+    again.
+    """
     rated = [
         (item, item.recorded, item.latest)
         for item in items
@@ -300,7 +324,10 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
     if every:
         # The first judge may have failed.
         judged = [
-            (key, task) for key, many in verdicts.items() for verdict, _ in many for task in verdict.tasks
+            (key, task)
+            for key, many in verdicts.items()
+            for verdict, _ in many
+            for task in verdict.tasks
         ]
         for key, scored in judged:
             given.setdefault(reviews.TaskKey(key, scored.task), {})
@@ -311,8 +338,14 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
         if talk is None or not (people or every):
             continue
         scores = [(verdict, _scores(verdict, judge, task)) for verdict, judge in verdicts[key]]
-        own = [next(iter(each.items())) for verdict, each in scores if verdict.author is None and each]
-        later = [next(iter(each.items())) for verdict, each in scores if verdict.author is not None and each]
+        own = [
+            next(iter(each.items())) for verdict, each in scores if verdict.author is None and each
+        ]
+        later = [
+            next(iter(each.items()))
+            for verdict, each in scores
+            if verdict.author is not None and each
+        ]
         rated.append(
             RatedTask(
                 run_id=run.path.stem,
@@ -332,7 +365,9 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
                     for verdict, each in reversed(scores)
                     for name in each
                 },
-                panels=frozenset(next(iter(scored)).judge for _, scored in scores if len(scored) > 1),
+                panels=frozenset(
+                    next(iter(scored)).judge for _, scored in scores if len(scored) > 1
+                ),
                 case=talk.case.name if talk.case is not None else "",
                 case_trial=talk.case.trial if talk.case is not None else 1,
             )
@@ -343,8 +378,8 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
 def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[TranscriptScored, JudgeId]]:
     """Return every verdict on a conversation with its judge, the recorded one first.
 
-    They are without tasks about which the judge was asked something else than what counts: neither people nor other judges
-    were asked the same.
+    They are without tasks about which the judge was asked something else than what counts: neither
+    people nor other judges were asked the same.
     """
     if again := run.judged_again.get(talk.key):
         found = [(row.comparable, row.prompts) for row in again.rows]
@@ -355,7 +390,8 @@ def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[Transcrip
             verdict,
             JudgeId(
                 clean_line(verdict.judge, 100),
-                ", ".join(f"{clean_line(n, 60)} {h[:8]}" for n, h in sorted(prompts.items())) or NO_PROMPT,
+                ", ".join(f"{clean_line(n, 60)} {h[:8]}" for n, h in sorted(prompts.items()))
+                or NO_PROMPT,
             ),
         )
         for verdict, prompts in found
@@ -363,7 +399,9 @@ def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[Transcrip
 
 
 def _scores(verdict: TranscriptScored, judge: JudgeId, task: int) -> dict[JudgeId, float]:
-    """Return the judge's score of a task, first as a whole, then each member's of a panel; none of a task that the user never asked for."""
+    """Return the judge's score of a task, first as a whole, then each member's of a panel; none of
+    a task that the user never asked for.
+    """
     scored = next((one.score for one in verdict.tasks if one.task == task and one.measured), None)
     if verdict.error or scored is None:
         return {}
@@ -371,7 +409,11 @@ def _scores(verdict: TranscriptScored, judge: JudgeId, task: int) -> dict[JudgeI
     members: dict[str, list[float]] = {}
     for one in verdict.verdicts:
         for given in one.get("tasks") or ():
-            value = given.get("score") if isinstance(given, dict) and given.get("task") == task else None
+            value = (
+                given.get("score")
+                if isinstance(given, dict) and given.get("task") == task
+                else None
+            )
             if isinstance(value, int | float) and 0 <= value <= 1:
                 members.setdefault(clean_line(str(one.get("judge")), 100), []).append(float(value))
     if len(members) > 1:
@@ -394,12 +436,17 @@ def _people_pair(a: str, b: str, items: Sequence[RatedTask]) -> RatedPair | None
         for item in items
         if a in item.people and b in item.people
     ]
-    return _pair(a, b, "", both) if both else None
+    if both:
+        return _pair(a, b, "", both)
+    return None
 
 
-def _pair(a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, float]]) -> RatedPair:
+def _pair(
+    a: str, b: str, prompt: str, scored: Sequence[tuple[RatedTask, float, float]]
+) -> RatedPair:
     figures = agreement(
-        [(x, item.passed(x)) for item, x, _ in scored], [(y, item.passed(y)) for item, _, y in scored]
+        [(x, item.passed(x)) for item, x, _ in scored],
+        [(y, item.passed(y)) for item, _, y in scored],
     )
     gaps = sorted(
         (RatingGap(item, x, y) for item, x, y in scored if abs(x - y) > 1e-9),
@@ -422,9 +469,10 @@ _RIGHT: tuple[tuple[str, str, Callable[[str], object]], ...] = (
 def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> list[RatedTask]:
     """Return the tasks with the labels of a table instead of reviews.
 
-    A row identifies its conversation by `case` (and `case_trial`, default 1) or by `trial` (and `condition`), its
-    run by `run_id` and its task by `task`, a number or title, if there are several. A label is a number from 0 to 1,
-    or a word such as `true` or `failed`; rows with an empty label are left out.
+    A row identifies its conversation by `case` (and `case_trial`, default 1) or by `trial` (and
+    `condition`), its run by `run_id` and its task by `task`, a number or title, if there are
+    several. A label is a number from 0 to 1, or a word such as `true` or `failed`; rows with an
+    empty label are left out.
 
     Raises:
         InputError: the table cannot be read, lacks a column, or a row fits no task or several.
@@ -443,7 +491,9 @@ def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> lis
             missing = f"column {wanted!r}"
         raise InputError(f"{file}: {missing} is missing")
     if not {"case", "trial"} & set(heading):
-        raise InputError(f"{file}: a column `case` or `trial` is required, to identify the conversation")
+        raise InputError(
+            f"{file}: a column `case` or `trial` is required, to identify the conversation"
+        )
     reviews = {place: dict[str, Reviewed]() for place in range(len(items))}
     for number, row in rows:
         if not (row.get(wanted) or "").strip():
@@ -465,7 +515,9 @@ def _check(row: Mapping[str, str | None], file: Path, number: int) -> None:
     for column, right, fits in _RIGHT:
         cell = (row.get(column) or "").strip()
         if cell and not fits(cell):
-            raise InputError(f"{file}, line {number}: {column} is {clean_line(cell, 40)!r}, not {right}")
+            raise InputError(
+                f"{file}, line {number}: {column} is {clean_line(cell, 40)!r}, not {right}"
+            )
 
 
 def _fits(item: RatedTask, row: Mapping[str, str | None]) -> bool:

@@ -1,8 +1,10 @@
-"""The answer of a result: what came out, how sure, why, and what next, found by rules, never by a model.
+"""The answer of a result: what came out, how sure, why, and what next, found by rules, never by a
+model.
 
-A run, a trial, a batch, a comparison and a graded submission each have one. Screens, reports, headless output and failed
-tests begin with its lines, and say nothing of it again. What could not be measured comes before any score; the effect of
-the facts is stated only if both conditions started from the same state.
+A run, a trial, a batch, a comparison and a graded submission each have one. Screens, reports,
+headless output and failed tests begin with its lines, and say nothing of it again. What could not
+be measured comes before any score; the effect of the facts is stated only if both conditions
+started from the same state.
 """
 
 from __future__ import annotations
@@ -40,9 +42,11 @@ LONGEST_QUOTED = 84
 
 _STANDINGS: dict[Outcome, Standing] = {
     **dict.fromkeys(("facts_help", "perfect", "medal", "winner"), "good"),
-    **dict.fromkeys(("agent_unreached", "agent_failed", "timed_out", "facts_hurt", "invalid"), "bad"),
+    **dict.fromkeys(("agent_unreached", "agent_failed", "timed_out", "facts_hurt", "invalid"),
+        "bad"),
     **dict.fromkeys(
-        ("not_run", "evaluator_failed", "judge_failed", "not_measured", "not_clean", "clean_unknown", "facts_unread",
+        ("not_run", "evaluator_failed", "judge_failed", "not_measured", "not_clean",
+            "clean_unknown", "facts_unread",
          "too_few", "cancelled", "not_graded"),
         "unsure",
     ),
@@ -51,7 +55,9 @@ _STANDINGS: dict[Outcome, Standing] = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came out, how sure, why and what next, each in one line, with a stable code for its kind."""
+    """What came out, how sure, why and what next, each in one line, with a stable code for its
+    kind.
+    """
 
     finding: ConclusionFinding
     what: str
@@ -99,7 +105,9 @@ class Answer:
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """Its lines as text, each with its label: `WHAT`, `SURE`, `WHY` and, with commands for a shell, `NEXT`."""
+        """Its lines as text, each with its label: `WHAT`, `SURE`, `WHY` and, with commands for a
+        shell, `NEXT`.
+        """
         every = [
             ("WHAT", self.what),
             ("SURE", self.sure),
@@ -110,12 +118,19 @@ class Answer:
 
 
 _NEVER_STARTED = of.NeverStarted()
-NEVER_STARTED = Answer(_NEVER_STARTED, sentences.sentence(_NEVER_STARTED), sentences.sure(_NEVER_STARTED))
+NEVER_STARTED = Answer(
+    _NEVER_STARTED, sentences.sentence(_NEVER_STARTED), sentences.sure(_NEVER_STARTED)
+)
 
 
 def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     """Return a run's answer."""
-    finding = _without_end(run) or _missing_score(run) or _broken_by_agent(run) or _about_facts(run, summary)
+    finding = (
+        _without_end(run)
+        or _missing_score(run)
+        or _broken_by_agent(run)
+        or _about_facts(run, summary)
+    )
     what = _scores_of(run, summary) if sentences.has_scores(finding) else finding
     failed = sentences.cause(finding)
     decided = None if failed else _deciding(run.lowest, what)
@@ -145,15 +160,21 @@ def answer_trial(run: RecordedRun, trial: int) -> Answer:
 
 
 def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
-    """Return which model of several did best on the same jobs, or that none is distinguishable; of one run its own answer."""
+    """Return which model of several did best on the same jobs, or that none is distinguishable; of
+    one run its own answer.
+    """
     if len(runs) == 1:
         return answer_run(runs[0], summarise_runs(runs)[0])
     finding, models = _about_models(runs)
     what = of.ModelScores(models) if models else finding
-    lowest = min((run for run in runs if run.lowest), key=lambda run: _score(run.lowest), default=None)
+    lowest = min(
+        (run for run in runs if run.lowest), key=lambda run: _score(run.lowest), default=None
+    )
     if lowest is None:
         first = answer_run(runs[0], summarise_runs(runs[:1])[0])
-        return Answer(finding, sentences.sentence(what), sentences.sure(finding), first.what, first.steps)
+        return Answer(
+            finding, sentences.sentence(what), sentences.sure(finding), first.what, first.steps
+        )
     name = clean_line(lowest.started.model or lowest.brief.agent_words, LONGEST_NAME)
     why = _why(lowest, lowest.lowest, _deciding(lowest.lowest), name)
     rehearsal = all(run.started.rehearsal for run in runs)
@@ -164,7 +185,11 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
         more = finding.needed - finding.few.count
         steps.append(of.Step("trials", trials=more, total=finding.needed, each=True))
     return Answer(
-        finding, sentences.sentence(what), sentences.sure(finding, rehearsal=rehearsal), why, tuple(steps)
+        finding,
+        sentences.sentence(what),
+        sentences.sure(finding, rehearsal=rehearsal),
+        why,
+        tuple(steps),
     )
 
 
@@ -199,18 +224,24 @@ def answer_grading(report: TaskReport) -> Answer:
         report.median_threshold,
         report.leaderboard_size,
     )
-    return Answer(graded, sentences.sentence(graded), sure, sentences.sentence(limits), (board, *mend))
+    return Answer(
+        graded, sentences.sentence(graded), sure, sentences.sentence(limits), (board, *mend)
+    )
 
 
 def answer_not_graded(task_id: str, reason: str) -> Answer:
     """Return the answer of a submission that was not graded, through no fault of its file."""
     finding = of.NotGradedSubmission(task_id)
     why = shorten(clean_line(reason or "no reason was recorded"), sentences.LONGEST_LOSS)
-    return Answer(finding, sentences.sentence(finding), sentences.sure(finding), why, (of.Step("grade"),))
+    return Answer(
+        finding, sentences.sentence(finding), sentences.sure(finding), why, (of.Step("grade"),)
+    )
 
 
 def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
-    """Return the answer of a medal table: its medals, over how many tasks, what is first to be mended, and what next."""
+    """Return the answer of a medal table: its medals, over how many tasks, what is first to be
+    mended, and what next.
+    """
     reports = [one for one in results if isinstance(one, TaskReport)]
     failed = [one for one in results if isinstance(one, NotGraded)]
     tally = Tally.of(reports, len(failed))
@@ -247,14 +278,20 @@ def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
 
 
 def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -> Finding | None:
-    """Return the first invalid file; without one, what was not graded, or is furthest from a medal."""
+    """Return the first invalid file; without one, what was not graded, or is furthest from a
+    medal.
+    """
     invalid = next((one for one in reports if not one.valid_submission), None)
     if invalid is not None:
-        return of.WithoutScore("invalid", invalid.task_id, _known(invalid.agent), invalid.why_invalid)
+        return of.WithoutScore(
+            "invalid", invalid.task_id, _known(invalid.agent), invalid.why_invalid
+        )
     if failed:
         one = failed[0]
         return of.WithoutScore("not graded", one.task_id, one.known_agent or "", one.reason)
-    without = [one for one in reports if one.medal is None and one.leaderboard_percentile is not None]
+    without = [
+        one for one in reports if one.medal is None and one.leaderboard_percentile is not None
+    ]
     if not without:
         return None
     last = min(without, key=lambda one: one.leaderboard_percentile or 0.0)
@@ -264,7 +301,9 @@ def _first_to_mend(reports: Sequence[TaskReport], failed: Sequence[NotGraded]) -
 
 
 def _known(agent: str) -> str:
-    return "" if agent == UNKNOWN_AGENT else agent
+    if agent == UNKNOWN_AGENT:
+        return ""
+    return agent
 
 
 def _without_end(run: RecordedRun) -> ConclusionFinding | None:
@@ -275,7 +314,9 @@ def _without_end(run: RecordedRun) -> ConclusionFinding | None:
         return of.StillUnfinished(sum(talk.is_scored for talk in talks), planned)
     if ended.status == "cancelled":
         return of.WasCancelled(ended.detail, sum(talk.score is not None for talk in talks), planned)
-    return of.CouldNotStart(ended.detail) if ended.status == "failed" else None
+    if ended.status == "failed":
+        return of.CouldNotStart(ended.detail)
+    return None
 
 
 def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
@@ -292,7 +333,9 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
     if first.ended.reason == "evaluator_failed":
         failed = _ended_by(unscored, "evaluator_failed")
         # The user's message was void twice; a mark ends no conversation.
-        void = [talk for talk in failed if any(slip.outcome == "not sent" for slip in talk.violations)]
+        void = [
+            talk for talk in failed if any(slip.outcome == "not sent" for slip in talk.violations)
+        ]
         others = [talk for talk in failed if talk not in void]
         return of.EvaluatorFailures(
             _breakdown(run, void, first.reason), _breakdown(run, others, first.reason)
@@ -315,13 +358,20 @@ def _absent_agent(talk: ConversationResult) -> ConclusionFinding:
 
 
 def _cause_of(talk: ConversationResult) -> str:
-    """Return why a conversation has no score. What ended it is no reason unless the score says so."""
+    """Return why a conversation has no score.
+
+    What ended it is no reason unless the score says so.
+    """
     detail = talk.ended.detail if talk.ended else ""
-    return detail if detail and detail in talk.reason else talk.reason
+    if detail and detail in talk.reason:
+        return detail
+    return talk.reason
 
 
 def _broken_by_agent(run: RecordedRun) -> of.AgentBroke | None:
-    """Return how the agent ended a conversation early, which explains its score better than any assertion."""
+    """Return how the agent ended a conversation early, which explains its score better than any
+    assertion.
+    """
     failed = _breakdown(run, _ended_by(run.conversations, "agent_failed"))
     late = _breakdown(run, _ended_by(run.conversations, "timed_out"))
     if failed is None and late is None:
@@ -333,7 +383,9 @@ def _broken_by_agent(run: RecordedRun) -> of.AgentBroke | None:
             for talk in run.conversations
             if talk.is_scored
         )
-        taken = [of.SideScore(_side(run, talk.condition), points) for talk, points in lost if points]
+        taken = [
+            of.SideScore(_side(run, talk.condition), points) for talk, points in lost if points
+        ]
     return of.AgentBroke(failed, late, tuple(taken))
 
 
@@ -350,22 +402,29 @@ def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
         return of.NoSharedCriteria(all(score == 1 for score in _means(summary).values()))
     if uplift is None or uplift.mean is None:
         is_lost = uplift is not None and NOT_RECORDED in dict(uplift.estimate.counted.reasons)
-        return of.SharedNotRecorded() if is_lost else of.NoPairOfScores()
+        if is_lost:
+            return of.SharedNotRecorded()
+        return of.NoPairOfScores()
     if run.started.source is not None:
-        return _effect(
-            run, uplift
-        )  # an import says in which condition the facts were known, not which they are
+        # an import says in which condition the facts were known, not which they are
+        return _effect(run, uplift)
     if not run.state.job.get("facts"):
         return of.NoFactsInJob()
     given = any(talk.facts for talk in run.conversations_with_facts)
     if not given and (why := run.facts_unread):
         return of.FactsUnread(why)
-    return _effect(run, uplift) if given else of.NoFactGiven()
+    if given:
+        return _effect(run, uplift)
+    return of.NoFactGiven()
 
 
 def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.OneCondition:
-    score = next(summarised for summarised in summary.conditions if summarised.condition == only).score
-    return of.OneCondition(of.Trials(len(score.points), run.started.trials), score.all_equal, score.interval)
+    score = next(
+        summarised for summarised in summary.conditions if summarised.condition == only
+    ).score
+    return of.OneCondition(
+        of.Trials(len(score.points), run.started.trials), score.all_equal, score.interval
+    )
 
 
 def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
@@ -392,7 +451,9 @@ def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
 
 
 def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
-    """Return the scores of a run, what both conditions share of them, and what fails in every trial."""
+    """Return the scores of a run, what both conditions share of them, and what fails in every
+    trial.
+    """
     means = _means(summary)
     scores = tuple(of.SideScore(_side(run, name), means.get(name)) for name in run.conditions)
     scored = [talk for talk in run.conversations if talk.score is not None]
@@ -404,7 +465,9 @@ def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
     on_shared = tuple(run.shared_means.values()) if summary.shared is not None else ()
     broken = len(_ended_by(run.conversations, "agent_failed"))
     held = len(run.conversations)
-    return of.RunScores(scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held)
+    return of.RunScores(
+        scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held
+    )
 
 
 def _means(summary: Summary) -> dict[Condition, float | None]:
@@ -412,9 +475,13 @@ def _means(summary: Summary) -> dict[Condition, float | None]:
 
 
 def _fail_everywhere(
-    run: RecordedRun, talks: Sequence[ConversationResult], conditions: Sequence[ConditionSummary] = ()
+    run: RecordedRun,
+    talks: Sequence[ConversationResult],
+    conditions: Sequence[ConditionSummary] = (),
 ) -> tuple[of.Fails, ...]:
-    """Return the tasks, then the assertions, that fail in each of these conversations, with the tasks' scores."""
+    """Return the tasks, then the assertions, that fail in each of these conversations, with the
+    tasks' scores.
+    """
     if not talks:
         return ()
     failed = set.intersection(*(_checks(talk, passed=False) for talk in talks))
@@ -422,12 +489,16 @@ def _fail_everywhere(
 
 
 def _fail_in_lower(run: RecordedRun) -> tuple[of.Side | None, tuple[of.Fails, ...]]:
-    """Return what fails in every trial of the condition with the lower score, and never in the other, and that condition."""
+    """Return what fails in every trial of the condition with the lower score, and never in the
+    other, and that condition.
+    """
     pairs = run.scored_pairs
     if run.started.cases or not pairs:
         return None, ()  # what fails in one case does not explain the others
     without, with_facts = zip(*pairs, strict=True)
-    low, high = sorted((without, with_facts), key=lambda talks: exact_mean([_score(talk) for talk in talks]))
+    low, high = sorted(
+        (without, with_facts), key=lambda talks: exact_mean([_score(talk) for talk in talks])
+    )
     if [_score(talk) for talk in low] == [_score(talk) for talk in high]:
         return None, ()
     failed = set.intersection(*(_checks(talk, passed=False) for talk in low))
@@ -437,7 +508,9 @@ def _fail_in_lower(run: RecordedRun) -> tuple[of.Side | None, tuple[of.Fails, ..
 
 
 def _named(
-    talk: ConversationResult, among: Collection[tuple[str, int]], scores: dict[int, tuple[float, ...]]
+    talk: ConversationResult,
+    among: Collection[tuple[str, int]],
+    scores: dict[int, tuple[float, ...]],
 ) -> tuple[of.Fails, ...]:
     tasks = [
         of.Fails("task", task.task, task.title, scores.get(task.task, ()))
@@ -455,7 +528,9 @@ def _named(
 def _task_scores(
     talks: Sequence[ConversationResult], conditions: Sequence[ConditionSummary]
 ) -> dict[int, tuple[float, ...]]:
-    """Return each task's score in each condition: the mean of a run, or that of the only conversation."""
+    """Return each task's score in each condition: the mean of a run, or that of the only
+    conversation.
+    """
     scores: dict[int, list[float]] = {}
     if conditions:
         for condition in conditions:
@@ -472,19 +547,25 @@ def _task_scores(
 def _checks(talk: ConversationResult, *, passed: bool) -> set[tuple[str, int]]:
     """Return the assertions and tasks that passed, or those that failed, as `Gain` numbers them."""
     status = "passed" if passed else "failed"
-    checks = {("assertion", index) for index, check in talk.final_checks.items() if check.status == status}
+    checks = {
+        ("assertion", index) for index, check in talk.final_checks.items() if check.status == status
+    }
     return checks | {("task", task.task) for task in talk.tasks if task.outcome == status}
 
 
 def _score(talk: ConversationResult | None) -> float:
-    return talk.score if talk is not None and talk.score is not None else 0.0
+    if talk is not None and talk.score is not None:
+        return talk.score
+    return 0.0
 
 
 # Why
 
 
 def _deciding(talk: ConversationResult | None, what: Finding | None = None) -> of.Gain | None:
-    """Return what cost a conversation most, of what the answer names if it names any; None if it lost nothing."""
+    """Return what cost a conversation most, of what the answer names if it names any; None if it
+    lost nothing.
+    """
     if talk is None or not talk.gains:
         return None
     fails = (*what.everywhere, *what.there) if isinstance(what, of.RunScores) else ()
@@ -492,9 +573,15 @@ def _deciding(talk: ConversationResult | None, what: Finding | None = None) -> o
     return next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
 
 
-def _why(run: RecordedRun, talk: ConversationResult | None, gain: of.Gain | None, agent: str = "") -> str:
-    """Return what cost a conversation most, with what was said in the turn that decided; empty if it lost nothing."""
-    return "" if talk is None or gain is None else sentences.sentence(_decided(run, talk, gain, agent))
+def _why(
+    run: RecordedRun, talk: ConversationResult | None, gain: of.Gain | None, agent: str = ""
+) -> str:
+    """Return what cost a conversation most, with what was said in the turn that decided; empty if
+    it lost nothing.
+    """
+    if talk is None or gain is None:
+        return ""
+    return sentences.sentence(_decided(run, talk, gain, agent))
 
 
 def _decided(run: RecordedRun, talk: ConversationResult, gain: of.Gain, agent: str) -> of.Decided:
@@ -506,7 +593,9 @@ def _decided(run: RecordedRun, talk: ConversationResult, gain: of.Gain, agent: s
         says = sentences.sentence(of.Failing(gain.title))
         number = talk.answer_in(rows.decided_in(talk.timelines.get(gain.index, [])))
         message = talk.message(number or rows.parting(run.state, talk.trial) or 0)
-        turn, quoted = (message.turn, clean_line(message.text)) if message is not None else (None, "")
+        turn, quoted = (
+            (message.turn, clean_line(message.text)) if message is not None else (None, "")
+        )
     trial = talk.trial_words if run.started.trials > 1 else ""
     place = of.TalkPlace(_side(run, talk.condition), trial, turn)
     return of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent)
@@ -520,7 +609,9 @@ _BY: dict[str, of.SaidBy] = {
 def _who_judged(run: RecordedRun, talk: ConversationResult, task: int) -> of.SaidBy:
     if run.people_score(talk.condition, talk.trial, task) is not None:
         return "reviewer"
-    return "rules" if run.kind_of("scorer") == "rules" else "judge"
+    if run.kind_of("scorer") == "rules":
+        return "rules"
+    return "judge"
 
 
 # What next
@@ -537,7 +628,11 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
     if has_passage:
         steps.append(of.Step("passage", this))
     # Another trial of a rehearsal says the same again.
-    if isinstance(finding, of.TooFewForEffect) and finding.cases is None and not run.started.rehearsal:
+    if (
+        isinstance(finding, of.TooFewForEffect)
+        and finding.cases is None
+        and not run.started.rehearsal
+    ):
         more = finding.needed - finding.trials.used
         steps.append(of.Step("trials", job=job, trials=more, total=finding.needed))
     elif isinstance(finding, of.AgentBroke) or not sentences.has_scores(finding):
@@ -550,14 +645,19 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
 # Which model is best
 
 
-def _about_models(runs: Sequence[RecordedRun]) -> tuple[ConclusionFinding, tuple[of.ModelScore, ...]]:
+def _about_models(
+    runs: Sequence[RecordedRun],
+) -> tuple[ConclusionFinding, tuple[of.ModelScore, ...]]:
     """Return what can be said of the models of a batch, and their mean scores, the best first."""
     summaries = summarise_runs(runs)
     means = {each.label: mean for each in summaries if (mean := _overall(each)) is not None}
     names = _distinguished([each.label for each in summaries])
-    ranked = sorted((each for each in summaries if each.label in means), key=lambda each: -means[each.label])
+    ranked = sorted(
+        (each for each in summaries if each.label in means), key=lambda each: -means[each.label]
+    )
     models = tuple(
-        of.ModelScore(names[each.label], means[each.label], _scores_by_condition(each)) for each in ranked
+        of.ModelScore(names[each.label], means[each.label], _scores_by_condition(each))
+        for each in ranked
     )
     if not models:
         return of.NoRunMeasured(), ()
@@ -569,7 +669,9 @@ def _about_models(runs: Sequence[RecordedRun]) -> tuple[ConclusionFinding, tuple
 
 
 def _best_of(models: Sequence[of.ModelScore], apart: Sequence[Difference]) -> ConclusionFinding:
-    """Return what the differences of the first model from the others can show; one for each of the others."""
+    """Return what the differences of the first model from the others can show; one for each of the
+    others.
+    """
     if any(difference.mean is None for difference in apart):
         return of.ModelsUnpaired()
     close = [
@@ -602,12 +704,15 @@ def _distinguished(labels: Sequence[str]) -> dict[str, str]:
     while len({own[0] for own in parts}) == 1 and all(len(own) > 1 for own in parts):
         parts = [own[1:] for own in parts]
     return {
-        label: " · ".join(own).removeprefix("asked for ") for label, own in zip(labels, parts, strict=True)
+        label: " · ".join(own).removeprefix("asked for ")
+        for label, own in zip(labels, parts, strict=True)
     }
 
 
 def _apart(other: Summary, best: Summary) -> Difference:
-    """Return best − other, paired by job and trial; the conditions of a trial are averaged, since they are one test of the agent."""
+    """Return best − other, paired by job and trial; the conditions of a trial are averaged, since
+    they are one test of the agent.
+    """
     sides = [
         {
             (run.started.job_name, trial): _trial_sample(run, trial)
@@ -636,14 +741,17 @@ def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
 
 def _scores_by_condition(summary: Summary) -> tuple[of.SideScore, ...]:
     return tuple(
-        of.SideScore(of.Side(each.condition, each.title), each.score.mean) for each in summary.conditions
+        of.SideScore(of.Side(each.condition, each.title), each.score.mean)
+        for each in summary.conditions
     )
 
 
 def _overall(summary: Summary) -> float | None:
     means = [condition.score.mean for condition in summary.conditions]
     known = [mean for mean in means if mean is not None]
-    return exact_mean(known) if known and len(known) == len(means) else None
+    if known and len(known) == len(means):
+        return exact_mean(known)
+    return None
 
 
 # Parts of findings

@@ -1,7 +1,8 @@
-"""Two agents beside each other with the same job, for somebody who sees a result for the first time.
+"""Two agents beside each other with the same job, for somebody who sees a result for the first
+time.
 
-Below the answer of their comparison: the scores by condition, and the assertion on which they differ most with what each
-agent said there. `comparison` has everything else.
+Below the answer of their comparison: the scores by condition, and the assertion on which they
+differ most with what each agent said there. `comparison` has everything else.
 """
 
 from __future__ import annotations
@@ -71,20 +72,26 @@ def name_of(run: RunResult) -> str:
 
 
 def _differing(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComparison, str] | None:
-    """Return the assertion with the most weight on which the runs wholly differ, with its condition; None without one."""
+    """Return the assertion with the most weight on which the runs wholly differ, with its
+    condition; None without one.
+    """
     found = [
         (check.weight, one, check.title)
         for one in conditions
         for check in one.assertions
         if check.change in DIFFERS and check.weight
     ]
-    return max(found, key=lambda each: each[0])[1:] if found else None
+    if found:
+        return max(found, key=lambda each: each[0])[1:]
+    return None
 
 
 def _parting(
     a: RunResult, b: RunResult, compared: ConditionComparison, title: str
 ) -> tuple[str, tuple[AgentSaid, ...]]:
-    """Return what the user said before the answers of both first conversations part, and what each agent said."""
+    """Return what the user said before the answers of both first conversations part, and what each
+    agent said.
+    """
     one, other = (run.conversation(compared.condition, 1) for run in (a, b))
     if one is None or other is None:
         return "", ()
@@ -96,7 +103,9 @@ def _parting(
 
 
 def _said(run: RunResult, talk: ConversationResult, title: str, otherwise: int) -> AgentSaid:
-    """Return the answer with which an assertion got its final status; if it always had it, the one in which the agents part."""
+    """Return the answer with which an assertion got its final status; if it always had it, the one
+    in which the agents part.
+    """
     check = next(check for check in talk.checks if check.title == title)
     decided = talk.answer_in(rows.decided_in(talk.timelines.get(check.index, [])))
     message = talk.message(decided or otherwise)

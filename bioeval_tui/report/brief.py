@@ -1,4 +1,6 @@
-"""What a run is about, before any result: who was tested by whom, which facts the user had, what was asked for."""
+"""What a run is about, before any result: who was tested by whom, which facts the user had, what
+was asked for.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class Brief:
     agent_identity: str
     """The name and version that the agent gave itself; empty if it gave none."""
     model: str | None
-    """The agent's model, if somebody asked for one or its server named one: `asked for X, served Y` where they differ."""
+    """The agent's model, if somebody asked for one or its server named one: `asked for X, served Y`
+    where they differ.
+    """
     served_model: str | None
     """The agent's model by the name that its server gave it; None if it gave none."""
     protocol: str
@@ -46,7 +50,9 @@ class Brief:
     rehearsal: bool
     """Whether a script played the user and rules judged."""
     graph: str | None
-    """The knowledge graph, with a note if it is unknown whether the agent uses it; None without one."""
+    """The knowledge graph, with a note if it is unknown whether the agent uses it; None without
+    one.
+    """
     facts: tuple[str, ...]
     """What the simulated user knows, where the facts are supplied."""
     tasks: tuple[tuple[str, str], ...]
@@ -69,12 +75,16 @@ class Brief:
 
     @property
     def about_words(self) -> str:
-        """What the job is about: its own words, otherwise as many of its tasks as fit, none of them cut."""
+        """What the job is about: its own words, otherwise as many of its tasks as fit, none of them
+        cut.
+        """
         if self.about:
             return self.about
         titles = [title for title, _ in self.tasks]
         shown = titles[:1]
-        while len(shown) < len(titles) and len("; ".join(titles[: len(shown) + 1])) <= LONGEST_ABOUT:
+        while (
+            len(shown) < len(titles) and len("; ".join(titles[: len(shown) + 1])) <= LONGEST_ABOUT
+        ):
             shown.append(titles[len(shown)])
         left_out = len(titles) - len(shown)
         return "; ".join([*shown, *([f"and {plural(left_out, 'more task')}"] if left_out else [])])
@@ -109,7 +119,10 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
     job = state.job if trial is None else state.job_of(trial)
     tasks = [(str(item.get("task", "")), criteria_words(job, item)) for item in judged(job)]
     if trial is None:
-        tasks = [(without_placeholders(title), without_placeholders(criteria)) for title, criteria in tasks]
+        tasks = [
+            (without_placeholders(title), without_placeholders(criteria))
+            for title, criteria in tasks
+        ]
     target = state.job.get("target")
     protocol = str(target.get("protocol") or "") if isinstance(target, dict) else ""
     return Brief(
@@ -125,7 +138,9 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
         judge_prompt=state.judge_prompt,
         rehearsal=started.rehearsal,
         graph=_graph_words(state, started),
-        facts=tuple(map(str, [facts] if isinstance(facts := job.get("facts") or (), str) else facts)),
+        facts=tuple(
+            map(str, [facts] if isinstance(facts := job.get("facts") or (), str) else facts)
+        ),
         tasks=tuple(tasks),
         cases=len({case.name for case in started.cases}) if trial is None else 0,
         source=started.source,
@@ -135,5 +150,11 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
 
 def _graph_words(state: RunState, started: RunStarted) -> str | None:
     unknown = any(talk.agents_graph == "unknown" for talk in state.conversations.values())
-    note = " (unknown whether it is the agent's, which does not say which graph it uses)" if unknown else ""
-    return (started.graph or "") + note if started.graph or unknown else None
+    note = (
+        " (unknown whether it is the agent's, which does not say which graph it uses)"
+        if unknown
+        else ""
+    )
+    if started.graph or unknown:
+        return (started.graph or "") + note
+    return None

@@ -1,5 +1,6 @@
-"""Comparison of two runs by condition, paired by trial, with conclusions, and how the runs differ besides
-their results."""
+"""Comparison of two runs by condition, paired by trial, with conclusions, and how the runs differ
+besides their results.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,13 @@ from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.base.units import date, day, number
 from bioeval_tui.record.events import ConversationScored, ScorePart
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.score import Composite, assertion_part, contributions, judged_part, reweighted
+from bioeval_tui.record.score import (
+    Composite,
+    assertion_part,
+    contributions,
+    judged_part,
+    reweighted,
+)
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.answer import Answer
@@ -44,7 +51,9 @@ from bioeval_tui.statistics.estimates import (
 from bioeval_tui.statistics.means import average, exact_mean
 
 _LISTED, _LONGEST = 3, 40
-"""How many differences between two jobs a note lists, and the most characters of each path and value."""
+"""How many differences between two jobs a note lists, and the most characters of each path and
+value.
+"""
 _LONGEST_ERROR = 60
 """The most characters of an agent's error."""
 _BEFORE, _READ = 15, 20_000
@@ -54,16 +63,22 @@ _BEFORE, _READ = 15, 20_000
 def times_not_compared(a: RunResult, b: RunResult) -> of.TimesNotCompared | None:
     """Return why response times of the two runs are not compared; None if they are."""
     one, two = a.started.concurrency, b.started.concurrency
-    return None if one == two else of.TimesNotCompared(one, two)
+    if one == two:
+        return None
+    return of.TimesNotCompared(one, two)
 
 
 def targets_differ(a: RunResult, b: RunResult) -> bool:
-    """Return whether the runs score the same response times differently, so that their timing parts are not comparable."""
+    """Return whether the runs score the same response times differently, so that their timing parts
+    are not comparable.
+    """
     return a.target_ms != b.target_ms
 
 
 def run_notes(a: RunResult, b: RunResult, pairs: Sequence[TalkPair] = ()) -> tuple[Finding, ...]:
-    """Return what differs between the runs besides their results, and what is missing from either."""
+    """Return what differs between the runs besides their results, and what is missing from
+    either.
+    """
     sides = (*_notes_on("A", a, b), *_notes_on("B", b, a))
     return (*_setup_notes(a, b), *sides, *_trial_notes(a, b, pairs), *_content_notes(pairs))
 
@@ -77,7 +92,9 @@ def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
     if one.job_sha256 != two.job_sha256 or judged_by_others:
         yield _jobs_differ(one.job, two.job)
     other = _identity(b)
-    changed = [(what, value, other[what]) for what, value in _identity(a).items() if value != other[what]]
+    changed = [
+        (what, value, other[what]) for what, value in _identity(a).items() if value != other[what]
+    ]
     drawn = one.job.get("seed") is None and two.job.get("seed") is None
     if [what for what, _, _ in changed] != (["seed"] if drawn else []) and changed:
         short = (tuple(map(_short, row)) for row in changed)
@@ -114,7 +131,9 @@ def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[Finding]:
 
 
 def _trial_notes(a: RunResult, b: RunResult, pairs: Sequence[TalkPair]) -> Iterator[Finding]:
-    """Yield which cases only one run has or, if both have the same, that they have different numbers of trials."""
+    """Yield which cases only one run has or, if both have the same, that they have different
+    numbers of trials.
+    """
     cases = [_cases(pair.a for pair in pairs), _cases(pair.b for pair in pairs)]
     if not all(cases) or cases[0] == cases[1]:
         if len(a.trials) != len(b.trials):
@@ -140,7 +159,9 @@ def _short(text: str) -> str:
 
 
 def _content_notes(pairs: Sequence[TalkPair]) -> Iterator[Finding]:
-    """Yield which cases, or whether the jobs, have other contents: those that are not compared, then those that are in part."""
+    """Yield which cases, or whether the jobs, have other contents: those that are not compared,
+    then those that are in part.
+    """
     both = [pair for pair in pairs if pair.a is not None and pair.b is not None]
     kept = {pair.name for pair in both if pair.shared.same_topic}
     other = [pair for pair in both if pair.name not in kept]
@@ -160,7 +181,9 @@ def _changes(a: Contents, b: Contents) -> tuple[tuple[str, str, str], ...]:
     return _changed(a.named, b.named)[0]
 
 
-def _changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[tuple[tuple[str, str, str], ...], int]:
+def _changed(
+    a: Mapping[str, Any], b: Mapping[str, Any]
+) -> tuple[tuple[tuple[str, str, str], ...], int]:
     """Return the first values that differ, by path, and the number of all."""
     one, two = _leaves(a), _leaves(b)
     changed = [path for path in dict.fromkeys((*one, *two)) if one.get(path) != two.get(path)]
@@ -173,7 +196,9 @@ def _changed(a: Mapping[str, Any], b: Mapping[str, Any]) -> tuple[tuple[tuple[st
 
 def _from_difference(a: str, b: str) -> tuple[str, str]:
     """Return two long values from shortly before their first difference on, cut after a while."""
-    same = next((at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    same = next(
+        (at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
     start = 0 if max(len(a), len(b)) <= _LONGEST else max(0, same - _BEFORE)
     gap = "…" if start else ""
     return shorten(gap + a[start:], _LONGEST), shorten(gap + b[start:], _LONGEST)
@@ -191,12 +216,16 @@ def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     elif isinstance(value, list):
         parts = [(f"{path}[{at}]", item) for at, item in enumerate(value)]
     else:
-        return {} if value is None else {path: value}
+        if value is None:
+            return {}
+        return {path: value}
     return {at: leaf for name, item in parts for at, leaf in _leaves(item, name).items()}
 
 
 def _leaf_text(value: Any) -> str:
-    return "none" if value is None else clean_line(str(value), _READ)
+    if value is None:
+        return "none"
+    return clean_line(str(value), _READ)
 
 
 TINY = 1e-9
@@ -207,7 +236,9 @@ OTHER_CONTENTS = "with other contents"
 
 @dataclass(frozen=True, slots=True)
 class TalkPair:
-    """The conversations of one trial, or of one trial of a case, in both runs; None where a run has none."""
+    """The conversations of one trial, or of one trial of a case, in both runs; None where a run has
+    none.
+    """
 
     name: str
     """The case's name; empty for a job without cases."""
@@ -225,14 +256,16 @@ class TalkPair:
     @property
     def compared(self) -> tuple[ConversationResult, ConversationResult] | None:
         """Both conversations, if they are about the same."""
-        return (
-            (self.a, self.b) if self.a is not None and self.b is not None and self.shared.same_topic else None
-        )
+        if self.a is not None and self.b is not None and self.shared.same_topic:
+            return (self.a, self.b)
+        return None
 
 
 PENALTY = "penalty"
 GATED = ("task", "assertion")
-"""The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows sooner than that of one."""
+"""The parts that the gate looks at beside the score: with few trials, a fall of all tasks shows
+sooner than that of one.
+"""
 
 Figure = TypeVar("Figure", Estimate, Proportion)
 Change = Literal["fixed", "broken", "changed", "same", "not comparable"]
@@ -252,7 +285,9 @@ class _InBothRuns(Generic[Figure]):
 
 @dataclass(frozen=True, slots=True)
 class ValueComparison(_InBothRuns[Estimate]):
-    """A value in both runs: the score, what a part adds to it, or a task. An estimate is None where a run has no such task.
+    """A value in both runs: the score, what a part adds to it, or a task.
+
+    An estimate is None where a run has no such task.
 
     The parts, the negative penalty among them, add up to the score, and so do their differences.
     """
@@ -263,14 +298,17 @@ class ValueComparison(_InBothRuns[Estimate]):
     @property
     def change(self) -> float | None:
         """B − A, over the pairs that both have; None without one."""
-        return self.difference.mean if self.difference else None
+        if self.difference:
+            return self.difference.mean
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class AssertionComparison(_InBothRuns[Proportion]):
     """One assertion in both runs: how often it passed at the end.
 
-    `difference` is of the share of trials in which it passed; None where the run's job does not have the assertion.
+    `difference` is of the share of trials in which it passed; None where the run's job does not
+    have the assertion.
     """
 
     weight: float
@@ -284,12 +322,17 @@ class AssertionComparison(_InBothRuns[Proportion]):
             return "same"
         if self.a.share == 1 and self.b.share == 0:
             return "broken"
-        return "fixed" if self.a.share == 0 and self.b.share == 1 else "changed"
+        if self.a.share == 0 and self.b.share == 1:
+            return "fixed"
+        return "changed"
 
 
 @dataclass(frozen=True, slots=True)
 class TurnComparison:
-    """One turn of one trial in both runs; times in ms. `difference_ms` is None when timing is not comparable."""
+    """One turn of one trial in both runs; times in ms.
+
+    `difference_ms` is None when timing is not comparable.
+    """
 
     trial: int
     turn: int
@@ -302,7 +345,9 @@ class TurnComparison:
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """The requests to the agent in some conversations: how many were sent, and how many of them failed by its fault."""
+    """The requests to the agent in some conversations: how many were sent, and how many of them
+    failed by its fault.
+    """
 
     sent: int
     failed: int
@@ -323,9 +368,11 @@ def requests_in(talks: Iterable[ConversationResult]) -> Requests:
 
 @dataclass(frozen=True, slots=True)
 class ConditionComparison:
-    """One condition of both runs: figures of A and B are over the conversations that are compared, and that both have.
+    """One condition of both runs: figures of A and B are over the conversations that are compared,
+    and that both have.
 
-    `latency` (ms) is None when timing is not comparable. `averages_ms` are A's and B's mean of the conversations' averages, over the trials that both answered.
+    `latency` (ms) is None when timing is not comparable. `averages_ms` are A's and B's mean of the
+    conversations' averages, over the trials that both answered.
     """
 
     condition: Condition
@@ -362,7 +409,9 @@ class ConditionComparison:
 
     @property
     def most_apart(self) -> of.WhyApart | None:
-        """The part of the score that differs most, and what in it changed most; None if no part differs."""
+        """The part of the score that differs most, and what in it changed most; None if no part
+        differs.
+        """
         moved = [part for part in self.parts if part.change is not None and round(part.change, 2)]
         if not moved:
             return None
@@ -378,11 +427,15 @@ class ConditionComparison:
     def _else_equal(self) -> bool:
         """Whether every task and assertion that both have came out the same."""
         compared = [one.change for one in self.tasks if one.change is not None]
-        changed = [one.change for one in self.assertions if one.change not in ("same", "not comparable")]
+        changed = [
+            one.change for one in self.assertions if one.change not in ("same", "not comparable")
+        ]
         return bool(compared or self.assertions) and not any(compared) and not changed
 
     def _changed_most(self, part: str) -> tuple[str, str]:
-        """Return the task or assertion that changed most, and what became of it; of the penalty, how many requests failed."""
+        """Return the task or assertion that changed most, and what became of it; of the penalty,
+        how many requests failed.
+        """
         if part == PENALTY:
             counts = [
                 f"{one.failed} of {one.sent} requests failed in {name}"
@@ -397,10 +450,15 @@ class ConditionComparison:
                 most = max(tasks, key=lambda one: abs(one.change or 0.0))
                 return (
                     most.title,
-                    f"{number(most.a.mean if most.a else None)} in A, {number(most.b.mean if most.b else None)} in B",
+                    (
+                        f"{number(most.a.mean if most.a else None)} in A,"
+                        f" {number(most.b.mean if most.b else None)} in B"
+                    ),
                 )
         if part == "assertion":
-            checks = [one for one in self.assertions if one.change not in ("same", "not comparable")]
+            checks = [
+                one for one in self.assertions if one.change not in ("same", "not comparable")
+            ]
             if checks:
                 check = max(checks, key=lambda one: one.weight)
                 return check.title, check.change
@@ -408,9 +466,13 @@ class ConditionComparison:
 
     @property
     def advice(self) -> str:
-        """What the difference of the scores leaves open, and how many trials would tell; empty if it is beyond chance."""
+        """What the difference of the scores leaves open, and how many trials would tell; empty if
+        it is beyond chance.
+        """
         finding = advice(self.score)
-        return sentence(finding) if finding else ""
+        if finding:
+            return sentence(finding)
+        return ""
 
     @property
     def corrected(self) -> str:
@@ -468,7 +530,8 @@ class Comparison:
         jobs = dict.fromkeys((run.brief.job, run.brief.about_words) for _, run in sides)
         facts = dict.fromkeys(run.brief.facts_words for _, run in sides)
         others = dict.fromkeys(
-            f"{run.brief.others_words}{' · rehearsal' if run.brief.rehearsal else ''}" for _, run in sides
+            f"{run.brief.others_words}{' · rehearsal' if run.brief.rehearsal else ''}"
+            for _, run in sides
         )
         lines = [f"{job}: {about}" for job, about in jobs]
         for (name, run), played in zip(sides, (*others, ""), strict=False):
@@ -477,7 +540,9 @@ class Comparison:
                 parts.append(run.brief.job)
             if len(others) > 1:
                 parts.append(played)
-            lines.append(f"{name}  {' · '.join([*parts, date(run.started_at), f'run {run.run_id}'])}")
+            lines.append(
+                f"{name}  {' · '.join([*parts, date(run.started_at), f'run {run.run_id}'])}"
+            )
         if len(others) == 1:
             lines += others
         if len(facts) == 1:
@@ -487,7 +552,9 @@ class Comparison:
     @property
     def timing_refused(self) -> str:
         """Why response times are not compared, in words; empty if they are."""
-        return sentence(self.times) if self.times else ""
+        if self.times:
+            return sentence(self.times)
+        return ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -496,7 +563,9 @@ class Comparison:
 
     @property
     def other_notes(self) -> tuple[str, ...]:
-        """Those that the answer does not give as its reason; of jobs that share nothing, not every value that differs."""
+        """Those that the answer does not give as its reason; of jobs that share nothing, not every
+        value that differs.
+        """
         why = self._not_shared
         notes = (
             note
@@ -508,7 +577,9 @@ class Comparison:
     @property
     def identity(self) -> tuple[str, ...]:
         """In what the runs differ besides their job and results, in words."""
-        return tuple(sentence(note) for note in self.differences if isinstance(note, of.IdentityDiffers))
+        return tuple(
+            sentence(note) for note in self.differences if isinstance(note, of.IdentityDiffers)
+        )
 
     @property
     def regressions(self) -> tuple[str, ...]:
@@ -517,16 +588,26 @@ class Comparison:
 
     @property
     def incomparable(self) -> str:
-        """Why there is nothing to compare, in words; empty if there is something in each condition."""
+        """Why there is nothing to compare, in words; empty if there is something in each
+        condition.
+        """
         if self.measured:
             return ""
-        why = [note for note in self.differences if isinstance(note, of.ContentsDiffer | of.CasesOfOneRun)]
+        why = [
+            note
+            for note in self.differences
+            if isinstance(note, of.ContentsDiffer | of.CasesOfOneRun)
+        ]
         return sentence(of.NothingCompared(tuple(map(sentence, why))))
 
     @property
     def undecided(self) -> str:
-        """Why the runs cannot show a regression, and how many trials or cases would do; empty if they can."""
-        few = [condition.score for condition in self.conditions if condition.score.verdict == "too few"]
+        """Why the runs cannot show a regression, and how many trials or cases would do; empty if
+        they can.
+        """
+        few = [
+            condition.score for condition in self.conditions if condition.score.verdict == "too few"
+        ]
         if not few:
             return ""
         least = min(few, key=lambda condition: condition.units)
@@ -543,7 +624,9 @@ class Comparison:
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What differs of many tasks and assertions, and how the runs differ besides their results."""
+        """What differs of many tasks and assertions, and how the runs differ besides their
+        results.
+        """
         told = [side.corrected for side in self.conditions if side.corrected]
         notes = filter(None, (*self.other_notes, self.timing_refused))
         return (*told, *(f"note: {note}" for note in notes))
@@ -554,16 +637,22 @@ class Comparison:
         if found := self._not_shared:
             different = of.NothingShared(self.a.brief.job, self.b.brief.job)
             step = of.Step("one_job")
-            return Answer(different, sentence(different), sure_of(different), sentence(found), (step,))
+            return Answer(
+                different, sentence(different), sure_of(different), sentence(found), (step,)
+            )
         sure = any(side.score.verdict in ("better", "worse") for side in self.conditions)
         few = [side.score for side in self.conditions if side.score.verdict == "too few"]
         needed = max((score.needed for score in few), default=0)
-        in_part = any(isinstance(note, of.ContentsDiffer) and note.in_part for note in self.differences)
+        in_part = any(
+            isinstance(note, of.ContentsDiffer) and note.in_part for note in self.differences
+        )
         sides = tuple(side.compared for side in self.conditions)
         finding = of.RunsCompared(sides, sure, needed, told_apart(self.a, self.b), in_part)
         what = sentence(finding) if self.conditions else NOTHING_IN_COMMON
         apart = [side.most_apart for side in self.conditions]
-        most = max((one for one in apart if one is not None), key=lambda one: abs(one.by), default=None)
+        most = max(
+            (one for one in apart if one is not None), key=lambda one: abs(one.by), default=None
+        )
         steps = [of.Step("passages")] if self.conditions else []
         rehearsal = self.a.started.rehearsal and self.b.started.rehearsal
         if few and not rehearsal:
@@ -576,20 +665,30 @@ class Comparison:
     def _failing_in_both(self) -> tuple[str, ...]:
         """The assertions that fail in every trial of both runs."""
         every = [check for side in self.conditions for check in side.assertions]
-        failing = [one.title for one in every if one.a and one.b and one.a.share == one.b.share == 0]
+        failing = [
+            one.title for one in every if one.a and one.b and one.a.share == one.b.share == 0
+        ]
         return tuple(dict.fromkeys(failing))
 
     @property
     def compared(self) -> tuple[ConditionComparison, ...]:
         """The conditions to show; none where no conversation of A is compared with one of B."""
-        return () if self._not_shared else self.conditions
+        if self._not_shared:
+            return ()
+        return self.conditions
 
     @property
     def _not_shared(self) -> of.ContentsDiffer | of.CasesOfOneRun | None:
-        """Why no conversation of A is compared with one of B; None if one is, or if no condition is in both runs."""
+        """Why no conversation of A is compared with one of B; None if one is, or if no condition is
+        in both runs.
+        """
         if any(side.trials for side in self.conditions):
             return None
-        why = (note for note in self.differences if isinstance(note, of.ContentsDiffer | of.CasesOfOneRun))
+        why = (
+            note
+            for note in self.differences
+            if isinstance(note, of.ContentsDiffer | of.CasesOfOneRun)
+        )
         return next(why, None)
 
     @property
@@ -604,30 +703,41 @@ _WITHIN_NAMES = re.compile(r"[ /:·]+")
 
 
 def told_apart(a: RunResult, b: RunResult) -> tuple[str, str]:
-    """Return what tells the agents of two runs apart, such as their models or ports; empty if they are called the same."""
+    """Return what tells the agents of two runs apart, such as their models or ports; empty if they
+    are called the same.
+    """
     one, two = a.brief.agent_words, b.brief.agent_words
     if one == two:
         return "", ""
-    ends = [match.end() for match in _WITHIN_NAMES.finditer(one) if two.startswith(one[: match.end()])]
+    ends = [
+        match.end() for match in _WITHIN_NAMES.finditer(one) if two.startswith(one[: match.end()])
+    ]
     start = max(ends, default=0)
     first, second = (clean_line(name[start:]) or clean_line(name) for name in (one, two))
     return shorten(first, _LONGEST), shorten(second, _LONGEST)
 
 
 def comparison_of(runs: Sequence[RunResult]) -> Comparison | None:
-    """Return the comparison of two runs of one job, which their report begins with; None of any others, whose agents are ranked."""
+    """Return the comparison of two runs of one job, which their report begins with; None of any
+    others, whose agents are ranked.
+    """
     if len(runs) != 2 or runs[0].started.job_name != runs[1].started.job_name:
         return None
     return compare(*runs)
 
 
 def compare(a: RunResult, b: RunResult) -> Comparison:
-    """Compare two runs: conditions that both have, trials by number, cases by name, and of these what is the same in both."""
+    """Compare two runs: conditions that both have, trials by number, cases by name, and of these
+    what is the same in both.
+    """
     times = times_not_compared(a, b)
     shared = [condition for condition in a.conditions if condition in b.conditions]
     pairs = {condition: _pairs(a, b, condition) for condition in shared}
     conditions = _corrected(
-        [_Compared(a, b, condition, pairs[condition], times is not None).result() for condition in shared]
+        [
+            _Compared(a, b, condition, pairs[condition], times is not None).result()
+            for condition in shared
+        ]
     )
     notes = (
         *run_notes(a, b, [pair for each in pairs.values() for pair in each]),
@@ -638,7 +748,9 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
 
 
 def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[TalkPair]:
-    """Return the conversations that belong together: of the same trial, or of the same case and its trial."""
+    """Return the conversations that belong together: of the same trial, or of the same case and its
+    trial.
+    """
     first, second = _by_place(a, condition), _by_place(b, condition)
     pairs = []
     for place in dict.fromkeys([*first, *second]):
@@ -668,7 +780,9 @@ def _by_person(
     conditions: Iterable[ConditionComparison],
     pairs: Mapping[Condition, Sequence[TalkPair]],
 ) -> Iterator[of.SimulatedUsers]:
-    """Yield how far simulated users' scores lie from a person's, if a person played the user of one of the runs."""
+    """Yield how far simulated users' scores lie from a person's, if a person played the user of one
+    of the runs.
+    """
     people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
     if people[0] != people[1]:
         for one in conditions:
@@ -692,20 +806,26 @@ def _of_both(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
 
 
 def _columns(samples: Iterable[Samples]) -> tuple[list[Sample], list[Sample]]:
-    """Return both runs' values of the pairs that both have, so that each column is about the same conversations."""
+    """Return both runs' values of the pairs that both have, so that each column is about the same
+    conversations.
+    """
     columns: tuple[list[Sample], list[Sample]] = ([], [])
     for one, two in samples:
         if one is None or two is None or OTHER_CONTENTS in (one.reason, two.reason):
             continue
         reason = next((each.reason for each in (one, two) if each.value is None), "")
         for column, each in zip(columns, (one, two), strict=True):
-            column.append(replace(each, value=None, reason=each.reason or reason) if reason else each)
+            column.append(
+                replace(each, value=None, reason=each.reason or reason) if reason else each
+            )
     return columns
 
 
 def _mean(samples: Iterable[Sample]) -> float | None:
     known = [sample.value for sample in samples if sample.value is not None]
-    return exact_mean(known) if known else None
+    if known:
+        return exact_mean(known)
+    return None
 
 
 def _score(talk: ConversationResult) -> Sample:
@@ -723,7 +843,12 @@ class _Compared:
     """One condition of two runs, compared over what its pairs have in common."""
 
     def __init__(
-        self, a: RunResult, b: RunResult, condition: Condition, pairs: Sequence[TalkPair], without_times: bool
+        self,
+        a: RunResult,
+        b: RunResult,
+        condition: Condition,
+        pairs: Sequence[TalkPair],
+        without_times: bool,
     ) -> None:
         self.a, self.b, self.condition, self.pairs = a, b, condition, pairs
         self.without_times = without_times
@@ -733,7 +858,9 @@ class _Compared:
 
     def result(self) -> ConditionComparison:
         """Return the comparison, whose p-values are not corrected yet."""
-        scores = [self._scores(pair, both) for pair, both in zip(self.pairs, self.composites, strict=True)]
+        scores = [
+            self._scores(pair, both) for pair, both in zip(self.pairs, self.composites, strict=True)
+        ]
         a, b = _columns(scores)
         latency = None
         averages: tuple[float | None, float | None] = (None, None)
@@ -755,14 +882,18 @@ class _Compared:
             latency=latency,
             averages_ms=averages,
             turns=tuple(self._turns()),
-            requests=(requests_in(one for one, _ in self.both), requests_in(two for _, two in self.both)),
+            requests=(
+                requests_in(one for one, _ in self.both),
+                requests_in(two for _, two in self.both),
+            ),
             cost_a=spent([self.a], self.condition, {trial for trial, _ in trials}),
             cost_b=spent([self.b], self.condition, {trial for _, trial in trials}),
             trials=trials,
         )
 
     def _composites(self, pair: TalkPair) -> tuple[Scored | None, Scored | None]:
-        """Return both scores over what is the same, with their parts, without timing if times cannot be compared.
+        """Return both scores over what is the same, with their parts, without timing if times
+        cannot be compared.
 
         A conversation without a score has none.
         """
@@ -772,8 +903,14 @@ class _Compared:
         if pair.shared.whole:
             return self._composite(one), self._composite(two)
         weights = one.contents.weights
-        judged = {number: (other, weights["judged"][number]) for number, other in pair.shared.judged.items()}
-        checked = {index: (other, weights["checked"][index]) for index, other in pair.shared.checked.items()}
+        judged = {
+            number: (other, weights["judged"][number])
+            for number, other in pair.shared.judged.items()
+        }
+        checked = {
+            index: (other, weights["checked"][index])
+            for index, other in pair.shared.checked.items()
+        }
         return (
             self._composite(
                 one, {n: w for n, (_, w) in judged.items()}, {n: w for n, (_, w) in checked.items()}
@@ -787,7 +924,9 @@ class _Compared:
         judged: Mapping[int, float] | None = None,
         checked: Mapping[int, float] | None = None,
     ) -> Scored | None:
-        """Return a conversation's score with its parts; with `judged` and `checked`, over these alone with these weights."""
+        """Return a conversation's score with its parts; with `judged` and `checked`, over these
+        alone with these weights.
+        """
         if talk.scored is None or talk.score is None:
             return None
         if judged is None or checked is None:
@@ -796,7 +935,9 @@ class _Compared:
             parts = talk.parts
         else:
             parts = _parts_over(talk, judged, checked)
-        return reweighted(parts, talk.scored.failures, {"timing": 0.0} if self.without_timing else {})
+        return reweighted(
+            parts, talk.scored.failures, {"timing": 0.0} if self.without_timing else {}
+        )
 
     def _scores(self, pair: TalkPair, both: tuple[Scored | None, Scored | None]) -> Samples:
         def score(talk: ConversationResult, composite: Scored | None) -> Sample:
@@ -820,7 +961,9 @@ class _Compared:
             if composite is None or not composite.parts:
                 return replace(talk.sample, value=None)
             # A part that is left out adds no zero: there is nothing to compare.
-            return replace(talk.sample, value=contributions(composite.parts, composite.penalty).get(name))
+            return replace(
+                talk.sample, value=contributions(composite.parts, composite.penalty).get(name)
+            )
 
         compared = []
         for name in (*PARTS, PENALTY):
@@ -859,7 +1002,9 @@ class _Compared:
         if pair.compared and pair.shared.judged.get(one) != two:
             left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
             return left_out, left_out
-        return _of_both(pair, lambda talk: talk.task_sample(one), lambda talk: talk.task_sample(two))
+        return _of_both(
+            pair, lambda talk: talk.task_sample(one), lambda talk: talk.task_sample(two)
+        )
 
     def _assertions(self) -> Iterator[AssertionComparison]:
         listed = [run.assertion_titles(self.condition) for run in (self.a, self.b)]
@@ -877,7 +1022,9 @@ class _Compared:
                 continue
             samples = [self._check_samples(pair, one, two) for pair in self.pairs]
             first, second = map(_share, _columns(samples))
-            yield AssertionComparison(title, first, second, difference(differences(samples)), weight)
+            yield AssertionComparison(
+                title, first, second, difference(differences(samples)), weight
+            )
 
     def _check_samples(self, pair: TalkPair, one: int, two: int) -> Samples:
         if pair.compared and pair.shared.checked.get(one) != two:
@@ -900,7 +1047,9 @@ class _Compared:
 def _of_one_run(
     both: Sequence[tuple[ConversationResult, ConversationResult]], side: int, number: int | None
 ) -> Estimate | None:
-    """Return a task that only one run has, over its conversations that are compared; None of the other run."""
+    """Return a task that only one run has, over its conversations that are compared; None of the
+    other run.
+    """
     if number is None:
         return None
     samples = (pair[side].task_sample(number) for pair in both)
@@ -913,7 +1062,9 @@ def _passed(index: int) -> Value:
         if check is None:
             return None
         known = None if check.status == "not_measured" else float(check.status == "passed")
-        return Sample(talk.sample.job, known, "not measured", talk.sample.case, stopped=talk.sample.stopped)
+        return Sample(
+            talk.sample.job, known, "not measured", talk.sample.case, stopped=talk.sample.stopped
+        )
 
     return value
 
@@ -947,7 +1098,9 @@ def _parts_over(
 
 
 def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComparison, ...]:
-    """Return the conditions with p-values corrected over all of them: scores and gated parts, then everything else."""
+    """Return the conditions with p-values corrected over all of them: scores and gated parts, then
+    everything else.
+    """
     first: dict[tuple[str, str, str], Difference] = {}
     beside: dict[tuple[str, str, str], Difference] = {}
     for one in conditions:
@@ -964,9 +1117,12 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
         replace(
             one,
             score=of(one, "score") or one.score,
-            tasks=tuple(replace(task, difference=of(one, "task", task.title)) for task in one.tasks),
+            tasks=tuple(
+                replace(task, difference=of(one, "task", task.title)) for task in one.tasks
+            ),
             assertions=tuple(
-                replace(check, difference=of(one, "assertion", check.title)) for check in one.assertions
+                replace(check, difference=of(one, "assertion", check.title))
+                for check in one.assertions
             ),
             parts=tuple(replace(part, difference=of(one, "part", part.name)) for part in one.parts),
             latency=of(one, "latency"),
@@ -986,4 +1142,6 @@ def _tested(condition: ConditionComparison) -> list[tuple[str, str, Difference |
 
 
 def _latency(messages: tuple[MessageState, ...]) -> float | None:
-    return next((m.latency_ms for m in messages if m.role == "assistant" and m.latency_ms is not None), None)
+    return next(
+        (m.latency_ms for m in messages if m.role == "assistant" and m.latency_ms is not None), None
+    )

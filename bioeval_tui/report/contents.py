@@ -1,8 +1,10 @@
-"""What a conversation was about, and what two conversations have in common, so that it can be compared.
+"""What a conversation was about, and what two conversations have in common, so that it can be
+compared.
 
-Cases and jobs keep their names while somebody changes what they say. Two conversations are about the same if their facts
-are the same, and what else the case filled in for the user, and if the user asked for one task at least in both. Of these,
-only tasks with the same words and criteria, and equal assertions, are compared.
+Cases and jobs keep their names while somebody changes what they say. Two conversations are about
+the same if their facts are the same, and what else the case filled in for the user, and if the user
+asked for one task at least in both. Of these, only tasks with the same words and criteria, and
+equal assertions, are compared.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from bioeval_tui.record.cases import asserted, counts_in, criteria_in, judged_in
 from bioeval_tui.record.names import Condition
 
 OF_CASES = ("seeds", "setups", "greetings")
-"""Parts of a job, besides facts and tasks, that belong to the contents of a case which fills them in."""
+"""Parts of a job, besides facts and tasks, that belong to the contents of a case which fills them
+in.
+"""
 OF_USERS = ("voice", "lines")
 """The parts of a job's evaluator that do."""
 LARGEST_WEIGHT = 1e100
@@ -27,7 +31,10 @@ LARGEST_WEIGHT = 1e100
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What one conversation was about. Numbers of judged items count from 1, those of assertions from 0."""
+    """What one conversation was about.
+
+    Numbers of judged items count from 1, those of assertions from 0.
+    """
 
     situation: Mapping[str, Any]
     """What the user knows, and where the conversation starts."""
@@ -43,7 +50,13 @@ class Contents:
     @property
     def digest(self) -> str:
         """A hash of everything, by which equal contents are found."""
-        whole = [self.situation, self.asked, [*self.judged.values()], [*self.checked.values()], self.weights]
+        whole = [
+            self.situation,
+            self.asked,
+            [*self.judged.values()],
+            [*self.checked.values()],
+            self.weights,
+        ]
         text = compact_json(whole)
         return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
@@ -54,8 +67,12 @@ class Contents:
         return {**self.situation, "tasks": tasks, "assertions": [*self.checked.values()]}
 
 
-def contents_of(job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: Condition) -> Contents:
-    """Return what a conversation in a condition is about, by its job filled in and as it is for all cases."""
+def contents_of(
+    job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: Condition
+) -> Contents:
+    """Return what a conversation in a condition is about, by its job filled in and as it is for all
+    cases.
+    """
     situation: dict[str, Any] = {"facts": list(map(str, _listed(job, "facts")))}
     situation |= {key: job.get(key) for key in OF_CASES if job.get(key) != unfilled.get(key)}
     user, for_all = (_mapping(each.get("evaluator")) for each in (job, unfilled))
@@ -67,11 +84,18 @@ def contents_of(job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: 
         for index, check in enumerate(_listed(job, "assertions"))
         if isinstance(check, dict) and counts_in(check, condition)
     }
-    tasks = (task for task in _listed(job, "tasks") if isinstance(task, dict) and counts_in(task, condition))
+    tasks = (
+        task
+        for task in _listed(job, "tasks")
+        if isinstance(task, dict) and counts_in(task, condition)
+    )
     return Contents(
         situation,
         tuple(_words(task.get("task")) for task in tasks),
-        {number: _judged(job, item, condition, by_rules=by_rules) for number, item in items.items()},
+        {
+            number: _judged(job, item, condition, by_rules=by_rules)
+            for number, item in items.items()
+        },
         {index: _bare(asserted(check)) for index, check in checks.items()},
         {
             "judged": {number: _weight(item) for number, item in items.items()},
@@ -81,12 +105,16 @@ def contents_of(job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: 
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _listed(job: Mapping[str, Any], key: str) -> Sequence[Any]:
     listed = job.get(key)
-    return listed if isinstance(listed, list | tuple) else ()
+    if isinstance(listed, list | tuple):
+        return listed
+    return ()
 
 
 def _words(text: Any) -> str:
@@ -95,7 +123,9 @@ def _words(text: Any) -> str:
 
 def _weight(item: Mapping[str, Any]) -> float:
     weight = item.get("weight")
-    return float(weight) if isinstance(weight, int | float) and abs(weight) <= LARGEST_WEIGHT else 1.0
+    if isinstance(weight, int | float) and abs(weight) <= LARGEST_WEIGHT:
+        return float(weight)
+    return 1.0
 
 
 def _judged(
@@ -110,11 +140,15 @@ def _judged(
 
 
 def _bare(value: Any) -> Any:
-    """Return a value without the keys that say nothing, which another version may not have recorded; in one order."""
+    """Return a value without the keys that say nothing, which another version may not have
+    recorded; in one order.
+    """
     if isinstance(value, dict):
         inside = ((key, _bare(item)) for key, item in sorted(value.items()))
         return {key: item for key, item in inside if item not in (None, "", [], {})}
-    return [_bare(item) for item in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_bare(item) for item in value]
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +169,9 @@ NOTHING = InCommon(same_topic=False, whole=False)
 def in_common(a: Contents, b: Contents) -> InCommon:
     """Return what two conversations have in common."""
     if a == b:
-        return InCommon(True, {number: number for number in a.judged}, {index: index for index in a.checked})
+        return InCommon(
+            True, {number: number for number in a.judged}, {index: index for index in a.checked}
+        )
     asks_the_same = bool({*a.asked} & {*b.asked}) or not (a.asked or b.asked)
     if a.situation != b.situation or not asks_the_same:
         return NOTHING
@@ -143,8 +179,13 @@ def in_common(a: Contents, b: Contents) -> InCommon:
     whole = (
         len(judged) == len(a.judged) == len(b.judged)
         and len(checked) == len(a.checked) == len(b.checked)
-        and all(a.weights["judged"][one] == b.weights["judged"][other] for one, other in judged.items())
-        and all(a.weights["checked"][one] == b.weights["checked"][other] for one, other in checked.items())
+        and all(
+            a.weights["judged"][one] == b.weights["judged"][other] for one, other in judged.items()
+        )
+        and all(
+            a.weights["checked"][one] == b.weights["checked"][other]
+            for one, other in checked.items()
+        )
     )
     return InCommon(True, judged, checked, whole)
 

@@ -1,8 +1,8 @@
 """Estimates what people would say about all verdicts, from a random sample of reviews.
 
-A sample is stored in the overlay of each of its runs (`ReviewsDrawn`), so that it is clear which reviews were sampled and which
-were chosen. Only blind scores of sampled tasks count, in sample order, up to the first missing one,
-because skipping hard tasks is a choice.
+A sample is stored in the overlay of each of its runs (`ReviewsDrawn`), so that it is clear which
+reviews were sampled and which were chosen. Only blind scores of sampled tasks count, in sample
+order, up to the first missing one, because skipping hard tasks is a choice.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ STRATA: tuple[Strata, ...] = ("verdict", "condition", "job")
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """One judge's mean, and the estimate of what people would say; `refused` is the reason if there is none.
+    """One judge's mean, and the estimate of what people would say; `refused` is the reason if there
+    is none.
 
     `what` is the mean `score` of the tasks, or the share that `passes`.
     """
@@ -54,8 +55,9 @@ class Correction:
             return f"{self.what}: what people would say is unknown: {self.refused}"
         one = self.found
         return (
-            f"{self.what}: judge {number(one.judge)}; people would say {number(one.estimate)} "
-            f"[{number(one.interval.low)}, {number(one.interval.high)}], from {plural(one.reviews, 'review')} of {one.items:,}"
+            f"{self.what}: judge {number(one.judge)}; people would say {number(one.estimate)}"
+            f" [{number(one.interval.low)}, {number(one.interval.high)}], from"
+            f" {plural(one.reviews, 'review')} of {one.items:,}"
         )
 
     @property
@@ -63,11 +65,17 @@ class Correction:
         """The gain from ten more reviews, such as `ten more: ±0.085 → ±0.081`; empty if unknown."""
         if self.found is None:
             return ""
-        return f"ten more reviews: ±{number3(self.found.interval.width / 2)} → ±{number3(self.found.width_after_ten_more / 2)}"
+        return (
+            f"ten more reviews: ±{number3(self.found.interval.width / 2)} →"
+            f" ±{number3(self.found.width_after_ten_more / 2)}"
+        )
 
 
-def draw(runs: Sequence[RecordedRun], n: int, seed: int, by: str | None = None) -> list[tuple[Path, Drawn]]:
-    """Sample judged tasks for review, store the sample in the runs' overlays, and return it in the order to review.
+def draw(
+    runs: Sequence[RecordedRun], n: int, seed: int, by: str | None = None
+) -> list[tuple[Path, Drawn]]:
+    """Sample judged tasks for review, store the sample in the runs' overlays, and return it in the
+    order to review.
 
     The same runs and seed give the same draw, which is then not written twice.
 
@@ -84,7 +92,8 @@ def draw(runs: Sequence[RecordedRun], n: int, seed: int, by: str | None = None) 
     for name, item in items.items():
         if cluster_of.setdefault(item.cluster, stratum_of[name]) != stratum_of[name]:
             raise UsageError(
-                f"{item.cluster} has tasks of several strata ({strata}), which are not independent; sample without --strata"
+                f"{item.cluster} has tasks of several strata ({strata}), which are not independent;"
+                " sample without --strata"
             )
     drawn = draw_reviews(stratum_of, n, seed)
     identity = hashlib.sha256(
@@ -104,30 +113,35 @@ def draw(runs: Sequence[RecordedRun], n: int, seed: int, by: str | None = None) 
             strata=strata or "",
             runs=tuple(sorted(by_id)),
             population=len(own),
-            items=tuple(_drawn(item, places[name], stratum_of[name]) for name, item in own if name in places),
+            items=tuple(
+                _drawn(item, places[name], stratum_of[name]) for name, item in own if name in places
+            ),
         )
         last = last_draw(path)
         if last is None or last.draw != identity:
             append_numbered(path, [event])
     return [
-        (by_id[items[name].run_id], _drawn(items[name], places[name], stratum_of[name])) for name in drawn
+        (by_id[items[name].run_id], _drawn(items[name], places[name], stratum_of[name]))
+        for name in drawn
     ]
 
 
 def last_draw(path: Path) -> ReviewsDrawn | None:
     """Return the last draw in a run's overlay; None without any."""
     return next(
-        (each for each in reversed(read_overlay(path).events) if isinstance(each, ReviewsDrawn)), None
+        (each for each in reversed(read_overlay(path).events) if isinstance(each, ReviewsDrawn)),
+        None,
     )
 
 
 def corrections(
     runs: Sequence[RecordedRun], items: Sequence[RatedTask], *, drawn: bool = False
 ) -> list[Correction]:
-    """Return for each judge an estimate of what people would say about all of its verdicts in these runs.
+    """Return for each judge an estimate of what people would say about all of its verdicts in these
+    runs.
 
-    `items` are all judged tasks of the runs (`rated_tasks(every=True)`). `drawn`: the labelled items are a
-    random sample.
+    `items` are all judged tasks of the runs (`rated_tasks(every=True)`). `drawn`: the labelled
+    items are a random sample.
 
     Raises:
         RecordingError: an overlay cannot be read.
@@ -144,14 +158,17 @@ def corrections(
         reason = why or _stale(own, [name], found_draw)
         for what in ("score", "passes"):
             try:
-                made.append(Correction(name, what, _corrected(what, scored, found_draw, reason, counted)))
+                made.append(
+                    Correction(name, what, _corrected(what, scored, found_draw, reason, counted))
+                )
             except NotCorrectable as problem:
                 made.append(Correction(name, what, None, str(problem)))
     return made
 
 
 def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
-    """Return what people would say about the verdicts that count in a run: in each condition or, with few reviews, in both.
+    """Return what people would say about the verdicts that count in a run: in each condition or,
+    with few reviews, in both.
 
     Raises:
         RecordingError: the overlay cannot be read.
@@ -171,7 +188,9 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
             return PeopleWouldSay(title, average(score for _, score in some), refused=str(problem))
         return PeopleWouldSay(title, one.judge, one.estimate, one.interval, one.reviews, one.items)
 
-    conditions = [name for name in run.conditions if any(item.condition == name for item, _ in known)]
+    conditions = [
+        name for name in run.conditions if any(item.condition == name for item, _ in known)
+    ]
     each = [
         estimated(
             run.condition_title(name),
@@ -185,7 +204,8 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
 
 
 def progress(runs: Sequence[RecordedRun]) -> str:
-    """Return the progress of a sample's reviews; of a whole one what people would say, and the effect of ten more.
+    """Return the progress of a sample's reviews; of a whole one what people would say, and the
+    effect of ten more.
 
     Who knows how far the judge is from people may score the rest accordingly.
     """
@@ -196,7 +216,9 @@ def progress(runs: Sequence[RecordedRun]) -> str:
     if given < asked or not of_scores:
         return f"{given} of {asked} drawn are reviewed"
     best = max(of_scores, key=lambda each: each.found.reviews if each.found else 0)
-    return f"{best.words}; {best.worth}" if best.found else best.refused
+    if best.found:
+        return f"{best.words}; {best.worth}"
+    return best.refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +238,10 @@ def _draw_of(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_
     if not known:
         return (
             None,
-            "the reviews are not a random sample; draw one with `bioeval-tui review RUN --sample 100`",
+            (
+                "the reviews are not a random sample; draw one with `bioeval-tui review RUN"
+                " --sample 100`"
+            ),
         )
     same = len({each.draw for each in known}) == 1 and len(known) == len(draws)
     if not same or set(known[0].runs) != {run.path.stem for run in runs}:
@@ -235,7 +260,8 @@ def _draw_of(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_
 
 
 def _stale(items: Iterable[RatedTask], judges: Sequence[JudgeId], drawn: _Draw | None) -> str:
-    """Return why the sample calibrates none of these judges: they are several, or came after it; empty if it does.
+    """Return why the sample calibrates none of these judges: they are several, or came after it;
+    empty if it does.
 
     Who saw the reviews may choose a judge, or change its prompt, until it fits just these.
     """
@@ -243,10 +269,15 @@ def _stale(items: Iterable[RatedTask], judges: Sequence[JudgeId], drawn: _Draw |
         return ""
     names = " and by ".join(sorted(f"{judge} ({prompt})" for judge, prompt in judges))
     if len(judges) > 1:
-        return f"stale: the verdicts are by {names}; judge all again with `bioeval-tui runs rescore`, then draw again"
+        return (
+            f"stale: the verdicts are by {names}; judge all again with `bioeval-tui runs rescore`,"
+            " then draw again"
+        )
     at = [(item.judged_at.get(judges[0]), drawn.places[item.run_id]) for item in items]
     if all(judged > draw for judged, draw in at if judged is not None):
-        return f"stale: the reviews were drawn before {names} judged; draw again, with another --seed"
+        return (
+            f"stale: the reviews were drawn before {names} judged; draw again, with another --seed"
+        )
     return ""
 
 
@@ -257,7 +288,8 @@ def _corrected(
     why: str,
     counted: Container[str],
 ) -> CorrectedMean:
-    """Return the correction of tasks with a judge's scores, from the reviews of those that are `counted`.
+    """Return the correction of tasks with a judge's scores, from the reviews of those that are
+    `counted`.
 
     Raises:
         NotCorrectable: `why` says so, or the reviews do not allow it.
@@ -280,7 +312,9 @@ def _corrected(
 
 
 def _counted(items: Iterable[RatedTask], drawn: _Draw | None) -> set[str]:
-    """Return the drawn tasks whose blind scores count: in the drawn order, up to the first that has none."""
+    """Return the drawn tasks whose blind scores count: in the drawn order, up to the first that has
+    none.
+    """
     reviewed = {_name(item) for item in items if item.blind_score is not None}
     names = set()
     for name in drawn.order if drawn is not None else ():
@@ -291,7 +325,9 @@ def _counted(items: Iterable[RatedTask], drawn: _Draw | None) -> set[str]:
 
 
 def _stratum(item: RatedTask, strata: Strata | None) -> str:
-    """Return an item's stratum; its name contains the kind of stratification, so that different kinds never share one."""
+    """Return an item's stratum; its name contains the kind of stratification, so that different
+    kinds never share one.
+    """
     match strata:
         case "verdict":
             score = next(iter(item.judges.values()))
@@ -309,4 +345,6 @@ def _name(item: RatedTask) -> str:
 
 
 def _drawn(item: RatedTask, place: int, stratum: str) -> Drawn:
-    return Drawn(condition=item.condition, trial=item.trial, task=item.task, place=place, stratum=stratum)
+    return Drawn(
+        condition=item.condition, trial=item.trial, task=item.task, place=place, stratum=stratum
+    )

@@ -1,7 +1,9 @@
-"""What a run's models cost, from the recorded tokens and the price table. An unknown price is unknown, never 0.
+"""What a run's models cost, from the recorded tokens and the price table.
 
-An answer that a server may charge for without saying its tokens (a stream that was cut off or cancelled) makes the sums of
-its peer lower bounds.
+An unknown price is unknown, never 0.
+
+An answer that a server may charge for without saying its tokens (a stream that was cut off or
+cancelled) makes the sums of its peer lower bounds.
 """
 
 from __future__ import annotations
@@ -28,9 +30,11 @@ Asked = Sequence[MessageState | TranscriptScored | AnswersUnused]
 
 @dataclass(frozen=True, slots=True)
 class PeerCost:
-    """One peer's models: tokens as reported (None: not reported) and dollars, None with the reason when unknown.
+    """One peer's models: tokens as reported (None: not reported) and dollars, None with the reason
+    when unknown.
 
-    `known` are the dollars of the answers whose cost is known. `uncounted` is the number of answers without a token count.
+    `known` are the dollars of the answers whose cost is known. `uncounted` is the number of answers
+    without a token count.
     """
 
     peer: Peer
@@ -57,7 +61,9 @@ class Spent:
     @property
     def dollars(self) -> float | None:
         """The total cost in dollars; None if a peer's is unknown."""
-        return None if self.unknown else self.known
+        if self.unknown:
+            return None
+        return self.known
 
     @property
     def known(self) -> float:
@@ -75,15 +81,20 @@ class Spent:
 
 
 def spent(
-    runs: Iterable[RecordedRun], condition: Condition | None = None, trials: Collection[int] | None = None
+    runs: Iterable[RecordedRun],
+    condition: Condition | None = None,
+    trials: Collection[int] | None = None,
 ) -> Spent:
-    """Add up the tokens and cost of the conversations, with the recorded verdicts but not later ones.
+    """Add up the tokens and cost of the conversations, with the recorded verdicts but not later
+    ones.
 
     With `condition` or `trials`, only those of this condition, or of these trials.
     """
 
     def counts(talk: ConversationState) -> bool:
-        return condition in (None, talk.key.condition) and (trials is None or talk.key.trial in trials)
+        return condition in (None, talk.key.condition) and (
+            trials is None or talk.key.trial in trials
+        )
 
     by_run = [(run, [talk for talk in run.talks if counts(talk)]) for run in runs]
     each = [_of_run(run, talks) for run, talks in by_run if talks]
@@ -110,8 +121,11 @@ def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
 def _of_run(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
     abandoned = [attempt for talk in talks for attempt in talk.attempts if attempt is not talk]
     conversations = [*talks, *abandoned]
-    answers = [m for talk in conversations for m in talk.messages if m.role == "assistant" and m.done]
-    # The greeting is drawn from the job and an operator's messages are typed, so no model is called for them.
+    answers = [
+        m for talk in conversations for m in talk.messages if m.role == "assistant" and m.done
+    ]
+    # The greeting is drawn from the job and an operator's messages are typed, so no model is called
+    # for them.
     lines = [
         m for talk in conversations for m in talk.messages
         if m.role == "user" and m.done and not m.operator and (m.message > 1 or m.tokens_in is not None)
@@ -134,7 +148,9 @@ def _of_run(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, 
 
 
 def _unused(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
-    """Return the answers that were paid for and not used; in a recording that lists none, those that failed."""
+    """Return the answers that were paid for and not used; in a recording that lists none, those
+    that failed.
+    """
     listed = [each for each in talk.unused if each.peer == peer]
     failed = [
         failure
@@ -172,7 +188,9 @@ def _judge(run: RecordedRun, verdicts: Asked) -> PeerCost:
     if kind != "llm":
         return _unknown("judge", verdicts, f"the cost of a judge of kind {kind} is unknown")
     named = run.started.options.get("judge_model")
-    models = list(named) if isinstance(named, list | tuple) else [run.started.judge.partition(" × ")[0]]
+    models = (
+        list(named) if isinstance(named, list | tuple) else [run.started.judge.partition(" × ")[0]]
+    )
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
 
 
@@ -182,10 +200,14 @@ def _models_host(run: RecordedRun, role: str) -> str:
     hosts = run.started.hosts
     if isinstance(named, str):
         return named
-    return hosts[min(1, len(hosts) - 1)] if hosts else ""
+    if hosts:
+        return hosts[min(1, len(hosts) - 1)]
+    return ""
 
 
-def _priced(run: RecordedRun, peer: Peer, asked: Asked, models: Sequence[Any], host: str) -> PeerCost:
+def _priced(
+    run: RecordedRun, peer: Peer, asked: Asked, models: Sequence[Any], host: str
+) -> PeerCost:
     prices: list[Price] = []
     for model in models:
         price = run.prices.of(str(model) if model else None, host)
@@ -209,16 +231,25 @@ def _unknown(peer: Peer, asked: Asked, why: str, known: float = 0.0) -> PeerCost
 
 
 def _uncounted(asked: Asked) -> int:
-    return sum(each.uncounted if isinstance(each, AnswersUnused) else None in _counts(each) for each in asked)
+    return sum(
+        each.uncounted if isinstance(each, AnswersUnused) else None in _counts(each)
+        for each in asked
+    )
 
 
 def _tokens(asked: Asked) -> tuple[int | None, int | None]:
     counts = [_counts(each) for each in asked]
-    return known_sum(tokens_in for tokens_in, _ in counts), known_sum(tokens_out for _, tokens_out in counts)
+    return known_sum(tokens_in for tokens_in, _ in counts), known_sum(
+        tokens_out for _, tokens_out in counts
+    )
 
 
-def _counts(asked: MessageState | TranscriptScored | AnswersUnused) -> tuple[int | None, int | None]:
-    return asked.tokens if isinstance(asked, MessageState) else (asked.tokens_in, asked.tokens_out)
+def _counts(
+    asked: MessageState | TranscriptScored | AnswersUnused,
+) -> tuple[int | None, int | None]:
+    if isinstance(asked, MessageState):
+        return asked.tokens
+    return (asked.tokens_in, asked.tokens_out)
 
 
 PEER = Fields(
@@ -240,7 +271,9 @@ class PrintedCost(TypedDict):
 
 
 def cost_dict(spent: Spent) -> PrintedCost:
-    """Return the cost for JSON, in dollars: `dollars` is null when a peer's cost is unknown, `known_dollars` a lower bound."""
+    """Return the cost for JSON, in dollars: `dollars` is null when a peer's cost is unknown,
+    `known_dollars` a lower bound.
+    """
     return {
         "dollars": _rounded(spent.dollars),
         "known_dollars": _rounded(spent.known),
@@ -259,4 +292,6 @@ def cost_dict(spent: Spent) -> PrintedCost:
 
 def _rounded(dollars: float | None) -> float | None:
     """Return dollars without rounding errors of floating-point sums."""
-    return None if dollars is None else round(dollars, 9)
+    if dollars is None:
+        return None
+    return round(dollars, 9)

@@ -1,4 +1,6 @@
-"""Decides whether a batch can stop, with a confidence sequence over rounds that is valid at every look."""
+"""Decides whether a batch can stop, with a confidence sequence over rounds that is valid at every
+look.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,16 @@ def decider_of(spec: EngineSpec, prepared: Sequence[PreparedRun]) -> Decider | N
     if not decided:
         return None
     plans = [run.plan for run in prepared]
-    in_each = [each for each in plans[0].job.held_in if all(each.name in plan.conditions for plan in plans)]
+    in_each = [
+        each for each in plans[0].job.held_in if all(each.name in plan.conditions for plan in plans)
+    ]
     return Decider(decided, spec.runs, in_each, of_job=plans[0].job.held_in)
 
 
 class Decider:
-    """Receives the scores of a batch as they arrive. A round is one trial of every run; a job is a case.
+    """Receives the scores of a batch as they arrive.
+
+    A round is one trial of every run; a job is a case.
 
     `until` is `difference`, of two models on the same jobs, or a threshold such as `supplied:0.8`.
     """
@@ -47,7 +53,8 @@ class Decider:
         """Start without a round. `conditions` are those of the job that every run has.
 
         Raises:
-            UsageError: the threshold is 0 or 1, its condition is not run, or there are not two models.
+            UsageError: the threshold is 0 or 1, its condition is not run, or there are not two
+                models.
         """
         self._runs = tuple(runs)
         self._models = list(dict.fromkeys(run.model for run in runs))
@@ -57,7 +64,8 @@ class Decider:
         if until == DIFFERENCE:
             if len(self._models) != 2:
                 raise UsageError(
-                    "--until-decided compares two models: give --model twice, or a threshold with --fail-under"
+                    "--until-decided compares two models: give --model twice, or a threshold with"
+                    " --fail-under"
                 )
             self._needed: tuple[Condition, ...] = (most_informed(conditions),)
             self._bar, low = 0.0, -1.0
@@ -65,7 +73,9 @@ class Decider:
             self._needed = tuple(each.name for each in of_job) if what == "mean" else (what,)
             self._bar, low = float(bar), 0.0
             if not 0 < self._bar < 1:
-                raise UsageError(f"--until-decided needs a threshold between 0 and 1, not {self._bar:g}")
+                raise UsageError(
+                    f"--until-decided needs a threshold between 0 and 1, not {self._bar:g}"
+                )
         held = [each.name for each in conditions]
         if missing := [name for name in self._needed if name not in held]:
             title = named(of_job, missing[0]).title
@@ -75,7 +85,11 @@ class Decider:
 
     def take(self, event: RunEvent) -> None:
         """Add a conversation's score; a complete round is evaluated."""
-        if isinstance(event, ConversationScored) and event.condition is not None and event.trial is not None:
+        if (
+            isinstance(event, ConversationScored)
+            and event.condition is not None
+            and event.trial is not None
+        ):
             self._scores.setdefault((event.run_id, event.trial), {})[event.condition] = event.score
             while self._complete(self._next):
                 values = self._values(self._next)
@@ -102,7 +116,11 @@ class Decider:
             self._bar,
             self._needed,
             tuple(Path(path).stem for path in dict.fromkeys(run.job_path for run in self._runs)),
-            tuple(model or "no model" for model in self._models[::-1]) if self._is_difference else (),
+            (
+                tuple(model or "no model" for model in self._models[::-1])
+                if self._is_difference
+                else ()
+            ),
         )
 
     @property
@@ -118,7 +136,9 @@ class Decider:
         def value(run: RunSpec) -> float | None:
             scores = self._scores[run.run_id, trial]
             known = [score for name in self._needed if (score := scores[name]) is not None]
-            return exact_mean(known) if len(known) == len(self._needed) else None
+            if len(known) == len(self._needed):
+                return exact_mean(known)
+            return None
 
         if not self._is_difference:
             return [value(run) for run in self._runs]
@@ -128,5 +148,7 @@ class Decider:
                 value(next(run for run in self._runs if (run.job_path, run.model) == (job, model)))
                 for model in self._models
             )
-            found.append(None if first is None or second is None else exact_difference(second, first))
+            found.append(
+                None if first is None or second is None else exact_difference(second, first)
+            )
         return found

@@ -1,6 +1,7 @@
 """A run's result as one JSON object, as in `--json`, reports and gates.
 
-The models are its documented schema (`bioeval-tui schema result`). Times are in milliseconds, scores in [0, 1].
+The models are its documented schema (`bioeval-tui schema result`). Times are in milliseconds,
+scores in [0, 1].
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ Score = float | None
 class _Published(BaseModel):
     """A part of the result, whose form is published and stays.
 
-    What is printed of an event is made of its class by `Fields`, which names the keys: events get others with time, and
-    these must not come out here by themselves.
+    What is printed of an event is made of its class by `Fields`, which names the keys: events get
+    others with time, and these must not come out here by themselves.
     """
 
     model_config = ConfigDict(extra="forbid", from_attributes=True)
@@ -107,7 +108,8 @@ QuoteResult = Annotated[dict[str, Any], QUOTE]
 
 TASK = Fields(
     events.TaskScored,
-    "task", "title", "score", "passed", "asked", "kept_by", "reason", "evidence", "unproved", "spread",
+    "task", "title", "score", "passed", "asked", "kept_by", "reason", "evidence", "unproved",
+    "spread",
     "points", "tags",
     called="TaskResult",
     about="The judge's verdict on one task: the median if there are several.",
@@ -132,7 +134,8 @@ ASSERTION = Fields(
 AssertionResult = Annotated[dict[str, Any], ASSERTION]
 
 
-# A `Case` says what is planned under some of these names; `ConversationScored` what is recorded, none before the end.
+# A `Case` says what is planned under some of these names; `ConversationScored` what is recorded,
+# none before the end.
 class ConversationDocument(_Published):
     """One conversation: one trial under one condition."""
 
@@ -144,7 +147,9 @@ class ConversationDocument(_Published):
     score: Score
     """The composite score of this conversation; null if it could not be measured."""
     shared_score: Score
-    """The same of what both conditions share, of which the difference is made; null if there is none."""
+    """The same of what both conditions share, of which the difference is made; null if there is
+    none.
+    """
     given_scores: dict[str, Any] | None
     """The scores from the file of an imported conversation."""
     reason: str
@@ -154,8 +159,9 @@ class ConversationDocument(_Published):
     failures: int
     """The number of failed requests that count against the agent."""
     end_reason: EndReason | None
-    """`cancelled` with a fault means that nobody cancelled it: a setup, a seed, the graph, this machine, what came from the
-    agent (`unclear`) or a defect (`program`) prevented it."""
+    """`cancelled` with a fault means that nobody cancelled it: a setup, a seed, the graph, this
+    machine, what came from the agent (`unclear`) or a defect (`program`) prevented it.
+    """
     end_detail: str
     fault: Fault | None
     messages: list[MessageResult]
@@ -164,7 +170,8 @@ class ConversationDocument(_Published):
     facts: list[FactResult]
     guards: list[GuardResult]
     user_faults: list[UserFaultResult]
-    """What the simulated user did wrong, as guards and, with `scorer.userFaults`, the judge found."""
+    """What the simulated user did wrong, as guards and, with `scorer.userFaults`, the judge found.
+    """
     tone: Score
     """The judge's rating of the agent's tone; not part of the score."""
     tasks: list[TaskResult]
@@ -179,7 +186,9 @@ class PassKResult(_Published):
 
     value: float | None
     low: float | None
-    """The limits of the 95 % interval, clustered by case, or by conversation of one case; null for fewer than ten."""
+    """The limits of the 95 % interval, clustered by case, or by conversation of one case; null for
+    fewer than ten.
+    """
     high: float | None
     tasks: int
 
@@ -197,7 +206,9 @@ class ConditionResult(BaseModel):
     pass_k: dict[str, PassKResult]
     """pass^k over the tasks, by k."""
     tags: dict[str, float]
-    """The mean score of the rubric (`all items`) and of the items with each tag; empty without a rubric."""
+    """The mean score of the rubric (`all items`) and of the items with each tag; empty without a
+    rubric.
+    """
     trials_held: int
     """The number of trials that were run."""
     trials_used: int
@@ -232,7 +243,9 @@ class AnswerResult(_Published):
     """The turn that decided, quoted, and who says so; empty if nothing was lost."""
     next: list[StepResult]
     attributed: float | None
-    """The difference that it attributes to the facts (supplied − withheld); null if it attributes none, or none can be told."""
+    """The difference that it attributes to the facts (supplied − withheld); null if it attributes
+    none, or none can be told.
+    """
 
 
 def answer_dict(answer: Answer) -> dict[str, Any]:
@@ -298,7 +311,9 @@ class RunDocument(_Published):
     evaluator: str | None
     judge: str | None
     served: dict[Peer, dict[str, list[str]]]
-    """The names that servers gave the models in their answers, by role and by the name that was asked for."""
+    """The names that servers gave the models in their answers, by role and by the name that was
+    asked for.
+    """
     judge_prompt: str | None
     """The judge's prompt and the start of its hash; null if the judge is not a model."""
     started_at: str | None
@@ -310,14 +325,17 @@ class RunDocument(_Published):
     difference: DifferenceResult | None
     """What the facts change; null if only one condition was run."""
     clean: bool | None
-    """Whether both conditions started from the same state and no person took over; null if unknown, or if only one was run."""
+    """Whether both conditions started from the same state and no person took over; null if unknown,
+    or if only one was run.
+    """
     compared: list[str]
     """The parts of the starting states that were compared."""
     rehearsal: bool
     """Whether a script played the user and rules judged."""
     warnings: list[str]
     unproved: int
-    """The number of verdicts that quote words which are not in the transcript, or only the user's."""
+    """The number of verdicts that quote words which are not in the transcript, or only the user's.
+    """
     conditions: dict[Condition, ConditionResult | None]
     """Null for a condition without a conversation."""
     versions: dict[str, str]
@@ -325,22 +343,29 @@ class RunDocument(_Published):
     cost: PrintedCost | None
     """Tokens and cost of each model."""
     judged_again: list[PrintedJudging]
-    """Every verdict on conversations that were judged again, the recorded one first; `counts` marks the one in use."""
+    """Every verdict on conversations that were judged again, the recorded one first; `counts` marks
+    the one in use.
+    """
     people_say: list[str]
-    """What people would say about the judge's verdicts, by a sample of reviews, or that there is none."""
+    """What people would say about the judge's verdicts, by a sample of reviews, or that there is
+    none.
+    """
     judge_exam: ExamResult | None
     """What the judge gave conversations that deserve nothing; null if it was not examined."""
     reviewed: Annotated[dict[str, Any], REVIEWED] | None
     """The scores with people's reviews."""
     reviews: list[dict[str, Any]]
     realism: dict[str, Any]
-    """How the simulated user speaks compared with people, by condition; empty for a scripted user."""
+    """How the simulated user speaks compared with people, by condition; empty for a scripted user.
+    """
     problems: list[str]
     """Damaged lines of the recording."""
 
 
 def piecewise_document(run: RunResult | None) -> dict[str, Any]:
-    """Return the same as `run_document` with an iterator over each condition's trials, made when they are asked for."""
+    """Return the same as `run_document` with an iterator over each condition's trials, made when
+    they are asked for.
+    """
     document = run_document(run, trials=False)
     if run is not None:
         for condition, part in document["conditions"].items():
@@ -354,7 +379,10 @@ def _printed(talk: ConversationResult) -> dict[str, Any]:
 
 
 def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any]:
-    """Return the run's result; None is a run that never started. Without `trials`, the lists of these are empty."""
+    """Return the run's result; None is a run that never started.
+
+    Without `trials`, the lists of these are empty.
+    """
     if run is None:
         return _document(**_never_started())
     brief, ended, talks = run.brief, run.ended, run.as_begun
@@ -386,7 +414,9 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
             )
         ),
         unproved=sum(talk.unproved for talk in talks),
-        conditions={condition: _condition(run, condition, trials=trials) for condition in run.conditions},
+        conditions={
+            condition: _condition(run, condition, trials=trials) for condition in run.conditions
+        },
         versions=dict(run.versions),
         cost=cost_dict(run.summary.spent),
         judged_again=judged_again_dicts(run.judged_again),
@@ -426,7 +456,9 @@ def _exam(run: RunResult) -> dict[str, Any] | None:
 
 def _never_started() -> dict[str, Any]:
     empty: dict[str, Any] = dict.fromkeys(RunDocument.model_fields)
-    empty |= dict.fromkeys(("compared", "warnings", "judged_again", "people_say", "reviews", "problems"), ())
+    empty |= dict.fromkeys(
+        ("compared", "warnings", "judged_again", "people_say", "reviews", "problems"), ()
+    )
     empty |= {name: {} for name in ("served", "conditions", "versions", "realism")}
     empty |= {"status": "interrupted", "detail": "", "rehearsal": False, "unproved": 0}
     empty |= {"answer": NEVER_STARTED, "why_no_score": sentence(NoMean("", ended=False))}
@@ -466,7 +498,9 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
 
 def _task(task: events.TaskScored) -> dict[str, Any]:
     fields = TASK.of(task, evidence=list(map(QUOTE.of, task.evidence)))
-    return fields if task.measured else fields | {"score": None, "passed": None}
+    if task.measured:
+        return fields
+    return fields | {"score": None, "passed": None}
 
 
 def _conversation(talk: ConversationResult) -> ConversationDocument:

@@ -1,4 +1,6 @@
-"""Explains the composite score of a run: its parts, the values required for a target, and other weights."""
+"""Explains the composite score of a run: its parts, the values required for a target, and other
+weights.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """One conversation's composite: as scored, what would reach the target, and under other weights."""
+    """One conversation's composite: as scored, what would reach the target, and under other
+    weights.
+    """
 
     talk: ConversationResult
     needed: tuple[Needed, ...]
@@ -45,12 +49,16 @@ class Explanation:
     @property
     def reason(self) -> str:
         """A note on the score, or why there is none."""
-        return self.talk.reason if self.talk.is_scored else "not scored"
+        if self.talk.is_scored:
+            return self.talk.reason
+        return "not scored"
 
     @property
     def failures(self) -> int:
         """The number of failed requests that the score counts."""
-        return self.talk.scored.failures if self.talk.scored else 0
+        if self.talk.scored:
+            return self.talk.scored.failures
+        return 0
 
 
 def parse_weights(text: str) -> dict[str, float]:
@@ -71,7 +79,9 @@ def parse_weights(text: str) -> dict[str, float]:
         except ValueError:
             weight = -1.0
         if not 0 <= weight < float("inf"):
-            raise UsageError(f"--weights {part}: use a number of at least 0, such as {name.strip()}=2")
+            raise UsageError(
+                f"--weights {part}: use a number of at least 0, such as {name.strip()}=2"
+            )
         weights[_NAMES[name.strip()]] = weight
     return weights
 
@@ -102,10 +112,12 @@ class PrintedReweighted(TypedDict):
     weights: dict[str, float]
 
 
-# A conversation as its result has it, but with the parts as recorded and what would change the score.
+# A conversation as its result has it, but with the parts as recorded and what would change the
+# score.
 CONVERSATION = Fields(
     ConversationDocument,
-    "condition", "trial", "case", "score", "reason", "penalty", "failures", "parts", "needed", "reweighted",
+    "condition", "trial", "case", "score", "reason", "penalty", "failures", "parts", "needed",
+    "reweighted",
     called="PrintedConversation",
     about="One conversation's score explained.",
     condition=Condition,
@@ -125,7 +137,9 @@ class PrintedExplanation(TypedDict):
     conversations: list[Annotated[dict[str, Any], CONVERSATION]]
 
 
-def explanation_dict(run: RunResult, explained: Sequence[Explanation], target: float) -> PrintedExplanation:
+def explanation_dict(
+    run: RunResult, explained: Sequence[Explanation], target: float
+) -> PrintedExplanation:
     """Return the explanation for JSON."""
     return {
         "run_id": run.run_id,
@@ -142,12 +156,14 @@ def explanation_dict(run: RunResult, explained: Sequence[Explanation], target: f
                     item.part: {"now": item.now, "needed": item.value, "best_score": item.best}
                     for item in each.needed
                 },
-                reweighted=None
-                if each.reweighted is None
-                else {
-                    "score": each.reweighted.score,
-                    "weights": {part.name: part.weight for part in each.reweighted.parts},
-                },
+                reweighted=(
+                    None
+                    if each.reweighted is None
+                    else {
+                        "score": each.reweighted.score,
+                        "weights": {part.name: part.weight for part in each.reweighted.parts},
+                    }
+                ),
             )
             for each in explained
         ],
@@ -155,10 +171,15 @@ def explanation_dict(run: RunResult, explained: Sequence[Explanation], target: f
 
 
 def print_explanation(explained: Sequence[Explanation], target: float, console: Console) -> None:
-    """Print each conversation's bar, parts, what would reach the target, and the score with other weights."""
+    """Print each conversation's bar, parts, what would reach the target, and the score with other
+    weights.
+    """
     for each in explained:
         console.print(
-            Text(f"{each.talk.title}, {each.talk.trial_words}   {number(each.talk.score)}", style="bold")
+            Text(
+                f"{each.talk.title}, {each.talk.trial_words}   {number(each.talk.score)}",
+                style="bold",
+            )
         )
         if each.talk.parts:
             console.print(Text(f"  {bar_text(each.talk.parts, each.talk.penalty)}"))
@@ -169,13 +190,16 @@ def print_explanation(explained: Sequence[Explanation], target: float, console: 
         if each.talk.penalty:
             console.print(
                 Text(
-                    f"  {_SIGNS['penalty'] * 2} penalty −{number(each.talk.penalty)} for {each.failures} failures"
+                    f"  {_SIGNS['penalty'] * 2} penalty −{number(each.talk.penalty)} for"
+                    f" {each.failures} failures"
                 )
             )
         for item in each.needed:
             console.print(Text(f"  {needed_words(item, target)}"))
         if each.reweighted is not None:
-            weights = ", ".join(f"{PARTS[part.name]} ×{part.weight:g}" for part in each.reweighted.parts)
+            weights = ", ".join(
+                f"{PARTS[part.name]} ×{part.weight:g}" for part in each.reweighted.parts
+            )
             console.print(Text(f"  with {weights}: {number(each.reweighted.score)}"))
         console.print()
 
@@ -214,11 +238,15 @@ def composite_bar(parts: Sequence[ScorePart], penalty: float) -> tuple[BarPiece,
         if part.name in added:
             share = added[part.name] * 100
             pieces.append(
-                BarPiece(part.name, round(at, 3), round(share, 3), f"{part.name} {number(part.value)}")
+                BarPiece(
+                    part.name, round(at, 3), round(share, 3), f"{part.name} {number(part.value)}"
+                )
             )
             at += share
     if lost := -added["penalty"] * 100:
-        pieces.append(BarPiece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{number(penalty)}"))
+        pieces.append(
+            BarPiece("penalty", round(at - lost, 3), round(lost, 3), f"penalty −{number(penalty)}")
+        )
     return tuple(pieces)
 
 

@@ -1,7 +1,9 @@
-"""What was found about a run, a batch, a comparison, a gate or a moment of a conversation: data without words.
+"""What was found about a run, a batch, a comparison, a gate or a moment of a conversation: data
+without words.
 
-`sentences` has a writer for each. Findings name no statistic's method and no grammar: they hold counts, scores, places
-and names as they were recorded. Imports nothing that is slow, so that the first screen can use it.
+`sentences` has a writer for each. Findings name no statistic's method and no grammar: they hold
+counts, scores, places and names as they were recorded. Imports nothing that is slow, so that the
+first screen can use it.
 """
 
 from __future__ import annotations
@@ -19,9 +21,11 @@ if TYPE_CHECKING:
 
 Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",
-    "agent_unreached", "agent_failed", "timed_out", "evaluator_failed", "judge_failed", "not_measured",
+    "agent_unreached", "agent_failed", "timed_out", "evaluator_failed", "judge_failed",
+    "not_measured",
     "not_clean", "clean_unknown", "own_criteria",
-    "facts_help", "facts_hurt", "no_difference", "perfect", "too_few", "facts_not_given", "facts_unread", "no_facts",
+    "facts_help", "facts_hurt", "no_difference", "perfect", "too_few", "facts_not_given",
+    "facts_unread", "no_facts",
     "one_condition",
     "medal", "no_medal", "invalid", "not_graded",
     "winner", "no_winner", "one_model",
@@ -33,7 +37,8 @@ Outcome = Literal[
 class _Data:
     """Makes each class below it a dataclass of which type checkers know that it is frozen.
 
-    `dataclass` would compile comparison, hash and text anew for each of the hundred classes, at every start.
+    `dataclass` would compile comparison, hash and text anew for each of the hundred classes, at
+    every start.
     """
 
     def __init_subclass__(cls) -> None:
@@ -50,7 +55,9 @@ class _Data:
 
 
 class Finding(_Data):
-    """What `sentences.sentence` writes: each class below this one has a sentence, and an example in its tests."""
+    """What `sentences.sentence` writes: each class below this one has a sentence, and an example in
+    its tests.
+    """
 
 
 class ConclusionFinding(Finding):
@@ -63,7 +70,9 @@ class ConclusionFinding(Finding):
 
     @property
     def attributed(self) -> float | None:
-        """The difference that it attributes to the facts, supplied − withheld; None if it attributes none."""
+        """The difference that it attributes to the facts, supplied − withheld; None if it
+        attributes none.
+        """
         return None
 
 
@@ -125,7 +134,9 @@ class Units(_Data):
 
 
 class Shared(_Data):
-    """How many tasks (or items of a rubric) and assertions both conditions share, of all that have a weight."""
+    """How many tasks (or items of a rubric) and assertions both conditions share, of all that have
+    a weight.
+    """
 
     tasks: int
     of_tasks: int
@@ -139,7 +150,9 @@ class Shared(_Data):
 
 
 class ModelScore(_Data):
-    """A model, named so that it differs from the others of its batch, and its mean score of all conditions."""
+    """A model, named so that it differs from the others of its batch, and its mean score of all
+    conditions.
+    """
 
     name: str
     score: float
@@ -242,7 +255,9 @@ class AgentBroke(ConclusionFinding):
     @property
     def outcome(self) -> Outcome:
         """A failure before a lack of time."""
-        return "agent_failed" if self.failed else "timed_out"
+        if self.failed:
+            return "agent_failed"
+        return "timed_out"
 
 
 # What the facts do
@@ -280,7 +295,9 @@ class UncleanStart(ConclusionFinding):
     @property
     def outcome(self) -> Outcome:
         """Whether the states differ, or are unknown."""
-        return "clean_unknown" if self.unknown else "not_clean"
+        if self.unknown:
+            return "clean_unknown"
+        return "not_clean"
 
 
 class NoPairOfScores(ConclusionFinding):
@@ -302,7 +319,9 @@ class NoFactGiven(ConclusionFinding):
 
 
 class FactsUnread(ConclusionFinding):
-    """Facts of which the ledger cannot tell whether the user gave one; `why` is a clause that says so."""
+    """Facts of which the ledger cannot tell whether the user gave one; `why` is a clause that says
+    so.
+    """
 
     outcome: ClassVar[Outcome] = "facts_unread"
     why: str
@@ -327,7 +346,9 @@ class NothingToGain(ConclusionFinding):
     @property
     def attributed(self) -> float | None:
         """None of too few trials."""
-        return 0.0 if self.enough else None
+        if self.enough:
+            return 0.0
+        return None
 
 
 class NoEffectOfFacts(ConclusionFinding):
@@ -350,7 +371,9 @@ class EffectOfFacts(ConclusionFinding):
     @property
     def outcome(self) -> Outcome:
         """Whether the facts help or hurt."""
-        return "facts_help" if self.by > 0 else "facts_hurt"
+        if self.by > 0:
+            return "facts_help"
+        return "facts_hurt"
 
     @property
     def attributed(self) -> float | None:
@@ -386,7 +409,9 @@ class NoSharedCriteria(ConclusionFinding):
     @property
     def outcome(self) -> Outcome:
         """Whether anything was left to gain."""
-        return "perfect" if self.full else "own_criteria"
+        if self.full:
+            return "perfect"
+        return "own_criteria"
 
 
 class SharedNotRecorded(ConclusionFinding):
@@ -405,7 +430,9 @@ class EffectBasis(Finding):
 
 
 class Fails(_Data):
-    """A task or assertion that fails in every trial of some conditions, and a task's mean score in each."""
+    """A task or assertion that fails in every trial of some conditions, and a task's mean score in
+    each.
+    """
 
     kind: Literal["assertion", "task"]
     number: int
@@ -436,7 +463,9 @@ class RunScores(Finding):
 
 
 class ModelScores(Finding):
-    """What came out of a batch: the mean score of each model, the best first, and of how many conditions."""
+    """What came out of a batch: the mean score of each model, the best first, and of how many
+    conditions.
+    """
 
     models: tuple[ModelScore, ...]
 
@@ -462,16 +491,21 @@ class Decided(Finding):
 
 
 StepAction = Literal[
-    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge", "compare", "one_job",
+    "passage", "passages", "trials", "edit", "edit_file", "again", "grade", "resume", "judge",
+    "compare", "one_job",
     "findings", "board", "invalid_file", "agents", "grade_list",
 ]  # fmt: skip
-"""What can be done next: read the passage that decided, or both of a comparison; hold more trials; edit the job, or the
-file that was handed in; run or grade again; resume; judge again; compare; compare runs of one job; list all findings; see
-the leaderboard; go to an invalid file; compare agents; grade a list."""
+"""What can be done next: read the passage that decided, or both of a comparison; hold more trials;
+edit the job, or the file that was handed in; run or grade again; resume; judge again; compare;
+compare runs of one job; list all findings; see the leaderboard; go to an invalid file; compare
+agents; grade a list.
+"""
 
 
 class Step(_Data):
-    """What can be done next, with these runs or this job; `trials` are how many more, or with `each` how many of each run."""
+    """What can be done next, with these runs or this job; `trials` are how many more, or with
+    `each` how many of each run.
+    """
 
     action: StepAction
     runs: tuple[str, ...] = ()
@@ -495,7 +529,9 @@ class SameStart(Finding):
 
 
 class NoUplift(Finding):
-    """A run that is not known to be clean; `missed` says whether it would have an uplift otherwise."""
+    """A run that is not known to be clean; `missed` says whether it would have an uplift
+    otherwise.
+    """
 
     cleanness: str
     why: str
@@ -503,7 +539,9 @@ class NoUplift(Finding):
 
 
 class NoMean(Finding):
-    """A run without the mean of the job's conditions; `only` has the titles of those that it has, empty for all."""
+    """A run without the mean of the job's conditions; `only` has the titles of those that it has,
+    empty for all.
+    """
 
     only: str
     ended: bool
@@ -537,7 +575,9 @@ class NeverAsked(Finding):
 
 
 class UserErred(Finding):
-    """In how many of the conversations the simulated user did something wrong, and how often, by kind."""
+    """In how many of the conversations the simulated user did something wrong, and how often, by
+    kind.
+    """
 
     conversations: int
     of: int
@@ -588,7 +628,9 @@ class ModelsUnpaired(ConclusionFinding):
 
 
 class BestModel(ConclusionFinding):
-    """A model that beats every other by at least `margin`; `other` is the only other, empty of several."""
+    """A model that beats every other by at least `margin`; `other` is the only other, empty of
+    several.
+    """
 
     outcome: ClassVar[Outcome] = "winner"
     model: str
@@ -637,9 +679,11 @@ class InvalidSubmission(ConclusionFinding):
 
 
 class GradedSubmission(ConclusionFinding):
-    """A submission's score, place and distance to the next medal as its report gives them, and its medal, if any.
+    """A submission's score, place and distance to the next medal as its report gives them, and its
+    medal, if any.
 
-    `rows` says on how many rows it was scored, if not on all; `doubts` why the score may not be what it deserves.
+    `rows` says on how many rows it was scored, if not on all; `doubts` why the score may not be
+    what it deserves.
     """
 
     task: str
@@ -654,11 +698,15 @@ class GradedSubmission(ConclusionFinding):
     @property
     def outcome(self) -> Outcome:
         """Whether there is a medal."""
-        return "medal" if self.medal else "no_medal"
+        if self.medal:
+            return "medal"
+        return "no_medal"
 
 
 class MedalLimits(Finding):
-    """The scores where each medal begins, the leaderboard's median, and how many entries it has, if known."""
+    """The scores where each medal begins, the leaderboard's median, and how many entries it has, if
+    known.
+    """
 
     bronze: float
     silver: float
@@ -684,7 +732,9 @@ class WithoutScore(Finding):
 
 
 class FurthestFromMedal(Finding):
-    """The submission of a table with the lowest percentile without a medal, and how far the next one is."""
+    """The submission of a table with the lowest percentile without a medal, and how far the next
+    one is.
+    """
 
     task: str
     agent: str
@@ -693,10 +743,12 @@ class FurthestFromMedal(Finding):
 
 
 class MedalCounts(ConclusionFinding):
-    """What the submissions of a medal table came to: how many have which standing, best first, without those that none has.
+    """What the submissions of a medal table came to: how many have which standing, best first,
+    without those that none has.
 
-    `above` and `beats_human` are how many are above the median, and above the human one. `average` is the mean percentile
-    (0 to 100) of those that `over` names; `with_zeros` counts the `others` as 0. `basis` is what ranks of `agents` rest on; None with one agent, or none that is known.
+    `above` and `beats_human` are how many are above the median, and above the human one. `average`
+    is the mean percentile (0 to 100) of those that `over` names; `with_zeros` counts the `others`
+    as 0. `basis` is what ranks of `agents` rest on; None with one agent, or none that is known.
     """
 
     counts: tuple[tuple[str, int], ...]
@@ -720,7 +772,11 @@ class MedalCounts(ConclusionFinding):
         names = [name for name, _ in self.counts]
         if any(name in ("gold", "silver", "bronze") for name in names):
             return "medal"
-        return "no_medal" if "none" in names else "invalid" if "invalid" in names else "not_graded"
+        if "none" in names:
+            return "no_medal"
+        if "invalid" in names:
+            return "invalid"
+        return "not_graded"
 
 
 # Where a conversation lost points
@@ -735,7 +791,9 @@ class TaskFellShort(Finding):
 
 
 class AssertionFails(Finding):
-    """An assertion that fails at the end; `since` is the turn after which it did, None if it never passed."""
+    """An assertion that fails at the end; `since` is the turn after which it did, None if it never
+    passed.
+    """
 
     title: str
     since: int | None
@@ -760,7 +818,9 @@ class RequestsFailed(Finding):
 
 
 class ConditionCompared(_Data):
-    """Run B against run A in a condition: the difference of the scores, in how many pairs each is higher, and by how much."""
+    """Run B against run A in a condition: the difference of the scores, in how many pairs each is
+    higher, and by how much.
+    """
 
     side: Side
     difference: Difference
@@ -769,7 +829,9 @@ class ConditionCompared(_Data):
 
 
 class RunsCompared(ConclusionFinding):
-    """Which of two runs scored higher, in each condition that both have; `sure` is whether that is beyond chance."""
+    """Which of two runs scored higher, in each condition that both have; `sure` is whether that is
+    beyond chance.
+    """
 
     conditions: tuple[ConditionCompared, ...]
     sure: bool
@@ -783,11 +845,15 @@ class RunsCompared(ConclusionFinding):
     @property
     def outcome(self) -> Outcome:
         """Whether one is better beyond chance."""
-        return "winner" if self.sure else "no_winner"
+        if self.sure:
+            return "winner"
+        return "no_winner"
 
 
 class NothingShared(ConclusionFinding):
-    """Two runs of jobs that share no task, or of which one has no case or condition of the other: nothing is compared."""
+    """Two runs of jobs that share no task, or of which one has no case or condition of the other:
+    nothing is compared.
+    """
 
     a: str
     b: str
@@ -800,7 +866,9 @@ class NothingShared(ConclusionFinding):
 
 
 class WhyApart(Finding):
-    """What sets two runs apart most: a part of the score, and the task or assertion that changed most in it."""
+    """What sets two runs apart most: a part of the score, and the task or assertion that changed
+    most in it.
+    """
 
     side: Side
     part: str
@@ -814,13 +882,17 @@ class WhyApart(Finding):
 
 
 class NothingApart(Finding):
-    """Two runs of which no part of the score differs, and the assertions that always fail in both."""
+    """Two runs of which no part of the score differs, and the assertions that always fail in
+    both.
+    """
 
     failing: tuple[str, ...]
 
 
 class ChecksCorrected(Finding):
-    """Tasks and assertions looked at together: those that differ significantly, with their p-values."""
+    """Tasks and assertions looked at together: those that differ significantly, with their
+    p-values.
+    """
 
     title: str
     tested: int
@@ -843,7 +915,10 @@ class FellBeyondChance(Finding):
 
 
 class RegressionUndecided(Finding):
-    """Too few pairs to tell whether run B is worse. `of_trials` says that trials count, not cases."""
+    """Too few pairs to tell whether run B is worse.
+
+    `of_trials` says that trials count, not cases.
+    """
 
     few: Units
     needed: int
@@ -868,7 +943,9 @@ class PairsWithinChance(Finding):
 
 
 class UnseenDifference(Finding):
-    """No pair differs: the share of trials in which one could have been missed, and how many would leave little."""
+    """No pair differs: the share of trials in which one could have been missed, and how many would
+    leave little.
+    """
 
     share: float
     rare: float
@@ -878,7 +955,9 @@ class UnseenDifference(Finding):
 
 
 class OpenDifference(Finding):
-    """A difference that chance may make, its interval, and how many trials or cases would show an effect."""
+    """A difference that chance may make, its interval, and how many trials or cases would show an
+    effect.
+    """
 
     interval: Interval | None
     needed: int | None
@@ -941,7 +1020,8 @@ class CasesOfOneRun(Finding):
 class ContentsDiffer(Finding):
     """Cases of one name with other contents in B; without any `named`, the job's trials.
 
-    `changed` are values that differ in the first, by path. `in_part`: what is the same in them is compared.
+    `changed` are values that differ in the first, by path. `in_part`: what is the same in them is
+    compared.
     """
 
     named: tuple[str, ...]
@@ -952,7 +1032,8 @@ class ContentsDiffer(Finding):
 
 
 class PeopleWouldSay(Finding):
-    """What people would say about all of a judge's verdicts, estimated from a random sample of blind reviews.
+    """What people would say about all of a judge's verdicts, estimated from a random sample of
+    blind reviews.
 
     `title` is the condition, or empty of both together. `refused` says why there is no estimate.
     """
@@ -982,13 +1063,18 @@ class JudgeOnSentinels(Finding):
 
 
 class JudgeNotExamined(Finding):
-    """A judge that gave the verdicts, and was not asked about controls, or not about all; `why` says why, if it is known."""
+    """A judge that gave the verdicts, and was not asked about controls, or not about all; `why`
+    says why, if it is known.
+    """
 
     why: str = ""
 
 
 class JudgeExam(Finding):
-    """What a judge gave so many controls: at most `best`. `refusal` says which it believed, so that its verdicts do not count."""
+    """What a judge gave so many controls: at most `best`.
+
+    `refusal` says which it believed, so that its verdicts do not count.
+    """
 
     controls: int
     best: float
@@ -999,7 +1085,9 @@ class JudgeExam(Finding):
 
 
 class SimulatedUsers(Finding):
-    """How far the scores with simulated users lie from those of the same cases with a person as user."""
+    """How far the scores with simulated users lie from those of the same cases with a person as
+    user.
+    """
 
     title: str
     difference: Difference
@@ -1007,10 +1095,11 @@ class SimulatedUsers(Finding):
 
 
 class VerdictsReplaced(Finding):
-    """Conversations that were judged again, and whether the latest verdicts count; `run` is A or B, or empty.
+    """Conversations that were judged again, and whether the latest verdicts count; `run` is A or B,
+    or empty.
 
-    `job` is the job file whose criteria were used instead of the recorded ones; a judging by these that is not complete
-    `waits`, and the verdicts before it count.
+    `job` is the job file whose criteria were used instead of the recorded ones; a judging by these
+    that is not complete `waits`, and the verdicts before it count.
     """
 
     conversations: int
@@ -1023,7 +1112,9 @@ class VerdictsReplaced(Finding):
 
 
 class CriteriaChanged(Finding):
-    """A task that was judged again by other criteria: the recorded ones, and those of a job file."""
+    """A task that was judged again by other criteria: the recorded ones, and those of a job
+    file.
+    """
 
     task: int
     recorded: str
@@ -1032,7 +1123,8 @@ class CriteriaChanged(Finding):
 
 
 class AssertionChanged(Finding):
-    """An assertion whose outcome changed when it was checked again by the job file `job`; `where` is its conversation.
+    """An assertion whose outcome changed when it was checked again by the job file `job`; `where`
+    is its conversation.
 
     An outcome is empty where the assertion is not among those of the recorded job, or of the other.
     """
@@ -1077,13 +1169,17 @@ class ManyExcluded(Finding):
 
 
 class NotExcused(Finding):
-    """Conversations that were left out, although the agent or a defect of this program may be behind it."""
+    """Conversations that were left out, although the agent or a defect of this program may be
+    behind it.
+    """
 
     counted: Counted
 
 
 class HeldAgain(Finding):
-    """Conversations that were held again, whose agent may have broken the connection when it went badly."""
+    """Conversations that were held again, whose agent may have broken the connection when it went
+    badly.
+    """
 
     counted: Counted
 
@@ -1093,7 +1189,9 @@ class NothingRun(Finding):
 
 
 class ScoreBasis(Finding):
-    """What a gate's score rests on: the conversations of each condition; `needed` are those of a mean."""
+    """What a gate's score rests on: the conversations of each condition; `needed` are those of a
+    mean.
+    """
 
     counted: tuple[tuple[Condition, Counted], ...]
     needed: int = 0
@@ -1176,7 +1274,9 @@ class BehindNext(Finding):
 
 
 class MannerBasis(Finding):
-    """What the way in which a simulated user speaks is compared with; `needed` conversations would give intervals."""
+    """What the way in which a simulated user speaks is compared with; `needed` conversations would
+    give intervals.
+    """
 
     conversations: int
     needed: int
@@ -1267,7 +1367,9 @@ class EndsWithoutScore(Finding):
 
 
 class EndsWithScore(Finding):
-    """A conversation's score, and how many assertions do not hold; `first` is the first of these, or of all if all hold."""
+    """A conversation's score, and how many assertions do not hold; `first` is the first of these,
+    or of all if all hold.
+    """
 
     score: SideScore
     assertions: int
@@ -1307,7 +1409,10 @@ class ReviewNext(_Data):
 
 
 class RunNext(_Data):
-    """A job that was never run; `path` is empty of a sample. Of its row in a list, it holds what the sentence says."""
+    """A job that was never run; `path` is empty of a sample.
+
+    Of its row in a list, it holds what the sentence says.
+    """
 
     job: str
     path: str

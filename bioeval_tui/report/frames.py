@@ -1,6 +1,8 @@
-"""Recorded runs as tables: for pandas and Arrow, with descriptions and units of all columns; turns as CSV and Parquet, messages as lines.
+"""Recorded runs as tables: for pandas and Arrow, with descriptions and units of all columns; turns
+as CSV and Parquet, messages as lines.
 
-docs/python.md shows `TABLES`; columns keep their names, kinds and units. Values that were not measured are missing, never 0.
+docs/python.md shows `TABLES`; columns keep their names, kinds and units. Values that were not
+measured are missing, never 0.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class FrameColumn:
 
 @dataclass(frozen=True, slots=True)
 class FrameTable:
-    """One table: the meaning of a row, the columns, and the function that yields a conversation's rows."""
+    """One table: the meaning of a row, the columns, and the function that yields a conversation's
+    rows.
+    """
 
     row: str
     columns: tuple[FrameColumn, ...]
@@ -111,13 +115,18 @@ def to_arrow(runs: Sequence[RunResult], name: TableName) -> pyarrow.Table:
         "time": pyarrow.timestamp("us", "UTC"),
     }
     fields = [
-        pyarrow.field(column.name, types[column.kind], metadata={"about": column.about}) for column in columns
+        pyarrow.field(column.name, types[column.kind], metadata={"about": column.about})
+        for column in columns
     ]
-    arrays = [pyarrow.array(values, field.type) for field, values in zip(fields, cells, strict=True)]
+    arrays = [
+        pyarrow.array(values, field.type) for field, values in zip(fields, cells, strict=True)
+    ]
     return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields))
 
 
-def _columns(runs: Sequence[RunResult], name: TableName) -> tuple[tuple[FrameColumn, ...], list[list[Any]]]:
+def _columns(
+    runs: Sequence[RunResult], name: TableName
+) -> tuple[tuple[FrameColumn, ...], list[list[Any]]]:
     if name not in TABLES:
         known = ", ".join(get_args(TableName))
         raise UsageError(f"there is no table {clean_line(str(name), 40)!r}; the tables are {known}")
@@ -145,9 +154,9 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         "started_at": talk.started_at if timed else None,
         "duration_s": ended.duration_ms / 1000 if ended and timed else None,
         "average_latency_ms": talk.average_ms,
-        "facts_given": len({fact.fact for fact in talk.facts})
-        if talk.facts or not talk.facts_unread
-        else None,
+        "facts_given": (
+            len({fact.fact for fact in talk.facts}) if talk.facts or not talk.facts_unread else None
+        ),
         "tokens_in": known_sum(message.tokens[0] for message in talk.answers),
         "tokens_out": known_sum(message.tokens[1] for message in talk.answers),
         "tone": talk.tone,
@@ -206,7 +215,10 @@ def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         user = next((m for m in messages if m.role == "user" and m.done), None)
         agent = next((m for m in messages if m.role == "assistant"), None)
         checked = [
-            check for checks in talk.timelines.values() for check in checks if check.after_turn == turn
+            check
+            for checks in talk.timelines.values()
+            for check in checks
+            if check.after_turn == turn
         ]
         yield {
             "turn": turn,
@@ -214,7 +226,9 @@ def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
             "user_sent": talk.sent(user) if user else None,
             "agent": agent.text if agent else None,
             **(_times(agent) if agent else {}),
-            "failures": sum(failure.counted for message in messages for failure in message.failures),
+            "failures": sum(
+                failure.counted for message in messages for failure in message.failures
+            ),
             "facts": " ".join(str(fact.fact) for message in messages for fact in message.facts),
             "assertions_passed": sum(check.status == "passed" for check in checked),
             "assertions_failed": sum(check.status == "failed" for check in checked),
@@ -264,7 +278,9 @@ OF_EVERY_TABLE = (
     ),
     FrameColumn("trial", "whole", "from 1"),
     FrameColumn("case", "text", "the id of the case; missing if the job has no cases"),
-    FrameColumn("persona", "text", "the name of the simulated user's persona; missing if the job has none"),
+    FrameColumn(
+        "persona", "text", "the name of the simulated user's persona; missing if the job has none"
+    ),
 )
 
 TABLES: Mapping[TableName, FrameTable] = {
@@ -272,9 +288,11 @@ TABLES: Mapping[TableName, FrameTable] = {
         *OF_EVERY_TABLE,
         FrameColumn("agent", "text", "the agent's name"),
         FrameColumn("rehearsal", "flag", "whether a script played the user, or rules judged"),
-        FrameColumn("imported_from", "text", "the format of the file it was imported from; missing otherwise"),
+        FrameColumn("imported_from", "text",
+            "the format of the file it was imported from; missing otherwise"),
         FrameColumn("score", "number", "the composite, 0 to 1"),
-        FrameColumn("shared_score", "number", "the same of what both conditions share: the difference is made of it; missing if there is none"),
+        FrameColumn("shared_score", "number",
+            "the same of what both conditions share: the difference is made of it; missing if there is none"),
         FrameColumn("timing_part", "number", "the composite's part for response times, 0 to 1"),
         FrameColumn("task_part", "number", "its part for tasks, 0 to 1"),
         FrameColumn("assertion_part", "number", "its part for assertions, 0 to 1"),
@@ -283,15 +301,18 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("not_measured", "text", "why there is no score"),
         FrameColumn("given_scores", "text", "the scores in the imported file, as JSON"),
         FrameColumn("end_reason", "text", "`signed_off`, `max_turns`, `agent_failed`, …"),
-        FrameColumn("fault", "text", "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, `judge`, `infrastructure`, `unclear`, `program`"),
+        FrameColumn("fault", "text",
+            "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, `judge`, `infrastructure`, `unclear`, `program`"),
         FrameColumn("turns", "whole", "the user's messages, each with its answer"),
         FrameColumn("started_at", "time", "UTC; missing if the imported file has no times"),
         FrameColumn("duration_s", "number", "seconds"),
         FrameColumn("average_latency_ms", "number", "the agent's average latency, milliseconds"),
-        FrameColumn("facts_given", "whole", "how many facts the user gave away; missing if that cannot be told in their language"),
+        FrameColumn("facts_given", "whole",
+            "how many facts the user gave away; missing if that cannot be told in their language"),
         FrameColumn("tokens_in", "whole", "tokens that the agent's model read, if reported"),
         FrameColumn("tokens_out", "whole", "tokens that it wrote"),
-        FrameColumn("tone", "number", "the judge's rating of the agent's tone, 0 to 1; not part of any score"),
+        FrameColumn("tone", "number",
+            "the judge's rating of the agent's tone, 0 to 1; not part of any score"),
     ), _conversation),
     "tasks": FrameTable("one row for each task of each conversation", (
         *OF_EVERY_TABLE,
@@ -301,11 +322,16 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("passed", "flag", "whether the score is above the task's `passAbove`"),
         FrameColumn("reason", "text", "why, in the judge's words"),
         FrameColumn("weight", "number", "how much it counts in the task part"),
-        FrameColumn("shared", "flag", "whether both conditions judge it alike, so that it counts in the difference"),
-        FrameColumn("asked", "whole", "the number of the user's message that asks for it, 0 if none does; missing if unknown"),
-        FrameColumn("kept_by", "text", "what kept the user from asking: `user`, `turns` or `agent`; missing if it was asked for"),
-        FrameColumn("unproved", "flag", "whether the judge quoted words that are not in the transcript, or only the user's"),
-        FrameColumn("spread", "number", "the largest score minus the smallest, if there are several verdicts"),
+        FrameColumn("shared", "flag",
+            "whether both conditions judge it alike, so that it counts in the difference"),
+        FrameColumn("asked", "whole",
+            "the number of the user's message that asks for it, 0 if none does; missing if unknown"),
+        FrameColumn("kept_by", "text",
+            "what kept the user from asking: `user`, `turns` or `agent`; missing if it was asked for"),
+        FrameColumn("unproved", "flag",
+            "whether the judge quoted words that are not in the transcript, or only the user's"),
+        FrameColumn("spread", "number",
+            "the largest score minus the smallest, if there are several verdicts"),
         FrameColumn("points", "number", "the points of a rubric item; missing for a task"),
         FrameColumn("tags", "text", "the tags of a rubric item, separated by spaces"),
         FrameColumn("judge", "text", "the judge's name"),
@@ -316,7 +342,8 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("assertion", "whole", "its number in the job, from 1"),
         FrameColumn("title", "text", "its name, or its expression or query"),
         FrameColumn("weight", "number", "how much it counts in the assertion part"),
-        FrameColumn("shared", "flag", "whether it counts in both conditions, so that it counts in the difference"),
+        FrameColumn("shared", "flag",
+            "whether it counts in both conditions, so that it counts in the difference"),
         FrameColumn("status", "text", "`passed`, `failed` or `not_measured`"),
         FrameColumn("passed", "flag", "missing if it was not measured"),
         FrameColumn("from_start", "flag", "whether it passed before the greeting already"),
@@ -328,17 +355,22 @@ TABLES: Mapping[TableName, FrameTable] = {
         *OF_EVERY_TABLE,
         FrameColumn("turn", "whole", "from 1"),
         FrameColumn("user", "text", "what the user said"),
-        FrameColumn("user_sent", "flag", "whether the message was sent to the agent; false for the sign-off"),
+        FrameColumn("user_sent", "flag",
+            "whether the message was sent to the agent; false for the sign-off"),
         FrameColumn("agent", "text", "what the agent said"),
         FrameColumn("cut_off", "flag", "whether its model ended the answer at its length limit"),
-        FrameColumn("empty", "flag", "whether it answered without a word; missing if it did not answer"),
+        FrameColumn("empty", "flag",
+            "whether it answered without a word; missing if it did not answer"),
         FrameColumn("latency_ms", "number", "from the request to the last byte, milliseconds"),
-        FrameColumn("waited_ms", "number", "failed attempts and the waits between them, milliseconds; not part of the latency"),
-        FrameColumn("first_token_ms", "number", "to the first text, milliseconds; missing if nothing was streamed"),
+        FrameColumn("waited_ms", "number",
+            "failed attempts and the waits between them, milliseconds; not part of the latency"),
+        FrameColumn("first_token_ms", "number",
+            "to the first text, milliseconds; missing if nothing was streamed"),
         FrameColumn("tokens_in", "whole", "tokens that the agent's model read, if reported"),
         FrameColumn("tokens_out", "whole", "tokens that it wrote"),
         FrameColumn("failures", "whole", "requests that failed and count against the agent"),
-        FrameColumn("facts", "text", "the numbers of the facts that were given, separated by spaces"),
+        FrameColumn("facts", "text",
+            "the numbers of the facts that were given, separated by spaces"),
         FrameColumn("assertions_passed", "whole", "assertions that passed after the turn"),
         FrameColumn("assertions_failed", "whole", "assertions that failed after the turn"),
         FrameColumn("score", "number", "the conversation's score, 0 to 1"),
@@ -347,12 +379,15 @@ TABLES: Mapping[TableName, FrameTable] = {
     "tools": FrameTable("one row for each tool call of the agent", (
         *OF_EVERY_TABLE,
         FrameColumn("turn", "whole", "from 1"),
-        FrameColumn("message", "whole", "the number of the agent's message in the conversation, from 1"),
+        FrameColumn("message", "whole",
+            "the number of the agent's message in the conversation, from 1"),
         FrameColumn("call", "whole", "its number among the calls of the message, from 1"),
         FrameColumn("tool", "text", "its name"),
-        FrameColumn("arguments", "text", "JSON; missing if only a span reported the call, without arguments"),
+        FrameColumn("arguments", "text",
+            "JSON; missing if only a span reported the call, without arguments"),
         FrameColumn("result", "text", "JSON; missing if the agent did not report it"),
-        FrameColumn("failed", "flag", "whether the agent reported an error; missing if it reported no result"),
+        FrameColumn("failed", "flag",
+            "whether the agent reported an error; missing if it reported no result"),
     ), _tools),
 }  # fmt: skip
 """Every table, by the name that `to_frame` and `to_arrow` take."""
@@ -365,10 +400,11 @@ COLUMNS = tuple(column.name for column in TABLES["turns"].columns)
 
 
 def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
-    """Return one JSON object per conversation: `messages` as OpenAI's chat format has them, then `metadata`.
+    """Return one JSON object per conversation: `messages` as OpenAI's chat format has them, then
+    `metadata`.
 
-    The evaluator is the `user`, the agent the `assistant`; tool calls come with their results. Conversations imported
-    from this format are written back unchanged.
+    The evaluator is the `user`, the agent the `assistant`; tool calls come with their results.
+    Conversations imported from this format are written back unchanged.
     """
     lines = []
     for run, talk in conversations_of(runs):
@@ -394,12 +430,16 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
             metadata["case"] = talk.case.name
             metadata |= {"persona": talk.case.persona} if talk.case.persona else {}
         if messages:
-            lines.append(json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False))
+            lines.append(
+                json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False)
+            )
     return "".join(line + "\n" for line in lines)
 
 
 def transcript_lines(run: RunResult) -> str:
-    """Return a run's conversations in the form that `bioeval-tui guards` reads, with the user's facts."""
+    """Return a run's conversations in the form that `bioeval-tui guards` reads, with the user's
+    facts.
+    """
     lines = []
     for talk in run.conversations:
         case = talk.case
@@ -408,9 +448,13 @@ def transcript_lines(run: RunResult) -> str:
             "id": f"{talk.condition}/{talk.trial}" + (f" {case.words}" if case else ""),
             "condition": talk.condition,
             "messages": [{"role": m.role, "content": m.text} for m in talk.messages if m.done],
-            "facts": list(case.facts if case and case.facts else run.started.job.get("facts") or []),
+            "facts": list(
+                case.facts if case and case.facts else run.started.job.get("facts") or []
+            ),
             "tasks": [
-                str(task.get("task", "")) for task in tasks if isinstance(task, dict) and task.get("task")
+                str(task.get("task", ""))
+                for task in tasks
+                if isinstance(task, dict) and task.get("task")
             ],
         }
         lines.append(json.dumps(line, ensure_ascii=False) + "\n")
@@ -426,7 +470,9 @@ def _chat(message: MessageState, *, as_it_was: bool) -> list[Any]:
 
 
 def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
-    """Return one row a turn; times in ms, facts as their numbers. `score` and `unproved` are the conversation's.
+    """Return one row a turn; times in ms, facts as their numbers.
+
+    `score` and `unproved` are the conversation's.
 
     Text that a spreadsheet would read as a formula is prefixed with an apostrophe.
     """
@@ -435,7 +481,9 @@ def turns_csv(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
 
 
 def turns_parquet(runs: Sequence[RunResult], asked: Asked) -> bytes:
-    """Return one row a turn as a Parquet file: the columns of `to_frame("turns")`, typed and described."""
+    """Return one row a turn as a Parquet file: the columns of `to_frame("turns")`, typed and
+    described.
+    """
     from pyarrow import parquet  # as pandas above
 
     file = io.BytesIO()
@@ -444,7 +492,9 @@ def turns_parquet(runs: Sequence[RunResult], asked: Asked) -> bytes:
 
 
 def csv_cell(value: object) -> object:
-    """Return a value as a csv_cell: None empty, fractions with three decimals, a would-be formula made harmless."""
+    """Return a value as a csv_cell: None empty, fractions with three decimals, a would-be formula
+    made harmless.
+    """
     match value:
         case None:
             return ""

@@ -1,7 +1,8 @@
 """The gate for CI: thresholds, checked per job and condition, and the exit code.
 
-Exit 1: checked and below. Exit 3: could not be checked; or more than 10 % of the conversations excluded, or any over what came
-from the agent: else an agent could take its own bad conversations out of the mean.
+Exit 1: checked and below. Exit 3: could not be checked; or more than 10 % of the conversations
+excluded, or any over what came from the agent: else an agent could take its own bad conversations
+out of the mean.
 """
 
 from __future__ import annotations
@@ -44,21 +45,25 @@ from bioeval_tui.statistics.means import percentile, reaches
 
 MOST_EXCLUDED = 0.10
 _PART = re.compile(
-    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?(?P<part>timing|task|assertion)(?:(?<=task) ?(?P<task>[1-9][0-9]{0,3}))?"
+    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?(?P<part>timing|task|assertion)(?:(?<=task)"
+    r" ?(?P<task>[1-9][0-9]{0,3}))?"
 )
 _SLOWER = re.compile(
-    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?p(?P<percent>[1-9][0-9]?):(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?) ?(?P<unit>ms|s)"
+    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?p(?P<percent>[1-9][0-9]?):(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)"
+    r" ?(?P<unit>ms|s)"
 )
 _ONE_OF = (
-    "one of the job's conditions, such as withheld or supplied, a part (timing, task, assertion), a task (task2), "
-    "or one of these in a condition (supplied.task)"
+    "one of the job's conditions, such as withheld or supplied, a part (timing, task, assertion), a"
+    " task (task2), or one of these in a condition (supplied.task)"
 )
 Status = Literal["passed", "failed", "not_measured"]
 
 
 @dataclass(frozen=True, slots=True)
 class PartRule:
-    """A threshold of one part of the score, or of one task by its number, in one condition or in each."""
+    """A threshold of one part of the score, or of one task by its number, in one condition or in
+    each.
+    """
 
     condition: Condition | None
     part: str
@@ -68,12 +73,16 @@ class PartRule:
     @property
     def name(self) -> str:
         """What the threshold is of, as the option names it: `task 2`."""
-        return self.part if self.task is None else f"{self.part} {self.task}"
+        if self.task is None:
+            return self.part
+        return f"{self.part} {self.task}"
 
 
 @dataclass(frozen=True, slots=True)
 class SlowRule:
-    """The longest time that a percentile of the response times may take, in one condition or in each."""
+    """The longest time that a percentile of the response times may take, in one condition or in
+    each.
+    """
 
     condition: Condition | None
     percent: int
@@ -87,7 +96,10 @@ class SlowRule:
 
 @dataclass(frozen=True, slots=True)
 class GateRules:
-    """The thresholds. `under` has one for `mean` or a condition; `pass_k` has pairs of k and threshold."""
+    """The thresholds.
+
+    `under` has one for `mean` or a condition; `pass_k` has pairs of k and threshold.
+    """
 
     under: dict[str, float] = field(default_factory=dict)
     parts: tuple[PartRule, ...] = ()
@@ -109,8 +121,8 @@ class GateRules:
         min_pass_k: Sequence[str] = (),
         fail_slower: Sequence[str] = (),
     ) -> GateRules:
-        """Read the options as given: `0.8`, `supplied:0.85,withheld:0.5`, `task2:0.8`, `supplied.assertion:1`; `2:0.9,3:0.8`;
-        `p95:2s`, `supplied.p50:800ms`.
+        """Read the options as given: `0.8`, `supplied:0.85,withheld:0.5`, `task2:0.8`,
+        `supplied.assertion:1`; `2:0.9,3:0.8`; `p95:2s`, `supplied.p50:800ms`.
 
         Raises:
             UsageError: an option cannot be parsed; the message says what is expected.
@@ -146,7 +158,8 @@ class GateRules:
     def require_conditions(
         self, held: Collection[Condition], of_job: Sequence[ConditionConfig], who: str = "the run"
     ) -> None:
-        """Reject a threshold that `who` can never meet: for a condition that is not held or not in the job, or for the mean of some.
+        """Reject a threshold that `who` can never meet: for a condition that is not held or not in
+        the job, or for the mean of some.
 
         Raises:
             UsageError: the message names the threshold and a valid one.
@@ -164,7 +177,8 @@ class GateRules:
         for name, bar in self.under.items():
             if name not in ("mean", *known):
                 raise UsageError(
-                    f"--fail-under {name}:{bar:g}: {name!r} is not a condition; the job has {listed(known)}"
+                    f"--fail-under {name}:{bar:g}: {name!r} is not a condition; the job has"
+                    f" {listed(known)}"
                 )
             every = both_or_all(len(known))
             asked = f"{bar:g} asks for the mean of {every}, which needs {every} conditions"
@@ -173,7 +187,8 @@ class GateRules:
             if name not in held and (name != "mean" or len(held) < len(known)):
                 one = next(iter(held))
                 raise UsageError(
-                    f"--fail-under {asked}, but {who} has {only} only; give {one}:{bar:g}, or run {every}"
+                    f"--fail-under {asked}, but {who} has {only} only; give {one}:{bar:g}, or run"
+                    f" {every}"
                 )
 
     def require_tasks(self, count: int, job: str) -> None:
@@ -185,7 +200,9 @@ class GateRules:
         for rule in self.parts:
             if rule.task is not None and rule.task > count:
                 asked = f"{rule.condition}.{rule.name}" if rule.condition else rule.name
-                raise UsageError(f"--fail-under {asked}:{rule.bar:g}: {job} has {plural(count, 'task')}")
+                raise UsageError(
+                    f"--fail-under {asked}:{rule.bar:g}: {job} has {plural(count, 'task')}"
+                )
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,21 +218,27 @@ class GateCheck:
     bar: float | None = None
     condition: Condition | None = None
     unit: Literal["", "ms"] = ""
-    """`ms` for response times, where `bar` is the most that is allowed; for the rest it is the least."""
+    """`ms` for response times, where `bar` is the most that is allowed; for the rest it is the
+    least.
+    """
 
     @property
     def value_words(self) -> str:
         """The value, such as `0.75` or `2.13 s`; a dash if it could not be measured."""
         if self.unit:
             return units.latency(self.value)
-        return units.number(self.value) if self.bar is None else units.number_beside(self.value, self.bar)
+        if self.bar is None:
+            return units.number(self.value)
+        return units.number_beside(self.value, self.bar)
 
     @property
     def bar_words(self) -> str:
         """The threshold, such as `0.8` or `2.00 s`; a dash without one."""
         if self.bar is None:
             return units.DASH
-        return units.latency(self.bar) if self.unit else f"{self.bar:g}"
+        if self.unit:
+            return units.latency(self.bar)
+        return f"{self.bar:g}"
 
     @property
     def words(self) -> str:
@@ -228,7 +251,17 @@ class GateCheck:
 
 
 CHECK = Fields(
-    GateCheck, "job", "model", "rule", "status", "words", "value", "bar", "condition", "unit", words=str
+    GateCheck,
+    "job",
+    "model",
+    "rule",
+    "status",
+    "words",
+    "value",
+    "bar",
+    "condition",
+    "unit",
+    words=str,
 )
 
 
@@ -265,7 +298,9 @@ class GateResult:
 
 
 def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
-    """Check the runs against the rules, separately for each job, agent and model, so that none hides another."""
+    """Check the runs against the rules, separately for each job, agent and model, so that none
+    hides another.
+    """
     counted = count_planned(runs)
     checks: list[GateCheck] = []
     for group in groups(runs):
@@ -286,7 +321,9 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
         notes += [run.examined for run in runs if isinstance(run.examined, of.JudgeNotExamined)]
     people = [estimate for run in runs if run.sampled for estimate in run.people_say]
     code = _exit_code({check.status for check in checks}, unmeasured=bool(unmeasured))
-    return GateResult(code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people])))
+    return GateResult(
+        code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people]))
+    )
 
 
 def count_planned(runs: Sequence[RecordedRun]) -> Counted:
@@ -295,9 +332,11 @@ def count_planned(runs: Sequence[RecordedRun]) -> Counted:
 
 
 def why_unmeasured(counted: Counted, *, gated: bool = True) -> tuple[Finding, ...]:
-    """Return why no threshold can be met, whatever the scores: too few conversations count, or one must not be left out.
+    """Return why no threshold can be met, whatever the scores: too few conversations count, or one
+    must not be left out.
 
-    Where there are thresholds (`gated`), also if one was held again: else an agent had a second try at whatever went badly.
+    Where there are thresholds (`gated`), also if one was held again: else an agent had a second try
+    at whatever went badly.
     """
     if not counted.held:
         return (of.NothingRun(),)
@@ -314,7 +353,9 @@ def why_unmeasured(counted: Counted, *, gated: bool = True) -> tuple[Finding, ..
 def _exit_code(statuses: Collection[Status], *, unmeasured: bool) -> ExitCode:
     if unmeasured or "not_measured" in statuses:
         return ExitCode.NOT_MEASURED
-    return ExitCode.BELOW if "failed" in statuses else ExitCode.OK
+    if "failed" in statuses:
+        return ExitCode.BELOW
+    return ExitCode.OK
 
 
 def _unclean(runs: Sequence[RunResult]) -> Iterator[of.UncleanRun]:
@@ -345,7 +386,8 @@ def _slower(part: str) -> SlowRule:
     match = _SLOWER.fullmatch(part)
     if match is None or not float(match["number"]):
         raise UsageError(
-            f"--fail-slower {part}: use a percentile from p1 to p99 and a time in s or ms, such as p95:2s or supplied.p50:800ms"
+            f"--fail-slower {part}: use a percentile from p1 to p99 and a time in s or ms, such as"
+            " p95:2s or supplied.p50:800ms"
         )
     limit_ms = float(match["number"]) * (1000 if match["unit"] == "s" else 1)
     return SlowRule(match["condition"], int(match["percent"]), limit_ms)
@@ -367,9 +409,13 @@ def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     of_job, checks = names_in(runs[0].state.job), []
     for name, bar in rules.under.items():
         if name == "mean":
-            basis = of.ScoreBasis(tuple((each, values[each].counted) for each in values), len(of_job))
+            basis = of.ScoreBasis(
+                tuple((each, values[each].counted) for each in values), len(of_job)
+            )
             checks.append(
-                _check(first, f"mean of {both_or_all(len(of_job))}", _mean(values, of_job), bar, basis)
+                _check(
+                    first, f"mean of {both_or_all(len(of_job))}", _mean(values, of_job), bar, basis
+                )
             )
         elif name in values:
             only = of.ScoreBasis(((name, values[name].counted),))
@@ -384,7 +430,9 @@ def _of_parts(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     checks = []
     for rule in rules.parts:
-        asked = [condition for condition in conditions_of(runs) if rule.condition in (None, condition)]
+        asked = [
+            condition for condition in conditions_of(runs) if rule.condition in (None, condition)
+        ]
         counts = [name for name in asked if _has(runs, rule, name)]
         for condition in counts or asked:
             samples = [
@@ -395,7 +443,9 @@ def _of_parts(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
             ]
             value = estimate(samples)
             basis = of.ScoreBasis(((condition, value.counted),))
-            checks.append(_check(first, rule.name, value.mean, rule.bar, basis, condition=condition))
+            checks.append(
+                _check(first, rule.name, value.mean, rule.bar, basis, condition=condition)
+            )
     return checks
 
 
@@ -519,7 +569,9 @@ def _check(
 def _status(value: float | None, bar: float) -> Status:
     if value is None:
         return "not_measured"
-    return "passed" if reaches(value, bar) else "failed"
+    if reaches(value, bar):
+        return "passed"
+    return "failed"
 
 
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
@@ -555,9 +607,12 @@ class Gate:
 
 
 def with_people(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
-    """Return the runs with people's scores if there are reviews, and a note on each run's changed mean."""
+    """Return the runs with people's scores if there are reviews, and a note on each run's changed
+    mean.
+    """
     notes = tuple(
-        f"{run.run_id}: {run.reviewed_words or 'no reviews, the judge’s scores count'}" for run in runs
+        f"{run.run_id}: {run.reviewed_words or 'no reviews, the judge’s scores count'}"
+        for run in runs
     )
     return [run.with_people() for run in runs], notes
 
@@ -569,7 +624,9 @@ def print_checks(result: GateResult, console: Console) -> None:
         where = f" · {check.model}" if several and check.model else ""
         where += f" · {title_of(check.condition)}" if check.condition else ""
         limit = "limit" if check.unit else "threshold"
-        value = "" if check.bar is None else f" {check.value_words}, the {limit} is {check.bar_words}"
+        value = (
+            "" if check.bar is None else f" {check.value_words}, the {limit} is {check.bar_words}"
+        )
         console.print(
             Text(f"{SIGNS[check.status]} {check.job}{where}: {check.rule}{value} ({check.words})"),
             soft_wrap=True,

@@ -1,11 +1,13 @@
-"""What a judge gets wrong: whether its verdicts change when nothing that matters has changed, and about sentinels.
+"""What a judge gets wrong: whether its verdicts change when nothing that matters has changed, and
+about sentinels.
 
-Verdicts before and after harmless changes, and of the same transcript asked twice (`REPEAT`). A judge that is
-merely noisy gives exchangeable verdicts before and after, so two signed-rank tests per change are exact: does the
-score shift, and does the change disagree with the first verdict more than the repeat does (which finds changes
-that raise some scores and lower others)? The repeat itself is compared with a tolerated share of flips. Holm's
-correction over all of these keeps the chance of accusing a sound judge of anything at 0.5 %. Controls are conversations
-that deserve less: a judge reacts if it gives them at most half the score.
+Verdicts before and after harmless changes, and of the same transcript asked twice (`REPEAT`). A
+judge that is merely noisy gives exchangeable verdicts before and after, so two signed-rank tests
+per change are exact: does the score shift, and does the change disagree with the first verdict more
+than the repeat does (which finds changes that raise some scores and lower others)? The repeat
+itself is compared with a tolerated share of flips. Holm's correction over all of these keeps the
+chance of accusing a sound judge of anything at 0.5 %. Controls are conversations that deserve less:
+a judge reacts if it gives them at most half the score.
 
 Sentinels are conversations with known verdicts: in `judge-test`, and in a run that asks.
 """
@@ -42,7 +44,10 @@ TOLERATED_FLIPS = 0.10
 
 @dataclass(frozen=True, slots=True)
 class AskedAgain:
-    """One item judged before and after a change; scores lie in [0, 1]. `cluster` is the item's conversation."""
+    """One item judged before and after a change; scores lie in [0, 1].
+
+    `cluster` is the item's conversation.
+    """
 
     change: str
     cluster: str
@@ -60,10 +65,12 @@ class AskedAgain:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """The effect of one change. Intervals are clustered by conversation; p-values are corrected (Holm).
+    """The effect of one change.
 
-    `p_disagreement` is None for the repeat, and where the repeat lacks the items; `p_shift` is None for the repeat.
-    `p_flips` is the repeat's alone.
+    Intervals are clustered by conversation; p-values are corrected (Holm).
+
+    `p_disagreement` is None for the repeat, and where the repeat lacks the items; `p_shift` is None
+    for the repeat. `p_flips` is the repeat's alone.
     """
 
     change: str
@@ -79,7 +86,9 @@ class Stability:
 
     @property
     def accused(self) -> bool:
-        """Whether the change affects the judge significantly (for the repeat: it is not reproducible)."""
+        """Whether the change affects the judge significantly (for the repeat: it is not
+        reproducible).
+        """
         p_values = (self.p_shift, self.p_disagreement, self.p_flips)
         return any(p is not None and p <= ACCUSED_AT for p in p_values)
 
@@ -93,7 +102,9 @@ def judge_stability(asked: Iterable[AskedAgain]) -> dict[str, Stability]:
         if change == REPEAT:
             raw[f"flips {change}"] = _p_of_flips(answers)
             continue
-        raw[f"shift {change}"] = _signed_rank_of_clusters((one.cluster, one.shift) for one in answers)
+        raw[f"shift {change}"] = _signed_rank_of_clusters(
+            (one.cluster, one.shift) for one in answers
+        )
         more = [
             (one.cluster, abs(one.shift) - abs(repeat.shift))
             for one in answers
@@ -105,7 +116,9 @@ def judge_stability(asked: Iterable[AskedAgain]) -> dict[str, Stability]:
     return {change: _stability(change, answers, corrected) for change, answers in by_change.items()}
 
 
-def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str, float]) -> Stability:
+def _stability(
+    change: str, answers: Sequence[AskedAgain], p_values: Mapping[str, float]
+) -> Stability:
     flips = _flips(answers)
     by_cluster = grouped((one.cluster, one.shift) for one in answers)
     shifts = mean_of(by_cluster, CHANGE, unit="conversation", paired=True)
@@ -125,11 +138,15 @@ def _stability(change: str, answers: Sequence[AskedAgain], p_values: Mapping[str
 
 
 def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
-    """Return the one-sided binomial p-value of the flips with the effective number of items, rounded cautiously."""
+    """Return the one-sided binomial p-value of the flips with the effective number of items,
+    rounded cautiously.
+    """
     flips = _flips(answers)
     if not flips.value or flips.standard_error is None:
         return 1.0
-    spread = flips.value * (1 - flips.value) / flips.standard_error**2 if flips.standard_error else 0.0
+    spread = (
+        flips.value * (1 - flips.value) / flips.standard_error**2 if flips.standard_error else 0.0
+    )
     n = min(flips.values, floor(spread)) if spread else flips.units
     return binomial_p(flips.value, n, TOLERATED_FLIPS)
 
@@ -153,7 +170,9 @@ INVENTS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SentinelCheck:
-    """One fault that sentinels can show: how large it is, over how many conversations, and its corrected p-value (Holm)."""
+    """One fault that sentinels can show: how large it is, over how many conversations, and its
+    corrected p-value (Holm).
+    """
 
     fault: JudgeFault
     size: float
@@ -174,7 +193,8 @@ def sentinel_checks(
     `earlier` are its scores (`scores_of`) on another day.
     """
     first, after = (
-        [one for each in judged if each.after == late for one in each.tasks] for late in (False, True)
+        [one for each in judged if each.after == late for one in each.tasks]
+        for late in (False, True)
     )
     last = {(one.sentinel, one.task): one.score for one in after}
     known = {(one.sentinel, one.task) for one in first}
@@ -202,7 +222,10 @@ def sentinel_checks(
         share = average(any(each) for each in invented.values())
         tested["inventing"] = (share, len(invented), binomial_p(share, len(invented), INVENTS))
     adjusted = holm({fault: p for fault, (_, _, p) in tested.items()})
-    return [SentinelCheck(fault, size, count, adjusted[fault]) for fault, (size, count, _) in tested.items()]
+    return [
+        SentinelCheck(fault, size, count, adjusted[fault])
+        for fault, (size, count, _) in tested.items()
+    ]
 
 
 def scores_of(judged: SentinelsJudged) -> dict[str, float]:
@@ -211,10 +234,14 @@ def scores_of(judged: SentinelsJudged) -> dict[str, float]:
 
 
 def _beyond(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
-    """Return the p-value of "no further from what is right than is tolerated", or of "no shift", by conversation."""
+    """Return the p-value of "no further from what is right than is tolerated", or of "no shift", by
+    conversation.
+    """
     allowed = TOLERATED if fault in ("lenient", "strict") else 0.0
     means = [average(each) - allowed for each in grouped(values).values()]
-    return 1.0 if allowed and average(means) <= 0 else signed_rank_p(means)
+    if allowed and average(means) <= 0:
+        return 1.0
+    return signed_rank_p(means)
 
 
 def on_sentinels(checks: Sequence[SentinelCheck]) -> JudgeOnSentinels:
@@ -242,13 +269,17 @@ class Reaction:
 
 
 def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
-    """Return the judge's reaction to each control that it scored; a rubric's undesired items are left out."""
+    """Return the judge's reaction to each control that it scored; a rubric's undesired items are
+    left out.
+    """
     reactions = {}
     for control in dict.fromkeys(one.change for one in asked if one.kind == "control"):
         scored = [one for one in asked if one.change == control and one.wanted]
         about = {(one.cluster, one.task) for one in scored}
         recorded = [
-            one.score for one in asked if one.kind == "unchanged" and (one.cluster, one.task) in about
+            one.score
+            for one in asked
+            if one.kind == "unchanged" and (one.cluster, one.task) in about
         ]
         if scored and recorded:
             reactions[control] = Reaction(average(one.score for one in scored), average(recorded))
@@ -256,13 +287,15 @@ def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
 
 
 def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
-    """Return the effect of each change on the judge's scores; tasks without an unchanged score are excluded.
+    """Return the effect of each change on the judge's scores; tasks without an unchanged score are
+    excluded.
 
     Where tasks change places, the shift is from the later to the earlier place.
     """
     before = grouped(((one.cluster, one.task), one) for one in asked if one.kind == "unchanged")
     tasks = {
-        cluster: max(ones) for cluster, ones in grouped((one.cluster, one.task) for one in asked).items()
+        cluster: max(ones)
+        for cluster, ones in grouped((one.cluster, one.task) for one in asked).items()
     }
     counts: dict[tuple[str, str, int], int] = {}
     asked_again = []
@@ -281,7 +314,13 @@ def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
             item = f"{one.task}/{place}"
             asked_again.append(
                 AskedAgain(
-                    one.change, one.cluster, item, first.score, second.score, first.passed, second.passed
+                    one.change,
+                    one.cluster,
+                    item,
+                    first.score,
+                    second.score,
+                    first.passed,
+                    second.passed,
                 )
             )
     return judge_stability(asked_again)

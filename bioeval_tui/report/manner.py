@@ -1,8 +1,9 @@
 """How the simulated user speaks compared with people, by condition, without a model.
 
-Every figure is a mean with a 95 % interval that is clustered by conversation, from ten conversations on. They only
-describe. To judge whether a user is like people, compare with the figures of people (`REFERENCES`), measured in the
-same way on published conversations. Figures alone are shipped, no text; `scripts/realism-reference` measures them again.
+Every figure is a mean with a 95 % interval that is clustered by conversation, from ten
+conversations on. They only describe. To judge whether a user is like people, compare with the
+figures of people (`REFERENCES`), measured in the same way on published conversations. Figures alone
+are shipped, no text; `scripts/realism-reference` measures them again.
 """
 
 from __future__ import annotations
@@ -25,16 +26,24 @@ from bioeval_tui.report.summary import condition_title, conditions_of
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, mean_of
 
 _HEDGES = (
-    "a bit", "almost", "apparently", "approximately", "could be", "fairly", "guess", "hard to say", "i believe",
-    "i feel like", "i suppose", "i think", "kind of", "kinda", "likely", "maybe", "might", "more or less", "mostly",
-    "not certain", "not really sure", "not sure", "or so", "or something", "perhaps", "possibly", "presumably",
-    "probably", "roughly", "seem", "seemed", "seems", "somehow", "something like", "somewhat", "sort of", "sorta",
+    "a bit", "almost", "apparently", "approximately", "could be", "fairly", "guess", "hard to say",
+    "i believe",
+    "i feel like", "i suppose", "i think", "kind of", "kinda", "likely", "maybe", "might",
+    "more or less", "mostly",
+    "not certain", "not really sure", "not sure", "or so", "or something", "perhaps", "possibly",
+    "presumably",
+    "probably", "roughly", "seem", "seemed", "seems", "somehow", "something like", "somewhat",
+    "sort of", "sorta",
     "unsure",
 )  # fmt: skip
-"""Hedges of Hyland, Metadiscourse (2005), that occur in speech, and their spoken forms. Words that hedge only now
-and then ("about", "may", "quite") are not among them."""
+"""Hedges of Hyland, Metadiscourse (2005), that occur in speech, and their spoken forms.
 
-HEDGE = re.compile(r"\b(?:" + "|".join(map(re.escape, sorted(_HEDGES, key=len, reverse=True))) + r")\b")
+Words that hedge only now and then ("about", "may", "quite") are not among them.
+"""
+
+HEDGE = re.compile(
+    r"\b(?:" + "|".join(map(re.escape, sorted(_HEDGES, key=len, reverse=True))) + r")\b"
+)
 
 STOP_WORDS: Collection[str] = frozenset(
     re.findall(
@@ -60,8 +69,8 @@ _LABEL = re.compile(r"^\s*[*_]{0,2}([^\W\d_][^:\n*]{0,30}?)[*_]{0,2}:[*_]{0,2}\s
 class UserTranscript:
     """One conversation: (role, text) in order, the user's facts, and names that occur.
 
-    `names` are counted as one word each, whatever they are. `out_of_role` are the places (from 0) in `messages` that the
-    guards found out of role; None if nobody looked.
+    `names` are counted as one word each, whatever they are. `out_of_role` are the places (from 0)
+    in `messages` that the guards found out of role; None if nobody looked.
     """
 
     messages: Sequence[tuple[str, str]]
@@ -97,18 +106,24 @@ class Realism:
     """The share of three-word phrases that the user has used before in the same conversation."""
 
     out_of_role: Measure
-    """The share of turns that the guards found out of role: as a model or a helper, or of its script."""
+    """The share of turns that the guards found out of role: as a model or a helper, or of its
+    script.
+    """
 
 
 def realism(transcripts: Iterable[UserTranscript]) -> Realism:
     """Return how the user speaks. Other roles and speaker names are ignored."""
     manners = [manner_of(transcript) for transcript in transcripts]
     values = {name: [one.get(name, ()) for one in manners] for name in Realism.__slots__}
-    return Realism(**{name: _measure(each, share=name not in RATES) for name, each in values.items()})
+    return Realism(
+        **{name: _measure(each, share=name not in RATES) for name, each in values.items()}
+    )
 
 
 def manner_of(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
-    """Return the figures of one conversation by name: a value per turn, or one in total; without what is not measurable."""
+    """Return the figures of one conversation by name: a value per turn, or one in total; without
+    what is not measurable.
+    """
     texts = [text for speaker, text in transcript.messages if speaker == "user"]
     turns = [_plain(text, transcript.names) for text in _without_label(texts) if text.strip()]
     words = [_WORD.findall(turn) for turn in turns]
@@ -122,7 +137,9 @@ def manner_of(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
     return {
         "words_per_turn": tuple(float(len(each)) for each in words),
         "facts_in_first_answer": (
-            (sum(len(fact & first) >= TOLD * len(fact) for fact in facts) / len(facts),) if facts else ()
+            (sum(len(fact & first) >= TOLD * len(fact) for fact in facts) / len(facts),)
+            if facts
+            else ()
         ),
         "questions": tuple(float("?" in turn) for turn in turns),
         "hedges": (100 * sum(len(HEDGE.findall(turn)) for turn in turns) / total,),
@@ -155,7 +172,9 @@ def _repetition(turns: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[float]:
 
 
 def _without_label(turns: Sequence[str]) -> Iterator[str]:
-    """Yield the turns without the speaker's name, where most of them begin with the same `Name:`."""
+    """Yield the turns without the speaker's name, where most of them begin with the same
+    `Name:`.
+    """
     labels = [match.group(1) if (match := _LABEL.match(turn)) else "" for turn in turns]
     usual = max(set(labels), key=labels.count, default="")
     strip = bool(usual) and 2 * labels.count(usual) > len(labels)
@@ -172,13 +191,17 @@ def _plain(text: str, names: Sequence[str]) -> str:
 def _content(text: str) -> frozenset[str]:
     """Return the content words, without common endings."""
     words = (word for word in _WORD.findall(text) if word not in STOP_WORDS)
-    return frozenset(re.sub(r"(?:'s|ing|ed|es|s)$", "", word) if len(word) > 4 else word for word in words)
+    return frozenset(
+        re.sub(r"(?:'s|ing|ed|es|s)$", "", word) if len(word) > 4 else word for word in words
+    )
 
 
 def _measure(values: Sequence[tuple[float, ...]], *, share: bool = True) -> Measure:
     groups = dict(enumerate(values))
     measured = mean_of(groups, UNIT if share else (0.0, inf), unit="conversation")
-    return Measure(measured.value, measured.interval, measured.units) if measured else Measure(None, None, 0)
+    if measured:
+        return Measure(measured.value, measured.interval, measured.units)
+    return Measure(None, None, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +215,10 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class RealismReference:
-    """Ranges of one published data set, by the names of `Realism`'s fields. Unknown ones are missing."""
+    """Ranges of one published data set, by the names of `Realism`'s fields.
+
+    Unknown ones are missing.
+    """
 
     name: str
     source: str
@@ -205,11 +231,16 @@ class RealismReference:
 REFERENCES = (
     RealismReference(
         name="PriMock57",
-        source="Papadopoulos Korfiatis et al., PriMock57: A Dataset Of Primary Care Mock Consultations, ACL 2022;"
-        " github.com/babylonhealth/primock57 at cd2ac70",
+        source=(
+            "Papadopoulos Korfiatis et al., PriMock57: A Dataset Of Primary Care Mock"
+            " Consultations, ACL 2022; github.com/babylonhealth/primock57 at cd2ac70"
+        ),
         licence="CC BY 4.0",
         conversations=57,
-        about="people playing patients, with clinicians, over a video call: spoken, so with many short turns",
+        about=(
+            "people playing patients, with clinicians, over a video call: spoken, so with many"
+            " short turns"
+        ),
         bands={
             "words_per_turn": Band(12.7229, 5.3878, 26.9038),
             "questions": Band(0.0599, 0.0, 0.1667),
@@ -219,7 +250,9 @@ REFERENCES = (
         },
     ),
 )
-"""Ranges of conversations between people, which have no list of facts, so the first answer cannot be compared."""
+"""Ranges of conversations between people, which have no list of facts, so the first answer cannot
+be compared.
+"""
 
 
 LABELS = {
@@ -250,9 +283,13 @@ class MannerRow:
     def found(self) -> str:
         """Such as `12.6 (12.3 to 12.8)`."""
         if self.measure.value is None:
-            return "not checked" if self.name == "out_of_role" else "–"
+            if self.name == "out_of_role":
+                return "not checked"
+            return "–"
         interval = self.measure.interval
-        around = f" ({self._words(interval.low)} to {self._words(interval.high)})" if interval else ""
+        around = (
+            f" ({self._words(interval.low)} to {self._words(interval.high)})" if interval else ""
+        )
         return f"{self._words(self.measure.value)}{around}"
 
     @property
@@ -261,7 +298,8 @@ class MannerRow:
         if self.band is None:
             return "not known"
         return (
-            f"{self._words(self.band.mean)} ({self._words(self.band.low)} to {self._words(self.band.high)})"
+            f"{self._words(self.band.mean)} ({self._words(self.band.low)} to"
+            f" {self._words(self.band.high)})"
         )
 
     @property
@@ -275,7 +313,9 @@ class MannerRow:
         )
 
     def _words(self, value: float) -> str:
-        return share(value, 1) if self.name in SHARES else number1(value)
+        if self.name in SHARES:
+            return share(value, 1)
+        return number1(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,11 +332,15 @@ class RunManner:
     @property
     def column(self) -> str:
         """The heading of the measured values."""
-        return "measured [95 % interval]" if self.conversations >= FEWEST_UNITS else "measured"
+        if self.conversations >= FEWEST_UNITS:
+            return "measured [95 % interval]"
+        return "measured"
 
     @property
     def note(self) -> str:
-        """What it is compared with and, with too few conversations, why no value has an interval."""
+        """What it is compared with and, with too few conversations, why no value has an
+        interval.
+        """
         people = self.reference
         return sentence(
             MannerBasis(
@@ -311,7 +355,9 @@ class RunManner:
 
 
 def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
-    """Return how the simulated user speaks in each condition; nothing without messages in English, or if it follows a script."""
+    """Return how the simulated user speaks in each condition; nothing without messages in English,
+    or if it follows a script.
+    """
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
     for condition in conditions_of(runs):
@@ -333,13 +379,17 @@ def _answers(talk: ConversationResult) -> bool:
 
 
 def _is_english(transcript: UserTranscript) -> bool:
-    """Return whether the user speaks English, as far as it can be told: the words and the people compared with are English."""
+    """Return whether the user speaks English, as far as it can be told: the words and the people
+    compared with are English.
+    """
     said = "\n".join(text for role, text in transcript.messages if role == "user")
     return language_of(said) in (None, ENGLISH)
 
 
 def _rows(figures: Realism) -> list[MannerRow]:
-    return [MannerRow(name, getattr(figures, name), REFERENCES[0].bands.get(name)) for name in LABELS]
+    return [
+        MannerRow(name, getattr(figures, name), REFERENCES[0].bands.get(name)) for name in LABELS
+    ]
 
 
 def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
@@ -354,7 +404,11 @@ def _transcript(run: RecordedRun, talk: ConversationResult) -> UserTranscript:
     facts = talk.case.facts if talk.case is not None else run.state.job.get("facts") or ()
     target = run.state.job.get("target")
     names = {message.speaker for message in talk.messages}
-    names |= {str(target[key]) for key in ("user", "chatbot") if isinstance(target, dict) and target.get(key)}
+    names |= {
+        str(target[key])
+        for key in ("user", "chatbot")
+        if isinstance(target, dict) and target.get(key)
+    }
     known = run.state.condition(talk.condition).known(list(map(str, facts)))
     evaluator = run.state.job.get("evaluator")
     out: Collection[int] | None
@@ -384,9 +438,11 @@ def manner_dicts(manners_of_run: Sequence[RunManner]) -> dict[str, Any]:
             "figures": {
                 row.name: {
                     "value": row.measure.value,
-                    "interval": [row.measure.interval.low, row.measure.interval.high]
-                    if row.measure.interval
-                    else None,
+                    "interval": (
+                        [row.measure.interval.low, row.measure.interval.high]
+                        if row.measure.interval
+                        else None
+                    ),
                     "people": [row.band.mean, row.band.low, row.band.high] if row.band else None,
                     "unlike_people": row.unlike,
                 }

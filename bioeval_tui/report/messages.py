@@ -1,4 +1,5 @@
-"""The Markdown of messages, parsed in the same way for screens and reports, and as blocks of text in a few styles.
+"""The Markdown of messages, parsed in the same way for screens and reports, and as blocks of text
+in a few styles.
 
 Nothing in it acts: no HTML, links or attributes.
 """
@@ -23,13 +24,17 @@ if TYPE_CHECKING:
     from bioeval_tui.report.result import Quotation  # screens need no result for it
 
 MAX_NESTING = 12
-"""The parser leaves out what is nested deeper; a text with deeper quotations or lists is shown as it was written."""
+"""The parser leaves out what is nested deeper; a text with deeper quotations or lists is shown as
+it was written.
+"""
 
 MAX_MARKDOWN = 10_000
 """The parser needs up to 20 µs a character: what stands beyond these is shown as it was written."""
 
 MAX_BRACKETS = 1_000
-"""For each opening bracket the parser looks through the rest: a text with more is shown as it was written."""
+"""For each opening bracket the parser looks through the rest: a text with more is shown as it was
+written.
+"""
 
 MAX_PATTERN = 500
 
@@ -50,14 +55,17 @@ _LINE_END = re.compile(r"\r\n?|\n")
 def parsed(source: str) -> list[Token]:
     """Return the tokens of a text.
 
-    Lines break where the text breaks, as people write in chats. Links and images are their text, address and title.
+    Lines break where the text breaks, as people write in chats. Links and images are their text,
+    address and title.
     """
     read = len(source)
     if read > MAX_MARKDOWN:
         read = source.rfind("\n", 0, MAX_MARKDOWN) + 1 or MAX_MARKDOWN
     marked, rest = source[:read], source[read:]
     tokens = [] if marked.count("[") > MAX_BRACKETS else _PARSER.parse(marked)
-    if not tokens or any(token.level >= MAX_NESTING - 1 and token.type in _CONTAINERS for token in tokens):
+    if not tokens or any(
+        token.level >= MAX_NESTING - 1 and token.type in _CONTAINERS for token in tokens
+    ):
         tokens = _as_written(marked)
     _add_cells(tokens, _LINE_END.split(marked))
     tokens += _as_written(rest)
@@ -79,7 +87,9 @@ _CONTAINERS = ("blockquote_open", "list_item_open")
 
 
 def _add_cells(tokens: Iterable[Token], lines: Sequence[str]) -> None:
-    """Add to the last cell of a row those beyond the table's heading, which the parser leaves out."""
+    """Add to the last cell of a row those beyond the table's heading, which the parser leaves
+    out.
+    """
     columns, line, last = 0, "", None
     for token in tokens:
         match token.type:
@@ -93,7 +103,9 @@ def _add_cells(tokens: Iterable[Token], lines: Sequence[str]) -> None:
                 last = token
             case "tr_close" if last is not None and last.children is not None:
                 cells = _PIPE.split(line.strip("> \t").removeprefix("|").removesuffix("|"))
-                last.children += [_text(f" | {cell.strip()}") for cell in cells[columns:] if cell.strip()]
+                last.children += [
+                    _text(f" | {cell.strip()}") for cell in cells[columns:] if cell.strip()
+                ]
 
 
 def _literal(tokens: Iterable[Token]) -> Iterable[Token]:
@@ -112,16 +124,21 @@ def _literal(tokens: Iterable[Token]) -> Iterable[Token]:
                 if target and target not in (shown, f"mailto:{shown}"):
                     yield _text(f" ({target})")
             case "image":
-                yield _text(f"[image: {clean_line(token.content) or 'no text'}] ({_address(token, 'src')})")
+                yield _text(
+                    f"[image: {clean_line(token.content) or 'no text'}] ({_address(token, 'src')})"
+                )
             case _:
-                # An entity such as &#x202e; becomes a character only here, after the source was cleaned.
+                # An entity such as &#x202e; becomes a character only here, after the source was
+                # cleaned.
                 token.content = clean(token.content)
                 shown += token.content
                 yield token
 
 
 def _address(token: Token, name: str) -> str:
-    return clean_line(" ".join(str(token.attrs[key]) for key in (name, "title") if token.attrs.get(key)))
+    return clean_line(
+        " ".join(str(token.attrs[key]) for key in (name, "title") if token.attrs.get(key))
+    )
 
 
 def _text(content: str) -> Token:
@@ -131,13 +148,16 @@ def _text(content: str) -> Token:
 def pattern_of(words: str, limit: int = MAX_PATTERN) -> re.Pattern[str] | None:
     """Return a pattern for `words`, ignoring case, or None if they contain nothing to search for.
 
-    Any white space, line end or Markdown mark may stand between two words, so that the same pattern finds
-    a passage in the source and in its rendered, wrapped form. The words themselves are taken literally.
+    Any white space, line end or Markdown mark may stand between two words, so that the same pattern
+    finds a passage in the source and in its rendered, wrapped form. The words themselves are taken
+    literally.
     """
     words = words[:limit].strip()
     parts = _GAP.split(words.strip(f"{_MARKS} \t\n"))
     if parts == [""]:
-        return re.compile(re.escape(words)) if words else None
+        if words:
+            return re.compile(re.escape(words))
+        return None
     # Of marks without white space, as in `(major)**:`, nothing is shown.
     gaps = [rf"[\s{_MARKS}]{'+' if _SPACE.search(gap) else '*'}" for gap in parts[1::2]]
     pieces = zip_longest(map(re.escape, parts[::2]), gaps, fillvalue="")
@@ -147,7 +167,18 @@ def pattern_of(words: str, limit: int = MAX_PATTERN) -> re.Pattern[str] | None:
 TextStyle = Literal["strong", "em", "s", "code"]
 Align = Literal["left", "center", "right"]
 BlockName = Literal[
-    "paragraph", "heading", "code", "rule", "quote", "list", "numbers", "item", "table", "row", "head", "cell"
+    "paragraph",
+    "heading",
+    "code",
+    "rule",
+    "quote",
+    "list",
+    "numbers",
+    "item",
+    "table",
+    "row",
+    "head",
+    "cell",
 ]
 
 _EMPHASIS: dict[str, TextStyle] = {"strong": "strong", "em": "em", "s": "s"}
@@ -155,7 +186,8 @@ _LEAVES: dict[str, BlockName] = {
     "paragraph_open": "paragraph", "heading_open": "heading", "th_open": "head", "td_open": "cell",
 }  # fmt: skip
 _GROUPS: dict[str, BlockName] = {
-    "blockquote": "quote", "bullet_list": "list", "ordered_list": "numbers", "list_item": "item", "table": "table",
+    "blockquote": "quote", "bullet_list": "list", "ordered_list": "numbers", "list_item": "item",
+    "table": "table",
     "tr": "row",
 }  # fmt: skip
 
@@ -165,7 +197,9 @@ _ALIGNED: dict[object, Align] = {"text-align:center": "center", "text-align:righ
 
 @dataclass(frozen=True, slots=True)
 class StyledText:
-    """Text in one style, its lines separated by newlines; `evidence` names the tasks for which the judge quoted it."""
+    """Text in one style, its lines separated by newlines; `evidence` names the tasks for which the
+    judge quoted it.
+    """
 
     text: str
     styles: tuple[TextStyle, ...] = ()
@@ -192,7 +226,9 @@ class MessageBlock:
 
 
 def message_blocks(text: str, quotations: Sequence[Quotation] = ()) -> tuple[MessageBlock, ...]:
-    """Return the blocks of a message; of each quotation, the first place where it is shown is marked as evidence."""
+    """Return the blocks of a message; of each quotation, the first place where it is shown is
+    marked as evidence.
+    """
     tokens = parsed(text)
     texts = _with_evidence(list(_all_texts(tokens)), quotations)
     return tuple(_blocks(iter(tokens), iter(texts)))
@@ -204,7 +240,9 @@ def plain(text: str) -> str:
 
 
 def _blocks(tokens: Iterator[Token], texts: Iterator[Texts]) -> Iterator[MessageBlock]:
-    """Yield the blocks up to the end of the one that they are in; the parser limits how deep they are."""
+    """Yield the blocks up to the end of the one that they are in; the parser limits how deep they
+    are.
+    """
     for token in tokens:
         kind, _, edge = token.type.rpartition("_")
         if token.type in _LEAVES:
@@ -219,7 +257,9 @@ def _blocks(tokens: Iterator[Token], texts: Iterator[Texts]) -> Iterator[Message
         elif kind in _GROUPS:
             inner = tuple(_blocks(tokens, texts))
             if kind == "tr":  # the parser adds up to 65,536 cells that nobody wrote
-                inner = inner[: max((n for n, cell in enumerate(inner, 1) if cell.texts), default=1)]
+                inner = inner[
+                    : max((n for n, cell in enumerate(inner, 1) if cell.texts), default=1)
+                ]
             yield MessageBlock(_GROUPS[kind], blocks=inner, start=int(token.attrs.get("start", 1)))
 
 
@@ -233,7 +273,10 @@ def _all_texts(tokens: Iterable[Token]) -> Iterator[Texts]:
 
 
 def _texts(tokens: Iterable[Token]) -> Texts:
-    """Return one text for each change of style. Emphasis within the same emphasis changes nothing."""
+    """Return one text for each change of style.
+
+    Emphasis within the same emphasis changes nothing.
+    """
     texts: list[StyledText] = []
     depth: dict[TextStyle, int] = {}
     for token in tokens:
@@ -241,7 +284,9 @@ def _texts(tokens: Iterable[Token]) -> Texts:
             depth[style] = depth.get(style, 0) + token.nesting
             if not depth[style]:
                 del depth[style]
-        styles: tuple[TextStyle, ...] = (*depth, "code") if token.type == "code_inline" else tuple(depth)
+        styles: tuple[TextStyle, ...] = (
+            (*depth, "code") if token.type == "code_inline" else tuple(depth)
+        )
         texts.append(StyledText("\n" if token.type == "hardbreak" else token.content, styles))
     groups = groupby((one for one in texts if one.text), attrgetter("styles"))
     return tuple(StyledText(_joined(alike), styles) for styles, alike in groups)
@@ -257,7 +302,8 @@ def _with_evidence(blocks: list[Texts], quotations: Sequence[Quotation]) -> Iter
     marks = [
         (*match.span(), quotation.task)
         for quotation in quotations
-        if (pattern := pattern_of(plain(quotation.text), MAX_TEXT)) and (match := pattern.search(whole))
+        if (pattern := pattern_of(plain(quotation.text), MAX_TEXT))
+        and (match := pattern.search(whole))
     ]
     cuts = sorted({at for mark in marks for at in mark[:2]})
     at = 0

@@ -1,4 +1,6 @@
-"""Plans the number of cases and trials, with variances and prices from recorded runs or assumptions; and prints them."""
+"""Plans the number of cases and trials, with variances and prices from recorded runs or
+assumptions; and prints them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,12 @@ from bioeval_tui.base.consoles import plain_console
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.base.units import DASH, count, dollars, number, number1, number3
-from bioeval_tui.evaluation.wiring.prepare import MESSAGE_TOKENS, PrintedEstimate, PrintedRole, total_cost
+from bioeval_tui.evaluation.wiring.prepare import (
+    MESSAGE_TOKENS,
+    PrintedEstimate,
+    PrintedRole,
+    total_cost,
+)
 from bioeval_tui.record.conditions import most_informed
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.costs import spent
@@ -42,15 +49,19 @@ from bioeval_tui.statistics.planning import (
 )
 
 CORRELATION = 0.5
-"""Assumed correlation of two agents' case means: cases that are hard for one tend to be hard for the other."""
+"""Assumed correlation of two agents' case means: cases that are hard for one tend to be hard for
+the other.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan. `detect` is the difference to detect, `width` the width of an interval; one of them is None.
+    """A plan.
 
-    `components` are those of a difference, or of a mean. `same_cases` is how many trials of the runs'
-    existing cases are enough; None if no number is.
+    `detect` is the difference to detect, `width` the width of an interval; one of them is None.
+
+    `components` are those of a difference, or of a mean. `same_cases` is how many trials of the
+    runs' existing cases are enough; None if no number is.
     """
 
     detect: float | None
@@ -84,15 +95,17 @@ def planned(
 ) -> Planned:
     """Return how many cases and trials detect a difference, or give an interval of a width.
 
-    With runs of two agents, the components are those of their paired difference; with one agent's, the other is assumed to vary
-    as much. `assumed` are one agent's.
+    With runs of two agents, the components are those of their paired difference; with one agent's,
+    the other is assumed to vary as much. `assumed` are one agent's.
 
     Raises:
         UsageError: the runs do not determine the variance, or have more than two agents.
     """
     groups = _groups(runs)
     if len(groups) > 2:
-        raise UsageError(f"the runs have {len(groups)} agents; give runs of one agent, or of two to compare")
+        raise UsageError(
+            f"the runs have {len(groups)} agents; give runs of one agent, or of two to compare"
+        )
     components, basis = _components(groups, assumed, correlation, difference=detect is not None)
     costs = _costs(runs, concurrency, arms=2 if detect is not None else 1)
     cases = len({case for group in groups for case in group})
@@ -110,7 +123,9 @@ Scores = dict[str, list[float]]
 
 
 def _groups(runs: Sequence[RunResult]) -> list[Scores]:
-    """Return each agent's scores by case, in the condition in which the user knows most of the facts."""
+    """Return each agent's scores by case, in the condition in which the user knows most of the
+    facts.
+    """
     if not runs:
         return []
     condition = most_informed([runs[0].state.condition(name) for name in conditions_of(runs)])
@@ -123,24 +138,33 @@ def _groups(runs: Sequence[RunResult]) -> list[Scores]:
 
 
 def _components(
-    groups: Sequence[Scores], assumed: VarianceComponents | None, correlation: float, *, difference: bool
+    groups: Sequence[Scores],
+    assumed: VarianceComponents | None,
+    correlation: float,
+    *,
+    difference: bool,
 ) -> tuple[VarianceComponents, str]:
     if len(groups) == 2 and difference:
         components = paired_components(*groups)
         if components is None:
             raise UsageError(
-                "these runs have fewer than two cases (or jobs) in common, so their difference says nothing about how cases "
-                "differ; give one of them, and --detect plans more trials of it"
+                "these runs have fewer than two cases (or jobs) in common, so their difference says"
+                " nothing about how cases differ; give one of them, and --detect plans more trials"
+                " of it"
             )
         return (
             components,
-            f"from {plural(components.trials, 'trial')} of both agents on {plural(components.cases, 'case')}",
+            (
+                f"from {plural(components.trials, 'trial')} of both agents on"
+                f" {plural(components.cases, 'case')}"
+            ),
         )
     if groups:
         own = variance_components(groups[0])
         if own is None:
             raise UsageError(
-                "a variance cannot be estimated from one conversation; give runs with several trials or cases"
+                "a variance cannot be estimated from one conversation; give runs with several"
+                " trials or cases"
             )
         basis = f"from {plural(own.trials, 'trial')} of {plural(own.cases, 'case')}"
         if own.cases < 2:
@@ -151,7 +175,10 @@ def _components(
         own, basis = assumed or ASSUMED, "assumed"
     if not difference:
         return own, basis
-    return own.of_difference(correlation), f"{basis}, the agents' case means correlating by {correlation:g}"
+    return (
+        own.of_difference(correlation),
+        f"{basis}, the agents' case means correlating by {correlation:g}",
+    )
 
 
 def _costs(runs: Sequence[RunResult], concurrency: int, arms: int) -> Costs:
@@ -161,7 +188,9 @@ def _costs(runs: Sequence[RunResult], concurrency: int, arms: int) -> Costs:
         return Costs(concurrency=concurrency, arms=arms)
     known = [run for run, _ in talks if run.brief.source is None]
     cost = spent(runs)
-    seconds = [talk.ended.duration_ms / 1000 for _, talk in talks if talk.ended and talk.ended.duration_ms]
+    seconds = [
+        talk.ended.duration_ms / 1000 for _, talk in talks if talk.ended and talk.ended.duration_ms
+    ]
     return Costs(
         calls=average(_calls(talk) for _, talk in talks) if known else None,
         cost=cost.known / len(talks) if not cost.unknown else None,
@@ -172,7 +201,9 @@ def _costs(runs: Sequence[RunResult], concurrency: int, arms: int) -> Costs:
 
 
 def _calls(talk: ConversationResult) -> int:
-    """Return the number of calls of a conversation: each message but the greeting, and the judge's."""
+    """Return the number of calls of a conversation: each message but the greeting, and the
+    judge's.
+    """
     return max(0, len(talk.messages) - 1) + (talk.verdict is not None)
 
 
@@ -197,7 +228,9 @@ def advice(difference: Difference) -> Finding | None:
     of_cases = estimate.clusters > 1
     if difference.verdict == "same":
         enough = next(n for n in itertools.count(pairs) if _unseen(n) < RARE)
-        return of.UnseenDifference(_unseen(pairs), RARE, enough if enough > pairs else None, of_cases)
+        return of.UnseenDifference(
+            _unseen(pairs), RARE, enough if enough > pairs else None, of_cases
+        )
     for effect in EFFECTS:
         wanted = needed(difference, effect)
         if wanted and wanted > difference.units:
@@ -206,10 +239,14 @@ def advice(difference: Difference) -> Finding | None:
 
 
 def needed(difference: Difference, effect: float) -> int | None:
-    """Return how many trials, or cases, show a true difference of `effect` if they vary as much as these; None if no number."""
+    """Return how many trials, or cases, show a true difference of `effect` if they vary as much as
+    these; None if no number.
+    """
     error = difference.estimate.standard_error
     assert error is not None
-    return trials_for_difference(VarianceComponents(0.0, error**2 * difference.units), effect, 1, POWER)
+    return trials_for_difference(
+        VarianceComponents(0.0, error**2 * difference.units), effect, 1, POWER
+    )
 
 
 def expected_interval(trials: int) -> of.IntervalExpected:
@@ -231,7 +268,10 @@ def print_plan(plan: Planned, console: Console) -> None:
     between, within = sqrt(parts.between), sqrt(parts.within)
     console.print(Text(_head(plan), style="bold"))
     what = "of the difference" if plan.detect is not None else "of the score"
-    line = f"standard deviations {what}: {number(between)} between cases, {number(within)} between trials of a case ({plan.basis})"
+    line = (
+        f"standard deviations {what}: {number(between)} between cases, {number(within)} between"
+        f" trials of a case ({plan.basis})"
+    )
     console.print(Text(line), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     reached = "power" if plan.detect is not None else "width"
@@ -249,7 +289,9 @@ def print_plan(plan: Planned, console: Console) -> None:
         )
     console.print(table)
     if plan.detect is not None:
-        console.print(Text("conversations, calls, cost and hours are those of both agents together"))
+        console.print(
+            Text("conversations, calls, cost and hours are those of both agents together")
+        )
     if plan.cases:
         console.print(Text(_same_cases(plan)), soft_wrap=True)
 
@@ -262,7 +304,10 @@ def _head(plan: Planned) -> str:
         wanted = f"for an interval {plan.width:g} wide"
     if best is None:
         return f"{wanted}: no number of cases is enough"
-    return f"{wanted}: {plural(best.cases, 'case')} with {plural(best.trials, 'trial')} each, {plural(best.conversations, 'conversation')} in all"
+    return (
+        f"{wanted}: {plural(best.cases, 'case')} with {plural(best.trials, 'trial')} each,"
+        f" {plural(best.conversations, 'conversation')} in all"
+    )
 
 
 def _same_cases(plan: Planned) -> str:
@@ -274,7 +319,9 @@ def _same_cases(plan: Planned) -> str:
 
 
 def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
-    """Print the conversations, calls and costs of each run by role, as usual and at most, and the totals."""
+    """Print the conversations, calls and costs of each run by role, as usual and at most, and the
+    totals.
+    """
     console = plain_console()
     hosts = list(dict.fromkeys(host for run in estimates for host in run["hosts"]))
     table = Table("job", "role", "who", box=None, pad_edge=False)
@@ -288,7 +335,10 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
             table.add_row(*map(Text, (job, name, _who(role), *calls, *costs)))
             job = ""
     console.print(
-        Text(f"{plural(sum(run['conversations'] for run in estimates), 'conversation')}, nothing is sent")
+        Text(
+            f"{plural(sum(run['conversations'] for run in estimates), 'conversation')}, nothing is"
+            " sent"
+        )
     )
     console.print(table)
     usual, most = (sum(run[key] for run in estimates) for key in ("calls", "most_calls"))
@@ -296,7 +346,8 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
     console.print(Text(f"{plural(usual, 'call')}, {cost} in total, if nothing is sent twice"))
     console.print(
         Text(
-            f"at most {plural(most, 'call')}, {most_cost} in total, whatever fails, is refused or is asked for again"
+            f"at most {plural(most, 'call')}, {most_cost} in total, whatever fails, is refused or"
+            " is asked for again"
         ),
         soft_wrap=True,
     )
@@ -304,7 +355,9 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
     for why in dict.fromkeys(role["why_unknown"] for _, role in roles if role["why_unknown"]):
         console.print(Text(f"unknown: {why}"), soft_wrap=True)
     console.print(
-        Text(f"costs assume {MESSAGE_TOKENS} tokens per message and conversations of maximum length")
+        Text(
+            f"costs assume {MESSAGE_TOKENS} tokens per message and conversations of maximum length"
+        )
     )
     for line in dict.fromkeys(_options(name, role) for name, role in roles if role["options"]):
         console.print(Text(line), soft_wrap=True)
@@ -323,6 +376,7 @@ def _who(role: PrintedRole) -> str:
 
 def _options(name: str, role: PrintedRole) -> str:
     given = (
-        f"{key} {clean_line(json.dumps(value, ensure_ascii=False))}" for key, value in role["options"].items()
+        f"{key} {clean_line(json.dumps(value, ensure_ascii=False))}"
+        for key, value in role["options"].items()
     )
     return f"options ({name}): {', '.join(given)}"

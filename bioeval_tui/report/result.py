@@ -1,7 +1,8 @@
 """A run's result: everything that anybody shows of a run.
 
-It is made from the recording once. Screens, reports, the command line and the Python API lay out its values, and read
-no state themselves, so that a value is the same wherever it is shown. Values are computed when first asked for.
+It is made from the recording once. Screens, reports, the command line and the Python API lay out
+its values, and read no state themselves, so that a value is the same wherever it is shown. Values
+are computed when first asked for.
 """
 
 from __future__ import annotations
@@ -128,13 +129,17 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One trial: its conversations in the order of `conditions`, and everything laid out by row, where a `Case` has it as given."""
+    """One trial: its conversations in the order of `conditions`, and everything laid out by row,
+    where a `Case` has it as given.
+    """
 
     trial: int
     heading: str
     """What it is called in a document: `Trial 2`, with its case."""
     name: str
-    """What it is called where there is little room: `trial 2 of 3`, or its case; empty for the only trial."""
+    """What it is called where there is little room: `trial 2 of 3`, or its case; empty for the only
+    trial.
+    """
     conditions: tuple[Condition, ...]
     is_whole: bool
     """Whether they are all conditions of the job, so that there is a mean."""
@@ -148,7 +153,9 @@ class TrialResult:
     """How much they share; None if that is everything."""
     tasks: tuple[rows.TaskRow, ...]
     tones: tuple[float | None, ...]
-    """The judge's rating of the agent's tone, 0 to 1, which is not part of any score; empty without one."""
+    """The judge's rating of the agent's tone, 0 to 1, which is not part of any score; empty without
+    one.
+    """
     assertions: tuple[rows.AssertionRow, ...]
     facts: tuple[FactRow, ...]
     medals: tuple[Graded, ...]
@@ -163,9 +170,13 @@ class TrialResult:
 
     @property
     def mean(self) -> float | None:
-        """The mean of the job's conditions by the published formula; None if one has no score, or was not run."""
+        """The mean of the job's conditions by the published formula; None if one has no score, or
+        was not run.
+        """
         scores = (talk.score if talk else None for talk in self.conversations)
-        return composite.published_mean(scores) if self.is_whole else None
+        if self.is_whole:
+            return composite.published_mean(scores)
+        return None
 
     @property
     def held(self) -> list[ConversationResult]:
@@ -187,7 +198,9 @@ class RunResult(RecordedRun):
         return found and replace(found, drawn=self.sampled)
 
     def with_people(self) -> Self:
-        """Return the run with people's scores and faults instead of the judge's, if there are any."""
+        """Return the run with people's scores and faults instead of the judge's, if there are
+        any.
+        """
         return replace(self, state=with_reviews(self.state, self.people))
 
     @property
@@ -197,7 +210,9 @@ class RunResult(RecordedRun):
 
     @property
     def served(self) -> Mapping[Peer, Mapping[str, list[str]]]:
-        """Which models answered, by the names that the servers gave them, for each peer by the name that was asked for."""
+        """Which models answered, by the names that the servers gave them, for each peer by the name
+        that was asked for.
+        """
         return self.state.served
 
     @property
@@ -208,7 +223,9 @@ class RunResult(RecordedRun):
     @property
     def ended_at(self) -> datetime | None:
         """When the run ended, in UTC; None before."""
-        return self.state.ended.at if self.state.ended else None
+        if self.state.ended:
+            return self.state.ended.at
+        return None
 
     @property
     def last_at(self) -> datetime | None:
@@ -223,12 +240,16 @@ class RunResult(RecordedRun):
     @property
     def status(self) -> str:
         """`completed`, `cancelled`, `failed` or `interrupted`."""
-        return self.state.ended.status if self.state.ended else "interrupted"
+        if self.state.ended:
+            return self.state.ended.status
+        return "interrupted"
 
     @property
     def detail(self) -> str:
         """Why the run ended as it did; empty if nothing is to be said."""
-        return self.state.ended.detail if self.state.ended else ""
+        if self.state.ended:
+            return self.state.ended.detail
+        return ""
 
     @property
     def measured(self) -> bool:
@@ -242,8 +263,12 @@ class RunResult(RecordedRun):
 
     @property
     def worked_s(self) -> float | None:
-        """How long the run has worked, in seconds; None for an import, whose times may be its own."""
-        return None if self.started.source is not None else self.state.seconds()
+        """How long the run has worked, in seconds; None for an import, whose times may be its
+        own.
+        """
+        if self.started.source is not None:
+            return None
+        return self.state.seconds()
 
     @property
     def asked_model(self) -> str | None:
@@ -271,8 +296,12 @@ class RunResult(RecordedRun):
 
     @property
     def mean(self) -> float | None:
-        """The mean of both conditions (the published formula); None if the run did not end with one."""
-        return self.state.ended.mean if self.state.ended else None
+        """The mean of both conditions (the published formula); None if the run did not end with
+        one.
+        """
+        if self.state.ended:
+            return self.state.ended.mean
+        return None
 
     @property
     def why_no_mean(self) -> str:
@@ -290,32 +319,44 @@ class RunResult(RecordedRun):
 
     def answer_in(self, trial: int) -> Answer:
         """Return the answer of one trial; of a run's only trial, that of the run."""
-        return self.answer if self.planned_trials == 1 else answer_trial(self, trial)
+        if self.planned_trials == 1:
+            return self.answer
+        return answer_trial(self, trial)
 
     @property
     def no_uplift(self) -> str:
-        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one, and if the answer says it."""
+        """Why no uplift is shown of a run that is not known to be clean; empty of a clean one, and
+        if the answer says it.
+        """
         if self.clean or isinstance(self.answer.finding, UncleanStart):
             return ""
         return sentence(NoUplift(self.cleanness, self.why_not_clean, not self.only_condition))
 
     @property
     def known_clean(self) -> bool | None:
-        """The same; None if unknown, or if only one condition was run and nothing made it unclean."""
+        """The same; None if unknown, or if only one condition was run and nothing made it
+        unclean.
+        """
         state = self.state
         alone = state.only_condition is not None and state.clean
-        return None if state.clean_unknown or alone or not state.conversations else state.clean
+        if state.clean_unknown or alone or not state.conversations:
+            return None
+        return state.clean
 
     @property
     def same_start(self) -> SameStart | None:
         """What a clean run's conditions were found to share at the start; None of any other run."""
         shared = self.ended.compared if self.ended is not None and self.clean else ()
-        return SameStart(tuple(shared)) if shared else None
+        if shared:
+            return SameStart(tuple(shared))
+        return None
 
     @property
     def compared(self) -> str:
         """The same in words; empty where it is None."""
-        return sentence(self.same_start) if self.same_start else ""
+        if self.same_start:
+            return sentence(self.same_start)
+        return ""
 
     @property
     def gave_facts(self) -> bool:
@@ -327,7 +368,9 @@ class RunResult(RecordedRun):
         """How many conversations ran at a time, in words; unknown for an imported run."""
         if self.started.source is not None:
             return "The number of concurrent conversations is unknown"
-        return concurrency_words(self.summary.conditions[0].latency) if self.summary.conditions else ""
+        if self.summary.conditions:
+            return concurrency_words(self.summary.conditions[0].latency)
+        return ""
 
     @cached_property
     def trial_results(self) -> tuple[TrialResult, ...]:
@@ -346,7 +389,9 @@ class RunResult(RecordedRun):
     def user_faults_words(self) -> str:
         """How often the simulated user did something wrong, by kind; empty if nothing was found."""
         errors = user_errors(self.talks)
-        return sentence(errors) if errors else ""
+        if errors:
+            return sentence(errors)
+        return ""
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -365,34 +410,48 @@ class RunResult(RecordedRun):
 
     @property
     def changed_criteria(self) -> list[str]:
-        """The criteria by which transcripts were judged again beside the recorded ones, a line for each task where they differ."""
+        """The criteria by which transcripts were judged again beside the recorded ones, a line for
+        each task where they differ.
+        """
         changed = dict.fromkeys(
             sentence(one) for again in self.judged_again.values() for one in again.new_criteria
         )
         shown = list(changed)[:MOST_CRITERIA]
         more = len(changed) - len(shown)
-        return [*shown, f"and {plural(more, 'more change')} of the criteria"] if more else shown
+        if more:
+            return [*shown, f"and {plural(more, 'more change')} of the criteria"]
+        return shown
 
     @property
     def changed_assertions(self) -> list[str]:
-        """A line for each assertion that was checked again with another outcome, in each conversation."""
+        """A line for each assertion that was checked again with another outcome, in each
+        conversation.
+        """
         changed = (one for again in self.judged_again.values() for one in again.changed_assertions)
         return list(map(sentence, changed))
 
     @property
     def judged_again_words(self) -> str:
-        """How many conversations were judged again, and which verdicts count; empty if none were."""
+        """How many conversations were judged again, and which verdicts count; empty if none
+        were.
+        """
         replaced = verdicts_replaced(self.judged_again, len(self.state.conversations))
-        return sentence(replaced) if replaced else ""
+        if replaced:
+            return sentence(replaced)
+        return ""
 
     @cached_property
     def people_would_say(self) -> tuple[of.PeopleWouldSay, ...]:
         """What people would say about the judge's verdicts; empty unless they reviewed a sample."""
-        return people_say(self) if self.sampled else ()
+        if self.sampled:
+            return people_say(self)
+        return ()
 
     @cached_property
     def people_say(self) -> tuple[str, ...]:
-        """What people would say about the judge's verdicts, or that they have not looked, and what it gets wrong about sentinels."""
+        """What people would say about the judge's verdicts, or that they have not looked, and what
+        it gets wrong about sentinels.
+        """
         judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
         by_model = self.started.source is None and self.kind_of("scorer") != "rules"
         lines = [*map(sentence, self.people_would_say)]
@@ -406,29 +465,42 @@ class RunResult(RecordedRun):
 
     @cached_property
     def exam(self) -> JudgeExamined | None:
-        """The exam of the judge whose verdicts count, the last one by its criteria; None if there was none."""
+        """The exam of the judge whose verdicts count, the last one by its criteria; None if there
+        was none.
+        """
         judged = [talk.verdict for talk in self.state.conversations.values() if talk.verdict]
         by = {verdict.judging for verdict in judged}
-        # A verdict that could not be had may name the model that was asked for, and not the one that is served.
+        # A verdict that could not be had may name the model that was asked for, and not the one
+        # that is served.
         judges = {verdict.judge for verdict in judged if not verdict.error}
-        found = [one for one in self.state.exams if one.judging in by or (not by and not one.judging)]
+        found = [
+            one for one in self.state.exams if one.judging in by or (not by and not one.judging)
+        ]
         if not found or len(by) > 1:
             return None
         was_held = not found[-1].why_not
-        return None if was_held and judges - {one.judge for one in found} else found[-1]
+        if was_held and judges - {one.judge for one in found}:
+            return None
+        return found[-1]
 
     @cached_property
     def examined(self) -> of.JudgeExam | of.JudgeNotExamined | None:
-        """What the judge gave controls, or that it was not asked about them; None where no model judged."""
+        """What the judge gave controls, or that it was not asked about them; None where no model
+        judged.
+        """
         exam = self.exam
         if exam is None:
             by_model = self.started.source is None and self.kind_of("scorer") == "llm"
             judged = any(talk.verdict and not talk.verdict.error for talk in self.talks)
-            return of.JudgeNotExamined() if by_model and judged else None
+            if by_model and judged:
+                return of.JudgeNotExamined()
+            return None
         if exam.why_not and not exam.refusal:
             return of.JudgeNotExamined(exam.why_not)
         best = max(each.score or 0.0 for each in exam.controls)
-        return of.JudgeExam(len(exam.controls), best, exam.refusal, exam.remembered, len(exam.left_out))
+        return of.JudgeExam(
+            len(exam.controls), best, exam.refusal, exam.remembered, len(exam.left_out)
+        )
 
     @property
     def reviewed_words(self) -> str:
@@ -436,10 +508,15 @@ class RunResult(RecordedRun):
         reviewed = self.reviewed
         if reviewed is None:
             return ""
-        corrections, who = ", ".join(reviewed.condition_scores(self.state)), ", ".join(reviewed.reviewers)
+        corrections, who = (
+            ", ".join(reviewed.condition_scores(self.state)),
+            ", ".join(reviewed.reviewers),
+        )
         differ = f"; reviewers differ on {reviewed.disputed}" if reviewed.disputed else ""
         by = f"by {who}, {reviewed.tasks} of {plural(reviewed.of_tasks, 'task')}{differ}"
-        return f"{corrections}; {by}" if corrections else by
+        if corrections:
+            return f"{corrections}; {by}"
+        return by
 
     def anchor(self, condition: Condition, trial: int, message: int) -> str:
         """Return the id of a message in a document."""
@@ -451,14 +528,18 @@ MOST_CRITERIA = 10
 
 
 def reviewed(run: RunResult) -> tuple[ReviewedScores | None, tuple[str, ...]]:
-    """Return a run's scores after reviews, if there are any, and what people would say about its verdicts."""
+    """Return a run's scores after reviews, if there are any, and what people would say about its
+    verdicts.
+    """
     return run.reviewed, run.people_say
 
 
 def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = False) -> RunResult:
-    """Return the result of a recording and its overlay; without `prices`, the included prices are used.
+    """Return the result of a recording and its overlay; without `prices`, the included prices are
+    used.
 
-    The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the latest is only listed.
+    The latest verdict on a transcript counts; with `as_recorded`, the recorded one does, and the
+    latest is only listed.
 
     Raises:
         RecordingError: the file cannot be read, or its first event is missing.
@@ -480,7 +561,9 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
     )
 
 
-def result_of(state: RunState, path: Path | None = None, prices: Prices | None = None) -> RunResult | None:
+def result_of(
+    state: RunState, path: Path | None = None, prices: Prices | None = None
+) -> RunResult | None:
     """Return the result of a run that is held in memory; None if it never started."""
     if state.started is None:
         return None
@@ -490,7 +573,9 @@ def result_of(state: RunState, path: Path | None = None, prices: Prices | None =
 def talks(
     runs: Sequence[RunResult], condition: Condition | None = None
 ) -> Iterator[tuple[RunResult, ConversationState]]:
-    """Yield the folded conversations, each with its run, as plug-ins for formats took them before `RunResult` had its own."""
+    """Yield the folded conversations, each with its run, as plug-ins for formats took them before
+    `RunResult` had its own.
+    """
     for run in runs:
         yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
 
@@ -536,7 +621,9 @@ def _trial_name(run: RunResult, trial: int) -> str:
     case, trials = run.state.case(trial), run.started.trials
     if case is not None:
         return case.title
-    return f"trial {trial} of {trials}" if trials > 1 else ""
+    if trials > 1:
+        return f"trial {trial} of {trials}"
+    return ""
 
 
 def _needed(talk: ConversationResult | None, target: float) -> tuple[Needed, ...]:
@@ -547,7 +634,9 @@ def _needed(talk: ConversationResult | None, target: float) -> tuple[Needed, ...
 
 def _tones(talks: Talks) -> tuple[float | None, ...]:
     tones = tuple(talk.tone if talk else None for talk in talks)
-    return tones if any(tone is not None for tone in tones) else ()
+    if any(tone is not None for tone in tones):
+        return tones
+    return ()
 
 
 def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
@@ -564,7 +653,12 @@ def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
 
 
 def _medals(talks: Talks) -> list[Graded]:
-    return [_medal(talk.title, graded) for talk in talks if talk is not None for graded in talk.submissions]
+    return [
+        _medal(talk.title, graded)
+        for talk in talks
+        if talk is not None
+        for graded in talk.submissions
+    ]
 
 
 def _medal(title: str, graded: SubmissionGraded) -> Graded:
@@ -582,7 +676,11 @@ def _turns(run: RunResult, talks: Talks) -> list[Turn]:
         Turn(
             turn,
             tuple(
-                tuple(_message(run, talk, m) for m in talk.messages if m.turn == turn) if talk else ()
+                (
+                    tuple(_message(run, talk, m) for m in talk.messages if m.turn == turn)
+                    if talk
+                    else ()
+                )
                 for talk in talks
             ),
         )
@@ -611,7 +709,8 @@ def _message(run: RunResult, talk: ConversationResult, message: MessageState) ->
         notes.append(
             Note(
                 "failure",
-                f"latency not counted: this program did not run for {latency(message.blocked_ms)} of it",
+                f"latency not counted: this program did not run for {latency(message.blocked_ms)}"
+                " of it",
             )
         )
     if message.waited_ms >= 50:
@@ -639,9 +738,16 @@ def _new_checks(talk: ConversationResult, turn: int) -> list[Note]:
         now = next((c for c in checks if c.after_turn == turn), None)
         if now is None or before is None or now.status == before:
             continue  # what passes from the start says nothing about this turn
-        words = {"passed": "now holds", "failed": "no longer holds", "not_measured": "could not be measured"}
+        words = {
+            "passed": "now holds",
+            "failed": "no longer holds",
+            "not_measured": "could not be measured",
+        }
         notes.append(
-            Note("check" if now.status == "passed" else "failure", f"“{now.title}” {words[now.status]}")
+            Note(
+                "check" if now.status == "passed" else "failure",
+                f"“{now.title}” {words[now.status]}",
+            )
         )
     return notes
 
@@ -675,7 +781,10 @@ def _versions(result: RunResult) -> list[tuple[str, str]]:
         ("knowledge graph", brief.graph),
         ("hosts that received transcripts", ", ".join(started.hosts)),
         ("seed", None if imported else started.seed),
-        ("concurrency", None if imported else f"{plural(started.concurrency, 'conversation')} at a time"),
+        (
+            "concurrency",
+            None if imported else f"{plural(started.concurrency, 'conversation')} at a time",
+        ),
         ("git revision", started.git_revision),
         *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
     ]
@@ -713,18 +822,24 @@ def _warnings(run: RunResult) -> list[str]:
     if run.state.resumed:
         warnings.append(sentence(WasResumed(run.state.resumed)))
     if run.state.unknown:
-        warnings.append(sentence(NewerEvents(tuple(sorted({event.kind for event in run.state.unknown})))))
+        warnings.append(
+            sentence(NewerEvents(tuple(sorted({event.kind for event in run.state.unknown}))))
+        )
     return list(dict.fromkeys(warnings))
 
 
 def user_errors(talks: Sequence[ConversationState]) -> UserErred | None:
-    """Return how often the simulated user did something wrong, the most frequent kind first; None if nothing was found."""
+    """Return how often the simulated user did something wrong, the most frequent kind first; None
+    if nothing was found.
+    """
     faults = [(talk.key, fault) for talk in talks for fault in talk.user_faults]
     if not faults:
         return None
     kinds = Counter(fault.kind for _, fault in faults)
     judged = sum(fault.found_by != "check" for _, fault in faults)
-    return UserErred(len({key for key, _ in faults}), len(talks), tuple(kinds.most_common()), judged)
+    return UserErred(
+        len({key for key, _ in faults}), len(talks), tuple(kinds.most_common()), judged
+    )
 
 
 def _troubles(talk: ConversationState) -> list[str]:

@@ -1,4 +1,6 @@
-"""What came after a run, as documents list it: people's reviews of conversations and of graded submissions, and verdicts of later judges."""
+"""What came after a run, as documents list it: people's reviews of conversations and of graded
+submissions, and verdicts of later judges.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ from bioeval_tui.report.findings import AssertionChanged, CriteriaChanged, Verdi
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """One entry: a person's review of a conversation or task. `before` and `after` are scores in [0, 1]."""
+    """One entry: a person's review of a conversation or task.
+
+    `before` and `after` are scores in [0, 1].
+    """
 
     kind: str
     author: str
@@ -58,7 +63,9 @@ class Review:
 
 
 def reviews_of(overlay: Overlay) -> tuple[Review, ...]:
-    """Return the entries of an overlay in order, without later verdicts, which `judged_again` has."""
+    """Return the entries of an overlay in order, without later verdicts, which `judged_again`
+    has.
+    """
     verdicts = (CriteriaGiven, TranscriptScored, AssertionChecked, ConversationScored)
     return tuple(_review(event) for event in overlay.events if not isinstance(event, verdicts))
 
@@ -70,7 +77,15 @@ def _review(event: RunEvent) -> Review:
     words = " ".join(filter(None, (event.action, event.fault, event.mark)))
     kind = f"{words}, blind" if event.blind else words
     return Review(
-        kind, who, at, event.condition, event.trial, event.task, event.before, event.after, event.why
+        kind,
+        who,
+        at,
+        event.condition,
+        event.trial,
+        event.task,
+        event.before,
+        event.after,
+        event.why,
     )
 
 
@@ -79,9 +94,13 @@ REPORT_REVIEWS = "reviews"
 
 
 def reports_folder(path: Path) -> Path:
-    """Return the folder of a batch's report, given the report, one task's report or the folder itself."""
+    """Return the folder of a batch's report, given the report, one task's report or the folder
+    itself.
+    """
     folder = path if path.is_dir() else path.absolute().parent
-    return folder.parent if folder.name.endswith("_individual_reports") else folder
+    if folder.name.endswith("_individual_reports"):
+        return folder.parent
+    return folder
 
 
 def report_reviews(folder: Path) -> reviews.Reviews:
@@ -102,7 +121,9 @@ def submission_key(report: TaskReport) -> str:
 
 
 def marks_at(path: Path, reports: Iterable[TaskReport]) -> list[str]:
-    """Return the reviews of each report loaded from `path`, a file or a folder; empty without any."""
+    """Return the reviews of each report loaded from `path`, a file or a folder; empty without
+    any.
+    """
     by_submission = report_reviews(reports_folder(path)).submissions
     return [reviews.mark_words(by_submission.get(submission_key(report), {})) for report in reports]
 
@@ -120,7 +141,8 @@ class JudgingRow:
     score: float | None
     counts: bool
     criteria: Mapping[int, str]
-    """By which criteria it judged each task or item, by its number, in the words that people read."""
+    """By which criteria it judged each task or item, by its number, in the words that people read.
+    """
     alike: frozenset[int]
     """The tasks about which it was asked the same as those that count."""
     judging: Judging | None = None
@@ -131,17 +153,23 @@ class JudgingRow:
     @property
     def author(self) -> str:
         """Who had it judged; empty for the recorded one."""
-        return clean_line(self.judging.author, 100) if self.judging else ""
+        if self.judging:
+            return clean_line(self.judging.author, 100)
+        return ""
 
     @property
     def at(self) -> str:
         """When it was judged; empty for the recorded one."""
-        return self.judging.at if self.judging else ""
+        if self.judging:
+            return self.judging.at
+        return ""
 
     @property
     def job(self) -> str:
         """The job file whose criteria are not the recorded ones; empty for these."""
-        return self.judging.begun.job_name if self.judging and self.judging.begun else ""
+        if self.judging and self.judging.begun:
+            return self.judging.begun.job_name
+        return ""
 
     @property
     def judge(self) -> str:
@@ -150,11 +178,18 @@ class JudgingRow:
 
     @cached_property
     def comparable(self) -> TranscriptScored:
-        """The verdict with those tasks only about which it was asked the same as the one that counts."""
+        """The verdict with those tasks only about which it was asked the same as the one that
+        counts.
+        """
         if self.alike.issuperset(self.criteria):
             return self.verdict
         members = tuple(
-            {**one, "tasks": [task for task in one.get("tasks") or () if task.get("task") in self.alike]}
+            {
+                **one,
+                "tasks": [
+                    task for task in one.get("tasks") or () if task.get("task") in self.alike
+                ],
+            }
             for one in self.verdict.verdicts
         )
         tasks = tuple(task for task in self.verdict.tasks if task.task in self.alike)
@@ -163,11 +198,15 @@ class JudgingRow:
     @property
     def job_words(self) -> str:
         """Whose criteria it judged by."""
-        return f"criteria of {clean_line(self.job, 80)}" if self.job else "criteria as recorded"
+        if self.job:
+            return f"criteria of {clean_line(self.job, 80)}"
+        return "criteria as recorded"
 
     @property
     def asked_words(self) -> str:
-        """The beginning of the hash of what the judge was asked, and whether it was asked before; a dash where it is unknown."""
+        """The beginning of the hash of what the judge was asked, and whether it was asked before; a
+        dash where it is unknown.
+        """
         kept = " before, kept" if self.verdict.kept else ""
         return (clean_line(self.verdict.question)[:8] or DASH) + kept
 
@@ -175,13 +214,16 @@ class JudgingRow:
     def prompt_words(self) -> str:
         """The prompts by name with the beginning of their hashes."""
         return (
-            ", ".join(f"{name} {digest[:8]}" for name, digest in sorted(self.prompts.items())) or "no prompt"
+            ", ".join(f"{name} {digest[:8]}" for name, digest in sorted(self.prompts.items()))
+            or "no prompt"
         )
 
     @property
     def task_words(self) -> str:
         """Such as `1: 0.20, 2: 0.90`."""
-        return ", ".join(f"{task.task}: {task.words}" for task in self.verdict.tasks) or "no verdict"
+        return (
+            ", ".join(f"{task.task}: {task.words}" for task in self.verdict.tasks) or "no verdict"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +237,9 @@ class JudgedAgain:
     rows: tuple[JudgingRow, ...]
     recorded_criteria: Mapping[int, str] = field(default_factory=dict)
     changed_assertions: tuple[AssertionChanged, ...] = ()
-    """The assertions, in the order of the latest job by which they were checked again, whose outcome is not the recorded one."""
+    """The assertions, in the order of the latest job by which they were checked again, whose
+    outcome is not the recorded one.
+    """
 
     @property
     def new_criteria(self) -> list[CriteriaChanged]:
@@ -209,18 +253,33 @@ class JudgedAgain:
         return [CriteriaChanged(*one) for one in sorted(changed)]
 
 
-def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[ConversationKey, JudgedAgain]:
-    """Return what was judged again; when it `counts`, the latest verdict of each conversation by the criteria in force does."""
+def judged_again(
+    state: RunState, overlay: Overlay, *, counts: bool
+) -> dict[ConversationKey, JudgedAgain]:
+    """Return what was judged again; when it `counts`, the latest verdict of each conversation by
+    the criteria in force does.
+    """
     by_talk: dict[ConversationKey, JudgedAgain] = {}
     found = judgings(state, overlay)
     counted = counting(state, found) if counts else []
     newest = max(
-        (one for same in found.values() for one in same), key=lambda one: one.verdict.seq, default=None
+        (one for same in found.values() for one in same),
+        key=lambda one: one.verdict.seq,
+        default=None,
     )
     in_force = {one.criteria for one in counted} or {""}
-    waits = newest.criteria if counts and newest is not None and newest.criteria not in in_force else None
+    waits = (
+        newest.criteria
+        if counts and newest is not None and newest.criteria not in in_force
+        else None
+    )
     in_use = set(map(id, counted))
-    begun = {one.begun.judging: one.begun for same in found.values() for one in same if one.begun is not None}
+    begun = {
+        one.begun.judging: one.begun
+        for same in found.values()
+        for one in same
+        if one.begun is not None
+    }
     states = {"": state} | {judging: state.judged_by(event) for judging, event in begun.items()}
     now = next((states[one.verdict.judging] for one in counted if one.begun is not None), state)
     for key, talk in state.conversations.items():  # verdicts may come in another order
@@ -264,9 +323,15 @@ def judged_again(state: RunState, overlay: Overlay, *, counts: bool) -> dict[Con
 
 
 def _changed_assertions(
-    where: str, talk: ConversationState, recorded: Mapping[str, Any], given: Mapping[str, Any], last: Judging
+    where: str,
+    talk: ConversationState,
+    recorded: Mapping[str, Any],
+    given: Mapping[str, Any],
+    last: Judging,
 ) -> Iterator[AssertionChanged]:
-    """Yield each assertion with another outcome than the recorded one, and those that only one of the jobs has."""
+    """Yield each assertion with another outcome than the recorded one, and those that only one of
+    the jobs has.
+    """
     pairs = same_assertions(recorded.get("assertions") or (), given.get("assertions") or ())
     job = last.begun.job_name if last.begun is not None else ""
     old_of = {new: talk.final_checks[old] for new, old in pairs.items() if old in talk.final_checks}
@@ -302,19 +367,27 @@ def questions(state: RunState, key: ConversationKey) -> dict[int, dict[str, Any]
 
 
 def _criteria_words(asked: Mapping[str, Any]) -> str:
-    """Return the criteria of a task, those of an item of a rubric being the item itself, or its rules."""
+    """Return the criteria of a task, those of an item of a rubric being the item itself, or its
+    rules.
+    """
     criteria = asked["criteria"] or (asked["task"] if asked["points"] is not None else "")
     return clean_line(criteria) or "; ".join(clean_line(rule["pattern"]) for rule in asked["rules"])
 
 
 def recorded_prompts(state: RunState, verdict: TranscriptScored) -> dict[str, str]:
-    """Return the prompt of a recorded verdict, by name: the run's, unless it was resumed with another."""
+    """Return the prompt of a recorded verdict, by name: the run's, unless it was resumed with
+    another.
+    """
     if verdict.prompts:
         return verdict.prompts
     scorer = state.job.get("scorer")
-    name = scorer.get("prompt") if isinstance(scorer, dict) and scorer.get("kind") != "rules" else None
+    name = (
+        scorer.get("prompt") if isinstance(scorer, dict) and scorer.get("kind") != "rules" else None
+    )
     recorded = state.started.prompts if state.started else {}
-    return {name: recorded[name]} if name in recorded else {}
+    if name in recorded:
+        return {name: recorded[name]}
+    return {}
 
 
 def verdicts_replaced(
@@ -329,14 +402,17 @@ def verdicts_replaced(
     shown = waiting or counted or [same[-1] for same in later]
     judges = tuple(sorted({row.judge for row in shown}))
     counts = bool(counted) and not waiting
-    return VerdictsReplaced(len(shown), conversations, counts, judges, run, shown[-1].job, bool(waiting))
+    return VerdictsReplaced(
+        len(shown), conversations, counts, judges, run, shown[-1].job, bool(waiting)
+    )
 
 
 class PrintedJudging(TypedDict):
     """One verdict on a conversation; `counts` marks the one in use.
 
-    `question` is the hash of what the judge was asked, null in older recordings; `job` the job file whose criteria were used
-    instead of the recorded ones. Each of `tasks` has the `criteria` that it was judged by.
+    `question` is the hash of what the judge was asked, null in older recordings; `job` the job file
+    whose criteria were used instead of the recorded ones. Each of `tasks` has the `criteria` that
+    it was judged by.
     """
 
     condition: Condition
@@ -358,11 +434,15 @@ class PrintedJudging(TypedDict):
 
 def _printed_task(task: TaskScored, criteria: str) -> dict[str, Any]:
     fields = task.model_dump(mode="json") | {"unproved": task.unproved, "criteria": criteria}
-    return fields if task.measured else fields | {"score": None, "passed": None}
+    if task.measured:
+        return fields
+    return fields | {"score": None, "passed": None}
 
 
 def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[PrintedJudging]:
-    """Return one object for each verdict on a conversation that was judged again, the recorded one first."""
+    """Return one object for each verdict on a conversation that was judged again, the recorded one
+    first.
+    """
     return [
         {
             "condition": again.key.condition,
@@ -374,7 +454,9 @@ def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[Pr
             "author": row.author or None,
             "at": row.at or None,
             "recorded": not row.at,
-            "tasks": [_printed_task(task, row.criteria.get(task.task, "")) for task in row.verdict.tasks],
+            "tasks": [
+                _printed_task(task, row.criteria.get(task.task, "")) for task in row.verdict.tasks
+            ],
             "tone": row.verdict.tone,
             "score": row.score,
             "counts": row.counts,

@@ -1,4 +1,6 @@
-"""The rows of a trial, as a live screen draws them while it runs and its result holds them at the end."""
+"""The rows of a trial, as a live screen draws them while it runs and its result holds them at the
+end.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ Talks = dict[Condition, ConversationState | None]
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """One task: its verdict under each condition, and supplied − withheld of one that is judged alike in both."""
+    """One task: its verdict under each condition, and supplied − withheld of one that is judged
+    alike in both.
+    """
 
     number: int
     title: str
@@ -55,10 +59,14 @@ class AssertionRow:
     """The only condition in which it counts; None for both."""
 
     def outcome(self, condition: Condition) -> str:
-        """Return its status at the end: `passed`, `failed`, `not_measured`, `elsewhere` (it counts in the other condition), or nothing."""
+        """Return its status at the end: `passed`, `failed`, `not_measured`, `elsewhere` (it counts
+        in the other condition), or nothing.
+        """
         if (final := self.finals[condition]) is not None:
             return final.status
-        return "" if self.only in (None, condition) else "elsewhere"
+        if self.only in (None, condition):
+            return ""
+        return "elsewhere"
 
     def held_from_start(self, condition: Condition) -> bool:
         """Return whether it passes at the end and passed before the greeting already."""
@@ -86,7 +94,9 @@ def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
 
 
 def task_evidence(task: TaskScored | None) -> tuple[int, str] | None:
-    """Return the number of the first message that the judge quotes for a task, and the quotation; None without one."""
+    """Return the number of the first message that the judge quotes for a task, and the quotation;
+    None without one.
+    """
     quoted = task.evidence if task is not None else ()
     return next(((item.message, item.quote) for item in quoted if item.message is not None), None)
 
@@ -110,14 +120,22 @@ def slowest(talk: ConversationState) -> MessageState | None:
 def task_titles(
     state: RunState, trial: int | None = None, condition: Condition | None = None
 ) -> dict[int, str]:
-    """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial; in a condition, those that count there."""
+    """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial;
+    in a condition, those that count there.
+    """
     job = state.job if trial is None else state.job_of(trial)
-    titles = {number: str(item.get("task", "")) for number, item in judged_in(job, condition).items()}
-    return titles if trial is not None else {number: without_placeholders(t) for number, t in titles.items()}
+    titles = {
+        number: str(item.get("task", "")) for number, item in judged_in(job, condition).items()
+    }
+    if trial is not None:
+        return titles
+    return {number: without_placeholders(t) for number, t in titles.items()}
 
 
 def criteria_words(job: Mapping[str, Any], item: Mapping[str, Any]) -> str:
-    """Return the criteria of a task of a job's snapshot; a line for each condition where they differ."""
+    """Return the criteria of a task of a job's snapshot; a line for each condition where they
+    differ.
+    """
     words = {name: " ".join(criteria_in(job, item, name).split()) for name in names_in(job)}
     if len(set(words.values())) == 1:
         return next(iter(words.values()))
@@ -137,7 +155,9 @@ def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     return found
 
 
-def _difference(verdicts: Mapping[Condition, TaskScored | None], both: Contrast | None) -> float | None:
+def _difference(
+    verdicts: Mapping[Condition, TaskScored | None], both: Contrast | None
+) -> float | None:
     if both is None:
         return None
     without, with_facts = (verdicts.get(condition) for condition in both)
@@ -149,7 +169,9 @@ def _difference(verdicts: Mapping[Condition, TaskScored | None], both: Contrast 
 def assertion_titles(
     state: RunState, trial: int | None = None, condition: Condition | None = None
 ) -> dict[int, tuple[str, float]]:
-    """Return title and weight of the assertions of the job, or of a trial, by index (from 0); in a condition, those that count there."""
+    """Return title and weight of the assertions of the job, or of a trial, by index (from 0); in a
+    condition, those that count there.
+    """
     found: dict[int, tuple[str, float]] = {}
     job = state.job if trial is None else state.job_of(trial)
     for index, item in enumerate(job.get("assertions") or []):
@@ -188,7 +210,9 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
 
 
 def parting(state: RunState, trial: int) -> int | None:
-    """Return the number of the first message that the conversations of a trial do not share; None if there is none yet."""
+    """Return the number of the first message that the conversations of a trial do not share; None
+    if there is none yet.
+    """
     talks = [state.conversation(condition, trial) for condition in state.conditions]
     differences = (first_difference(talks[0], other) for other in talks[1:])
     return min((number for number in differences if number is not None), default=None)
@@ -197,7 +221,8 @@ def parting(state: RunState, trial: int) -> int | None:
 def first_difference(
     first: ConversationState | None, second: ConversationState | None, *, answers: bool = False
 ) -> int | None:
-    """Return the number of the first message, or of the first of the agent's `answers`, that two conversations do not share.
+    """Return the number of the first message, or of the first of the agent's `answers`, that two
+    conversations do not share.
 
     Only messages that are complete on both sides count. None if there is none yet.
     """

@@ -1,6 +1,8 @@
-"""A recorded run and its conversations as values: what was said, checked, scored and judged, and what would raise a score.
+"""A recorded run and its conversations as values: what was said, checked, scored and judged, and
+what would raise a score.
 
-Nothing here is a figure over several conversations: `summary` makes those, and `result` has everything that is shown.
+Nothing here is a figure over several conversations: `summary` makes those, and `result` has
+everything that is shown.
 """
 
 from __future__ import annotations
@@ -67,14 +69,18 @@ from bioeval_tui.statistics.means import exact_mean
 class ConversationResult:
     """One conversation: one trial under one condition.
 
-    What was recorded of it is here as it was recorded: `messages`, the events `scored`, `ended` and `verdict` (None for
-    one that did not come), the last `checks` of each assertion and, by index, those of the end (`final_checks`) and of
-    every turn (`timelines`), the `facts` that the user gave, `request_failures` and how many of them count against the
-    agent (`failures`), `violations` of the user's rules, what the user did wrong (`user_faults`), graded `submissions`, the `record` of an imported one, and its `case`.
+    What was recorded of it is here as it was recorded: `messages`, the events `scored`, `ended` and
+    `verdict` (None for one that did not come), the last `checks` of each assertion and, by index,
+    those of the end (`final_checks`) and of every turn (`timelines`), the `facts` that the user
+    gave, `request_failures` and how many of them count against the agent (`failures`), `violations`
+    of the user's rules, what the user did wrong (`user_faults`), graded `submissions`, the `record`
+    of an imported one, and its `case`.
     """
 
     def __init__(self, run: RecordedRun, talk: ConversationState) -> None:
-        """Take over what was recorded; what follows from it is computed when it is first asked for."""
+        """Take over what was recorded; what follows from it is computed when it is first asked
+        for.
+        """
         self._run, self._talk = run, talk
         self.condition, self.trial = talk.key
         self.title = run.state.condition_title(self.condition)
@@ -89,7 +95,11 @@ class ConversationResult:
         self.messages, self.warned = talk.messages, talk.warnings
         self.checks = talk.latest_checks()
         self.final_checks, self.timelines = talk.final_checks, talk.checks
-        self.facts, self.violations, self.user_faults = talk.facts, talk.violations, talk.user_faults
+        self.facts, self.violations, self.user_faults = (
+            talk.facts,
+            talk.violations,
+            talk.user_faults,
+        )
         self.submissions = talk.submissions
         self.request_failures, self.failures = talk.request_failures, talk.failures
         self.latencies_ms = talk.latencies_ms
@@ -101,7 +111,9 @@ class ConversationResult:
         self.is_scored = talk.score is not None
         """Whether it was scored, though perhaps without a value."""
         self.excluded = _why_excluded(talk)
-        """Why it does not count, in one or two words: whose fault, cancelled, or not finished; empty if it counts."""
+        """Why it does not count, in one or two words: whose fault, cancelled, or not finished;
+        empty if it counts.
+        """
         self.answers = [message for message in talk.messages if message.role == "assistant"]
         self.turns: Mapping[int, int] = {message.message: message.turn for message in talk.messages}
         """The turn of each message."""
@@ -134,7 +146,9 @@ class ConversationResult:
     @property
     def why_no_score(self) -> str:
         """Why it has no score, the cause first; empty if it has one."""
-        return self._why_missing if self.score is None else ""
+        if self.score is None:
+            return self._why_missing
+        return ""
 
     @property
     def _why_missing(self) -> str:
@@ -144,7 +158,12 @@ class ConversationResult:
         if (
             ended is None
             or ended.reason
-            in ("signed_off", "max_turns", "unknown")  # usual ends, which explain no missing score
+            # usual ends, which explain no missing score
+            in (
+                "signed_off",
+                "max_turns",
+                "unknown",
+            )
             or (ended.detail and ended.explained in reason)
         ):
             return reason
@@ -154,11 +173,15 @@ class ConversationResult:
     def ways(self) -> tuple[str, ...]:
         """What to do about it, if it never took place."""
         never = self.scored is not None and self.score is None and not self.answered
-        return self.ended.ways if never and self.ended is not None else ()
+        if never and self.ended is not None:
+            return self.ended.ways
+        return ()
 
     @property
     def ended_early(self) -> str:
-        """How it ended before its time and whose fault that was, in words; empty if it ran to its end."""
+        """How it ended before its time and whose fault that was, in words; empty if it ran to its
+        end.
+        """
         return _ended_early(self.ended)
 
     @property
@@ -176,7 +199,9 @@ class ConversationResult:
 
     @property
     def facts_unread(self) -> str:
-        """Why it cannot be told whether the user gave the facts that the ledger does not have; empty if it can."""
+        """Why it cannot be told whether the user gave the facts that the ledger does not have;
+        empty if it can.
+        """
         return next((warned.message for warned in self.warned if warned.code == FACTS_UNREAD), "")
 
     @cached_property
@@ -214,20 +239,26 @@ class ConversationResult:
 
     @cached_property
     def shared_sample(self) -> Sample:
-        """Its score on what both conditions share, of which their difference is made, as statistics take it."""
+        """Its score on what both conditions share, of which their difference is made, as statistics
+        take it.
+        """
         value = shared_score(self._talk, self._run.shared_in(self.trial))
         return replace(self.sample, value=value, reason=self.excluded or NOT_RECORDED)
 
     @property
     def shared_score(self) -> float | None:
-        """The same, for who computes differences: None if the conditions of its trial are not compared."""
+        """The same, for who computes differences: None if the conditions of its trial are not
+        compared.
+        """
         if self._run.only_condition or self._run.why_not_compared(self.trial):
             return None
         return self.shared_sample.value
 
     @property
     def common_case(self) -> str:
-        """The unit on which agents are compared: the job or one of its cases, as it was then, or a case of an imported set."""
+        """The unit on which agents are compared: the job or one of its cases, as it was then, or a
+        case of an imported set.
+        """
         if self._run.started.source is not None:
             return self.sample.case or self.sample.job
         return f"{self.sample.job} {self.sample.case} {self.contents.digest}"
@@ -239,9 +270,11 @@ class ConversationResult:
         return next((task for task in self.tasks if task.task == number), None)
 
     def task_sample(self, number: int) -> Sample | None:
-        """Return the score of a task as statistics take it; None if the task does not count in its condition.
+        """Return the score of a task as statistics take it; None if the task does not count in its
+        condition.
 
-        A task of a conversation without a composite does not count either, even if it was judged (for example without the graph).
+        A task of a conversation without a composite does not count either, even if it was judged
+        (for example without the graph).
         """
         if number not in self._run.task_titles(self.condition, self.trial):
             return None
@@ -251,7 +284,9 @@ class ConversationResult:
         return replace(self.sample, value=task.score)
 
     def shared_task_sample(self, number: int) -> Sample | None:
-        """Return the score of a task in the same way, without a value unless both conditions judge it alike."""
+        """Return the score of a task in the same way, without a value unless both conditions judge
+        it alike.
+        """
         sample = self.task_sample(number)
         if sample is None or number in self._run.shared_in(self.trial).tasks.numbers:
             return sample
@@ -274,7 +309,8 @@ class ConversationResult:
 
     @property
     def why_lost(self) -> tuple[Loss, ...]:
-        """Why it lost points, for somebody who reads no expressions: what the judge says of the two tasks that lost most.
+        """Why it lost points, for somebody who reads no expressions: what the judge says of the two
+        tasks that lost most.
 
         Where no task lost any, its largest loss; empty without one.
         """
@@ -291,14 +327,22 @@ class ConversationResult:
         return self._talk.message(number)
 
     def sent(self, message: MessageState) -> bool:
-        """Return whether a message was sent to the other side; a bare sign-off and cut-off or void messages were not."""
+        """Return whether a message was sent to the other side; a bare sign-off and cut-off or void
+        messages were not.
+        """
         return self._talk.sent(message)
 
     @cached_property
     def sent_messages(self) -> list[MessageState]:
-        """What reached the other side: complete messages, without the sign-off, which is never sent."""
+        """What reached the other side: complete messages, without the sign-off, which is never
+        sent.
+        """
         return [
-            replace(message, _pieces=[self._without_signoff(message)]) if message.signs_off else message
+            (
+                replace(message, _pieces=[self._without_signoff(message)])
+                if message.signs_off
+                else message
+            )
             for message in self.messages
             if self.sent(message)
         ]
@@ -306,7 +350,9 @@ class ConversationResult:
     def _without_signoff(self, message: MessageState) -> str:
         signoff = str((self.job.get("evaluator") or {}).get("signoff") or "")
         words = without_signoff(message.text, signoff) if signoff else None
-        return message.text if words is None else words
+        if words is None:
+            return message.text
+        return words
 
     @property
     def has_begun(self) -> bool:
@@ -324,8 +370,10 @@ class ConversationResult:
 
 
 MAY_BE_EXCLUDED = frozenset({"", "not finished", "cancelled", *EXCUSED})
-"""Why a conversation may be excluded although a gate is passed, if there are few of them: neither the agent nor a defect of this
-program can be behind it. What an agent does not report, so that it is not measured, is not in here."""
+"""Why a conversation may be excluded although a gate is passed, if there are few of them: neither
+the agent nor a defect of this program can be behind it. What an agent does not report, so that it
+is not measured, is not in here.
+"""
 LONGEST_CAUSE = 160
 
 
@@ -336,7 +384,9 @@ def _why_excluded(talk: ConversationState) -> str:
         return ""
     if talk.fault not in (None, "none"):
         return talk.fault
-    return "cancelled" if talk.ended.reason == "cancelled" else "not measured"
+    if talk.ended.reason == "cancelled":
+        return "cancelled"
+    return "not measured"
 
 
 def _ended_early(ended: ConversationEnded | None) -> str:
@@ -351,7 +401,8 @@ def _ended_early(ended: ConversationEnded | None) -> str:
 class RecordedRun:
     """A recording, folded from its masked events, with its reviews and later verdicts.
 
-    If transcripts were judged again (`judged_again`), `state` has the latest verdicts, unless the run was loaded as recorded.
+    If transcripts were judged again (`judged_again`), `state` has the latest verdicts, unless the
+    run was loaded as recorded.
     """
 
     path: Path
@@ -382,12 +433,16 @@ class RecordedRun:
         """The folded conversations, trial by trial, in the order of the conditions."""
         order = {name: place for place, name in enumerate(self.conditions)}
         talks = self.state.conversations.values()
-        return sorted(talks, key=lambda talk: (talk.key.trial, order.get(talk.key.condition, len(order))))
+        return sorted(
+            talks, key=lambda talk: (talk.key.trial, order.get(talk.key.condition, len(order)))
+        )
 
     def kind_of(self, role: Literal["evaluator", "scorer"]) -> str:
         """Return the job's kind of evaluator or judge, such as `scripted`."""
         part = self.state.job.get(role)
-        return str(part.get("kind", "llm")) if isinstance(part, dict) else "llm"
+        if isinstance(part, dict):
+            return str(part.get("kind", "llm"))
+        return "llm"
 
     def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
         """Return people's score of a task; None without one."""
@@ -397,7 +452,9 @@ class RecordedRun:
     def recorded_verdict(self, key: ConversationKey) -> TranscriptScored | None:
         """Return the recorded verdict on a conversation."""
         again = self.judged_again.get(key)
-        return again.recorded_verdict if again is not None else self.state.conversations[key].verdict
+        if again is not None:
+            return again.recorded_verdict
+        return self.state.conversations[key].verdict
 
     @property
     def planned_trials(self) -> int:
@@ -406,13 +463,17 @@ class RecordedRun:
 
     @property
     def planned(self) -> list[tuple[Condition, int]]:
-        """Every conversation that the run was to have, trial by trial, as its condition and trial."""
+        """Every conversation that the run was to have, trial by trial, as its condition and
+        trial.
+        """
         last = max(self.planned_trials, *self.trials, 1)
         return [(name, trial) for trial in range(1, last + 1) for name in self.started.conditions]
 
     @property
     def could_stop(self) -> bool:
-        """Whether the run was to stop as soon as its results decided something (`--until-decided`)."""
+        """Whether the run was to stop as soon as its results decided something
+        (`--until-decided`).
+        """
         return bool(self.started.options.get("until_decided"))
 
     def shared_in(self, trial: int) -> SharedCriteria:
@@ -420,7 +481,9 @@ class RecordedRun:
         return shared_criteria(self.state.job_of(trial))
 
     def why_not_compared(self, trial: int) -> str:
-        """Return why the conditions of a trial have no difference, in a few words; empty if they can be compared."""
+        """Return why the conditions of a trial have no difference, in a few words; empty if they
+        can be compared.
+        """
         return why_not_compared(self.state, trial)
 
     @cached_property
@@ -450,19 +513,31 @@ class RecordedRun:
 
     @property
     def facts_unread(self) -> str:
-        """Why it cannot be told whether the user gave facts; empty if it can in every conversation."""
-        return next((why for talk in self.conversations_with_facts if (why := talk.facts_unread)), "")
+        """Why it cannot be told whether the user gave facts; empty if it can in every
+        conversation.
+        """
+        return next(
+            (why for talk in self.conversations_with_facts if (why := talk.facts_unread)), ""
+        )
 
     @property
     def conversations_with_facts(self) -> list[ConversationResult]:
         """Those in which the user knows some of the facts."""
-        return [talk for talk in self.conversations if self.state.condition(talk.condition).facts != "none"]
+        return [
+            talk
+            for talk in self.conversations
+            if self.state.condition(talk.condition).facts != "none"
+        ]
 
     @property
     def mean_needs(self) -> str:
-        """What its mean needs: `needs both conditions`; empty if all of the job's conditions were run."""
+        """What its mean needs: `needs both conditions`; empty if all of the job's conditions were
+        run.
+        """
         every = len(self.state.of_job)
-        return needs_all(every) if len(self.conditions) < every else ""
+        if len(self.conditions) < every:
+            return needs_all(every)
+        return ""
 
     @property
     def mean_words(self) -> str:
@@ -471,7 +546,9 @@ class RecordedRun:
 
     @property
     def contrast(self) -> Contrast | None:
-        """The conditions whose difference is the effect of the facts; None if the job has no such two."""
+        """The conditions whose difference is the effect of the facts; None if the job has no such
+        two.
+        """
         return self.state.contrast
 
     @property
@@ -505,18 +582,24 @@ class RecordedRun:
 
     @property
     def lowest(self) -> ConversationResult | None:
-        """The conversation with the lowest score, the first that began of several; None without a score."""
+        """The conversation with the lowest score, the first that began of several; None without a
+        score.
+        """
         scored = [talk for talk in self.as_begun if talk.score is not None]
         return min(scored, key=lambda talk: talk.score or 0.0, default=None)
 
     def place_words(self, talk: ConversationResult) -> str:
-        """Return which conversation of the run it is: `with the facts`, or `with the facts, trial 2` where there are several."""
+        """Return which conversation of the run it is: `with the facts`, or `with the facts, trial
+        2` where there are several.
+        """
         return talk.title + (f", {talk.trial_words}" if len(self.trials) > 1 or talk.case else "")
 
     def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
         """Return a conversation; None if it has not begun."""
         talk = self.state.conversation(condition, trial)
-        return self._made(talk) if talk is not None else None
+        if talk is None:
+            return None
+        return self._made(talk)
 
     @property
     def scored_pairs(self) -> list[tuple[ConversationResult, ConversationResult]]:
@@ -525,15 +608,20 @@ class RecordedRun:
             return []
         without, with_facts = self.contrast
         both = (
-            (self.conversation(without, trial), self.conversation(with_facts, trial)) for trial in self.trials
+            (self.conversation(without, trial), self.conversation(with_facts, trial))
+            for trial in self.trials
         )
         return [
-            (one, two) for one, two in both if one and two and one.score is not None and two.score is not None
+            (one, two)
+            for one, two in both
+            if one and two and one.score is not None and two.score is not None
         ]
 
     @property
     def shared_means(self) -> dict[Condition, float]:
-        """The mean scores on what both conditions share, over the trials that are compared; empty without any."""
+        """The mean scores on what both conditions share, over the trials that are compared; empty
+        without any.
+        """
         known: dict[Condition, list[float]] = {}
         for pair in self.scored_pairs:
             values = [talk.shared_score for talk in pair]
@@ -543,7 +631,9 @@ class RecordedRun:
         return {condition: exact_mean(values) for condition, values in known.items()}
 
     def contents_of(self, trial: int, condition: Condition, of_case: str) -> Contents:
-        """Return what a trial is about; `of_case` identifies its case, all of whose trials are about the same."""
+        """Return what a trial is about; `of_case` identifies its case, all of whose trials are
+        about the same.
+        """
         known = self._contents.get((of_case, condition))
         if known is None:
             known = contents_of(self.state.job_of(trial), self.state.job, condition)
@@ -552,7 +642,9 @@ class RecordedRun:
 
     @cached_property
     def job_digest(self) -> str:
-        """A hash of what the job says the user knows and asks for, and of what is scored, before any case is filled in."""
+        """A hash of what the job says the user knows and asks for, and of what is scored, before
+        any case is filled in.
+        """
         job = self.state.job
         return " ".join(contents_of(job, job, condition).digest for condition in names_in(job))
 
@@ -562,7 +654,9 @@ class RecordedRun:
 
     @cached_property
     def _by_place(self) -> dict[ConversationKey, ConversationResult]:
-        """The results that were asked for: a score card asks for those of one trial, of perhaps thousands."""
+        """The results that were asked for: a score card asks for those of one trial, of perhaps
+        thousands.
+        """
         return {}
 
     def _made(self, talk: ConversationState) -> ConversationResult:
@@ -574,14 +668,20 @@ class RecordedRun:
         """Return the conversations of a condition, trial by trial."""
         return [talk for talk in self.conversations if talk.condition == condition]
 
-    def task_titles(self, condition: Condition | None = None, trial: int | None = None) -> dict[int, str]:
-        """Return what the judge scores, by number from 1: by the job or in a trial; in a condition, what counts there."""
+    def task_titles(
+        self, condition: Condition | None = None, trial: int | None = None
+    ) -> dict[int, str]:
+        """Return what the judge scores, by number from 1: by the job or in a trial; in a condition,
+        what counts there.
+        """
         return rows.task_titles(self.state, trial, condition)
 
     def assertion_titles(
         self, condition: Condition | None = None, trial: int | None = None
     ) -> dict[int, tuple[str, float]]:
-        """Return title and weight of the assertions, by index from 0: of the job or of a trial; in a condition, of those that count there."""
+        """Return title and weight of the assertions, by index from 0: of the job or of a trial; in
+        a condition, of those that count there.
+        """
         return rows.assertion_titles(self.state, trial, condition)
 
     def case(self, trial: int) -> Case | None:
@@ -595,7 +695,9 @@ class RecordedRun:
     def case_words(self, trial: int) -> str:
         """Return the name of a trial's case; empty without cases."""
         case = self.case(trial)
-        return case.words if case else ""
+        if case:
+            return case.words
+        return ""
 
 
 Run = TypeVar("Run", bound=RecordedRun)
@@ -604,13 +706,19 @@ Run = TypeVar("Run", bound=RecordedRun)
 def conversations_of(
     runs: Sequence[Run], condition: Condition | None = None
 ) -> Iterator[tuple[Run, ConversationResult]]:
-    """Yield the conversations of one condition, or of both, each with its run, in the order of runs and trials."""
+    """Yield the conversations of one condition, or of both, each with its run, in the order of runs
+    and trials.
+    """
     for run in runs:
-        yield from ((run, talk) for talk in run.conversations if condition in (None, talk.condition))
+        yield from (
+            (run, talk) for talk in run.conversations if condition in (None, talk.condition)
+        )
 
 
 def shared_by(runs: Iterable[RecordedRun]) -> Shared | None:
-    """Return what both conditions of the runs share of all that is scored; None if that is everything."""
+    """Return what both conditions of the runs share of all that is scored; None if that is
+    everything.
+    """
     by_case = {
         (run.started.job_name, run.case_words(trial)): run.shared_in(trial)
         for run in runs
@@ -622,12 +730,16 @@ def shared_by(runs: Iterable[RecordedRun]) -> Shared | None:
 def counted_shared(every: Iterable[SharedCriteria]) -> Shared | None:
     """Return how much conditions share, by case; None if that is everything.
 
-    Where the cases, or jobs, share different numbers of tasks and assertions, those of all of them are counted.
+    Where the cases, or jobs, share different numbers of tasks and assertions, those of all of them
+    are counted.
     """
     every = list(every)
     if all(criteria.is_everything for criteria in every):
         return None
-    counts = [(len(tasks.numbers), tasks.every, len(checks.numbers), checks.every) for tasks, checks in every]
+    counts = [
+        (len(tasks.numbers), tasks.every, len(checks.numbers), checks.every)
+        for tasks, checks in every
+    ]
     if len(set(counts)) == 1:
         return Shared(*counts[0])
     tasks, of_tasks, assertions, of_assertions = map(sum, zip(*counts, strict=True))
@@ -658,7 +770,9 @@ def ending(ended: ConversationEnded) -> str:
 
 def why_not_asked(task: TaskScored) -> str:
     """Return why the user never asked for a task; empty if the user did, or if that is unknown."""
-    return sentence(NeverAsked(task.kept_by)) if task.kept_by else ""
+    if task.kept_by:
+        return sentence(NeverAsked(task.kept_by))
+    return ""
 
 
 def reason_of(task: TaskScored) -> str:
@@ -674,7 +788,9 @@ Mended = tuple[Gain, list[ScorePart], int]
 
 
 class Loss(NamedTuple):
-    """Why a conversation lost points, and what the judge quotes about it: of a partly done task, this may be what was done."""
+    """Why a conversation lost points, and what the judge quotes about it: of a partly done task,
+    this may be what was done.
+    """
 
     reason: str
     turn: int | None = None
@@ -683,7 +799,9 @@ class Loss(NamedTuple):
 
 
 def gains(talk: ConversationResult) -> list[Gain]:
-    """Return the ways to raise a conversation's score, the largest gain first; none without a score."""
+    """Return the ways to raise a conversation's score, the largest gain first; none without a
+    score.
+    """
     scored = talk.scored
     if scored is None or scored.score is None:
         return []
@@ -715,7 +833,11 @@ def _tasks(talk: ConversationResult, scored: ConversationScored) -> Iterator[Men
         met = None if task.points is None else bool(best)
         better = [*tasks[:place], task.model_copy(update={"score": best}), *tasks[place + 1 :]]
         part = composite.judged_part(better, len(better))
-        yield Gain("task", task.task, task.title, met=met), _instead(scored, "task", part), scored.failures
+        yield (
+            Gain("task", task.task, task.title, met=met),
+            _instead(scored, "task", part),
+            scored.failures,
+        )
 
 
 def _timing(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
@@ -728,7 +850,11 @@ def _timing(talk: ConversationResult, scored: ConversationScored) -> Iterator[Me
 
 def _failures(_: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
     if scored.failures:
-        yield Gain("failures", 0, "failed requests", failures=scored.failures), list(scored.parts), 0
+        yield (
+            Gain("failures", 0, "failed requests", failures=scored.failures),
+            list(scored.parts),
+            0,
+        )
 
 
 def _instead(scored: ConversationScored, name: str, part: ScorePart) -> list[ScorePart]:
@@ -756,7 +882,9 @@ def _loss(talk: ConversationResult, gain: Gain) -> Finding:
             return AssertionFails(gain.title, rows.decided_in(checks), last.reason)
         case "timing":
             slowest = talk.slowest_answer
-            return SlowAnswers(slowest.turn, slowest.latency_ms) if slowest else SlowAnswers(None, None)
+            if slowest:
+                return SlowAnswers(slowest.turn, slowest.latency_ms)
+            return SlowAnswers(None, None)
         case "failures":
             failed = next((failure for failure in talk.request_failures if failure.counted), None)
             return RequestsFailed(talk.failures, failed.error if failed else "")

@@ -1,7 +1,8 @@
-"""A table of scores, without any conversation: each unit (a task, a case) scored for several agents, by one or several raters.
+"""A table of scores, without any conversation: each unit (a task, a case) scored for several
+agents, by one or several raters.
 
-It gives each agent's mean and ranks with intervals, clustered by unit, and how far the raters agree. A row has one score and
-names its rater, or has a column of scores for each rater.
+It gives each agent's mean and ranks with intervals, clustered by unit, and how far the raters
+agree. A row has one score and names its rater, or has a column of scores for each rater.
 """
 
 from __future__ import annotations
@@ -30,14 +31,17 @@ from bioeval_tui.statistics.means import average
 
 NO_SCORES = frozenset(
     {
-        "trial", "repeat", "seed", "rank", "place", "n", "count", "index", "row", "status", "seconds", "latency_ms", "cost",
+        "trial", "repeat", "seed", "rank", "place", "n", "count", "index", "row", "status",
+        "seconds", "latency_ms", "cost",
         "tokens", "tokens_in", "tokens_out", "turns",
     }
 )  # fmt: skip
 """Columns of numbers that are no scores."""
 CONDITION = "condition"
 ROUNDING = 5e-4
-"""Means are printed with few decimals: a column that is so close to the mean of the others is theirs."""
+"""Means are printed with few decimals: a column that is so close to the mean of the others is
+theirs.
+"""
 MOST_SCORES = 2_000_000
 
 
@@ -68,10 +72,13 @@ class ScoreTable:
 
 
 def read_scores(file: Path, given: ScoreColumns = ScoreColumns()) -> ScoreTable:
-    """Return the scores of a table: CSV with a header, JSON Lines or a JSON list. Columns that are not given are found by name.
+    """Return the scores of a table: CSV with a header, JSON Lines or a JSON list.
+
+    Columns that are not given are found by name.
 
     Raises:
-        InputError: the file is no table, lacks a column, or a score is no number; the text has the line.
+        InputError: the file is no table, lacks a column, or a score is no number; the text has the
+            line.
     """
     rows: list[tuple[str, dict[str, Any]]] = []
     try:
@@ -93,7 +100,9 @@ def read_scores(file: Path, given: ScoreColumns = ScoreColumns()) -> ScoreTable:
     _take(table, file, rows)
     left = [name for name in rows[0][1] if name not in _used(table.columns)]
     if left:
-        table.notes.append(f"not read: {join_names([clean_line(name, 60) for name in left], most=8)}")
+        table.notes.append(
+            f"not read: {join_names([clean_line(name, 60) for name in left], most=8)}"
+        )
     return table
 
 
@@ -101,7 +110,9 @@ def _used(columns: ScoreColumns) -> set[str]:
     return {columns.unit, *columns.agents, columns.rater, *columns.scores} - {""}
 
 
-def _columns(file: Path, rows: Sequence[tuple[str, dict[str, Any]]], given: ScoreColumns) -> ScoreColumns:
+def _columns(
+    file: Path, rows: Sequence[tuple[str, dict[str, Any]]], given: ScoreColumns
+) -> ScoreColumns:
     """Return which columns are what, the given ones first.
 
     Raises:
@@ -129,21 +140,25 @@ def _columns(file: Path, rows: Sequence[tuple[str, dict[str, Any]]], given: Scor
     ):
         if not column:
             raise InputError(
-                f"{file}: no column names {what}; name one with {option}, or call it {' or '.join(called[:3])}; "
-                f"it has {_listed(names)}"
+                f"{file}: no column names {what}; name one with {option}, or call it"
+                f" {' or '.join(called[:3])}; it has {_listed(names)}"
             )
     free = [name for name in free if name not in (*agents, unit)]
     rater = given.rater or found(RATERS, free)
-    scores = given.scores or tuple(filter(None, (found(SCORES, [name for name in free if name != rater]),)))
+    scores = given.scores or tuple(
+        filter(None, (found(SCORES, [name for name in free if name != rater]),))
+    )
     if not scores:
         scores, rater = tuple(_columns_of_raters(rows, free)), given.rater
     if not scores:
         raise InputError(
-            f"{file}: no column has scores: numbers, or words such as passed and failed; name it with --score; "
-            f"it has {_listed(names)}"
+            f"{file}: no column has scores: numbers, or words such as passed and failed; name it"
+            f" with --score; it has {_listed(names)}"
         )
     if rater and len(scores) > 1:
-        raise InputError(f"{file}: {rater!r} names the rater of each row, so there is one column of scores")
+        raise InputError(
+            f"{file}: {rater!r} names the rater of each row, so there is one column of scores"
+        )
     return ScoreColumns(unit, agents, rater, scores)
 
 
@@ -151,8 +166,12 @@ def _listed(names: Sequence[str]) -> str:
     return join_names([clean_line(name, 60) for name in names], most=12)
 
 
-def _columns_of_raters(rows: Sequence[tuple[str, dict[str, Any]]], free: Sequence[str]) -> list[str]:
-    """Return the columns that have nothing but scores, each of a rater; not one that is the mean of the others."""
+def _columns_of_raters(
+    rows: Sequence[tuple[str, dict[str, Any]]], free: Sequence[str]
+) -> list[str]:
+    """Return the columns that have nothing but scores, each of a rater; not one that is the mean of
+    the others.
+    """
     scores = {
         name: [score_value(row.get(name)) for _, row in rows]
         for name in free
@@ -196,10 +215,14 @@ def _take(table: ScoreTable, file: Path, rows: Sequence[tuple[str, dict[str, Any
             value = score_value(cell)
             if value is None:
                 raise InputError(
-                    f"{file}: {place}: {column} is {clean_line(str(cell), 40)!r}; it must be a number, or a word such as "
-                    "passed or failed, or empty"
+                    f"{file}: {place}: {column} is {clean_line(str(cell), 40)!r}; it must be a"
+                    " number, or a word such as passed or failed, or empty"
                 )
-            rater = _named(file, place, row, (columns.rater,)) if columns.rater else clean_line(column, 60)
+            rater = (
+                _named(file, place, row, (columns.rater,))
+                if columns.rater
+                else clean_line(column, 60)
+            )
             cells = table.scores.setdefault(agent, {}).setdefault(unit, {})
             cells.setdefault(rater, []).append(value)
     if not table.scores:
@@ -231,8 +254,8 @@ class RatersAgree:
 class Board:
     """The agents of a table by their means, and the agreement of its raters.
 
-    `means` has each agent's mean over the units that every agent has, `by_rater` that of each rater. `ranking` is over all
-    raters together, `by_rater_ranking` of each alone.
+    `means` has each agent's mean over the units that every agent has, `by_rater` that of each
+    rater. `ranking` is over all raters together, `by_rater_ranking` of each alone.
     """
 
     columns: ScoreColumns
@@ -259,7 +282,8 @@ class Board:
         """Which columns were taken for what, in one sentence."""
         columns = self.columns
         agents, scores = (
-            " and ".join(f"`{name}`" for name in names) for names in (columns.agents, columns.scores)
+            " and ".join(f"`{name}`" for name in names)
+            for names in (columns.agents, columns.scores)
         )
         who = f"the rater from `{columns.rater}`, scores from {scores}"
         if not columns.rater:
@@ -269,9 +293,12 @@ class Board:
 
 
 def board(table: ScoreTable) -> Board:
-    """Return the agents by their means, with ranks and agreement. The same table gives the same figures.
+    """Return the agents by their means, with ranks and agreement.
 
-    A unit counts for an agent if every rater scored it: the mean of a strict rater alone would be lower.
+    The same table gives the same figures.
+
+    A unit counts for an agent if every rater scored it: the mean of a strict rater alone would be
+    lower.
     """
     raters = table.raters
     whole: dict[str, dict[str, dict[str, float]]] = {}
@@ -286,10 +313,13 @@ def board(table: ScoreTable) -> Board:
     notes = list(table.notes)
     if partly:
         notes.append(f"left out: {plural(partly, 'unit')} of an agent that not every rater scored")
-    repeated = sum(len(v) > 1 for u in table.scores.values() for c in u.values() for v in c.values())
+    repeated = sum(
+        len(v) > 1 for u in table.scores.values() for c in u.values() for v in c.values()
+    )
     if repeated:
         notes.append(
-            f"scored several times: {plural(repeated, 'unit')} of an agent; the mean of a rater's scores counts"
+            f"scored several times: {plural(repeated, 'unit')} of an agent; the mean of a rater's"
+            " scores counts"
         )
     ranking = rank(
         {
@@ -302,7 +332,11 @@ def board(table: ScoreTable) -> Board:
     means = {
         agent: measured
         for agent, units in whole.items()
-        if (measured := mean_of({u: list(units[u].values()) for u in sorted(common)}, bounds, unit="unit"))
+        if (
+            measured := mean_of(
+                {u: list(units[u].values()) for u in sorted(common)}, bounds, unit="unit"
+            )
+        )
     }
     return Board(
         columns=table.columns,
@@ -327,7 +361,9 @@ def _bounds(table: ScoreTable) -> Bounds:
     """Return from where to where scores go: 0 to 1, or unknown."""
     cells = (cell for units in table.scores.values() for cell in units.values())
     values = (value for cell in cells for scores in cell.values() for value in scores)
-    return UNIT if all(0 <= value <= 1 for value in values) else (-inf, inf)
+    if all(0 <= value <= 1 for value in values):
+        return UNIT
+    return (-inf, inf)
 
 
 def _agreement(table: ScoreTable) -> dict[str, Any]:
@@ -343,7 +379,9 @@ def _agreement(table: ScoreTable) -> dict[str, Any]:
         if both:
             gaps = [x - y for x, y in both]
             alpha = krippendorff_alpha(Counter(both))
-            pairs.append(RatersAgree(a, b, len(both), alpha, average(map(abs, gaps)), average(gaps)))
+            pairs.append(
+                RatersAgree(a, b, len(both), alpha, average(map(abs, gaps)), average(gaps))
+            )
     alpha = krippendorff_alpha(units_of(ratings)) if len(ratings) > 1 else None
     return {"alpha": alpha, "pairs": tuple(pairs)}
 
@@ -370,7 +408,9 @@ class PrintedPair(TypedDict):
 
 
 class PrintedBoard(TypedDict):
-    """A table of scores as `scores --json` prints it: ranks over all raters and by each, means, and the raters' agreement."""
+    """A table of scores as `scores --json` prints it: ranks over all raters and by each, means, and
+    the raters' agreement.
+    """
 
     columns: dict[str, list[str]]
     raters: list[str]
@@ -389,7 +429,8 @@ def board_dict(found: Board) -> PrintedBoard:
     """Return a board for JSON. Too few units have no ranks."""
     columns = found.columns
     rater_means = {
-        rater: {one.name: one.mean for one in ranking.ranks} for rater, ranking in found.by_rater.items()
+        rater: {one.name: one.mean for one in ranking.ranks}
+        for rater, ranking in found.by_rater.items()
     }
     return {
         "columns": {
@@ -407,7 +448,9 @@ def board_dict(found: Board) -> PrintedBoard:
             {
                 "agent": one.name,
                 "mean": measured.value,
-                "interval": [measured.interval.low, measured.interval.high] if measured.interval else None,
+                "interval": (
+                    [measured.interval.low, measured.interval.high] if measured.interval else None
+                ),
                 "units": measured.units,
                 "by_rater": {rater: means[one.name] for rater, means in rater_means.items()},
             }

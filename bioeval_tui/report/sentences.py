@@ -1,7 +1,9 @@
-"""The words of every finding, for screens, reports, the command line and the gate alike: rules make them, never a model.
+"""The words of every finding, for screens, reports, the command line and the gate alike: rules make
+them, never a model.
 
-`sentence` finds the writer of a finding by its type. A writer takes what was found and counts, compares and decides
-nothing but grammar. A finding without a writer, or a writer without an example in the tests, fails the build.
+`sentence` finds the writer of a finding by its type. A writer takes what was found and counts,
+compares and decides nothing but grammar. A finding without a writer, or a writer without an example
+in the tests, fails the build.
 """
 
 from __future__ import annotations
@@ -14,8 +16,25 @@ from functools import singledispatch
 from string import Formatter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bioeval_tui.base.text import both_or_all, clean_line, join_names, listed, plural, shorten, upper_first
-from bioeval_tui.base.units import latency, number, number1, number3, number_up, share, signed, signless
+from bioeval_tui.base.text import (
+    both_or_all,
+    clean_line,
+    join_names,
+    listed,
+    plural,
+    shorten,
+    upper_first,
+)
+from bioeval_tui.base.units import (
+    latency,
+    number,
+    number1,
+    number3,
+    number_up,
+    share,
+    signed,
+    signless,
+)
 from bioeval_tui.grade.doubts import score_text
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
 from bioeval_tui.record.names import PUBLISHED_TITLES, title_of
@@ -32,11 +51,13 @@ LONGEST_DETAIL = 140
 LONGEST_TITLE = 60
 LONGEST_LOSS = 200
 LONGEST_CRITERIA = 200
-"""The most characters of a peer's text in a sentence, of a title in a caption, and of a lost point."""
+"""The most characters of a peer's text in a sentence, of a title in a caption, and of a lost point.
+"""
 PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 """What readers call the parts of the score."""
 VERDICTS: dict[str, str] = {
-    "better": "better", "worse": "worse", "same": "the same", "not distinguishable": "not yet distinguishable",
+    "better": "better", "worse": "worse", "same": "the same",
+    "not distinguishable": "not yet distinguishable",
     "too few": "too few to tell",
 }  # fmt: skip
 """What a difference shows."""
@@ -52,14 +73,20 @@ FAILED = {
 MOST_FAILS = 2
 LONGEST_FAIL = 36
 LONGEST_SAYS = 72
-"""How many of what fails an answer names, the most characters of each, and of what somebody says of the turn that decided."""
+"""How many of what fails an answer names, the most characters of each, and of what somebody says of
+the turn that decided.
+"""
 LISTED = 4
 """How many models a sentence lists, the best first."""
 BRIEFS: dict[Outcome, str] = {
-    "not_started": "never started", "unfinished": "not ended", "cancelled": "cancelled", "not_run": "could not be started",
-    "agent_unreached": "the agent was not reached", "agent_failed": "the agent failed", "timed_out": "ran out of time",
-    "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed", "not_measured": "not measured",
-    "not_clean": "not clean: no difference", "clean_unknown": "no difference: starting states unknown",
+    "not_started": "never started", "unfinished": "not ended", "cancelled": "cancelled",
+    "not_run": "could not be started",
+    "agent_unreached": "the agent was not reached", "agent_failed": "the agent failed",
+    "timed_out": "ran out of time",
+    "evaluator_failed": "the simulated user failed", "judge_failed": "the judge failed",
+    "not_measured": "not measured",
+    "not_clean": "not clean: no difference",
+    "clean_unknown": "no difference: starting states unknown",
     "own_criteria": "no difference: own criteria",
     "facts_help": "facts help", "facts_hurt": "facts hurt", "no_difference": "no clear difference",
     "perfect": "nothing left to gain", "too_few": "too few", "facts_not_given": "no fact was given",
@@ -81,7 +108,7 @@ TEXTS: dict[type, str] = {
     of.UncleanRun: "{0.run}: {0.cleanness}, {0.why}",
     of.RunUnfinished: "{0.run} did not finish",
     of.NothingRun: "no conversation was run",
-    of.ConditionNotRun: "the job was not run with {0.title}",
+    of.ConditionNotRun: "the job was not run {0.title}",
     of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word for word.",
     of.CouldNotStart: "The run could not be started.",
     of.StillUnfinished: "The run has not ended: {0:scored} scored.",
@@ -103,14 +130,18 @@ TEXTS: dict[type, str] = {
     of.NoLongerHolds: "No longer true {0.side:side}: {0.title:title}.",
     of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the answer.",
 }  # fmt: skip
-"""The findings whose words need little grammar: `{0.name}` is a field, and `{0.name:short}` a field as `_FORMS` writes it."""
+"""The findings whose words need little grammar: `{0.name}` is a field, and `{0.name:short}` a field
+as `_FORMS` writes it.
+"""
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 def sentence(finding: Finding) -> str:
     """Return a finding in words."""
     text = TEXTS.get(type(finding))
-    return write(finding) if text is None else _WRITER.format(text, finding)
+    if text is None:
+        return write(finding)
+    return _WRITER.format(text, finding)
 
 
 class _FieldWriter(Formatter):
@@ -121,7 +152,9 @@ class _FieldWriter(Formatter):
         if not format_spec:
             return str(value)
         form = _FORMS.get(format_spec)
-        return plural(value, format_spec) if form is None else form(value)
+        if form is None:
+            return plural(value, format_spec)
+        return form(value)
 
 
 _WRITER = _FieldWriter()
@@ -143,7 +176,9 @@ def write(finding: object) -> str:
 @write.register
 def _(finding: of.EvaluatorFailures) -> str:
     did = (("stepped out of its role", finding.left_role), ("failed", finding.failed))
-    parts = [f"{what} {_places(which.places)} ({_short(which.detail)})" for what, which in did if which]
+    parts = [
+        f"{what} {_places(which.places)} ({_short(which.detail)})" for what, which in did if which
+    ]
     count = sum(len(which.places.at) for _, which in did if which)
     about = "that conversation says" if count == 1 else "they say"
     return f"The simulated user {' and '.join(parts)}, so {about} nothing about the agent."
@@ -154,15 +189,17 @@ def _(finding: of.JudgeFailures) -> str:
     failed = finding.judge
     kept = "the conversation is" if len(failed.places.at) == 1 else "the conversations are"
     return (
-        f"The judge failed {_places(failed.places, turns=False)} ({_short(failed.detail)}), so there is no score; "
-        f"{kept} kept and can be judged again."
+        f"The judge failed {_places(failed.places, turns=False)} ({_short(failed.detail)}), so"
+        f" there is no score; {kept} kept and can be judged again."
     )
 
 
 @write.register
 def _(finding: of.AgentBroke) -> str:
     did = (("the agent failed", finding.failed), ("the conversation ran out of time", finding.late))
-    parts = [f"{what} {_places(which.places)}{_bracket(which.detail)}" for what, which in did if which]
+    parts = [
+        f"{what} {_places(which.places)}{_bracket(which.detail)}" for what, which in did if which
+    ]
     lost = [f"by {number(taken.score)} {in_side(taken.side)}" for taken in finding.penalties]
     lowered = f"; failed requests lowered this {' and '.join(lost)}" if lost else ""
     return f"{' and '.join(parts)}{lowered}"
@@ -173,10 +210,16 @@ def _(finding: of.AgentBroke) -> str:
 
 @write.register
 def _(finding: of.RunScores) -> str:
-    """Return such as `0.39 → 0.89 with the facts. Fails both times: 2 “A forgotten dose” (0.30, 0.35).`."""
+    """Return such as `0.39 → 0.89 with the facts.
+
+    Fails both times: 2 “A forgotten dose” (0.30, 0.35).`.
+    """
     text = _conditions(finding.scores) + _by_what(finding)
     if finding.broken:
-        text = f"The agent failed in {finding.broken} of {plural(finding.held, 'conversation')}: {text}"
+        text = (
+            f"The agent failed in {finding.broken} of {plural(finding.held, 'conversation')}:"
+            f" {text}"
+        )
     parts = [text]
     if finding.everywhere:
         parts.append(f"Fails {_every_time(finding)}: {_fails(finding.everywhere)}")
@@ -203,7 +246,9 @@ def _shared_short(shared: of.Shared) -> str:
 
 
 def _conditions(scores: Sequence[of.SideScore]) -> str:
-    """Return such as `0.39 → 0.89 with the facts`; conditions with names of their own each have theirs."""
+    """Return such as `0.39 → 0.89 with the facts`; conditions with names of their own each have
+    theirs.
+    """
     published = [WITHHELD.title, SUPPLIED.title]
     if [one.side.title for one in scores] == published:
         without, with_facts = (number(one.score) for one in scores)
@@ -214,12 +259,18 @@ def _conditions(scores: Sequence[of.SideScore]) -> str:
 def _every_time(finding: of.RunScores) -> str:
     count = len(finding.scores)
     if count == 1:
-        return "every time" if finding.times > 1 else "at the end"
-    return "both times" if count == 2 else f"in all {count} conditions"
+        if finding.times > 1:
+            return "every time"
+        return "at the end"
+    if count == 2:
+        return "both times"
+    return f"in all {count} conditions"
 
 
 def _fails(fails: Sequence[of.Fails]) -> str:
-    """Return the first of these tasks and assertions, with a task's scores, and how many more there are."""
+    """Return the first of these tasks and assertions, with a task's scores, and how many more there
+    are.
+    """
     named = []
     for fail in fails[:MOST_FAILS]:
         scores = f" ({', '.join(map(number, fail.scores))})" if fail.scores else ""
@@ -231,14 +282,20 @@ def _fails(fails: Sequence[of.Fails]) -> str:
 
 @write.register
 def _(finding: of.ModelScores) -> str:
-    """Return such as `Mean of both conditions: large 0.95 (0.90 → 1.00 with the facts), small 0.75 (0.50 → 1.00).`."""
+    """Return such as `Mean of both conditions: large 0.95 (0.90 → 1.00 with the facts), small 0.75
+    (0.50 → 1.00).`.
+    """
     return f"{_mean_of(finding.models)}{_models(finding.models)}."
 
 
 def _mean_of(models: Sequence[of.ModelScore]) -> str:
-    """Return of how many conditions the scores of these models are means; nothing if each has one."""
+    """Return of how many conditions the scores of these models are means; nothing if each has
+    one.
+    """
     count = max((len(model.scores) for model in models), default=0)
-    return f"Mean of {both_or_all(count)} conditions: " if count > 1 else ""
+    if count > 1:
+        return f"Mean of {both_or_all(count)} conditions: "
+    return ""
 
 
 @write.register
@@ -253,7 +310,9 @@ def _(finding: of.Decided) -> str:
 
 
 class NextStep(NamedTuple):
-    """What can be done next: what screens call it, in words, and the same in a shell, empty where there is none."""
+    """What can be done next: what screens call it, in words, and the same in a shell, empty where
+    there is none.
+    """
 
     action: of.StepAction
     words: str
@@ -324,7 +383,9 @@ def _enough(finding: of.ConclusionFinding) -> str:
 
 
 def cause(finding: of.ConclusionFinding) -> str:
-    """Return why there is no score, or a low one, if no turn of the conversation says it; else nothing."""
+    """Return why there is no score, or a low one, if no turn of the conversation says it; else
+    nothing.
+    """
     match finding:
         case of.AgentBroke():
             return sentence(finding)
@@ -341,13 +402,16 @@ def has_scores(finding: of.ConclusionFinding) -> bool:
 
 
 _WITH_SCORES = (
-    of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores, of.NoFactsInJob, of.NoFactGiven, of.FactsUnread,
-    of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance, of.TooFewForEffect,
+    of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores, of.NoFactsInJob,
+    of.NoFactGiven, of.FactsUnread,
+    of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
+    of.TooFewForEffect,
     of.NoSharedCriteria, of.SharedNotRecorded,
 )  # fmt: skip
 _REHEARSAL = "a rehearsal: a script speaks and rules judge"
 _REPEATABLE = (
-    of.OneCondition, of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance, of.TooFewForEffect,
+    of.OneCondition, of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
+    of.TooFewForEffect,
     of.BestModel, of.ModelsTied, of.TooFewForBest, of.ModelsWithinChance, of.RunsCompared,
 )  # fmt: skip
 """Of these, more trials would make one surer, if anything but a script and rules took part."""
@@ -438,20 +502,27 @@ def _(finding: of.EffectWithinChance) -> str:
 def _(finding: of.TooFewForEffect) -> str:
     one = finding.cases == 1 or (finding.cases is None and finding.trials.used == 1)
     verb = "is" if one else "are"
-    return f"no: {_few(finding)} {verb} too few to tell what the facts change; {finding.needed} would do"
+    return (
+        f"no: {_few(finding)} {verb} too few to tell what the facts change; {finding.needed}"
+        " would do"
+    )
 
 
 def _few(finding: of.TooFewForEffect) -> str:
     if finding.cases is not None:
         return plural(finding.cases, "case")
     used, planned = finding.trials.used, finding.trials.planned
-    return _spelt(used, "trial") if used == planned else f"{_used(finding.trials)} with both scores"
+    if used == planned:
+        return _spelt(used, "trial")
+    return f"{_used(finding.trials)} with both scores"
 
 
 @write_sure.register
 def _(finding: of.BestModel) -> str:
     than, by = (finding.other, "by") if finding.other else ("every other model", "by at least")
-    return f"yes: {finding.model} does better than {than}, {by} {number(finding.margin)} in the mean"
+    return (
+        f"yes: {finding.model} does better than {than}, {by} {number(finding.margin)} in the mean"
+    )
 
 
 @write_sure.register
@@ -462,17 +533,25 @@ def _(finding: of.ModelsTied) -> str:
 
 @write_sure.register
 def _(finding: of.GradedSubmission) -> str:
-    return f"no: in doubt: {finding.doubts}" if finding.doubts else "no interval was computed"
+    if finding.doubts:
+        return f"no: in doubt: {finding.doubts}"
+    return "no interval was computed"
 
 
 @write_sure.register
 def _(finding: of.MedalCounts) -> str:
-    valid = finding.submissions - sum(n for name, n in finding.counts if name in ("invalid", "not_graded"))
+    valid = finding.submissions - sum(
+        n for name, n in finding.counts if name in ("invalid", "not_graded")
+    )
     if not valid:
         return "no: no submission has a score"
     beware = (
         f"{plural(finding.doubtful, 'score')} of {valid:,} in doubt" if finding.doubtful else "",
-        f"{plural(finding.partial, 'score')} over only a part of the rows" if finding.partial else "",
+        (
+            f"{plural(finding.partial, 'score')} over only a part of the rows"
+            if finding.partial
+            else ""
+        ),
     )
     basis = finding.basis
     enough = finding.tasks >= finding.needed if basis is None else basis.shared >= basis.needed
@@ -481,7 +560,10 @@ def _(finding: of.MedalCounts) -> str:
     elif enough:
         over = f"over {finding.tasks:,} tasks"
     else:
-        over = f"{plural(finding.tasks, 'task')}: too few for an interval of the share of medals, which needs {finding.needed}"
+        over = (
+            f"{plural(finding.tasks, 'task')}: too few for an interval of the share of medals,"
+            f" which needs {finding.needed}"
+        )
     found = [*filter(None, beware), over]
     return f"{'yes' if enough and len(found) == 1 else 'no'}: {'; '.join(found)}"
 
@@ -498,7 +580,10 @@ def _(finding: of.EffectBasis) -> str:
 
 def shared_words(shared: of.Shared) -> str:
     """Return such as `2 of 3 tasks and 1 of 5 assertions`."""
-    counts = ((shared.tasks, shared.of_tasks, "task"), (shared.assertions, shared.of_assertions, "assertion"))
+    counts = (
+        (shared.tasks, shared.of_tasks, "task"),
+        (shared.assertions, shared.of_assertions, "assertion"),
+    )
     return " and ".join(f"{some} of {plural(every, noun)}" for some, every, noun in counts if every)
 
 
@@ -507,7 +592,10 @@ def shared_words(shared: of.Shared) -> str:
 
 @write.register
 def _(finding: of.NoUplift) -> str:
-    return f"{finding.cleanness}: {finding.why}{', so no difference is shown' if finding.missed else ''}"
+    return (
+        f"{finding.cleanness}:"
+        f" {finding.why}{', so no difference is shown' if finding.missed else ''}"
+    )
 
 
 @write.register
@@ -522,7 +610,10 @@ def _(finding: of.NoMean) -> str:
 @write.register
 def _(finding: of.NeverAsked) -> str:
     why = {
-        "user": "The user never asked for it and could have: not measured, the user's fault and not the agent's",
+        "user": (
+            "The user never asked for it and could have: not measured, the user's fault and not the"
+            " agent's"
+        ),
         "turns": "The user had not asked for it when the turns were used up",
         "agent": "The user had not asked for it when the agent failed or said goodbye",
     }
@@ -533,7 +624,10 @@ def _(finding: of.NeverAsked) -> str:
 def _(finding: of.UserErred) -> str:
     kinds = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in finding.kinds)
     judged = f" ({finding.judged} found by the judge)" if finding.judged else ""
-    return f"the simulated user erred in {finding.conversations} of {plural(finding.of, 'conversation')}: {kinds}{judged}"
+    return (
+        f"the simulated user erred in {finding.conversations} of"
+        f" {plural(finding.of, 'conversation')}: {kinds}{judged}"
+    )
 
 
 def seen_in(where: Sequence[str], text: str) -> str:
@@ -589,7 +683,9 @@ def _(finding: of.WithoutScore) -> str:
 @write.register
 def _(finding: of.FurthestFromMedal) -> str:
     away = f", {finding.away}" if finding.away else ""
-    return f"furthest from a medal: {_whose(finding)}: percentile {number1(finding.percentile)}{away}"
+    return (
+        f"furthest from a medal: {_whose(finding)}: percentile {number1(finding.percentile)}{away}"
+    )
 
 
 def _whose(finding: of.WithoutScore | of.FurthestFromMedal) -> str:
@@ -613,7 +709,8 @@ def _(finding: of.MedalLimits) -> str:
     )
     of_entries = f" of {plural(finding.entries, 'entry', 'entries')}" if finding.entries else ""
     return (
-        f"bronze begins at {bronze}, silver at {silver}, gold at {gold}; the median{of_entries} is {median}"
+        f"bronze begins at {bronze}, silver at {silver}, gold at {gold}; the median{of_entries} is"
+        f" {median}"
     )
 
 
@@ -656,7 +753,9 @@ def _(finding: of.SlowAnswers) -> str:
 
 @write.register
 def _(finding: of.RequestsFailed) -> str:
-    return _loss(plural(finding.count, "failed request") + (f": {finding.error}" if finding.error else ""))
+    return _loss(
+        plural(finding.count, "failed request") + (f": {finding.error}" if finding.error else "")
+    )
 
 
 def _loss(text: str) -> str:
@@ -668,14 +767,21 @@ def _loss(text: str) -> str:
 
 @write.register
 def _(finding: of.RunsCompared) -> str:
-    """Return such as `A scored higher: in 3 of 3 pairs without the facts (+0.39), in 2 of 3 with the facts (+0.10).`."""
+    """Return such as `A scored higher: in 3 of 3 pairs without the facts (+0.39), in 2 of 3 with
+    the facts (+0.10).`.
+    """
     measured = [one for one in finding.conditions if one.difference.mean is not None]
     if not measured:
         return "The runs cannot be compared: no pair of conversations has both scores."
     within = ", on what both jobs share" if finding.in_part else ""
-    called = {run: f"{run} ({name})" if name else run for run, name in zip("AB", finding.names, strict=True)}
+    called = {
+        run: f"{run} ({name})" if name else run
+        for run, name in zip("AB", finding.names, strict=True)
+    }
     same = [in_side(one.side) for one in measured if not _higher(one)]
-    higher = {run: list(map(_by_how_much, some)) for run in "AB" if (some := _where_higher(run, measured))}
+    higher = {
+        run: list(map(_by_how_much, some)) for run in "AB" if (some := _where_higher(run, measured))
+    }
     if not higher:
         both = " and ".join(called.values())
         return f"{both} score the same {_in_pairs(measured[0])} {listed(same)}{within}."
@@ -693,12 +799,18 @@ def _where_higher(run: str, measured: Sequence[of.ConditionCompared]) -> list[of
 
 def _higher(one: of.ConditionCompared) -> str:
     mean = round(one.difference.mean or 0.0, 2)
-    return "B" if mean > 0 else "A" if mean < 0 else ""
+    if mean > 0:
+        return "B"
+    if mean < 0:
+        return "A"
+    return ""
 
 
 def _in_pairs(one: of.ConditionCompared) -> str:
     pairs = len(one.difference.estimate.points)
-    return "in the only pair" if pairs == 1 else f"over {pairs} pairs"
+    if pairs == 1:
+        return "in the only pair"
+    return f"over {pairs} pairs"
 
 
 def _by_how_much(one: of.ConditionCompared) -> str:
@@ -711,7 +823,10 @@ def _by_how_much(one: of.ConditionCompared) -> str:
 @write.register
 def _(finding: of.NothingShared) -> str:
     if finding.a == finding.b:
-        return f"A and B are not compared: both are runs of {finding.a}, but of other tasks, facts or cases."
+        return (
+            f"A and B are not compared: both are runs of {finding.a}, but of other tasks, facts or"
+            " cases."
+        )
     return f"A and B are not compared: their jobs share no task (A {finding.a}, B {finding.b})."
 
 
@@ -734,7 +849,11 @@ def _(finding: of.WhyApart) -> str:
     gained = f"{better}'s {part} {signed(abs(finding.by))}"
     lost = f"{worse}'s {part} {signed(-abs(finding.by))}"
     points = f"{in_side(finding.side)}, {lost if finding.part == 'penalty' else gained}"
-    passes = {"fixed": "only B passes", "broken": "only A passes", "changed": f"{better} passes more often"}
+    passes = {
+        "fixed": "only B passes",
+        "broken": "only A passes",
+        "changed": f"{better} passes more often",
+    }
     words = passes.get(finding.words, finding.words)
     title = f": “{_short(finding.title)}”" if finding.title else ""
     equal = "; tasks and assertions are equal" if finding.else_equal else ""
@@ -758,18 +877,28 @@ def _named(titles: Sequence[str]) -> str:
 def _(finding: of.ChecksCorrected) -> str:
     parts = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
     what = f"significantly different: {parts}" if parts else "none is significantly different"
-    return f"{upper_first(finding.title)}: of {finding.tested} tasks and assertions, corrected for looking at all (Holm), {what}."
+    return (
+        f"{upper_first(finding.title)}: of {finding.tested} tasks and assertions, corrected for"
+        f" looking at all (Holm), {what}."
+    )
 
 
 @write.register
 def _(finding: of.FellBeyondChance) -> str:
-    return f"{finding.condition}: {_checked(finding.checked)} fell, {difference_words(finding.found)}{_p(finding.found.p)}"
+    return (
+        f"{finding.condition}: {_checked(finding.checked)} fell,"
+        f" {difference_words(finding.found)}{_p(finding.found.p)}"
+    )
 
 
 @write.register
 def _(finding: of.RegressionUndecided) -> str:
     needed, few = finding.needed, finding.few
-    enough = f"{needed} trials of each run (--repeat {needed})" if finding.of_trials else f"{needed} cases"
+    enough = (
+        f"{needed} trials of each run (--repeat {needed})"
+        if finding.of_trials
+        else f"{needed} cases"
+    )
     pairs = f"{plural(few.count, few.unit)} that both runs scored"
     return f"cannot tell whether B is worse: {pairs} may differ by chance alone; {enough} would do"
 
@@ -777,7 +906,10 @@ def _(finding: of.RegressionUndecided) -> str:
 @write.register
 def _(finding: of.PairsWithoutInterval) -> str:
     seen = "One pair shows" if finding.pairs == 1 else f"{finding.pairs} pairs show"
-    return f"{seen} what happened, not what to expect: {FEWEST} trials of each run could tell a large difference."
+    return (
+        f"{seen} what happened, not what to expect: {FEWEST} trials of each run could tell a large"
+        " difference."
+    )
 
 
 @write.register
@@ -800,7 +932,10 @@ def _(finding: of.OpenDifference) -> str:
     more = ""
     if finding.needed is not None:
         units, power = _units(of_cases=finding.of_cases), share(finding.power)
-        more = f"; about {finding.needed:,} {units} would show one of {finding.effect:g} ({power} power)"
+        more = (
+            f"; about {finding.needed:,} {units} would show one of {finding.effect:g} ({power}"
+            " power)"
+        )
     if finding.interval is None:
         return f"The difference may be chance{more}."
     return f"A difference from {interval_words(finding.interval)} remains possible{more}."
@@ -816,7 +951,9 @@ def _(finding: of.JobsDiffer) -> str:
 
 
 def _changed(change: tuple[str, str, str]) -> str:
-    """Return a value as A and B have it; texts of several words are quoted, or `A A patient` would be read as one."""
+    """Return a value as A and B have it; texts of several words are quoted, or `A A patient` would
+    be read as one.
+    """
     path, a, b = change
     one, two = (f"“{value}”" if " " in value else value for value in (a, b))
     return f"{path}: A {one}, B {two}"
@@ -824,13 +961,17 @@ def _changed(change: tuple[str, str, str]) -> str:
 
 @write.register
 def _(finding: of.NothingCompared) -> str:
-    return "; ".join(["cannot tell whether B is worse: no score is of the same in both runs", *finding.why])
+    return "; ".join(
+        ["cannot tell whether B is worse: no score is of the same in both runs", *finding.why]
+    )
 
 
 @write.register
 def _(finding: of.CasesOfOneRun) -> str:
     cases = f"{plural(finding.count, 'case')} {'is' if finding.count == 1 else 'are'}"
-    return f"{cases} only in {finding.run} and not compared: {_first_of(finding.named, finding.count)}"
+    return (
+        f"{cases} only in {finding.run} and not compared: {_first_of(finding.named, finding.count)}"
+    )
 
 
 def _first_of(named: Sequence[str], count: int) -> str:
@@ -842,15 +983,22 @@ def _first_of(named: Sequence[str], count: int) -> str:
 @write.register
 def _(finding: of.ContentsDiffer) -> str:
     changes = "; ".join(map(_changed, finding.changed))
-    what = "only what is the same in them is compared" if finding.in_part else "they are not compared"
+    what = (
+        "only what is the same in them is compared" if finding.in_part else "they are not compared"
+    )
     if not finding.named:
         what = (
             "only tasks and assertions that are the same are compared"
             if finding.in_part
             else "nothing is compared"
         )
-        return f"what the user knows, or what is scored, is not the same in both runs: {what} ({changes})"
-    has = f"{finding.count} of {plural(finding.of, 'case')} {'has' if finding.count == 1 else 'have'}"
+        return (
+            f"what the user knows, or what is scored, is not the same in both runs: {what}"
+            f" ({changes})"
+        )
+    has = (
+        f"{finding.count} of {plural(finding.of, 'case')} {'has' if finding.count == 1 else 'have'}"
+    )
     names = _first_of(finding.named, finding.count)
     return f"{has} other contents in B than in A, and {what}: {names} (the first: {changes})"
 
@@ -874,7 +1022,10 @@ def _(finding: of.PeopleWouldSay) -> str:
         return f"{where}what people would say about the tasks is unknown: {finding.refused}"
     span = f"[{number(finding.interval.low)}, {number(finding.interval.high)}]"
     of_all = f"{finding.reviews} of {finding.verdicts:,} verdicts reviewed"
-    return f"{where}tasks: people would say {number(finding.estimate)} {span} ({of_all}; the judge said {number(finding.judge)})"
+    return (
+        f"{where}tasks: people would say {number(finding.estimate)} {span} ({of_all}; the judge"
+        f" said {number(finding.judge)})"
+    )
 
 
 @write.register
@@ -891,7 +1042,13 @@ def _(finding: of.JudgeOnSentinels) -> str:
         "changed": "has changed ({} since the earlier test)",
         "inventing": "invents quotations (in {} of the conversations)",
     }
-    shown = {"lenient": number, "strict": number, "drifting": signed, "changed": signed, "inventing": share}
+    shown = {
+        "lenient": number,
+        "strict": number,
+        "drifting": signed,
+        "changed": signed,
+        "inventing": share,
+    }
     faults = [patterns[fault].format(shown[fault](size)) for fault, size in finding.faults]
     return f"on {count}, this judge {', '.join(faults)}"
 
@@ -909,21 +1066,34 @@ def _(finding: of.JudgeExam) -> str:
     out = f"; {left} that silence meets left out" if finding.left_out else ""
     when = " in an earlier run" if finding.remembered else ""
     controls = plural(finding.controls, "control")
-    return f"judge examined{when}: it believes none of {controls} (at most {number(finding.best)}{out})"
+    return (
+        f"judge examined{when}: it believes none of {controls} (at most"
+        f" {number(finding.best)}{out})"
+    )
 
 
 @write.register
 def _(finding: of.SimulatedUsers) -> str:
     apart, interval = finding.difference.mean, finding.difference.estimate.interval
     if apart is None:
-        return f"{finding.title}: no conversation that simulated users held was also held by a person"
+        return (
+            f"{finding.title}: no conversation that simulated users held was also held by a person"
+        )
     both = plural(finding.difference.units, finding.difference.unit)
-    spread = f", 95 % interval {interval_words(interval)}" if interval else ", too few for an interval"
+    spread = (
+        f", 95 % interval {interval_words(interval)}" if interval else ", too few for an interval"
+    )
     if finding.difference.verdict in ("better", "worse"):
         more = "higher" if apart > 0 else "lower"
-        return f"{finding.title}: simulated users score the agent {number(abs(apart))} {more} than a person ({both}{spread})"
+        return (
+            f"{finding.title}: simulated users score the agent {number(abs(apart))} {more} than a"
+            f" person ({both}{spread})"
+        )
     end = VERDICTS[finding.difference.verdict]
-    return f"{finding.title}: scores with simulated users lie {signed(apart)} from a person's ({both}{spread}): {end}"
+    return (
+        f"{finding.title}: scores with simulated users lie {signed(apart)} from a person's"
+        f" ({both}{spread}): {end}"
+    )
 
 
 @write.register
@@ -932,11 +1102,17 @@ def _(finding: of.VerdictsReplaced) -> str:
     what = f"{run}{finding.conversations} of {plural(finding.held, 'conversation')} judged again"
     what += f" by the criteria of {clean_line(finding.job, 80)}" if finding.job else ""
     if finding.waits:
-        return f"{what}: the verdicts before them count until all that can be judged are; the same command goes on"
+        return (
+            f"{what}: the verdicts before them count until all that can be judged are; the same"
+            " command goes on"
+        )
     if not finding.counts:
         return f"{what}: the recorded verdicts count, the later ones are shown beside them"
     judges = ", ".join(finding.judges)
-    return f"{what}: the latest verdict of each counts ({judges}), the recorded ones are shown beside them"
+    return (
+        f"{what}: the latest verdict of each counts ({judges}), the recorded ones are shown beside"
+        " them"
+    )
 
 
 @write.register
@@ -950,10 +1126,15 @@ def _(finding: of.CriteriaChanged) -> str:
 
 @write.register
 def _(finding: of.AssertionChanged) -> str:
-    recorded, given = (words.replace("_", " ") or "not asked" for words in (finding.recorded, finding.given))
+    recorded, given = (
+        words.replace("_", " ") or "not asked" for words in (finding.recorded, finding.given)
+    )
     why = f" ({shorten(clean_line(finding.why), LONGEST_CRITERIA)})" if finding.why else ""
     title = shorten(clean_line(finding.title), LONGEST_CRITERIA)
-    return f"{finding.where}, “{title}”: recorded {recorded}, in {clean_line(finding.job, 80)} {given}{why}"
+    return (
+        f"{finding.where}, “{title}”: recorded {recorded}, in {clean_line(finding.job, 80)}"
+        f" {given}{why}"
+    )
 
 
 # The gate, the stop rule, ranks and plans
@@ -964,13 +1145,18 @@ def _(finding: of.ScoreBasis) -> str:
     if not finding.needed:
         return "; ".join(counted_with_causes(counted) for _, counted in finding.counted)
     listed = "; ".join(
-        f"{condition} {counted_with_causes(counted)}" for condition, counted in finding.counted
+        f"{title_of(condition)} {counted_with_causes(counted)}"
+        for condition, counted in finding.counted
     )
-    return f"{needs_all(finding.needed)}; {listed}" if len(finding.counted) < finding.needed else listed
+    if len(finding.counted) < finding.needed:
+        return f"{needs_all(finding.needed)}; {listed}"
+    return listed
 
 
 def needs_all(conditions: int) -> str:
-    """Return the text in place of the mean and the difference, if not all of the job's conditions were run."""
+    """Return the text in place of the mean and the difference, if not all of the job's conditions
+    were run.
+    """
     return f"needs {both_or_all(conditions)} conditions"
 
 
@@ -979,10 +1165,14 @@ def _(finding: of.NotExcused) -> str:
     ours = dict(finding.counted.reasons).get("program", 0)
     theirs = finding.counted.unexcused - ours
     by_agent = (
-        f"{plural(theirs, 'conversation')} because of what the agent sent, or did not send" if theirs else ""
+        f"{plural(theirs, 'conversation')} because of what the agent sent, or did not send"
+        if theirs
+        else ""
     )
     by_bug = (
-        f"{plural(ours, 'conversation')} because of a bug in this program: please report it" if ours else ""
+        f"{plural(ours, 'conversation')} because of a bug in this program: please report it"
+        if ours
+        else ""
     )
     left_out = "; ".join(filter(None, (by_agent, by_bug)))
     return f"left out: {left_out}; no gate passes over that, however few they are"
@@ -1005,7 +1195,9 @@ def _(finding: of.TimesBasis) -> str:
     if finding.answers * (100 - finding.percent) < 100:
         scope += f", so few that p{finding.percent} is the longest"
     failed = plural(finding.failures, "failed request")
-    return f"{scope}; {failed} left out" if finding.failures else scope
+    if finding.failures:
+        return f"{scope}; {failed} left out"
+    return scope
 
 
 @write.register
@@ -1015,7 +1207,10 @@ def _(finding: of.AssertionMissed) -> str:
 
 @write.register
 def _(finding: of.StopDecision) -> str:
-    left = f"; {plural(finding.left_out, 'round')} left out, since a conversation could not be measured"
+    left = (
+        f"; {plural(finding.left_out, 'round')} left out, since a conversation could not be"
+        " measured"
+    )
     tail = left if finding.left_out else ""
     if finding.interval is None:
         return f"undecided: no round could be measured{tail}"
@@ -1026,14 +1221,22 @@ def _(finding: of.StopDecision) -> str:
         return f"undecided after {rounds}: {subject} lies in {width}{tail}"
     if finding.models:
         better, worse = finding.models if finding.decision == "above" else finding.models[::-1]
-        return f"decided after {rounds}: {better} is better than {worse}; {subject} lies in {width}{tail}"
+        return (
+            f"decided after {rounds}: {better} is better than {worse}; {subject} lies in"
+            f" {width}{tail}"
+        )
     return (
-        f"decided after {rounds}: {subject} is {finding.decision} {finding.bar:g}; it lies in {width}{tail}"
+        f"decided after {rounds}: {subject} is {finding.decision} {finding.bar:g}; it lies in"
+        f" {width}{tail}"
     )
 
 
 def _subject(finding: of.StopDecision) -> str:
-    over = f" over {plural(len(finding.jobs), 'job')}" if len(finding.jobs) > 1 else f" of {finding.jobs[0]}"
+    over = (
+        f" over {plural(len(finding.jobs), 'job')}"
+        if len(finding.jobs) > 1
+        else f" of {finding.jobs[0]}"
+    )
     facts = title_of(finding.conditions[0])
     if finding.models:
         first, second = finding.models
@@ -1062,8 +1265,13 @@ def _(finding: of.AgentRanksBasis) -> str:
         rest = f"; no rank for {join_names(finding.unranked)}: no percentile is known"
     if finding.shared < finding.needed:
         is_or_are = "is" if finding.shared == 1 else "are"
-        return f"ranks need {finding.needed} tasks that {of}; there {is_or_are} {finding.shared}{rest}"
-    return f"ranks on {finding.shared:,} tasks that {of}, with 95 % confidence in all of them together{rest}"
+        return (
+            f"ranks need {finding.needed} tasks that {of}; there {is_or_are} {finding.shared}{rest}"
+        )
+    return (
+        f"ranks on {finding.shared:,} tasks that {of}, with 95 % confidence in all of them"
+        f" together{rest}"
+    )
 
 
 @write.register
@@ -1088,12 +1296,12 @@ def _(finding: of.MannerBasis) -> str:
     few = ""
     if finding.conversations < finding.needed:
         few = (
-            f"{_too_few(of.Units(finding.conversations, 'conversation'))} to tell whether this user is like people; "
-            f"{finding.needed} would give intervals. "
+            f"{_too_few(of.Units(finding.conversations, 'conversation'))} to tell whether this user"
+            f" is like people; {finding.needed} would give intervals. "
         )
     return (
-        f"{few}people: {finding.people} ({finding.licence}), {finding.about}; mean and the middle 90 % of "
-        f"{finding.of_people} conversations; English phrases"
+        f"{few}people: {finding.people} ({finding.licence}), {finding.about}; mean and the middle"
+        f" 90 % of {finding.of_people} conversations; English phrases"
     )
 
 
@@ -1111,7 +1319,10 @@ def _(finding: of.PartNeeded) -> str:
 
 @write.register
 def _(finding: of.IntervalExpected) -> str:
-    about = f"an interval of about ±{number(finding.half)}, if trials vary by {number(finding.deviation)}"
+    about = (
+        f"an interval of about ±{number(finding.half)}, if trials vary by"
+        f" {number(finding.deviation)}"
+    )
     if finding.trials >= finding.needed:
         return f"{finding.trials} trials give {about}"
     return f"{plural(finding.trials, 'trial')}: no interval; {finding.needed} give {about}"
@@ -1131,20 +1342,26 @@ def _knows(finding: of.Beginning) -> str:
         return f"a script plays the user and {words}; the agent is a real language model"
     if finding.withheld:
         return "the user knows no facts, and cannot answer when the agent asks"
-    return f"the same user again, who now knows {plural(finding.facts, 'fact')} and shares them when asked"
+    return (
+        f"the same user again, who now knows {plural(finding.facts, 'fact')} and shares them when"
+        " asked"
+    )
 
 
 @write.register
 def _(finding: of.RequestJustFailed) -> str:
     error = shorten(finding.error, LONGEST_TITLE)
-    return f"A request to the {finding.peer} failed ({error}); failures of the agent lower its score."
+    return (
+        f"A request to the {finding.peer} failed ({error}); failures of the agent lower its score."
+    )
 
 
 @write.register
 def _(finding: of.NowTrue) -> str:
     more = f" and {finding.more} more" if finding.more else ""
     return (
-        f"Now true: {_title(finding.title)}{more}. This is checked in the agent's state, not in its answers."
+        f"Now true: {_title(finding.title)}{more}. This is checked in the agent's state, not in its"
+        " answers."
     )
 
 
@@ -1158,7 +1375,9 @@ def _(finding: of.FactJustGiven) -> str:
 def _(finding: of.AwaitsVerdict) -> str:
     reads = "Rules judge" if finding.by_rules else "The judge reads"
     where = in_side(finding.side)
-    return f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
+    return (
+        f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
+    )
 
 
 @write.register
@@ -1177,7 +1396,9 @@ def _holds(finding: of.EndsWithScore) -> str:
         return "it had no assertions"
     count, first = plural(finding.assertions, "assertion"), _title(finding.first)
     if not finding.fails:
-        return f"all {count} hold, such as {first}" if finding.first else f"all {count} hold"
+        if finding.first:
+            return f"all {count} hold, such as {first}"
+        return f"all {count} hold"
     if finding.fails == 1:
         return f"{first} does not hold"
     return f"{finding.fails} of {count} do not hold, such as {first}"
@@ -1203,25 +1424,27 @@ def next_step(finding: NextFinding) -> StepWords:
             return StepWords(
                 f"Run {job} with {needed} trials",
                 f"its last run had {trials}",
-                f"{plural(trials, 'trial')} cannot show how much of a score is chance. {needed} give a "
-                "95 % interval for each score, and for what the facts add.",
+                f"{plural(trials, 'trial')} cannot show how much of a score is chance. {needed}"
+                " give a 95 % interval for each score, and for what the facts add.",
             )
         case of.CompareNext(job, before, after):
             return StepWords(
                 f"Compare the last two runs of {job}",
                 f"{number(before)} → {number(after)}",
-                "Compare tasks, assertions and response times, see which differences are statistically "
-                "supported, and read the passages behind each of them side by side.",
+                "Compare tasks, assertions and response times, see which differences are"
+                " statistically supported, and read the passages behind each of them side by side.",
             )
         case of.ReviewNext(job):
             return StepWords(
                 f"Review the judge of {job}",
                 "not reviewed yet",
-                "Read each judged task with the passages that the judge quotes, then accept the score, or "
-                "give another and say why.",
+                "Read each judged task with the passages that the judge quotes, then accept the"
+                " score, or give another and say why.",
             )
         case of.RunNext(job, path, tasks, facts, assertions):
-            has = ", ".join((plural(tasks, "task"), plural(facts, "fact"), plural(assertions, "assertion")))
+            has = ", ".join(
+                (plural(tasks, "task"), plural(facts, "fact"), plural(assertions, "assertion"))
+            )
             return StepWords(
                 f"Run {job}",
                 "never run yet",
@@ -1238,7 +1461,9 @@ def interval_words(finding: Interval) -> str:
 
 
 def spread_words(finding: Estimate) -> str:
-    """Return the interval with its scope, or the points and their range when there are too few for one."""
+    """Return the interval with its scope, or the points and their range when there are too few for
+    one.
+    """
     interval, points = finding.interval, finding.points
     if interval is not None:
         return f"95 % interval {interval_words(interval)}, {interval.scope}"
@@ -1248,30 +1473,40 @@ def spread_words(finding: Estimate) -> str:
         return "one value, no interval"
     if finding.all_equal:
         return f"all {len(points)} values are equal, too few for an interval"
-    listed = ", ".join(signless(point) for point in points[:FEWEST]) + ", …" * (len(points) > FEWEST)
+    listed = ", ".join(signless(point) for point in points[:FEWEST]) + ", …" * (
+        len(points) > FEWEST
+    )
     spread = f"range {signless(min(points))} to {signless(max(points))}"
     return f"{len(points)} values: {listed}; {spread}, too few for an interval"
 
 
 def counted_words(finding: Counted) -> str:
-    """Return such as `9 of 10 used (the judge failed in 1), 2 held again because the connection broke`."""
+    """Return such as `9 of 10 used (the judge failed in 1), 2 held again because the connection
+    broke`.
+    """
     why = ", ".join(_left_out(reason, count) for reason, count in finding.reasons)
     again = f", {finding.again} held again because the connection broke" if finding.again else ""
     return f"{finding.used} of {finding.held} used{f' ({why})' if why else ''}{again}"
 
 
 def counted_with_causes(finding: Counted) -> str:
-    """Return the same with what happened: `9 of 10 used (the judge failed in 1: it gave no verdict within 60 s)`."""
+    """Return the same with what happened: `9 of 10 used (the judge failed in 1: it gave no verdict
+    within 60 s)`.
+    """
     causes = dict(finding.causes)
     listed = [
         _left_out(reason, count) + (f": {causes[reason]}" if reason in causes else "")
         for reason, count in finding.reasons
     ]
-    return counted_words(replace(finding, reasons=())) + (f" ({'; '.join(listed)})" if listed else "")
+    return counted_words(replace(finding, reasons=())) + (
+        f" ({'; '.join(listed)})" if listed else ""
+    )
 
 
 def _left_out(reason: str, count: int) -> str:
-    return f"{FAILED[reason]} in {count}" if reason in FAILED else f"{count} {reason}"
+    if reason in FAILED:
+        return f"{FAILED[reason]} in {count}"
+    return f"{count} {reason}"
 
 
 def difference_words(finding: Difference) -> str:
@@ -1287,33 +1522,46 @@ def difference_words(finding: Difference) -> str:
         return f"{mean} in each of {len(points)} pairs: {end}"
     if interval is None:
         return f"{mean}, {len(points)} pairs from {low} to {high}: {end}"
-    return f"{mean}, 95 % interval {interval_words(interval)}: {end}{_p(finding.p) if finding.beyond_interval else ''}"
+    return (
+        f"{mean}, 95 % interval {interval_words(interval)}:"
+        f" {end}{_p(finding.p) if finding.beyond_interval else ''}"
+    )
 
 
 def effect_words(finding: Difference, shared: of.Shared | None) -> str:
-    """Return the difference between the conditions in the same words, and what it rests on if not on everything."""
+    """Return the difference between the conditions in the same words, and what it rests on if not
+    on everything.
+    """
     words = difference_words(finding)
     if shared is None or (finding.mean is None and not shared.is_nothing):
         return words
     basis = sentence(of.EffectBasis(shared))
-    return basis if shared.is_nothing else f"{words}; {basis}"
+    if shared.is_nothing:
+        return basis
+    return f"{words}; {basis}"
 
 
 def p_words(p: float) -> str:
     """Return three decimals, or `< 0.001`."""
-    return "< 0.001" if p < 0.001 else number3(p)
+    if p < 0.001:
+        return "< 0.001"
+    return number3(p)
 
 
 def rank_words(finding: AgentRank) -> str:
     """Return such as `rank 2–7`, or `rank 1`."""
-    return f"rank {finding.best}" if finding.best == finding.worst else f"rank {finding.best}–{finding.worst}"
+    if finding.best == finding.worst:
+        return f"rank {finding.best}"
+    return f"rank {finding.best}–{finding.worst}"
 
 
 def concurrency_words(finding: LatencySummary) -> str:
     """Return such as `1 conversation at a time`."""
     listed = " and ".join(str(number) for number in finding.concurrency)
     plain = finding.concurrency == (1,)
-    return f"{listed} conversation{'' if plain else 's'} at a time" if listed else "concurrency unknown"
+    if listed:
+        return f"{listed} conversation{'' if plain else 's'} at a time"
+    return "concurrency unknown"
 
 
 # Parts of sentences
@@ -1325,8 +1573,12 @@ def under(title: str, text: str) -> str:
 
 
 def in_side(side: of.Side) -> str:
-    """Return `without the facts`, or the condition by the name that the job gives it: `in “knows nothing”`."""
-    return side.title if side.title in PUBLISHED_TITLES.values() else f"in “{side.title}”"
+    """Return `without the facts`, or the condition by the name that the job gives it: `in “knows
+    nothing”`.
+    """
+    if side.title in PUBLISHED_TITLES.values():
+        return side.title
+    return f"in “{side.title}”"
 
 
 def _models(models: Sequence[of.ModelScore]) -> str:
@@ -1335,11 +1587,15 @@ def _models(models: Sequence[of.ModelScore]) -> str:
 
 
 def _model(model: of.ModelScore, is_first: bool) -> str:
-    """Return a model with its scores; only with the first of several it is said which score is which."""
+    """Return a model with its scores; only with the first of several it is said which score is
+    which.
+    """
     if len(model.scores) < 2:
         return f"{model.name} {number(model.score)}"
     plain = " → ".join(number(one.score) for one in model.scores)
-    return f"{model.name} {number(model.score)} ({_conditions(model.scores) if is_first else plain})"
+    return (
+        f"{model.name} {number(model.score)} ({_conditions(model.scores) if is_first else plain})"
+    )
 
 
 MOST_FACTS, LONGEST_FACTS = 3, 110
@@ -1352,13 +1608,19 @@ _BRACKETS = re.compile(r"\([^()]*\)")
 
 
 def _over(trials: of.Trials, interval: Interval | None = None, *, all_equal: bool = False) -> str:
-    """Return what a difference rests on: ` (one trial)`, ` in each of 5 trials`, or ` over 5 trials` with its interval."""
+    """Return what a difference rests on: ` (one trial)`, ` in each of 5 trials`, or ` over 5
+    trials` with its interval.
+    """
     if trials.used == 1:
         only = f"the only one of {trials.planned} trials with both scores"
         return f" ({'one trial' if trials.planned == 1 else only})"
     if all_equal:
         return f" in each of {_used(trials)}"
-    around = f" (95 % interval of the difference {interval_words(interval)})" if interval is not None else ""
+    around = (
+        f" (95 % interval of the difference {interval_words(interval)})"
+        if interval is not None
+        else ""
+    )
     return f" over {_used(trials)}{around}"
 
 
@@ -1366,7 +1628,9 @@ def _used(trials: of.Trials) -> str:
     """Return such as `4 of 5 trials`, `36 trials of 12 cases`, or `50 cases` of one trial each."""
     if trials.used == trials.planned == trials.cases:
         return f"{trials.cases} cases"
-    used = f"{trials.used} of {trials.planned}" if trials.used < trials.planned else str(trials.used)
+    used = (
+        f"{trials.used} of {trials.planned}" if trials.used < trials.planned else str(trials.used)
+    )
     return f"{used} trials" + (f" of {plural(trials.cases, 'case')}" if trials.cases else "")
 
 
@@ -1381,18 +1645,24 @@ def _conversation(place: of.TalkPlace) -> str:
 
 
 def _places(places: of.Places, *, turns: bool = True) -> str:
-    """Return where something happened: in one conversation, in both, or in how many, and first in which."""
+    """Return where something happened: in one conversation, in both, or in how many, and first in
+    which.
+    """
     shown = [f"{f'{_turn(place)} ' if turns else ''}{_conversation(place)}" for place in places.at]
     if len(shown) == 1:
         return shown[0]
     if len(shown) == places.held == 2:
         moments = {_turn(place) if turns else "" for place in places.at}
-        return f"{moments.pop()} in both conversations".lstrip() if len(moments) == 1 else " and ".join(shown)
+        if len(moments) == 1:
+            return f"{moments.pop()} in both conversations".lstrip()
+        return " and ".join(shown)
     return f"in {len(shown)} of {places.held} conversations, first {shown[0]}"
 
 
 def _turn(place: of.TalkPlace) -> str:
-    return "before the first turn" if place.turn is None else f"at turn {place.turn}"
+    if place.turn is None:
+        return "before the first turn"
+    return f"at turn {place.turn}"
 
 
 def _checked(what: of.Checked) -> str:
@@ -1411,7 +1681,9 @@ def part_title(name: str) -> str:
 
 
 def _units(*, of_cases: bool) -> str:
-    return "cases" if of_cases else "trials of each run"
+    if of_cases:
+        return "cases"
+    return "trials of each run"
 
 
 def _share(scored: int, planned: int) -> str:
@@ -1425,7 +1697,9 @@ def _spelt(count: int, noun: str) -> str:
 
 
 def _bracket(detail: str) -> str:
-    return f" ({_short(detail)})" if detail else ""
+    if detail:
+        return f" ({_short(detail)})"
+    return ""
 
 
 def _p(p: float | None) -> str:

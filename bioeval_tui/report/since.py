@@ -18,17 +18,25 @@ MOST_NAMED, LONGEST_NAMED = 2, 40
 
 
 def run_before(runs: Iterable[CataloguedRun], run_id: str) -> str | None:
-    """Return the last measured run of the job of a run before it; None without one, or if the run is not listed."""
+    """Return the last measured run of the job of a run before it; None without one, or if the run
+    is not listed.
+    """
     listed = list(runs)
     this = next((run for run in listed if run.run_id == run_id), None)
     if this is None:
         return None
-    before = [run for run in listed if run.job == this.job and run.measured and run.began < this.began]
-    return max(before, key=lambda run: run.began).run_id if before else None
+    before = [
+        run for run in listed if run.job == this.job and run.measured and run.began < this.began
+    ]
+    if before:
+        return max(before, key=lambda run: run.began).run_id
+    return None
 
 
 def since_last(before: RunResult, run: RunResult) -> str:
-    """Return what changed from one run to another of its job: the scores by condition, and what was fixed or broken."""
+    """Return what changed from one run to another of its job: the scores by condition, and what was
+    fixed or broken.
+    """
     found = compare(before, run)
     if not found.measured:
         return f"{_last_run(before)}: not comparable; {found.incomparable}"
@@ -47,7 +55,9 @@ def _score(side: ConditionComparison) -> str:
 
 def _of_tasks(found: Comparison) -> Iterator[str]:
     """Yield the task that changed most."""
-    moved = [task for side in found.conditions for task in side.tasks if round(task.change or 0.0, 2)]
+    moved = [
+        task for side in found.conditions for task in side.tasks if round(task.change or 0.0, 2)
+    ]
     if moved:
         most = max(moved, key=lambda task: abs(task.change or 0.0))
         before, now = (number(one.mean if one else None) for one in (most.a, most.b))
@@ -57,13 +67,20 @@ def _of_tasks(found: Comparison) -> Iterator[str]:
 def _of_checks(found: Comparison) -> Iterator[str]:
     for change in ("fixed", "broken"):
         titles = dict.fromkeys(
-            check.title for side in found.conditions for check in side.assertions if check.change == change
+            check.title
+            for side in found.conditions
+            for check in side.assertions
+            if check.change == change
         )
         if titles:
             yield f"{change}: {_named(tuple(titles))}"
 
 
 def _named(titles: Sequence[str]) -> str:
-    words = ", ".join(f"“{shorten(clean_line(title), LONGEST_NAMED)}”" for title in titles[:MOST_NAMED])
+    words = ", ".join(
+        f"“{shorten(clean_line(title), LONGEST_NAMED)}”" for title in titles[:MOST_NAMED]
+    )
     more = len(titles) - MOST_NAMED
-    return f"{words} and {more} more" if more > 0 else words
+    if more > 0:
+        return f"{words} and {more} more"
+    return words

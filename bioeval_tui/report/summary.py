@@ -1,4 +1,6 @@
-"""The summary of one agent's runs, by condition, never pooled, with the uplift paired by trial; and the ranks of several."""
+"""The summary of one agent's runs, by condition, never pooled, with the uplift paired by trial; and
+the ranks of several.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,9 @@ class Asking(BaseModel):
 
     conversations: int
     questions: int | None
-    """The agent's answers with a question, apart from offers of help; null if it asks in a language that is not read."""
+    """The agent's answers with a question, apart from offers of help; null if it asks in a language
+    that is not read.
+    """
     obtained: int
     """The facts that the user gave when asked."""
     facts: int
@@ -144,7 +148,9 @@ class Summary:
     @property
     def uplift_words(self) -> str:
         """The uplift with what it rests on, in words; empty unless a run has both conditions."""
-        return effect_words(self.uplift, self.shared) if self.uplift is not None else ""
+        if self.uplift is None:
+            return ""
+        return effect_words(self.uplift, self.shared)
 
     def of(self, condition: Condition) -> ConditionSummary | None:
         """Return one condition's summary."""
@@ -152,8 +158,9 @@ class Summary:
 
 
 def groups(runs: Sequence[RecordedRun]) -> list[tuple[RecordedRun, ...]]:
-    """Split runs by what must not be pooled: agent, model (as the server names it, if it does), and whether it was a
-    rehearsal."""
+    """Split runs by what must not be pooled: agent, model (as the server names it, if it does), and
+    whether it was a rehearsal.
+    """
     by_agent: dict[tuple[str, str, bool, str], list[RecordedRun]] = {}
     for run in runs:
         started = run.started
@@ -197,11 +204,14 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
     paired = [run for run in runs if run.only_condition is None]
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
-    pairs = [_pair(run, trial, lambda talk: talk.shared_sample) for run in paired for trial in run.trials]
+    pairs = [
+        _pair(run, trial, lambda talk: talk.shared_sample) for run in paired for trial in run.trials
+    ]
     tasks = _task_uplifts(paired)
     corrected_by_name = corrected({(): difference(differences(pairs))}, tasks)
     uplifts = tuple(
-        TaskUplift(job, title, corrected_by_name[job, number, title]) for job, number, title in tasks
+        TaskUplift(job, title, corrected_by_name[job, number, title])
+        for job, number, title in tasks
     )
     return Summary(label, runs, conditions, corrected_by_name[()], uplifts, cost, shared_by(paired))
 
@@ -218,7 +228,8 @@ def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> Condition
         tasks=tuple(_tasks(runs, condition)),
         assertions=tuple(_assertions(runs, condition)),
         tags=tuple(
-            TagSummary(tag, estimate(samples)) for tag, samples in tag_samples(runs, condition).items()
+            TagSummary(tag, estimate(samples))
+            for tag, samples in tag_samples(runs, condition).items()
         ),
         tries=tries,
         pass_k=pass_series(tries),
@@ -236,8 +247,15 @@ def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> Condition
 
 
 def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
-    """Return how often the agent asked and what it obtained; None without facts, and of imported conversations."""
-    talks = [talk for run in runs if run.started.source is None for talk in run.conversations_in(condition)]
+    """Return how often the agent asked and what it obtained; None without facts, and of imported
+    conversations.
+    """
+    talks = [
+        talk
+        for run in runs
+        if run.started.source is None
+        for talk in run.conversations_in(condition)
+    ]
     facts = sum(len(talk.job.get("facts") or ()) for talk in talks)
     if not facts:
         return None
@@ -258,7 +276,9 @@ def _unread(talk: ConversationResult) -> int:
 
 
 def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
-    """Return the runs by the name of their job; if that says other things in some of them, also by the first run of each."""
+    """Return the runs by the name of their job; if that says other things in some of them, also by
+    the first run of each.
+    """
     same = grouped(((run.started.job_name, run.job_digest), run) for run in runs)
     names = [name for name, _ in same]
     return {
@@ -278,27 +298,41 @@ def conditions_of(runs: Sequence[RecordedRun]) -> list[Condition]:
 
 
 def condition_title(runs: Sequence[RecordedRun], condition: Condition) -> str:
-    """Return what all runs call a condition; what it is called by default if their jobs name it differently."""
+    """Return what all runs call a condition; what it is called by default if their jobs name it
+    differently.
+    """
     titles = {run.condition_title(condition) for run in runs}
-    return titles.pop() if len(titles) == 1 else title_of(condition)
+    if len(titles) == 1:
+        return titles.pop()
+    return title_of(condition)
 
 
-def assertion_share(runs: Sequence[RecordedRun], condition: Condition, index: int) -> tuple[Proportion, int]:
-    """Return how often an assertion passed at the end, and in how many conversations it was not measured."""
+def assertion_share(
+    runs: Sequence[RecordedRun], condition: Condition, index: int
+) -> tuple[Proportion, int]:
+    """Return how often an assertion passed at the end, and in how many conversations it was not
+    measured.
+    """
     finals = [
         (talk.sample, check.status)
         for run in runs
         for talk in run.conversations_in(condition)
         if (check := talk.final_checks.get(index)) is not None
     ]
-    known = [((of.job, of.case), status == "passed") for of, status in finals if status != "not_measured"]
+    known = [
+        ((of.job, of.case), status == "passed") for of, status in finals if status != "not_measured"
+    ]
     return proportion(known, stopped=any(run.could_stop for run in runs)), len(finals) - len(known)
 
 
 def tag_samples(runs: Sequence[RecordedRun], condition: Condition) -> dict[str, list[Sample]]:
-    """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is first."""
+    """Return each conversation's scores over the items with each tag, by tag; `ALL_ITEMS` is
+    first.
+    """
     by_tag: dict[str, list[Sample]] = {}
-    for talk in (talk for run in runs for talk in run.conversations_in(condition) if not talk.excluded):
+    for talk in (
+        talk for run in runs for talk in run.conversations_in(condition) if not talk.excluded
+    ):
         items = [(item, {ALL_ITEMS, *item.tags}) for item in talk.tasks if item.points is not None]
         for tag in {tag for _, tags in items for tag in tags}:
             value = rubric_score([item for item, tags in items if tag in tags])
@@ -308,9 +342,11 @@ def tag_samples(runs: Sequence[RecordedRun], condition: Condition) -> dict[str, 
 
 
 def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]:
-    """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials that count.
+    """Return how often each task of each job (and case) was passed (score > `passAbove`) in trials
+    that count.
 
-    A conversation without a composite does not count as a trial, even if its tasks were judged (for example without the graph).
+    A conversation without a composite does not count as a trial, even if its tasks were judged (for
+    example without the graph).
     """
     counts: dict[tuple[str, str, str, str], dict[int, bool]] = {}
     talks = ((run, talk) for run in runs for talk in run.conversations_in(condition))
@@ -356,11 +392,16 @@ def _assertions(runs: Sequence[RecordedRun], condition: Condition) -> list[Asser
 
 
 def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Difference]:
-    """Return the uplift of each task that both conditions judge alike, by its job, number and title."""
+    """Return the uplift of each task that both conditions judge alike, by its job, number and
+    title.
+    """
     by_task: dict[tuple[Any, ...], Difference] = {}
     for job, same in by_job(runs).items():
         alike = {
-            number for run in same for trial in run.trials for number in run.shared_in(trial).tasks.numbers
+            number
+            for run in same
+            for trial in run.trials
+            for number in run.shared_in(trial).tasks.numbers
         }
         for number, title in same[-1].task_titles().items():
             if number in alike:
@@ -406,7 +447,9 @@ class ConditionRanking:
 
     @property
     def rows(self) -> list[tuple[str, str, str]]:
-        """Agent, mean over the common cases, and its ranks as text; a dash where these are too few for ranks."""
+        """Agent, mean over the common cases, and its ranks as text; a dash where these are too few
+        for ranks.
+        """
         some = self.ranking.cases > 0
         return [
             (
@@ -423,7 +466,9 @@ class ConditionRanking:
 
 
 def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
-    """Return the ranks of the agents in each condition that all of them ran; none for a single agent."""
+    """Return the ranks of the agents in each condition that all of them ran; none for a single
+    agent.
+    """
     if len(summaries) < 2:
         return []
     runs = [run for summary in summaries for run in summary.runs]

@@ -41,7 +41,13 @@ UNPROVED = "the judge quotes words that are not in the transcript, or only the u
 FROM_START = "held from the start"
 """Said of an assertion that passed before the greeting already."""
 
-TONES = {"passed": "good", "failed": "bad", "not_measured": "warn", "elsewhere": "quiet", "": "quiet"}
+TONES = {
+    "passed": "good",
+    "failed": "bad",
+    "not_measured": "warn",
+    "elsewhere": "quiet",
+    "": "quiet",
+}
 MEDALS = {"gold": "● Gold", "silver": "◐ Silver", "bronze": "◔ Bronze"}
 
 
@@ -51,11 +57,15 @@ EMPTY = "empty answer"
 
 def answer_notes(message: MessageState) -> list[str]:
     """Return what a reader of an answer should know of it: that it is empty, or was cut off."""
-    return [note for note, holds in ((EMPTY, message.is_empty), (CUT_OFF, message.cut_off)) if holds]
+    return [
+        note for note, holds in ((EMPTY, message.is_empty), (CUT_OFF, message.cut_off)) if holds
+    ]
 
 
 def verdict(task: TaskScored) -> str:
-    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`, `✗ 0 of +5`, `? unasked`."""
+    """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`,
+    `✗ 0 of +5`, `? unasked`.
+    """
     return f"{SIGNS[task.outcome]} {task.words}" + (" unproved" if task.unproved else "")
 
 
@@ -70,7 +80,9 @@ def who(identity: str, role: str) -> str:
     name = identity.removeprefix("rehearsal: ")
     if role in name:
         return name
-    return f"{name} {role}" if name in ("human", "rules", "scripted") else f"{role} {name}"
+    if name in ("human", "rules", "scripted"):
+        return f"{name} {role}"
+    return f"{role} {name}"
 
 
 def value_text(value: object) -> str:
@@ -81,35 +93,48 @@ def value_text(value: object) -> str:
 def dot_tone(status: str, checks: Sequence[AssertionChecked], place: int) -> str:
     """Return the tone of a dot: quiet if the assertion never passed, bad if it no longer passes."""
     if status == "failed":
-        return "bad" if any(check.status == "passed" for check in checks[:place]) else "quiet"
+        if any(check.status == "passed" for check in checks[:place]):
+            return "bad"
+        return "quiet"
     return TONES[status]
 
 
 def pass_words(shares: Sequence[PassK]) -> str:
-    """Return pass^1 … pass^N on one line, such as `k = 1: 0.67, 2: 0.33`, or with intervals `k = 1: 0.420 [0.321, 0.526]`."""
+    """Return pass^1 … pass^N on one line, such as `k = 1: 0.67, 2: 0.33`, or with intervals `k = 1:
+    0.420 [0.321, 0.526]`.
+    """
 
     def one(each: PassK) -> str:
         interval = each.interval
         if interval is None:
             return f"{each.k}: {number(each.value)}"
-        return f"{each.k}: {number3(each.value)} [{number3(interval.low)}, {number3(interval.high)}]"
+        return (
+            f"{each.k}: {number3(each.value)} [{number3(interval.low)}, {number3(interval.high)}]"
+        )
 
     shown = shares[:SHOWN_K]
     listed = ", ".join(map(one, shown))
     more = f", … {one(shares[-1])}" if len(shares) > SHOWN_K else ""
-    return f"k = {listed}{more}" if listed else "no trials"
+    if listed:
+        return f"k = {listed}{more}"
+    return "no trials"
 
 
 def token_words(spent: Spent) -> str:
-    """Return the tokens of each peer's models, such as `agent unknown; evaluator 1,204 in, 88 out; judge at least 812 in, 40 out`."""
+    """Return the tokens of each peer's models, such as `agent unknown; evaluator 1,204 in, 88 out;
+    judge at least 812 in, 40 out`.
+    """
     by_peer = {
-        each.peer: peer_tokens(each) or ("unknown" if each.dollars is None else "") for each in spent.peers
+        each.peer: peer_tokens(each) or ("unknown" if each.dollars is None else "")
+        for each in spent.peers
     }
     return "; ".join(f"{peer} {words}" for peer, words in by_peer.items() if words) or "none"
 
 
 def peer_tokens(cost: PeerCost) -> str:
-    """Return a peer's tokens, a lower bound if some answers have no count; empty if nothing is known."""
+    """Return a peer's tokens, a lower bound if some answers have no count; empty if nothing is
+    known.
+    """
     if cost.tokens_in is None and cost.tokens_out is None:
         return ""
     least = "at least " if cost.uncounted else ""
@@ -119,17 +144,25 @@ def peer_tokens(cost: PeerCost) -> str:
 def tokens(used: int | None, peer: PeerCost) -> str:
     """Return a count of tokens; a dash if no model was called, `unknown` if it reported none."""
     if used is None:
-        return DASH if peer.dollars == 0 else count(used)
-    return f"at least {count(used)}" if peer.uncounted else count(used)
+        if peer.dollars == 0:
+            return DASH
+        return count(used)
+    if peer.uncounted:
+        return f"at least {count(used)}"
+    return count(used)
 
 
 def peer_dollars(cost: PeerCost) -> str:
     """Return a peer's cost: `$0.0123`, `at least $0.0123`, or `unknown`."""
-    return f"at least {dollars(cost.known)}" if cost.is_partly_known else dollars(cost.dollars)
+    if cost.is_partly_known:
+        return f"at least {dollars(cost.known)}"
+    return dollars(cost.dollars)
 
 
 def cost_words(spent: Spent) -> str:
-    """Return the known cost, and the peers of whose cost nothing is known: `at least $0.0123; the agent's is unknown`."""
+    """Return the known cost, and the peers of whose cost nothing is known: `at least $0.0123; the
+    agent's is unknown`.
+    """
     unknown = [peer for peer in spent.unknown if not peer.is_partly_known]
     least = "at least " if len(unknown) < len(spent.unknown) else ""
     known = [f"{least}{dollars(spent.known)}"] if spent.known or not unknown else []
@@ -143,7 +176,9 @@ def cost_short(spent: Spent) -> str:
     """Return the known cost for a narrow cell: `$0.0123`, `at least $0.0123` or `unknown`."""
     if not spent.unknown:
         return dollars(spent.known)
-    return f"at least {dollars(spent.known)}" if spent.known else "unknown"
+    if spent.known:
+        return f"at least {dollars(spent.known)}"
+    return "unknown"
 
 
 def why_unknown(spent: Spent) -> str:
@@ -157,11 +192,15 @@ def medal_word(report: TaskReport) -> str:
         return MEDALS[report.medal]
     if not report.submission_exists:
         return "– Nothing submitted"
-    return "– No medal" if report.valid_submission else "! Invalid"
+    if report.valid_submission:
+        return "– No medal"
+    return "! Invalid"
 
 
 def standing(report: TaskReport) -> str:
-    """Return a submission's place, such as `score 0.991, would place 3 of 1,043, percentile 99.8`."""
+    """Return a submission's place, such as `score 0.991, would place 3 of 1,043, percentile
+    99.8`.
+    """
     parts = []
     if report.score is not None:
         better = "lower is better" if report.is_lower_better else "higher is better"
@@ -175,7 +214,9 @@ def standing(report: TaskReport) -> str:
     if report.leaderboard_percentile is not None:
         parts.append(f"percentile {units.number1(report.leaderboard_percentile)}")
     if report.beats_human is not None:
-        parts.append("above the human median" if report.beats_human else "not above the human median")
+        parts.append(
+            "above the human median" if report.beats_human else "not above the human median"
+        )
     if report.needed_words:
         parts.append(report.needed_words)
     if report.looks_words:
@@ -184,9 +225,11 @@ def standing(report: TaskReport) -> str:
 
 
 def sure_words(report: TaskReport) -> str:
-    """Return whether other rows would give the same medal, with its chances, the interval and the places; empty if unknown.
+    """Return whether other rows would give the same medal, with its chances, the interval and the
+    places; empty if unknown.
 
-    Such as `no: on other rows gold 70 %, silver 27 %, bronze 2 %, no medal 1 %; 95 % interval 0.9906 to 1.0000; place 1 to 4`.
+    Such as `no: on other rows gold 70 %, silver 27 %, bronze 2 %, no medal 1 %; 95 % interval
+    0.9906 to 1.0000; place 1 to 4`.
     """
     uncertainty = report.uncertainty
     if uncertainty is None:
@@ -224,7 +267,11 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         lines += [
             (about, _estimate(condition.score)),
             (about, f"pass^k over tasks {pass_words(condition.pass_k)}"),
-            *((about, line) for line in (rounds_words(condition), asking_words(condition.asking)) if line),
+            *(
+                (about, line)
+                for line in (rounds_words(condition), asking_words(condition.asking))
+                if line
+            ),
             *((about, line) for line in [unproved_words(condition)] if line),
             *tag_lines(condition),
             (about, f"{_times(summary, condition)}; {plural(condition.failures, 'failure')}"),
@@ -245,7 +292,9 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
 
 
 def rounds_words(condition: ConditionSummary) -> str:
-    """Return how many cases passed in their first, second, … trial; empty unless several had several, all as many."""
+    """Return how many cases passed in their first, second, … trial; empty unless several had
+    several, all as many.
+    """
     tries = [list(one.passed.values()) for one in condition.tries]
     sizes = {len(passed) for passed in tries}
     if len(tries) < 2 or len(sizes) > 1 or sizes <= {0, 1}:
@@ -255,7 +304,9 @@ def rounds_words(condition: ConditionSummary) -> str:
 
 
 def asking_words(asking: Asking | None) -> str:
-    """Return how often the agent asked and how many facts it obtained; empty where that is not known."""
+    """Return how often the agent asked and how many facts it obtained; empty where that is not
+    known.
+    """
     if asking is None:
         return ""
     questions = "questions not known"
@@ -263,12 +314,17 @@ def asking_words(asking: Asking | None) -> str:
         each = number(asking.questions / asking.conversations)
         questions = f"{plural(asking.questions, 'question')} asked, {each} in each conversation"
     unread = f" ({count(asking.unread)} not known)" if asking.unread else ""
-    return f"{questions}; {count(asking.obtained)} of {count(asking.facts)} facts obtained by asking{unread}"
+    return (
+        f"{questions}; {count(asking.obtained)} of {count(asking.facts)} facts obtained by"
+        f" asking{unread}"
+    )
 
 
 def tag_lines(condition: ConditionSummary) -> list[tuple[str, str]]:
     """Return a line for each tag of the rubric's items, as `summary_lines` does."""
-    return [(condition.title, f"rubric, {tag.tag}: {_estimate(tag.score)}") for tag in condition.tags]
+    return [
+        (condition.title, f"rubric, {tag.tag}: {_estimate(tag.score)}") for tag in condition.tags
+    ]
 
 
 def cost_lines(summary: Summary) -> list[tuple[str, str]]:
@@ -285,7 +341,8 @@ def _times(summary: Summary, condition: ConditionSummary) -> str:
 def latency_words(found: LatencySummary) -> str:
     """Return response times on one line, with the concurrency under which they were measured."""
     times = (
-        ("median", found.p50_ms), ("p90", found.p90_ms), ("p95", found.p95_ms), ("longest", found.max_ms),
+        ("median", found.p50_ms), ("p90", found.p90_ms), ("p95", found.p95_ms),
+        ("longest", found.max_ms),
         ("median first token", found.first_token_ms),
     )  # fmt: skip
     listed = ", ".join(f"{name} {units.latency(value)}" for name, value in times)
@@ -293,7 +350,14 @@ def latency_words(found: LatencySummary) -> str:
 
 
 def _estimate(score: Estimate) -> str:
-    error = "" if score.standard_error is None else f", standard error {units.number3(score.standard_error)}"
+    error = (
+        ""
+        if score.standard_error is None
+        else f", standard error {units.number3(score.standard_error)}"
+    )
     beside = score.with_excluded_as_zero
     zeros = f"; {units.number(beside)} with the excluded as 0" if score.counted.excluded else ""
-    return f"{units.number(score.mean)} ({spread_words(score)}; {counted_words(score.counted)}{error}{zeros})"
+    return (
+        f"{units.number(score.mean)} ({spread_words(score)};"
+        f" {counted_words(score.counted)}{error}{zeros})"
+    )

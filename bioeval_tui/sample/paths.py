@@ -1,4 +1,6 @@
-"""The sample jobs and submissions: in a checkout, or inside the installed package, and found there by name."""
+"""The sample jobs and submissions: in a checkout, or inside the installed package, and found there
+by name.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ LOCAL_MODEL_JOB = "missed_dose.yml"
 SAMPLE_AGENT = "sample agent"
 """What recordings call it."""
 GUESSING = "guessing"
-"""The model with which the sample agent guesses what the user does not say, as all do with `agent --guess`."""
+"""The model with which the sample agent guesses what the user does not say, as all do with `agent
+--guess`.
+"""
 
 
 def sample_jobs() -> Path:
@@ -48,12 +52,16 @@ def job_names() -> list[str]:
 
 def list_names() -> list[str]:
     """Return the names of the sample lists of submissions, the shortest first."""
-    return sorted((path.stem for path in sample_submissions().glob("*.jsonl")), key=len, reverse=True)
+    return sorted(
+        (path.stem for path in sample_submissions().glob("*.jsonl")), key=len, reverse=True
+    )
 
 
 def agent_names() -> list[str]:
     """Return the agents that the sample submissions are from."""
-    return sorted(folder.name.rpartition("_")[2] for folder in sample_submissions().glob("*_run-group_*"))
+    return sorted(
+        folder.name.rpartition("_")[2] for folder in sample_submissions().glob("*_run-group_*")
+    )
 
 
 @cache
@@ -67,10 +75,12 @@ def plugin_jobs() -> tuple[Path, ...]:
 
 
 def find_job(path: Path) -> Path:
-    """Return the job that `path` names, a sample or a plug-in's; `path` itself if it is a file or not a bare name.
+    """Return the job that `path` names, a sample or a plug-in's; `path` itself if it is a file or
+    not a bare name.
 
     Raises:
-        UsageError: it is a name, and neither a file nor such a job, or the plug-in cannot be loaded.
+        UsageError: it is a name, and neither a file nor such a job, or the plug-in cannot be
+            loaded.
     """
     if not _is_name(path):
         return path
@@ -95,10 +105,12 @@ def find_list(path: Path) -> Path:
 
 
 def find_submission(path: Path, task_id: str) -> Path:
-    """Return the submission of the sample agent that `path` names for a task; otherwise as `find_job`.
+    """Return the submission of the sample agent that `path` names for a task; otherwise as
+    `find_job`.
 
     Raises:
-        UsageError: it is neither a file nor a sample agent, or that agent has no submission for the task.
+        UsageError: it is neither a file nor a sample agent, or that agent has no submission for the
+            task.
     """
     if not _is_name(path):
         return path
@@ -106,19 +118,22 @@ def find_submission(path: Path, task_id: str) -> Path:
         task = task_id.rpartition("/")[2]
         files = sorted(sample_submissions().glob(f"*_run-group_{path.name}/{task}.*"))
         if not files:
-            raise UsageError(f"the sample agent {path.name} has no submission for {clean_line(task_id, 80)}")
+            raise UsageError(
+                f"the sample agent {path.name} has no submission for {clean_line(task_id, 80)}"
+            )
         return files[0]
     raise _unknown(path, "sample agent", agent_names())
 
 
 def copy_samples(folder: Path, *, force: bool = False) -> list[Path]:
-    """Copy the jobs, submissions and benchmarks into three folders below `folder`; return the files that were written.
+    """Copy the jobs, submissions and benchmarks into three folders below `folder`; return the files
+    that were written.
 
     An existing file with the same content is left alone.
 
     Raises:
-        UsageError: another file would be overwritten and `force` is not set, or a folder cannot be written. No existing file
-            is changed then.
+        UsageError: another file would be overwritten and `force` is not set, or a folder cannot be
+            written. No existing file is changed then.
     """
     wanted = [(source, folder / target) for source, target in _files()]
     try:
@@ -132,7 +147,8 @@ def copy_samples(folder: Path, *, force: bool = False) -> list[Path]:
             others = f" and {len(taken) - 1} more" if len(taken) > 1 else ""
             shown = clean_line(str(taken[0]), 300)
             raise UsageError(
-                f"{shown}{others} would be overwritten: choose another folder, or overwrite with --force"
+                f"{shown}{others} would be overwritten: choose another folder, or overwrite with"
+                " --force"
             )
         for source, target in new:
             place = target.relative_to(folder)
@@ -157,7 +173,9 @@ def _files() -> Iterator[tuple[Path, Path]]:
 
 
 def _is_name(path: Path) -> bool:
-    """Whether it is a bare name and not a file: `job.yml`, `./job` and `folder/job` are always paths."""
+    """Whether it is a bare name and not a file: `job.yml`, `./job` and `folder/job` are always
+    paths.
+    """
     return path.name == str(path) and not path.suffix and not path.exists()
 
 
@@ -169,4 +187,6 @@ def _unknown(path: Path, what: str, names: list[str]) -> UsageError:
 def _folder(name: str) -> Path:
     package = Path(bioeval_tui.__file__).parent
     inside = package / name
-    return inside if inside.is_dir() else package.parent / name
+    if inside.is_dir():
+        return inside
+    return package.parent / name

@@ -1,4 +1,6 @@
-"""Shared by the preparers of the included tasks: splits that never change, and the files of a CSV task."""
+"""Shared by the preparers of the included tasks: splits that never change, and the files of a CSV
+task.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,12 @@ from bioeval_tui.base.files import below, write_whole
 def stable_order(count: int, seed: str) -> list[int]:
     """Return 0 … count-1 shuffled by SHA-256 of seed and index.
 
-    Unlike a library's generator it gives the same order on every platform and with every version, so
-    that prepared files can be checked against checksums.
+    Unlike a library's generator it gives the same order on every platform and with every version,
+    so that prepared files can be checked against checksums.
     """
-    return sorted(range(count), key=lambda index: hashlib.sha256(f"{seed}:{index}".encode()).digest())
+    return sorted(
+        range(count), key=lambda index: hashlib.sha256(f"{seed}:{index}".encode()).digest()
+    )
 
 
 def split(
@@ -29,8 +33,9 @@ def split(
 ) -> tuple[list[int], list[int]]:
     """Return the shuffled row indices of the training and of the test set.
 
-    `test_share` of the rows (0–1) is held out, of each stratum if `strata` names one per row. Rows of one group are
-    never in both sets: whole groups, in shuffled order, go to the test set until it is full.
+    `test_share` of the rows (0–1) is held out, of each stratum if `strata` names one per row. Rows
+    of one group are never in both sets: whole groups, in shuffled order, go to the test set until
+    it is full.
     """
     order = stable_order(count, seed)
     if groups is not None:
@@ -42,7 +47,9 @@ def split(
     return [i for i in order if i not in test], [i for i in order if i in test]
 
 
-def _split_groups(order: list[int], groups: Sequence[Hashable], wanted: int) -> tuple[list[int], list[int]]:
+def _split_groups(
+    order: list[int], groups: Sequence[Hashable], wanted: int
+) -> tuple[list[int], list[int]]:
     members: dict[Hashable, list[int]] = {}
     for index in order:
         members.setdefault(groups[index], []).append(index)
@@ -54,7 +61,9 @@ def _split_groups(order: list[int], groups: Sequence[Hashable], wanted: int) -> 
 
 
 def write_csv(frame: Any, path: Path) -> None:
-    """Write a pandas DataFrame the same way on every platform: UTF-8, LF, shortest exact numbers."""
+    """Write a pandas DataFrame the same way on every platform: UTF-8, LF, shortest exact
+    numbers.
+    """
     write_whole(below(path.parent, path.name), frame.to_csv(index=False, lineterminator="\n"))
 
 
@@ -72,11 +81,14 @@ def publish_csv_task(
 ) -> Path:
     """Split `frame` (one row per case, no id column) and write the four files of a CSV task.
 
-    `public` gets train.csv, test.csv (without the columns `answers`) and sample_submission.csv (`id` and the
-    `placeholder` values); `private` gets answers.csv (`id` and `answers`). Ids count from 1 in shuffled order, the
-    training rows first, and don't reveal the original order. Returns `public`.
+    `public` gets train.csv, test.csv (without the columns `answers`) and sample_submission.csv
+    (`id` and the `placeholder` values); `private` gets answers.csv (`id` and `answers`). Ids count
+    from 1 in shuffled order, the training rows first, and don't reveal the original order. Returns
+    `public`.
     """
-    train_rows, test_rows = split(len(frame), seed=seed, test_share=test_share, strata=strata, groups=groups)
+    train_rows, test_rows = split(
+        len(frame), seed=seed, test_share=test_share, strata=strata, groups=groups
+    )
     train = frame.iloc[train_rows].reset_index(drop=True)
     test = frame.iloc[test_rows].reset_index(drop=True)
     train.insert(0, "id", range(1, len(train) + 1))

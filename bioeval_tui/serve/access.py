@@ -1,9 +1,11 @@
-"""Who may open a served application: hosts, origins, the token in the link, and tickets for WebSockets.
+"""Who may open a served application: hosts, origins, the token in the link, and tickets for
+WebSockets.
 
-The defences are independent of each other. `Host` is checked against what this server is called, so that a foreign name
-that resolves to this address (DNS rebinding) is refused. `Origin` must be this server's own, so that another web page
-cannot open a WebSocket. No cookie is set, so a browser never sends credentials by itself: only the link gives access,
-and each page gets a ticket that opens one WebSocket, once.
+The defences are independent of each other. `Host` is checked against what this server is called, so
+that a foreign name that resolves to this address (DNS rebinding) is refused. `Origin` must be this
+server's own, so that another web page cannot open a WebSocket. No cookie is set, so a browser never
+sends credentials by itself: only the link gives access, and each page gets a ticket that opens one
+WebSocket, once.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Hosts:
-    """What `Host` may say. `names` go with our port; `exact` is compared whole; `any_address` takes every IP address.
+    """What `Host` may say.
+
+    `names` go with our port; `exact` is compared whole; `any_address` takes every IP address.
 
     DNS rebinding needs a name, so addresses are safe to accept.
     """
@@ -48,7 +52,9 @@ class Hosts:
 
     @classmethod
     def of(cls, bound: str, port: int, allowed: Iterable[str] = ()) -> Hosts:
-        """Return the rule for a server bound to `bound`; `allowed` are further names, `name` or `name:port`."""
+        """Return the rule for a server bound to `bound`; `allowed` are further names, `name` or
+        `name:port`.
+        """
         exact = frozenset(name.lower() for name in allowed)
         if is_loopback(bound):
             own = f"[{bound}]" if ":" in bound else bound
@@ -76,15 +82,18 @@ def _is_address(name: str) -> bool:
 
 
 def same_origin(origin: str, host: str) -> bool:
-    """Return whether `Origin` is the server's own; behind a proxy that speaks TLS it begins with https."""
+    """Return whether `Origin` is the server's own; behind a proxy that speaks TLS it begins with
+    https.
+    """
     return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
 
 
 class Access:
     """The token of the link, and the tickets that pages carry to their WebSocket.
 
-    Wrong ones are not counted: nobody can guess 256 bits, and the owner may share an address with whoever tries, since
-    every user of a machine has 127.0.0.1, and everyone behind a proxy has the proxy's.
+    Wrong ones are not counted: nobody can guess 256 bits, and the owner may share an address with
+    whoever tries, since every user of a machine has 127.0.0.1, and everyone behind a proxy has the
+    proxy's.
     """
 
     def __init__(self, hosts: Hosts, clock: Callable[[], float] = monotonic) -> None:
@@ -108,6 +117,8 @@ class Access:
     def redeem(self, given: str) -> bool:
         """Use up a ticket; return whether it was one."""
         matching = [
-            ticket for ticket in self._tickets if hmac.compare_digest(ticket.encode(), given.encode())
+            ticket
+            for ticket in self._tickets
+            if hmac.compare_digest(ticket.encode(), given.encode())
         ]
         return bool(matching) and self._tickets.pop(matching[0]) > self._clock()

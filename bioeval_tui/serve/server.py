@@ -1,8 +1,8 @@
 """The server: a page for everyone with the link, and for each page a WebSocket and a process.
 
-A tab's process has a process group of its own, which ends with the tab. It is this program with Textual's driver for the
-web. It and the server exchange packets over pipes: one byte for the kind (D data, M JSON), four for the length (big
-endian), then the payload.
+A tab's process has a process group of its own, which ends with the tab. It is this program with
+Textual's driver for the web. It and the server exchange packets over pipes: one byte for the kind
+(D data, M JSON), four for the length (big endian), then the payload.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def bounded(width: Any, height: Any) -> tuple[int, int] | None:
     if not all(isinstance(n, int) and not isinstance(n, bool) for n in (width, height)):
         return None
     columns, rows = (
-        min(max(n, low), high) for n, low, high in zip((width, height), SMALLEST, LARGEST, strict=True)
+        min(max(n, low), high)
+        for n, low, high in zip((width, height), SMALLEST, LARGEST, strict=True)
     )
     return columns, rows
 
@@ -139,11 +140,17 @@ class TabProcess:
 
     @property
     def failure(self) -> str:
-        """The last line of the error output, if the program ended by itself with an error; otherwise empty."""
+        """The last line of the error output, if the program ended by itself with an error;
+        otherwise empty.
+        """
         lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
-        if (self._process.returncode or 0) <= 0:  # it is running, ended normally, or was stopped by a signal
+        if (
+            self._process.returncode or 0
+        ) <= 0:  # it is running, ended normally, or was stopped by a signal
             return ""
-        return clean_line(lines[-1], 600) if lines else f"exit code {self._process.returncode}"
+        if lines:
+            return clean_line(lines[-1], 600)
+        return f"exit code {self._process.returncode}"
 
     async def aclose(self) -> None:
         """End the process and its group: ask first, then terminate, then kill."""
@@ -208,14 +215,24 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), clipboard-read=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Permissions-Policy": (
+        "camera=(), clipboard-read=(), display-capture=(), geolocation=(), microphone=(),"
+        " payment=(), usb=()"
+    ),
     "Cache-Control": "no-store",
 }
 
 
 def policy(host: str = "", nonce: str = "") -> str:
-    """Return the Content-Security-Policy: `none`, or for the page its own resources and WebSocket."""
-    rules = ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+    """Return the Content-Security-Policy: `none`, or for the page its own resources and
+    WebSocket.
+    """
+    rules = [
+        "default-src 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
     if nonce:
         rules += [
             "script-src 'self'",
@@ -237,7 +254,9 @@ def page(ticket: str, nonce: str, *, light: bool = False) -> str:
 def read_asset(name: str) -> tuple[bytes, str] | None:
     """Return an asset's bytes and content type; None for a name that is not one of them."""
     asset = ASSETS.get(name)
-    return (_read(asset.package, asset.path), asset.kind) if asset else None
+    if asset:
+        return (_read(asset.package, asset.path), asset.kind)
+    return None
 
 
 def _read(package: str, path: str) -> bytes:
@@ -257,7 +276,9 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What to serve and to whom. `command` draws one session; `allowed_hosts` are further names of this server.
+    """What to serve and to whom.
+
+    `command` draws one session; `allowed_hosts` are further names of this server.
 
     `is_light` says whether a page is light until its session has drawn something.
     """
@@ -271,7 +292,10 @@ class ServeOptions:
 
 
 class Server:
-    """Serves one application to tabs. `complain` is given one sentence for each session that could not begin."""
+    """Serves one application to tabs.
+
+    `complain` is given one sentence for each session that could not begin.
+    """
 
     def __init__(self, options: ServeOptions, port: int, complain: Callable[[str], None]) -> None:
         self._options = options
@@ -293,7 +317,9 @@ class Server:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Reject requests that don't name this server or come from another page; handles every request."""
+        """Reject requests that don't name this server or come from another page; handles every
+        request.
+        """
         hosts = request.headers.getall("Host", [])
         if len(hosts) != 1 or not self.access.hosts.allows(hosts[0]):
             return _refusal(421, "Unknown host name.")
@@ -301,7 +327,10 @@ class Server:
         if origin is not None and not same_origin(origin, hosts[0]):
             return _refusal(403, "Requests from other sites are not allowed.")
         site = request.headers.get("Sec-Fetch-Site", "none")
-        if site in ("cross-site", "same-site") and request.headers.get("Sec-Fetch-Dest") != "document":
+        if (
+            site in ("cross-site", "same-site")
+            and request.headers.get("Sec-Fetch-Dest") != "document"
+        ):
             return _refusal(403, "Requests from other sites are not allowed.")
         try:
             return await handler(request)
@@ -339,17 +368,23 @@ class Server:
         return len(self._tabs) >= self._options.max_sessions
 
     def _refused(self, *, admitted: bool) -> web.Response | None:
-        """Return the refusal of a wrong token or ticket, or of one tab too many; None admits the request."""
+        """Return the refusal of a wrong token or ticket, or of one tab too many; None admits the
+        request.
+        """
         if not admitted:
             return _refusal(403, WRONG_LINK)
-        return _refusal(503, FULL) if self._is_full else None
+        if self._is_full:
+            return _refusal(503, FULL)
+        return None
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
         if "Origin" not in request.headers:
             return _refusal(403, "Requests from other sites are not allowed.")
         if refused := self._refused(admitted=self.access.redeem(request.match_info["ticket"])):
             return refused
-        tab = web.WebSocketResponse(heartbeat=HEARTBEAT_S, max_msg_size=MAX_TAB_MESSAGE, compress=False)
+        tab = web.WebSocketResponse(
+            heartbeat=HEARTBEAT_S, max_msg_size=MAX_TAB_MESSAGE, compress=False
+        )
         task = asyncio.current_task()
         assert task is not None
         self._tabs[tab] = task
@@ -367,7 +402,9 @@ class Server:
         try:
             session = await TabProcess.start(self._options.command, DRIVER, size)
         except (BioevalError, OSError, TimeoutError) as error:
-            self._complain(f"a session could not start: {clean_line(str(error)) or 'it took too long'}")
+            self._complain(
+                f"a session could not start: {clean_line(str(error)) or 'it took too long'}"
+            )
             await tab.close(code=WSCloseCode.INTERNAL_ERROR)
             return
         drawing = asyncio.create_task(_draw(session, tab))
@@ -429,7 +466,9 @@ async def _obey(tab: web.WebSocketResponse, session: TabProcess) -> None:
 
 
 def _seldom(complain: Callable[[str], None]) -> Callable[[str], None]:
-    """Return `complain` limited to that many messages a minute, so that a log cannot fill the disk."""
+    """Return `complain` limited to that many messages a minute, so that a log cannot fill the
+    disk.
+    """
     times: deque[float] = deque(maxlen=SENTENCES)
 
     def say(sentence: str) -> None:
@@ -476,8 +515,9 @@ def _listen(options: ServeOptions) -> socket.socket:
         return socket.create_server((options.host, options.port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError, UnicodeError) as error:
         raise UsageError(
-            f"port {options.port} on {clean_line(options.host, 80)} cannot be used: {why_not_bound(error)}; "
-            "give --host an address of this machine, and use --port 0 for a free port"
+            f"port {options.port} on {clean_line(options.host, 80)} cannot be used:"
+            f" {why_not_bound(error)}; give --host an address of this machine, and use --port 0 for"
+            " a free port"
         ) from None
 
 
@@ -485,4 +525,6 @@ def link_host(host: str) -> str:
     """Return the host name under which a browser on this network reaches the server."""
     if host in ("0.0.0.0", "::"):  # noqa: S104 (compared, not bound)  # nosec B104
         return socket.gethostname()
-    return f"[{host}]" if ":" in host else host
+    if ":" in host:
+        return f"[{host}]"
+    return host

@@ -1,12 +1,14 @@
-"""Paired differences, many of them with Holm's correction, and the ranks that follow from all of them together.
+"""Paired differences, many of them with Holm's correction, and the ranks that follow from all of
+them together.
 
 A difference is supplied − withheld, or run B − run A, of one trial.
 
-Ranks come with intervals: "rank 2–7". Agents are compared on the same cases. All pairwise differences are tested at once
-(a studentised wild bootstrap that flips the signs of whole cases, stepped down as Romano and Wolf 2005); an agent's best
-rank is one more than the number of agents that are significantly better, its worst excludes those that are significantly
-worse (Mogstad, Romano, Shaikh and Wilhelm, Inference for Ranks, 2024). With a probability of at least 95 %, all true ranks
-are in their intervals. Two agents whose intervals overlap may be tied.
+Ranks come with intervals: "rank 2–7". Agents are compared on the same cases. All pairwise
+differences are tested at once (a studentised wild bootstrap that flips the signs of whole cases,
+stepped down as Romano and Wolf 2005); an agent's best rank is one more than the number of agents
+that are significantly better, its worst excludes those that are significantly worse (Mogstad,
+Romano, Shaikh and Wilhelm, Inference for Ranks, 2024). With a probability of at least 95 %, all
+true ranks are in their intervals. Two agents whose intervals overlap may be tied.
 """
 
 from __future__ import annotations
@@ -40,7 +42,9 @@ def differences(
     for first, second in pairs:
         some = next((side for side in (first, second) if side is not None), None)
         job, case = (some.job, some.case) if some is not None else ("", "")
-        missing = next((side for side in (first, second) if side is None or side.value is None), first)
+        missing = next(
+            (side for side in (first, second) if side is None or side.value is None), first
+        )
         if first is None or second is None:
             samples.append(Sample(job, None, "not run on both sides", case))
         elif first.value is None or second.value is None:
@@ -59,9 +63,13 @@ class Difference:
 
     estimate: Estimate
     p: float | None = None
-    """Two-sided, corrected for the `tests` made together; None if there are too few pairs, or no pair differs."""
+    """Two-sided, corrected for the `tests` made together; None if there are too few pairs, or no
+    pair differs.
+    """
     of_trials: bool = False
-    """Whether the pairs are of independent trials, else of cases or of two readings of one conversation."""
+    """Whether the pairs are of independent trials, else of cases or of two readings of one
+    conversation.
+    """
     tests: float = 1
     """How many tests share the 5 %, and more if they have only a share of it."""
     higher_is_better: bool = True
@@ -73,8 +81,12 @@ class Difference:
 
     @property
     def units(self) -> int:
-        """The number of independent pairs: of jobs or cases if there are several, else of trials."""
-        return self.estimate.clusters if self.estimate.clusters > 1 else len(self.estimate.points)
+        """The number of independent pairs: of jobs or cases if there are several, else of
+        trials.
+        """
+        if self.estimate.clusters > 1:
+            return self.estimate.clusters
+        return len(self.estimate.points)
 
     @property
     def unit(self) -> str:
@@ -85,9 +97,13 @@ class Difference:
 
     @property
     def needed(self) -> int:
-        """The least number of independent pairs with which a difference could be told from chance."""
+        """The least number of independent pairs with which a difference could be told from
+        chance.
+        """
         return next(
-            n for n in count(FEWEST) if _least_p(n, of_trials=self.of_trials) * self.tests <= FOUND_AT
+            n
+            for n in count(FEWEST)
+            if _least_p(n, of_trials=self.of_trials) * self.tests <= FOUND_AT
         )
 
     @property
@@ -103,19 +119,28 @@ class Difference:
             return "too few"
         if self.p > FOUND_AT:
             return "not distinguishable"
-        return "better" if (self.mean > 0) == self.higher_is_better else "worse"
+        if (self.mean > 0) == self.higher_is_better:
+            return "better"
+        return "worse"
 
     @property
     def beyond_interval(self) -> bool:
-        """Whether the interval leaves out 0 although the corrected p-value does not allow a verdict."""
+        """Whether the interval leaves out 0 although the corrected p-value does not allow a
+        verdict.
+        """
         interval = self.estimate.interval
         if self.p is None or interval is None:
             return False
         return self.p > FOUND_AT and not interval.low <= 0 <= interval.high
 
 
-def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit: bool = True) -> Difference:
-    """Sum up paired differences. `unit` says that the values lie in [0, 1], their differences in [−1, 1]."""
+def difference(
+    samples: Sequence[Sample], *, higher_is_better: bool = True, unit: bool = True
+) -> Difference:
+    """Sum up paired differences.
+
+    `unit` says that the values lie in [0, 1], their differences in [−1, 1].
+    """
     estimated = estimate(samples, CHANGE if unit else (-inf, inf), paired=True)
     sides = [sample.sides for sample in samples if sample.value is not None]
     known = [side for side in sides if side is not None]
@@ -124,17 +149,23 @@ def difference(samples: Sequence[Sample], *, higher_is_better: bool = True, unit
     if tested.units < FEWEST or not any(abs(x) > TINY for x in estimated.points):
         return tested
     if any(sample.stopped for sample in samples):
-        # Chance stops a batch where it looks like a difference; its interval says whether there is one.
-        apart = estimated.interval is not None and not estimated.interval.low <= 0 <= estimated.interval.high
+        # Chance stops a batch where it looks like a difference; its interval says whether there is
+        # one.
+        apart = (
+            estimated.interval is not None
+            and not estimated.interval.low <= 0 <= estimated.interval.high
+        )
         return replace(tested, p=FOUND_AT if apart else 1.0)
     return replace(tested, p=_p_value(tested, known if of_trials else ()))
 
 
-def corrected(first: Mapping[Name, Difference], beside: Mapping[Name, Difference]) -> dict[Name, Difference]:
+def corrected(
+    first: Mapping[Name, Difference], beside: Mapping[Name, Difference]
+) -> dict[Name, Difference]:
     """Return differences that are looked at together, with p-values corrected by Holm's method.
 
-    So the chance of any false verdict is at most 5 %: 1 % for what stands `beside` the first and 4 % for these, or all
-    of it if nothing beside them has enough pairs for a verdict.
+    So the chance of any false verdict is at most 5 %: 1 % for what stands `beside` the first and 4
+    % for these, or all of it if nothing beside them has enough pairs for a verdict.
     """
     rest = _corrected(beside, BESIDE)
     enough = any(one.p is not None and one.units >= one.needed for one in rest.values())
@@ -144,7 +175,8 @@ def corrected(first: Mapping[Name, Difference], beside: Mapping[Name, Difference
 def _corrected(named: Mapping[Name, Difference], share: float) -> dict[Name, Difference]:
     """Return differences with p-values for so large a share of the 5 %.
 
-    A difference of 0 in every pair is no test: no assignment of its values to the two sides shows anything.
+    A difference of 0 in every pair is no test: no assignment of its values to the two sides shows
+    anything.
     """
     p_values = {name: one.p for name, one in named.items() if one.p is not None}
     adjusted = holm(p_values)
@@ -160,7 +192,8 @@ def _corrected(named: Mapping[Name, Difference], share: float) -> dict[Name, Dif
 
 
 def _p_value(difference: Difference, sides: Sequence[tuple[float, float]]) -> float:
-    """Return the p-value of the t test, or that of the strongest result of so many pairs in an exact test if it is larger.
+    """Return the p-value of the t test, or that of the strongest result of so many pairs in an
+    exact test if it is larger.
 
     With few pairs, or equal differences, the t test claims more than so few can show.
     """
@@ -179,24 +212,28 @@ def _p_value(difference: Difference, sides: Sequence[tuple[float, float]]) -> fl
         return _least_p(units, of_trials=True)
     apart = max(first) < min(second) or max(second) < min(first)
     # Of 2n values in random order, n and n are wholly apart with this probability.
-    return max(by_t, 2 / comb(2 * units, units) if apart or spread else _least_p(units, of_trials=False))
+    return max(
+        by_t, 2 / comb(2 * units, units) if apart or spread else _least_p(units, of_trials=False)
+    )
 
 
 def _least_p(pairs: int, *, of_trials: bool) -> float:
     """Return the smallest p-value that so many pairs can give, whatever the distribution.
 
-    Of 2n independent trials, the first n are all equal and the others all equal to something else with a probability of
-    2 / 4ⁿ at most. Signs of n paired differences are all the same with 2 / 2ⁿ.
+    Of 2n independent trials, the first n are all equal and the others all equal to something else
+    with a probability of 2 / 4ⁿ at most. Signs of n paired differences are all the same with 2 /
+    2ⁿ.
     """
-    # A negative power: from 1,024 pairs on, the chance is below the smallest float, and its inverse above the largest.
+    # A negative power: from 1,024 pairs on, the chance is below the smallest float, and its inverse
+    # above the largest.
     return 2.0 * float(4 if of_trials else 2) ** -pairs
 
 
 def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
     """Return each test's p-value adjusted by Holm's method, in the order given.
 
-    Rejecting every test whose adjusted p-value is at most α keeps the chance of even one false rejection
-    (the family-wise error rate) at α or below, however the tests depend on each other.
+    Rejecting every test whose adjusted p-value is at most α keeps the chance of even one false
+    rejection (the family-wise error rate) at α or below, however the tests depend on each other.
 
     Raises:
         ValueError: a p-value is not in [0, 1].
@@ -226,11 +263,12 @@ MOST_EXACT = 100
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
-    """Return the two-sided p-value of "the differences lie symmetrically about 0"; zeros are left out.
+    """Return the two-sided p-value of "the differences lie symmetrically about 0"; zeros are left
+    out.
 
-    Up to 100 differences the distribution over all 2ⁿ signs is exact, also where ranks are tied, which
-    `scipy.stats.wilcoxon` is not. Values before and after a meaningless change are exchangeable, so their differences
-    are symmetric whatever their distribution.
+    Up to 100 differences the distribution over all 2ⁿ signs is exact, also where ranks are tied,
+    which `scipy.stats.wilcoxon` is not. Values before and after a meaningless change are
+    exchangeable, so their differences are symmetric whatever their distribution.
     """
     import numpy as np  # with SciPy a second that only this test waits for
     from scipy.stats import rankdata
@@ -250,13 +288,17 @@ def signed_rank_p(differences: Sequence[float]) -> float:
 
 
 def binomial_p(share: float, n: int, tolerated: float) -> float:
-    """Return the one-sided p-value of a share of `n` (rounded down to whole ones) where `tolerated` would be right."""
+    """Return the one-sided p-value of a share of `n` (rounded down to whole ones) where `tolerated`
+    would be right.
+    """
     return float(special().bdtrc(floor(share * n + 1e-9) - 1, n, tolerated))
 
 
 @dataclass(frozen=True, slots=True)
 class AgentRank:
-    """An agent's mean over the common cases, its place by that mean, and the ranks it may truly have."""
+    """An agent's mean over the common cases, its place by that mean, and the ranks it may truly
+    have.
+    """
 
     name: str
     mean: float
@@ -274,12 +316,16 @@ class AgentRanking:
     left_out: int
 
 
-def rank(scores: Mapping[str, Mapping[str, Sequence[float]]], *, draws: int = DRAWS) -> AgentRanking:
-    """Return the agents' ranks, the highest mean first, with simultaneous 95 % intervals. Deterministic for given scores.
+def rank(
+    scores: Mapping[str, Mapping[str, Sequence[float]]], *, draws: int = DRAWS
+) -> AgentRanking:
+    """Return the agents' ranks, the highest mean first, with simultaneous 95 % intervals.
+
+    Deterministic for given scores.
 
     Args:
-        scores: agent to case to its values, such as one per trial and judge: a case is one cluster. Cases that
-            an agent lacks are left out for all.
+        scores: agent to case to its values, such as one per trial and judge: a case is one cluster.
+            Cases that an agent lacks are left out for all.
         draws: how many times signs are drawn.
     """
     names = list(scores)
@@ -327,7 +373,9 @@ def _better_beyond_doubt(means: Mapping[str, Sequence[float]], draws: int) -> se
 
 
 def _critical(noise: Any, spread: Any, pairs: Any, cases: int) -> float:
-    """Return the critical value of the largest statistic of these pairs, from noise of shape (draws, agents)."""
+    """Return the critical value of the largest statistic of these pairs, from noise of shape
+    (draws, agents).
+    """
     largest = [
         ((noise[:, [a]] - noise[:, with_b]) / spread[a, with_b]).max(axis=1)
         for a, with_b in enumerate(pairs)
@@ -336,8 +384,10 @@ def _critical(noise: Any, spread: Any, pairs: Any, cases: int) -> float:
     if not largest:
         return 0.0
     ascending = sorted(map(max, zip(*largest, strict=True)))
-    # The quantile's own 99 % limit: a thousand draws know it only so far, and must not narrow anything.
+    # The quantile's own 99 % limit: a thousand draws know it only so far, and must not narrow
+    # anything.
     upper = LEVEL * len(ascending) + 2.326 * sqrt(LEVEL * (1 - LEVEL) * len(ascending))
     z = float(ascending[min(len(ascending) - 1, ceil(upper))])
-    # The statistic's error is estimated again after the flips; flips keep the sum of squares, so t grows with z.
+    # The statistic's error is estimated again after the flips; flips keep the sum of squares, so t
+    # grows with z.
     return z * sqrt((cases - 1) / cases) / sqrt(max(1e-12, 1 - z * z / cases))

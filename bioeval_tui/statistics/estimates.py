@@ -1,8 +1,10 @@
-"""Means, shares, pass^k and latencies of conversations, with their errors and intervals, as docs/statistics.md describes.
+"""Means, shares, pass^k and latencies of conversations, with their errors and intervals, as
+docs/statistics.md describes.
 
-`bioeval_tui.statistics.intervals` makes the intervals. The independent units are jobs or cases if there are several, else the
-trials of the one; with fewer than ten there are the points and their range instead of an interval. Latencies always
-come with the concurrency, because a busy agent answers later.
+`bioeval_tui.statistics.intervals` makes the intervals. The independent units are jobs or cases if
+there are several, else the trials of the one; with fewer than ten there are the points and their
+range instead of an interval. Latencies always come with the concurrency, because a busy agent
+answers later.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ class Sample:
     again: bool = False
     """Whether it was held again, because the connection to the agent broke the first time."""
     excused: bool = True
-    """Whether a gate may allow for it if `value` is None: not if the agent, or a defect of this program, may be behind it."""
+    """Whether a gate may allow for it if `value` is None: not if the agent, or a defect of this
+    program, may be behind it.
+    """
     cause: str = ""
     """What happened, as a sentence, if `value` is None."""
 
@@ -75,7 +79,9 @@ class Counted:
     @property
     def excluded_share(self) -> float:
         """The share of excluded conversations; 0 without any conversation."""
-        return self.excluded / self.held if self.held else 0.0
+        if self.held:
+            return self.excluded / self.held
+        return 0.0
 
 
 def count(samples: Sequence[Sample]) -> Counted:
@@ -85,8 +91,12 @@ def count(samples: Sequence[Sample]) -> Counted:
     again = sum(sample.again for sample in samples)
     left_out = [sample for sample in samples if sample.value is None]
     unexcused = sum(not sample.excused for sample in left_out)
-    causes = {sample.reason or "no reason": sample.cause for sample in reversed(left_out) if sample.cause}
-    listed = tuple((reason, causes[reason]) for reason, _ in reasons.most_common() if reason in causes)
+    causes = {
+        sample.reason or "no reason": sample.cause for sample in reversed(left_out) if sample.cause
+    }
+    listed = tuple(
+        (reason, causes[reason]) for reason, _ in reasons.most_common() if reason in causes
+    )
     return Counted(used, len(samples), tuple(reasons.most_common()), again, unexcused, listed)
 
 
@@ -126,14 +136,17 @@ class Estimate:
 
     @property
     def all_equal(self) -> bool:
-        """Whether several values are one and the same: an interval of no width would claim too much."""
+        """Whether several values are one and the same: an interval of no width would claim too
+        much.
+        """
         return len(self.points) > 1 and max(self.points) - min(self.points) < 1e-12
 
 
 def estimate(samples: Sequence[Sample], bounds: Bounds = UNIT, *, paired: bool = False) -> Estimate:
     """Return the mean over the samples with a value, with its error.
 
-    `bounds` are the least and the greatest value that is possible. `paired` says that values are differences.
+    `bounds` are the least and the greatest value that is possible. `paired` says that values are
+    differences.
     """
     groups = by_cluster(samples)
     values = [value for group in groups.values() for value in group]
@@ -160,7 +173,9 @@ def estimate(samples: Sequence[Sample], bounds: Bounds = UNIT, *, paired: bool =
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """A share of successes with its 95 % interval; None when nothing was counted, or too little for an interval."""
+    """A share of successes with its 95 % interval; None when nothing was counted, or too little for
+    an interval.
+    """
 
     successes: int
     total: int
@@ -171,7 +186,9 @@ class Proportion:
 def proportion(
     outcomes: Iterable[tuple[Hashable, bool]], *, unit: str = "case", stopped: bool = False
 ) -> Proportion:
-    """Return the share of successes; each is given with the case (or conversation) that it belongs to, and `stopped` as of a sample."""
+    """Return the share of successes; each is given with the case (or conversation) that it belongs
+    to, and `stopped` as of a sample.
+    """
     groups = grouped((where, float(yes)) for where, yes in outcomes)
     measured = mean_of(groups, UNIT, unit=unit, within="trial")
     if measured is None:
@@ -183,9 +200,12 @@ def proportion(
 
 @dataclass(frozen=True, slots=True)
 class Tries:
-    """The trials of one task (or a whole run): which passed. Trials lost to the infrastructure don't count.
+    """The trials of one task (or a whole run): which passed.
 
-    Tasks of one `case` share its conversations: the trials with the same number. Without a case a task is its own.
+    Trials lost to the infrastructure don't count.
+
+    Tasks of one `case` share its conversations: the trials with the same number. Without a case a
+    task is its own.
     """
 
     name: str
@@ -205,9 +225,12 @@ class Tries:
 
 @dataclass(frozen=True, slots=True)
 class PassK:
-    """pass^k over tasks. `value` is None if no task has k trials; `undefined` names those that lack them.
+    """pass^k over tasks.
 
-    `interval` is clustered by case, from ten; of one case by conversation, from ten for k = 1, else from thirty.
+    `value` is None if no task has k trials; `undefined` names those that lack them.
+
+    `interval` is clustered by case, from ten; of one case by conversation, from ten for k = 1, else
+    from thirty.
     """
 
     k: int
@@ -218,7 +241,8 @@ class PassK:
 
 
 def pass_hat(successes: int, trials: int, k: int) -> float | None:
-    """Return C(successes, k) / C(trials, k), the unbiased estimate for one task; None for trials < k.
+    """Return C(successes, k) / C(trials, k), the unbiased estimate for one task; None for trials <
+    k.
 
     Source: Yao et al. (2024), tau-bench.
 
@@ -227,7 +251,9 @@ def pass_hat(successes: int, trials: int, k: int) -> float | None:
     """
     if k < 1 or not 0 <= successes <= trials:
         raise ValueError(f"no pass^{k} for {successes} successes in {trials} trials")
-    return comb(successes, k) / comb(trials, k) if trials >= k else None
+    if trials >= k:
+        return comb(successes, k) / comb(trials, k)
+    return None
 
 
 def pass_k(tasks: Iterable[Tries], k: int) -> PassK:
@@ -242,7 +268,9 @@ def pass_k(tasks: Iterable[Tries], k: int) -> PassK:
 
 
 def pass_series(tasks: Sequence[Tries]) -> tuple[PassK, ...]:
-    """Return pass^1 … pass^N, N being the most trials that every task has; empty without tasks or trials."""
+    """Return pass^1 … pass^N, N being the most trials that every task has; empty without tasks or
+    trials.
+    """
     most = min((task.trials for task in tasks), default=0)
     return tuple(pass_k(tasks, k) for k in range(1, most + 1))
 
@@ -250,8 +278,8 @@ def pass_series(tasks: Sequence[Tries]) -> tuple[PassK, ...]:
 def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
     """Return the 95 % interval of pass^k over the tasks that have at least k trials.
 
-    With several cases it is for cases like these. With one it is for exactly these tasks, whose conversations are left
-    out one at a time.
+    With several cases it is for cases like these. With one it is for exactly these tasks, whose
+    conversations are left out one at a time.
     """
     known = [task for task in tasks if task.trials >= k]
     cases = grouped((task.case or task.name, task) for task in known)
@@ -261,7 +289,9 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
             for name, tries in cases.items()
         }
         measured = mean_of(values, UNIT)
-        return measured.interval if measured else None
+        if measured:
+            return measured.interval
+        return None
     talks = sorted({talk for task in known for talk in task.passed})
     whole = average(comb(task.successes, k) / comb(task.trials, k) for task in known)
     without = [
@@ -272,7 +302,8 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         for task in known
     ]
     left = [
-        [each[task.passed.get(talk)] for task, each in zip(known, without, strict=True)] for talk in talks
+        [each[task.passed.get(talk)] for task, each in zip(known, without, strict=True)]
+        for talk in talks
     ]
     fewest = FEWEST_UNITS if k == 1 else FEWEST_CURVED
     if len(talks) < fewest or any(value is None for values in left for value in values):
@@ -303,7 +334,9 @@ class LatencySummary:
 def summarise(
     latencies_ms: Sequence[float], first_tokens_ms: Sequence[float], concurrency: Sequence[int]
 ) -> LatencySummary:
-    """Sum up the answers' latencies and first tokens (ms), measured at these numbers of conversations at once."""
+    """Sum up the answers' latencies and first tokens (ms), measured at these numbers of
+    conversations at once.
+    """
     return LatencySummary(
         answers=len(latencies_ms),
         average_ms=average_if_any(latencies_ms),

@@ -1,13 +1,15 @@
 """How sure a number is: every interval that this program shows is made here.
 
-A caller says what was drawn independently of each other (test rows, or cases with their conversations), which values are
-possible, and whether the values are differences of pairs. It gets an `Interval` that says on what it rests, or None
-where no method holds. `docs/statistics.md` has the methods, `docs/validation.md` their coverage in the corners.
+A caller says what was drawn independently of each other (test rows, or cases with their
+conversations), which values are possible, and whether the values are differences of pairs. It gets
+an `Interval` that says on what it rests, or None where no method holds. `docs/statistics.md` has
+the methods, `docs/validation.md` their coverage in the corners.
 
-Shares and bounded means take Clopper and Pearson's interval for the number of independent yes-or-no values that would
-have the same error (Korn and Graubard, Confidence intervals for proportions with small expected number of positive
-counts, 1998). statsmodels has this for plain counts only, without clusters and means. It has a width also where
-nothing varies, and stays among possible values. Sums of independent parts are joined by MOVER (Zou and Donner, 2008).
+Shares and bounded means take Clopper and Pearson's interval for the number of independent yes-or-no
+values that would have the same error (Korn and Graubard, Confidence intervals for proportions with
+small expected number of positive counts, 1998). statsmodels has this for plain counts only, without
+clusters and means. It has a width also where nothing varies, and stays among possible values. Sums
+of independent parts are joined by MOVER (Zou and Donner, 2008).
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ Z = NORMAL.inv_cdf(1 - TAIL)
 FEWEST = 5
 """Fewest values from which more than the values themselves is said."""
 FEWEST_UNITS = 10
-"""Fewest independent cases, conversations or rows for an interval; fewer do not represent others."""
+"""Fewest independent cases, conversations or rows for an interval; fewer do not represent others.
+"""
 
 FEWEST_CURVED = 30
 """The same for AUC, F1, Matthews, kappa, and pass^2 and above of one case, which are no means."""
@@ -43,12 +46,17 @@ FEW_PILED = 0.25
 """Of most distributions, as many values lie close to the bound. No more error is added for them."""
 
 _OF_CLUSTERS = 0.6
-"""As many clusters are added for each that is piled up where one is not. `validate-statistics corners` holds it."""
+"""As many clusters are added for each that is piled up where one is not.
+
+`validate-statistics corners` holds it.
+"""
 _OF_CLUSTERS_FROM = 100
 """Of fewer clusters fewer are added, since their interval is wide anyway."""
 
 _UNSEEN = 0.35
-"""Weight of a unit in which everything is otherwise and which was not drawn; found by the same simulations."""
+"""Weight of a unit in which everything is otherwise and which was not drawn; found by the same
+simulations.
+"""
 _UNSEEN_FROM = 50
 """Fewer units weigh it less, since their interval is wide anyway."""
 
@@ -75,7 +83,10 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A mean over `values` that come from `units` independent draws. There is no interval of too few units."""
+    """A mean over `values` that come from `units` independent draws.
+
+    There is no interval of too few units.
+    """
 
     value: float
     standard_error: float | None
@@ -99,9 +110,11 @@ def mean_of(
 
     Args:
         groups: the values of each independent unit: a case, or a conversation.
-        bounds: the least and the greatest value there can be; infinite ones give Student's interval.
+        bounds: the least and the greatest value there can be; infinite ones give Student's
+            interval.
         unit: what the groups are, for the scope.
-        within: what the values of one group are, if they are independent draws of a single group; never of several.
+        within: what the values of one group are, if they are independent draws of a single group;
+            never of several.
         paired: the values are differences, whose interval is Student's, as is their test.
     """
     nonempty = [list(values) for values in groups.values() if values]
@@ -137,7 +150,9 @@ def _of_mean(
     assert degrees is not None
     low, high = bounds
     if error <= TINY * max(1.0, abs(mean)):
-        return None if inf in (-low, high) else unvaried(mean, bounds, measured.units)
+        if inf in (-low, high):
+            return None
+        return unvaried(mean, bounds, measured.units)
     if paired or inf in (-low, high):
         half = t_quantile(1 - TAIL, degrees) * error
         return Interval(max(low, mean - half), min(high, mean + half), method="Student's t")
@@ -146,22 +161,29 @@ def _of_mean(
     span = high - low
     share = (mean - low) / span
     most = share * (1 - share)  # the variance of as many values that are all at the bounds
-    # Clusters cannot make values more certain than independent ones; few clusters may look so by chance.
+    # Clusters cannot make values more certain than independent ones; few clusters may look so by
+    # chance.
     alone = fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
     variance = max(error**2, alone) / span**2
     piled = _piled([average(each) for each in clusters], high if share >= 0.5 else low)
     more = piled**2 / (1 - piled)  # in proportion to how few values decide the mean
-    # Means of several values pile up less than single ones, of which all but a few may be at the bound.
-    more *= 3 if len(clusters) == len(values) else _OF_CLUSTERS * min(1.0, measured.units / _OF_CLUSTERS_FROM)
+    # Means of several values pile up less than single ones, of which all but a few may be at the
+    # bound.
+    more *= (
+        3
+        if len(clusters) == len(values)
+        else _OF_CLUSTERS * min(1.0, measured.units / _OF_CLUSTERS_FROM)
+    )
     variance = padded(variance, most, measured.units, more)
     return bounded(mean, variance * span**2, bounds, degrees)
 
 
 def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) -> Interval:
-    """Return the interval of a statistic from its values without one unit each; `draws` is how often it was drawn as a whole.
+    """Return the interval of a statistic from its values without one unit each; `draws` is how
+    often it was drawn as a whole.
 
-    A unit in which everything is otherwise, such as a conversation that fails as a whole, is rare and may not have been
-    drawn: its part in the error is added.
+    A unit in which everything is otherwise, such as a conversation that fails as a whole, is rare
+    and may not have been drawn: its part in the error is added.
     """
     size = len(left)
     variance = _spread(left, value) ** 2
@@ -182,7 +204,8 @@ def padded(variance: float, most: float, units: int, more: float) -> float:
 
 
 def _piled(values: Sequence[float], bound: float) -> float:
-    """Return how far values are piled up at a bound, 0 to 1: closer than a tenth of their mean distance.
+    """Return how far values are piled up at a bound, 0 to 1: closer than a tenth of their mean
+    distance.
 
     What is rarely far from there decides the mean, and may not have been drawn.
     """
@@ -192,7 +215,9 @@ def _piled(values: Sequence[float], bound: float) -> float:
 
 
 def _jackknife(mean: float, clusters: Sequence[Sequence[float]], n: int) -> float:
-    """Return the standard error of a mean by leaving out one cluster at a time (s / √n if each has one value)."""
+    """Return the standard error of a mean by leaving out one cluster at a time (s / √n if each has
+    one value).
+    """
     left = [(mean * n - fsum(each)) / (n - len(each)) for each in clusters]
     return _spread(left, mean)
 
@@ -204,7 +229,8 @@ def _spread(left: Sequence[float], value: float) -> float:
 def unvaried(value: float, bounds: Bounds, units: float) -> Interval:
     """Return the exact interval of a mean if all of `units` values are the same.
 
-    All are, with a probability of less than 2.5 %, if a larger share of values would be others, up to the bounds.
+    All are, with a probability of less than 2.5 %, if a larger share of values would be others, up
+    to the bounds.
     """
     others = 1 - TAIL ** (1 / units)
     low, high = bounds
@@ -212,7 +238,9 @@ def unvaried(value: float, bounds: Bounds, units: float) -> Interval:
 
 
 def bounded(value: float, variance: float, bounds: Bounds, degrees: float = inf) -> Interval:
-    """Return the interval of a value with such an error: that of the share from the effective number of yes and no."""
+    """Return the interval of a value with such an error: that of the share from the effective
+    number of yes and no.
+    """
     low, high = bounds
     share = (value - low) / (high - low)
     effective = share * (1 - share) / variance * (high - low) ** 2
@@ -224,14 +252,20 @@ def bounded(value: float, variance: float, bounds: Bounds, degrees: float = inf)
 def share_interval(
     share: float, n: float, bounds: Bounds = UNIT, method: str = "Clopper-Pearson"
 ) -> Interval:
-    """Return Clopper and Pearson's interval of a share of `n` independent values, moved to `bounds`."""
+    """Return Clopper and Pearson's interval of a share of `n` independent values, moved to
+    `bounds`.
+    """
     least, most = share_ends(share, n, TAIL)
     low, high = bounds
-    return Interval(low + float(least) * (high - low), low + float(most) * (high - low), method=method)
+    return Interval(
+        low + float(least) * (high - low), low + float(most) * (high - low), method=method
+    )
 
 
 def share_ends(share: float, n: float, tail: Any) -> tuple[Any, Any]:
-    """Return both ends of Clopper and Pearson's interval of a share with `tail` on each side, which may be an array."""
+    """Return both ends of Clopper and Pearson's interval of a share with `tail` on each side, which
+    may be an array.
+    """
     yes, no = share * n, n - share * n
     least = 0.0 * tail if yes <= TINY * n else special().betaincinv(yes, no + 1, tail)
     most = 1.0 + 0.0 * tail if no <= TINY * n else special().betaincinv(yes + 1, no, 1 - tail)
@@ -244,10 +278,11 @@ def statistic_of(
     one_more: Mapping[_Unit, float],
     unit: str,
 ) -> Interval | None:
-    """Return the interval of a statistic of counted units between −1 and 1, such as kappa; None for too few clusters.
+    """Return the interval of a statistic of counted units between −1 and 1, such as kappa; None for
+    too few clusters.
 
-    The error comes from leaving out one cluster at a time, as if there were one more, `one_more`, in which all is wrong:
-    so it is never 0. Leaving out is undefined if the statistic is.
+    The error comes from leaving out one cluster at a time, as if there were one more, `one_more`,
+    in which all is wrong: so it is never 0. Leaving out is undefined if the statistic is.
     """
     if len(clusters) < FEWEST_CURVED:
         return None
@@ -282,7 +317,10 @@ def merged(clusters: Sequence[Mapping[_Unit, float]]) -> dict[_Unit, float]:
 
 
 def joined(
-    parts: Sequence[tuple[float, float, Interval]], bounds: Bounds, scope: str, variance: float = 0.0
+    parts: Sequence[tuple[float, float, Interval]],
+    bounds: Bounds,
+    scope: str,
+    variance: float = 0.0,
 ) -> Interval:
     """Return the interval of Σ weight · value of independent (weight, value, interval), by MOVER.
 
@@ -298,7 +336,9 @@ def joined(
 
 
 def percentiles(units: int, skew: float = 0.0) -> tuple[float, float]:
-    """Return the shares of resampled values at which an interval ends: BCa's, widened like Student's t for few units."""
+    """Return the shares of resampled values at which an interval ends: BCa's, widened like
+    Student's t for few units.
+    """
     z = t_quantile(1 - TAIL, units - 1) * sqrt(units / (units - 1))
     low, high = (skew + (skew + side) / (1 - skew * (skew + side)) for side in (-z, z))
     return float(special().ndtr(low)), float(special().ndtr(high))
@@ -318,6 +358,9 @@ def t_quantile(share: float, degrees: float) -> float:
 
 def special() -> Any:
     """Return `scipy.special`, which `scipy.stats` calls."""
-    from scipy import special  # commands start without it; scipy.stats takes three times as long to load
+    # commands start without it; scipy.stats takes three times as long to load
+    from scipy import (
+        special,
+    )
 
     return special

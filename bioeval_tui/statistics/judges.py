@@ -1,20 +1,22 @@
 """Judges beside people: how far raters agree, and what people would say about all verdicts.
 
-Agreement is kappa, alpha and mean differences of any raters, and a judge against people with intervals.
-Scores are in [0, 1]. Kappa uses passed or not passed (Cohen 1960); weighted kappa the scores rounded to tenths, with
-quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha the scores themselves (Krippendorff, Computing
-Krippendorff's Alpha-Reliability, 2011). A value is None if the formula divides by zero: too few ratings, or no
-variation. Both take counts of equal units, so that leaving out each conversation is fast, and stand here because
-scikit-learn's kappa takes twenty times as long, and PyPI's `krippendorff` is under the GPL, unlike this program.
+Agreement is kappa, alpha and mean differences of any raters, and a judge against people with
+intervals. Scores are in [0, 1]. Kappa uses passed or not passed (Cohen 1960); weighted kappa the
+scores rounded to tenths, with quadratic weights (Cohen 1968; Fleiss and Cohen 1973); alpha the
+scores themselves (Krippendorff, Computing Krippendorff's Alpha-Reliability, 2011). A value is None
+if the formula divides by zero: too few ratings, or no variation. Both take counts of equal units,
+so that leaving out each conversation is fast, and stand here because scikit-learn's kappa takes
+twenty times as long, and PyPI's `krippendorff` is under the GPL, unlike this program.
 
-What people would say is estimated from a judge's verdicts and some blind reviews.
-The estimate is that of prediction-powered inference with power tuning, PPI++ (Angelopoulos, Duchi and Zrnic 2023):
-λ · (the judge's mean over what nobody reviewed) + the mean of (people − λ · judge) over what was reviewed. λ is chosen
-for the smallest variance: 0 ignores the judge, 1 trusts it fully.
+What people would say is estimated from a judge's verdicts and some blind reviews. The estimate is
+that of prediction-powered inference with power tuning, PPI++ (Angelopoulos, Duchi and Zrnic 2023):
+λ · (the judge's mean over what nobody reviewed) + the mean of (people − λ · judge) over what was
+reviewed. λ is chosen for the smallest variance: 0 ignores the judge, 1 trusts it fully.
 
-Its own interval fails where people and judge agree on nearly everything, so the interval is another: items are divided
-by the judge's score, people's mean in each part has Clopper and Pearson's interval, and the parts are joined. That holds
-for any judge, because reviews are a random sample in each part: a poor judge only makes it wider.
+Its own interval fails where people and judge agree on nearly everything, so the interval is
+another: items are divided by the judge's score, people's mean in each part has Clopper and
+Pearson's interval, and the parts are joined. That holds for any judge, because reviews are a random
+sample in each part: a poor judge only makes it wider.
 """
 
 from __future__ import annotations
@@ -47,7 +49,10 @@ GRADES = 10
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Two raters on the `n` units that both rated. `bias` is the mean of a − b: above 0, a is more lenient."""
+    """Two raters on the `n` units that both rated.
+
+    `bias` is the mean of a − b: above 0, a is more lenient.
+    """
 
     n: int
     kappa: float | None
@@ -58,7 +63,8 @@ class Agreement:
 
 
 def agreement(a: Sequence[tuple[float, bool]], b: Sequence[tuple[float, bool]]) -> Agreement:
-    """Return how far two raters agree on the same units, given in the same order as (score, passed).
+    """Return how far two raters agree on the same units, given in the same order as (score,
+    passed).
 
     Raises:
         ValueError: the raters did not rate the same number of units.
@@ -70,7 +76,9 @@ def agreement(a: Sequence[tuple[float, bool]], b: Sequence[tuple[float, bool]]) 
     return Agreement(
         n=len(a),
         kappa=weighted_kappa(Counter((x, y) for (_, x), (_, y) in zip(a, b, strict=True))),
-        weighted_kappa=weighted_kappa(Counter((_tenths(x), _tenths(y)) for x, y in pairs), "quadratic"),
+        weighted_kappa=weighted_kappa(
+            Counter((_tenths(x), _tenths(y)) for x, y in pairs), "quadratic"
+        ),
         alpha=krippendorff_alpha(Counter(pairs)),
         mean_absolute_difference=average(map(abs, gaps)) if gaps else None,
         bias=average_if_any(gaps),
@@ -85,12 +93,15 @@ def _tenths(score: float) -> int:
 Weights = Literal["none", "quadratic"]
 
 Pairs = Mapping[tuple[float, ...], Any]
-"""How often the first rater said a and the second b, by (a, b); fractions are allowed. Distances of the numbers count where
-weighted."""
+"""How often the first rater said a and the second b, by (a, b); fractions are allowed.
+
+Distances of the numbers count where weighted.
+"""
 
 
 def weighted_kappa(pairs: Pairs, weights: Weights = "none") -> float | None:
-    """Return 1 − observed / expected disagreement; None for fewer than two units or a single category.
+    """Return 1 − observed / expected disagreement; None for fewer than two units or a single
+    category.
 
     A disagreement of a and b weighs 1 without weights, and (a − b)² with quadratic ones.
     """
@@ -104,13 +115,19 @@ def weighted_kappa(pairs: Pairs, weights: Weights = "none") -> float | None:
         return None
     observed = fsum(count * _distance(a, b, weights) for (a, b), count in pairs.items())
     expected = fsum(
-        count * other * _distance(a, b, weights) for a, count in first.items() for b, other in second.items()
+        count * other * _distance(a, b, weights)
+        for a, count in first.items()
+        for b, other in second.items()
     )
-    return 1 - n * observed / expected if expected else None
+    if expected:
+        return 1 - n * observed / expected
+    return None
 
 
 def _distance(a: float, b: float, weights: Weights) -> float:
-    return float(a != b) if weights == "none" else (a - b) ** 2
+    if weights == "none":
+        return float(a != b)
+    return (a - b) ** 2
 
 
 Units = Mapping[tuple[float, ...], Any]
@@ -126,8 +143,8 @@ def units_of(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float,
 def krippendorff_alpha(units: Units) -> float | None:
     """Return alpha on an interval scale: 1 is perfect agreement, 0 agreement by chance.
 
-    Units with fewer than two values don't count. None when fewer than two units are left, or when all values are the
-    same.
+    Units with fewer than two values don't count. None when fewer than two units are left, or when
+    all values are the same.
     """
     pairable = {values: count for values, count in units.items() if len(values) > 1 and count}
     counts: Counter[float] = Counter()
@@ -146,7 +163,9 @@ def krippendorff_alpha(units: Units) -> float | None:
 
 
 def _squares(counted: Sequence[tuple[float, int]]) -> float:
-    """Return the sum of squared differences over all ordered pairs of values, each given with its count."""
+    """Return the sum of squared differences over all ordered pairs of values, each given with its
+    count.
+    """
     total = sum(count for _, count in counted)
     first = fsum(count * value for value, count in counted)
     second = fsum(count * value * value for value, count in counted)
@@ -155,7 +174,10 @@ def _squares(counted: Sequence[tuple[float, int]]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class RatedTwice:
-    """One unit that the judge and people rated. `cluster` is its conversation; scores lie in [0, 1]."""
+    """One unit that the judge and people rated.
+
+    `cluster` is its conversation; scores lie in [0, 1].
+    """
 
     cluster: str
     judge_score: float
@@ -174,7 +196,9 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """How often judge and people said passed or not passed; the people's verdicts count as correct."""
+    """How often judge and people said passed or not passed; the people's verdicts count as
+    correct.
+    """
 
     true_positives: int
     false_positives: int
@@ -196,7 +220,9 @@ class JudgeAgreement:
 
 
 def judge_agreement(units: Sequence[RatedTwice]) -> JudgeAgreement:
-    """Return how far the judge agrees with people, with intervals that are clustered by conversation."""
+    """Return how far the judge agrees with people, with intervals that are clustered by
+    conversation.
+    """
     passed = _Paired(units, lambda unit: (float(unit.judge_passed), float(unit.people_passed)))
     grades = _Paired(units, lambda unit: (_tenths(unit.judge_score), _tenths(unit.people_score)))
     scores = _Paired(units, lambda unit: (unit.judge_score, unit.people_score))
@@ -206,8 +232,12 @@ def judge_agreement(units: Sequence[RatedTwice]) -> JudgeAgreement:
             counts[True, True], counts[True, False], counts[False, True], counts[False, False]
         ),
         clusters=len({unit.cluster for unit in units}),
-        sensitivity=_share((unit.cluster, unit.judge_passed) for unit in units if unit.people_passed),
-        specificity=_share((unit.cluster, not unit.judge_passed) for unit in units if not unit.people_passed),
+        sensitivity=_share(
+            (unit.cluster, unit.judge_passed) for unit in units if unit.people_passed
+        ),
+        specificity=_share(
+            (unit.cluster, not unit.judge_passed) for unit in units if not unit.people_passed
+        ),
         kappa=passed.figure(weighted_kappa),
         kappa_quadratic=grades.figure(partial(weighted_kappa, weights="quadratic")),
         alpha=scores.figure(krippendorff_alpha),
@@ -229,10 +259,14 @@ class _Paired:
         value = statistic(merged(self._clusters))
         if value is None:
             return Figure(None, None)
-        return Figure(value, statistic_of(self._clusters, statistic, self._disagreement(), "conversation"))
+        return Figure(
+            value, statistic_of(self._clusters, statistic, self._disagreement(), "conversation")
+        )
 
     def _disagreement(self) -> dict[tuple[float, ...], float]:
-        """Return a cluster of the usual size in which the raters agree on nothing, each with its usual ratings."""
+        """Return a cluster of the usual size in which the raters agree on nothing, each with its
+        usual ratings.
+        """
         whole: Pairs = merged(self._clusters)
         first, second = Counter[float](), Counter[float]()
         for (a, b), count in whole.items():
@@ -246,7 +280,9 @@ class _Paired:
 def _share(right: Iterable[tuple[str, bool]]) -> Figure:
     groups = grouped((cluster, float(yes)) for cluster, yes in right)
     measured = mean_of(groups, UNIT, unit="conversation")
-    return Figure(measured.value, measured.interval) if measured else Figure(None, None)
+    if measured:
+        return Figure(measured.value, measured.interval)
+    return Figure(None, None)
 
 
 FEWEST_REVIEWS = 30
@@ -256,19 +292,25 @@ FEWEST_REVIEWED_CLUSTERS = 10
 """Where verdicts are clustered, the reviews must come from at least as many clusters."""
 
 FEWEST_TUNED_CLUSTERS = 20
-"""With fewer reviewed clusters λ is 0, and items are not divided by the judge's score: the judge is ignored."""
+"""With fewer reviewed clusters λ is 0, and items are not divided by the judge's score: the judge is
+ignored.
+"""
 
 FEWEST_PER_STRATUM = 5
 """Each stratum needs at least as many reviews."""
 
 EXPECTED_IN_PART = 8
-"""A part of the judge's scores must be so large that as many of its items may be expected among the reviews."""
+"""A part of the judge's scores must be so large that as many of its items may be expected among the
+reviews.
+"""
 
 MOST_PARTS = 4
 """In so many parts the judge's scores are divided at most."""
 
 Sampling = Literal["random", "stratified"]
-"""How the reviewed verdicts (or whole conversations) were drawn: at random from all, or within each stratum."""
+"""How the reviewed verdicts (or whole conversations) were drawn: at random from all, or within each
+stratum.
+"""
 
 
 class NotCorrectable(ValueError):
@@ -279,7 +321,8 @@ class NotCorrectable(ValueError):
 class JudgedItem:
     """One verdict of the judge, in [0, 1], and what people said (None: not reviewed).
 
-    Items of one `cluster` (a case or conversation) are not independent. Without a cluster an item is its own.
+    Items of one `cluster` (a case or conversation) are not independent. Without a cluster an item
+    is its own.
     """
 
     judge: float
@@ -313,12 +356,13 @@ class CorrectedMean:
 def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> CorrectedMean:
     """Return the estimated mean of people's scores over all items, with a 95 % interval.
 
-    With strata each is estimated on its own, with its own λ, and weighted by its number of items. Where verdicts or
-    whole conversations are clustered, reviews count as many as there would be with the same error.
+    With strata each is estimated on its own, with its own λ, and weighted by its number of items.
+    Where verdicts or whole conversations are clustered, reviews count as many as there would be
+    with the same error.
 
     Raises:
-        NotCorrectable: the reviews are fewer than 30 or (in a stratum) 5, leave nothing
-            unreviewed, lie in fewer than 10 of the clusters that the items come in, or a cluster lies in
+        NotCorrectable: the reviews are fewer than 30 or (in a stratum) 5, leave nothing unreviewed,
+            lie in fewer than 10 of the clusters that the items come in, or a cluster lies in
             several strata.
     """
     reviewed = [item for item in items if item.people is not None]
@@ -333,11 +377,16 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
             clusters = (clusters or 0) + found
     tuned = [(len(stratum) / len(items), *_tuned(stratum, clusters)) for stratum in strata.values()]
     estimate = fsum(weight * one for weight, one, _ in tuned)
-    # If people always say the same, dividing their reviews would only make each part's interval wider.
+    # If people always say the same, dividing their reviews would only make each part's interval
+    # wider.
     ignored = (clusters or FEWEST_TUNED_CLUSTERS) < FEWEST_TUNED_CLUSTERS or len(
         {item.people for item in reviewed}
     ) == 1
-    parts = [part for stratum in strata.values() for part in ([stratum] if ignored else _by_judge(stratum))]
+    parts = [
+        part
+        for stratum in strata.values()
+        for part in ([stratum] if ignored else _by_judge(stratum))
+    ]
     whole, plain = _Parted(parts, items, clusters), _Parted(list(strata.values()), items, clusters)
     interval = whole.interval(1.0)
     return CorrectedMean(
@@ -362,22 +411,30 @@ def _reviewed_clusters(name: str, items: Sequence[JudgedItem]) -> int | None:
     where = f" in stratum {name!r}" if name else ""
     reviewed = [item for item in items if item.people is not None]
     if len(reviewed) < FEWEST_PER_STRATUM:
-        raise NotCorrectable(f"{len(reviewed)} reviews{where}: at least {FEWEST_PER_STRATUM} are required")
+        raise NotCorrectable(
+            f"{len(reviewed)} reviews{where}: at least {FEWEST_PER_STRATUM} are required"
+        )
     if len(items) - len(reviewed) < 2:
         raise NotCorrectable(f"everything{where} was reviewed, so there is nothing to estimate")
     named = [item.cluster for item in items if item.cluster]
     if len(set(named)) == len(named):
         return None
-    clusters = len({item.cluster or place for place, item in enumerate(items) if item.people is not None})
+    clusters = len(
+        {item.cluster or place for place, item in enumerate(items) if item.people is not None}
+    )
     if clusters < FEWEST_REVIEWED_CLUSTERS:
         raise NotCorrectable(
-            f"the reviews{where} are in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS} are required"
+            f"the reviews{where} are in {clusters} clusters: at least {FEWEST_REVIEWED_CLUSTERS}"
+            " are required"
         )
     return clusters
 
 
 def _by_judge(items: Sequence[JudgedItem]) -> list[list[JudgedItem]]:
-    """Divide items by the judge's score, in parts that are large enough. It depends on no review."""
+    """Divide items by the judge's score, in parts that are large enough.
+
+    It depends on no review.
+    """
     share = sum(item.people is not None for item in items) / len(items)
     smallest = max(EXPECTED_IN_PART / share, len(items) / MOST_PARTS)
     by_score = sorted(grouped((item.judge, item) for item in items).items())
@@ -404,16 +461,25 @@ class _Parted:
     """People's mean in each part of the items, joined by the parts' shares of all items."""
 
     def __init__(
-        self, parts: Sequence[Sequence[JudgedItem]], items: Sequence[JudgedItem], clusters: int | None
+        self,
+        parts: Sequence[Sequence[JudgedItem]],
+        items: Sequence[JudgedItem],
+        clusters: int | None,
     ) -> None:
         self._shares = [len(part) / len(items) for part in parts]
         self._scores = [[item.people for item in part if item.people is not None] for part in parts]
         self._means = [average(scores) for scores in self._scores]
-        self._reviews, self._items, self._clusters = sum(map(len, self._scores)), len(items), clusters
+        self._reviews, self._items, self._clusters = (
+            sum(map(len, self._scores)),
+            len(items),
+            clusters,
+        )
         mean = fsum(w * m for w, m in zip(self._shares, self._means, strict=True))
         sums: dict[object, float] = {}
         alone = 0.0
-        for share, scores, people, part in zip(self._shares, self._scores, self._means, parts, strict=True):
+        for share, scores, people, part in zip(
+            self._shares, self._scores, self._means, parts, strict=True
+        ):
             for item in part:
                 error = (people - mean) / len(items)
                 if item.people is not None:
@@ -426,7 +492,9 @@ class _Parted:
         if clusters is not None:
             corrected = clusters / (clusters - 1) * (t_quantile(0.975, clusters - 1) / Z) ** 2
             as_clusters = self._reviews / clusters  # where nothing varies, a cluster counts once
-            self._effect = corrected * (max(1.0, together / alone) if alone > 1e-18 else as_clusters)
+            self._effect = corrected * (
+                max(1.0, together / alone) if alone > 1e-18 else as_clusters
+            )
         self._of_shares = (
             fsum(w * m * m for w, m in zip(self._shares, self._means, strict=True)) - mean * mean
         ) / len(items)
@@ -447,12 +515,18 @@ class _Parted:
 
 
 def _tuned(items: Sequence[JudgedItem], clusters: int | None) -> tuple[float, float]:
-    """Return the paper's estimate for one stratum, and its λ in [0, 1]: 0 with few reviewed clusters."""
+    """Return the paper's estimate for one stratum, and its λ in [0, 1]: 0 with few reviewed
+    clusters.
+    """
     reviewed = [(item.people, item.judge) for item in items if item.people is not None]
     unreviewed = [item.judge for item in items if item.people is None]
     judge, people, known = (
         average(each)
-        for each in ([item.judge for item in items], [y for y, _ in reviewed], [f for _, f in reviewed])
+        for each in (
+            [item.judge for item in items],
+            [y for y, _ in reviewed],
+            [f for _, f in reviewed],
+        )
     )
     n, tuning = len(reviewed), 0.0
     variance = fsum((item.judge - judge) ** 2 for item in items) / (len(items) - 1)
@@ -467,7 +541,9 @@ def _strata(items: Sequence[JudgedItem]) -> Mapping[str, list[JudgedItem]]:
     stratum_of: dict[str, str] = {}
     for item in items:
         if item.cluster and stratum_of.setdefault(item.cluster, item.stratum) != item.stratum:
-            raise NotCorrectable(f"cluster {item.cluster!r} is in several strata: stratify whole clusters")
+            raise NotCorrectable(
+                f"cluster {item.cluster!r} is in several strata: stratify whole clusters"
+            )
     return strata
 
 
@@ -475,8 +551,8 @@ def draw_reviews(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
     """Return n item ids in the order to review them, drawn without replacement.
 
     Args:
-        strata: item id to its stratum; one stratum for all is a plain random sample. Every stratum gives a
-            share of its size (largest remainders), so that the whole is proportional.
+        strata: item id to its stratum; one stratum for all is a plain random sample. Every stratum
+            gives a share of its size (largest remainders), so that the whole is proportional.
         n: how many to draw; all when there are fewer.
         seed: the same ids and seed give the same draw, in whatever order the ids come.
 
@@ -488,7 +564,9 @@ def draw_reviews(strata: Mapping[str, str], n: int, seed: int) -> list[str]:
     random = Random(seed)  # noqa: S311 - sampling, nothing secret
     by_stratum = grouped((strata[item], item) for item in sorted(strata))
     drawn = []
-    for stratum, size in sorted(_allocation({s: len(ids) for s, ids in by_stratum.items()}, n).items()):
+    for stratum, size in sorted(
+        _allocation({s: len(ids) for s, ids in by_stratum.items()}, n).items()
+    ):
         drawn += random.sample(by_stratum[stratum], size)
     random.shuffle(drawn)
     return drawn

@@ -1,7 +1,7 @@
 """The one place of means, medians, percentiles, differences and thresholds.
 
-Scores are added as they are written: sums of binary fractions make 0.15000000000000002 the mean of 0.1 and 0.2,
-which looks odd in JSON and lies above 0.15.
+Scores are added as they are written: sums of binary fractions make 0.15000000000000002 the mean of
+0.1 and 0.2, which looks odd in JSON and lies above 0.15.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def exact_difference(value: float, other: float) -> float:
 
 
 def reaches(value: float, threshold: float) -> bool:
-    """Return whether a value, not rounded, is at least the threshold: 0.2673 does not reach 0.27."""
+    """Return whether a value, not rounded, is at least the threshold: 0.2673 does not reach
+    0.27.
+    """
     return value >= threshold - TINY
 
 
@@ -63,7 +65,9 @@ def average(values: Iterable[float]) -> float:
 
 def average_if_any(values: Sequence[float]) -> float | None:
     """Return the mean of measured values; None without any."""
-    return statistics.fmean(values) if values else None
+    if values:
+        return statistics.fmean(values)
+    return None
 
 
 def median(values: Iterable[float]) -> float:
@@ -76,7 +80,9 @@ def median(values: Iterable[float]) -> float:
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """Return the smallest value that at least `share` of the values do not exceed (nearest rank)."""
+    """Return the smallest value that at least `share` of the values do not exceed (nearest
+    rank).
+    """
     if not values:
         return None
     ranked = sorted(values)
@@ -84,7 +90,9 @@ def percentile(values: Sequence[float], share: float) -> float | None:
 
 
 def quantiles(values: Any, shares: Any) -> Any:
-    """Return an array of the values' quantiles, interpolated linearly, in the order of the `shares`, from 0 to 1."""
+    """Return an array of the values' quantiles, interpolated linearly, in the order of the
+    `shares`, from 0 to 1.
+    """
     import numpy as np  # commands that draw no values start without it
 
     return np.quantile(values, shares)

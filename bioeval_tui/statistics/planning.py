@@ -1,26 +1,30 @@
-"""The number of cases and trials to detect a difference, or for an interval of a given width; and when to stop.
+"""The number of cases and trials to detect a difference, or for an interval of a given width; and
+when to stop.
 
-A score is mean + case + trial. The variances between cases and between the trials of a case come from a one-way
-analysis of variance with random effects, for unbalanced data (Searle, Casella and McCulloch, Variance Components,
-1992, 3.6). A mean over n cases with m trials each has the variance (between + within / m) / n; the same holds for a
-difference of two agents with the components of the difference (`VarianceComponents.of_difference`,
-`paired_components`). The tests and intervals are those of docs/statistics.md: clustered by case, with
-cases − 1 degrees of freedom; with one case, over its trials only, which does not apply to other cases.
+A score is mean + case + trial. The variances between cases and between the trials of a case come
+from a one-way analysis of variance with random effects, for unbalanced data (Searle, Casella and
+McCulloch, Variance Components, 1992, 3.6). A mean over n cases with m trials each has the variance
+(between + within / m) / n; the same holds for a difference of two agents with the components of the
+difference (`VarianceComponents.of_difference`, `paired_components`). The tests and intervals are
+those of docs/statistics.md: clustered by case, with cases − 1 degrees of freedom; with one case,
+over its trials only, which does not apply to other cases.
 
-When to stop is said by a confidence sequence for a mean of bounded values, valid at every look.
-Two gamblers bet, round by round, that the mean is above or below each candidate m; their fortunes are
-Π (1 + λ (x − m)) and Π (1 − λ (x − m)). At the true mean a fortune is not expected to grow, so the chance that it
-ever reaches 2 / α is at most α / 2 (Ville's inequality): every m at which one does is excluded for good. Source:
-Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting (2023).
+When to stop is said by a confidence sequence for a mean of bounded values, valid at every look. Two
+gamblers bet, round by round, that the mean is above or below each candidate m; their fortunes are Π
+(1 + λ (x − m)) and Π (1 − λ (x − m)). At the true mean a fortune is not expected to grow, so the
+chance that it ever reaches 2 / α is at most α / 2 (Ville's inequality): every m at which one does
+is excluded for good. Source: Waudby-Smith and Ramdas, Estimating means of bounded random variables
+by betting (2023).
 
-Each gambler spreads the fortune over three stakes, sqrt(2 log(2 / α) / (σ² h)): the best for about h = 15, 60 and 240
-values of variance σ², which is estimated from earlier rounds only. Stakes do not depend on m except for their
-limit, so that a fortune falls (or rises) with m and what is left is an interval.
+Each gambler spreads the fortune over three stakes, sqrt(2 log(2 / α) / (σ² h)): the best for about
+h = 15, 60 and 240 values of variance σ², which is estimated from earlier rounds only. Stakes do not
+depend on m except for their limit, so that a fortune falls (or rises) with m and what is left is an
+interval.
 
-A round has one value of every case, of which the mean is played: values of a round may depend on each other in any way.
-Rounds must not: the mean to be expected of a round must be the same whatever came before, so a judge that drifts is not
-covered. The interval is for the mean over exactly these cases. For a statement about cases in general, draw them at
-random and give one case per round.
+A round has one value of every case, of which the mean is played: values of a round may depend on
+each other in any way. Rounds must not: the mean to be expected of a round must be the same whatever
+came before, so a judge that drifts is not covered. The interval is for the mean over exactly these
+cases. For a statement about cases in general, draw them at random and give one case per round.
 """
 
 from __future__ import annotations
@@ -49,10 +53,11 @@ class VarianceComponents:
     trials: int = 0
 
     def of_difference(self, correlation: float = 0.0) -> VarianceComponents:
-        """Return the components of the difference between two agents that both have these components.
+        """Return the components of the difference between two agents that both have these
+        components.
 
-        `correlation` is that of the two agents' case means: 0 for different cases, near 1 when both find
-        the same cases hard. Trials of the two never correlate.
+        `correlation` is that of the two agents' case means: 0 for different cases, near 1 when both
+        find the same cases hard. Trials of the two never correlate.
 
         Raises:
             ValueError: the correlation is not in [-1, 1].
@@ -65,14 +70,16 @@ class VarianceComponents:
 
 
 ASSUMED = VarianceComponents(0.03, 0.04)
-"""Assumed without a run: standard deviations of 0.17 between cases and 0.20 between trials of a case."""
+"""Assumed without a run: standard deviations of 0.17 between cases and 0.20 between trials of a
+case.
+"""
 
 
 def variance_components(groups: Mapping[str, Sequence[float]]) -> VarianceComponents | None:
     """Return the components of one agent's scores, given by case; a negative estimate is 0.
 
-    With a single case `between` is 0: nothing is known of other cases. Without a second trial of any case
-    everything counts as `between`. None for fewer than two values.
+    With a single case `between` is 0: nothing is known of other cases. Without a second trial of
+    any case everything counts as `between`. None for fewer than two values.
     """
     cases = [values for values in groups.values() if values]
     n = sum(len(values) for values in cases)
@@ -91,10 +98,11 @@ def variance_components(groups: Mapping[str, Sequence[float]]) -> VarianceCompon
 def paired_components(
     a: Mapping[str, Sequence[float]], b: Mapping[str, Sequence[float]]
 ) -> VarianceComponents | None:
-    """Return the components of B − A on the cases that both have, where trials are not paired one by one.
+    """Return the components of B − A on the cases that both have, where trials are not paired one
+    by one.
 
-    `within` is the variance of one trial of B minus one trial of A; `between` is the variance of the difference from
-    case to case. None for fewer than two common cases.
+    `within` is the variance of one trial of B minus one trial of A; `between` is the variance of
+    the difference from case to case. None for fewer than two common cases.
     """
     common = [case for case in a if a[case] and b.get(case)]
     if len(common) < 2:
@@ -116,7 +124,9 @@ def _within(cases: Iterable[Sequence[float]]) -> float | None:
         mean = average(values)
         squares += fsum((value - mean) ** 2 for value in values)
         degrees += len(values) - 1
-    return squares / degrees if degrees else None
+    if degrees:
+        return squares / degrees
+    return None
 
 
 MOST = 100_000
@@ -128,7 +138,10 @@ TRIALS = (1, 2, 3, 5, 10, 20)
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The calls, cost and time of one conversation; None if unknown. `arms` is 2 if both agents must be run."""
+    """The calls, cost and time of one conversation; None if unknown.
+
+    `arms` is 2 if both agents must be run.
+    """
 
     calls: float | None = None
     cost: float | None = None
@@ -154,18 +167,25 @@ class Plan:
 
 
 def design_error(components: VarianceComponents, cases: int, trials: int) -> float:
-    """Return the standard error of the mean over `cases` with `trials` each. With one case, only variation between trials counts."""
+    """Return the standard error of the mean over `cases` with `trials` each.
+
+    With one case, only variation between trials counts.
+    """
     between = components.between if cases > 1 else 0.0
     return sqrt((between + components.within / trials) / cases)
 
 
 def design_power(components: VarianceComponents, effect: float, cases: int, trials: int) -> float:
-    """Return the power: the probability that a true difference of `effect` is significant at 5 %, two-sided."""
+    """Return the power: the probability that a true difference of `effect` is significant at 5 %,
+    two-sided.
+    """
     degrees = _degrees(cases, trials)
     if degrees < 1:
         return 0.0
     error = design_error(components, cases, trials)
-    return t_test_power(round(abs(effect) / error, 9), degrees) if error else 1.0
+    if error:
+        return t_test_power(round(abs(effect) / error, 9), degrees)
+    return 1.0
 
 
 def design_width(components: VarianceComponents, cases: int, trials: int) -> float | None:
@@ -184,16 +204,20 @@ def plans_for_difference(
     trials: Sequence[int] = TRIALS,
     costs: Costs | None = None,
 ) -> list[Plan]:
-    """Return for each number of trials the smallest number of cases (at least two) that detects `effect` with that power.
+    """Return for each number of trials the smallest number of cases (at least two) that detects
+    `effect` with that power.
 
-    `components` are those of the difference. Numbers of trials with which 100,000 cases are not enough are left out.
+    `components` are those of the difference. Numbers of trials with which 100,000 cases are not
+    enough are left out.
 
     Raises:
         ValueError: the effect is not above 0, or the power not between 0.05 and 1.
     """
     if effect <= 0 or not 0.05 < power < 1:
         raise ValueError(f"no design detects a difference of {effect} with a power of {power}")
-    return _plans(trials, costs, lambda n, m: design_power(components, effect, n, m), lambda x: x >= power)
+    return _plans(
+        trials, costs, lambda n, m: design_power(components, effect, n, m), lambda x: x >= power
+    )
 
 
 def plans_for_width(
@@ -203,14 +227,17 @@ def plans_for_width(
     trials: Sequence[int] = TRIALS,
     costs: Costs | None = None,
 ) -> list[Plan]:
-    """Return for each number of trials the fewest cases whose interval is expected to be at most `width` wide.
+    """Return for each number of trials the fewest cases whose interval is expected to be at most
+    `width` wide.
 
     Raises:
         ValueError: the width is not above 0.
     """
     if width <= 0:
         raise ValueError(f"an interval cannot be {width} wide")
-    return _plans(trials, costs, lambda n, m: design_width(components, n, m) or 0.0, lambda x: x <= width)
+    return _plans(
+        trials, costs, lambda n, m: design_width(components, n, m) or 0.0, lambda x: x <= width
+    )
 
 
 def trials_for_difference(
@@ -224,7 +251,9 @@ def trials_for_difference(
 
 
 def trials_for_width(components: VarianceComponents, width: float, cases: int) -> int | None:
-    """Return how many trials of each of these cases give an interval of `width`; None when no number does."""
+    """Return how many trials of each of these cases give an interval of `width`; None when no
+    number does.
+    """
 
     def narrow(trials: int) -> bool:
         reached = design_width(components, cases, trials)
@@ -262,7 +291,10 @@ def _plan(cases: int, trials: int, reached: float, costs: Costs) -> Plan:
 
 
 def _fewest(least: int, enough: Callable[[int], bool]) -> int | None:
-    """Return the smallest number from `least` to `MOST` that is enough. All larger numbers must be enough, too."""
+    """Return the smallest number from `least` to `MOST` that is enough.
+
+    All larger numbers must be enough, too.
+    """
     high = least
     while not enough(high):
         if high >= MOST:
@@ -279,7 +311,9 @@ def _fewest(least: int, enough: Callable[[int], bool]) -> int | None:
 
 
 def _degrees(cases: int, trials: int) -> int:
-    return cases - 1 if cases > 1 else trials - 1
+    if cases > 1:
+        return cases - 1
+    return trials - 1
 
 
 @lru_cache(maxsize=4096)
@@ -307,7 +341,9 @@ Decision = Literal["above", "below", "undecided"]
 
 
 class ConfidenceSequence:
-    """Compares a mean of values in [low, high] with a threshold; you may look, and stop, after any round."""
+    """Compares a mean of values in [low, high] with a threshold; you may look, and stop, after any
+    round.
+    """
 
     def __init__(self, threshold: float, *, low: float = 0.0, high: float = 1.0) -> None:
         """Start without a value.
@@ -341,7 +377,9 @@ class ConfidenceSequence:
             ValueError: there is no value, or one is not in [low, high].
         """
         if not values or not all(self.low <= value <= self.high for value in values):
-            raise ValueError(f"a round must have values from {self.low} to {self.high}, not {list(values)}")
+            raise ValueError(
+                f"a round must have values from {self.low} to {self.high}, not {list(values)}"
+            )
         scaled = self._scaled(average(values))
         stake = self._stake()
         self.rounds += 1
@@ -358,7 +396,8 @@ class ConfidenceSequence:
         """Return the interval that no round so far has excluded."""
         scope = f"valid at every look, {self.rounds} rounds"
         low, high = self._end(upwards=True), self._end(upwards=False)
-        # In at most 1 − LEVEL of all batches both gamblers exclude what the other kept: what lies between is shown.
+        # In at most 1 − LEVEL of all batches both gamblers exclude what the other kept: what lies
+        # between is shown.
         low, high = sorted((low, high))
         return Interval(self._unscaled(low), self._unscaled(high), scope, "betting")
 
@@ -367,7 +406,9 @@ class ConfidenceSequence:
         return sqrt(2 * self._needed * self._count / self._squares)
 
     def _end(self, *, upwards: bool) -> float:
-        """Return the end of the interval: the last m at which the gambler's best fortune is enough."""
+        """Return the end of the interval: the last m at which the gambler's best fortune is
+        enough.
+        """
         excluded, kept = (0.0, 1.0) if upwards else (1.0, 0.0)
         for _ in range(40):
             middle = (excluded + kept) / 2
@@ -405,7 +446,9 @@ class _Fortune:
 
 
 def stopped_interval(groups: Iterable[Sequence[float]], bounds: Bounds) -> Interval:
-    """Return the interval of the mean of a batch that could stop at any round; a round has a value of each group."""
+    """Return the interval of the mean of a batch that could stop at any round; a round has a value
+    of each group.
+    """
     low, high = bounds
     sequence = ConfidenceSequence((low + high) / 2, low=low, high=high)
     for values in zip_longest(*groups):

@@ -1,1 +1,4 @@
-"""The Textual application. Screens render state and send intents; they never fetch, compute or decide."""
+"""The Textual application.
+
+Screens render state and send intents; they never fetch, compute or decide.
+"""

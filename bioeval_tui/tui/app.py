@@ -71,7 +71,9 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.cells import Cell
 
 OBJECTS_BETWEEN_COLLECTIONS = 10_000
-"""Screens create few reference cycles, so the default threshold of 700 would cost more time than it frees memory."""
+"""Screens create few reference cycles, so the default threshold of 700 would cost more time than it
+frees memory.
+"""
 
 
 OnQuit = Literal["cancel", "ask", "leave"]
@@ -82,10 +84,12 @@ CANCEL_WAIT_S = 3.0
 class BioevalApp(TerminalApp[None]):
     """The terminal application.
 
-    `start` is what to open first: a request to run, a function that opens a run (a replay, an attached run),
-    or the name of a screen. `on_quit` decides what happens to runs in progress when the app closes: `cancel` them, `ask`,
-    or `leave` the run that was opened running, and ask for those that were started here. `pictures` is where screenshots go, the current folder by default; `clock` is
-    monotonic, in seconds. `over_it` opens something over the first screen, once that is there.
+    `start` is what to open first: a request to run, a function that opens a run (a replay, an
+    attached run), or the name of a screen. `on_quit` decides what happens to runs in progress when
+    the app closes: `cancel` them, `ask`, or `leave` the run that was opened running, and ask for
+    those that were started here. `pictures` is where screenshots go, the current folder by default;
+    `clock` is monotonic, in seconds. `over_it` opens something over the first screen, once that is
+    there.
     """
 
     TITLE = "bioeval-tui"
@@ -94,7 +98,8 @@ class BioevalApp(TerminalApp[None]):
     captions: ClassVar[bool] = False
     """Whether the live screen shows captions."""
     DEFAULT_MODE = "live"
-    CSS_PATH = Path(__file__).with_name("app.tcss")  # a relative path is taken from a subclass's own folder
+    # a relative path is taken from a subclass's own folder
+    CSS_PATH = Path(__file__).with_name("app.tcss")
     BINDINGS: ClassVar[list[BindingType]] = [
         *bindings("app"),
     ]
@@ -132,7 +137,9 @@ class BioevalApp(TerminalApp[None]):
 
     @property
     def opener(self) -> Opener | None:
-        """Opens the run that the application was started with; None when it was started on another screen."""
+        """Opens the run that the application was started with; None when it was started on another
+        screen.
+        """
         start = self._start
         if isinstance(start, str):
             return None
@@ -152,11 +159,13 @@ class BioevalApp(TerminalApp[None]):
     def spare_collector(self) -> None:
         """Exclude all objects loaded so far from garbage collection until the app ends.
 
-        The screen's longest pauses were full collections that walked modules, style sheets and event models:
-        some 90,000 objects that live until the end, 22 to 35 ms each time. Frozen, they cost nothing.
+        The screen's longest pauses were full collections that walked modules, style sheets and
+        event models: some 90,000 objects that live until the end, 22 to 35 ms each time. Frozen,
+        they cost nothing.
         """
         gc.freeze()
-        # Painted lines live long: after 20 of the smallest collections, the next one would take 70 ms; after 5, it takes 20.
+        # Painted lines live long: after 20 of the smallest collections, the next one would take 70
+        # ms; after 5, it takes 20.
         gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 5, 80)
 
     def on_unmount(self) -> None:
@@ -176,7 +185,9 @@ class BioevalApp(TerminalApp[None]):
     @property
     def run_state(self) -> RunState | None:
         """The run shown last, for front ends that print something after the app closes."""
-        return self.live.state if self.has_live else None
+        if self.has_live:
+            return self.live.state
+        return None
 
     async def action_go(self, mode: str) -> None:
         """Go to a screen."""
@@ -187,7 +198,8 @@ class BioevalApp(TerminalApp[None]):
     def delay_update(self, delay: float = 0.05) -> None:
         """Suspend repainting while a screen is composed for the first time.
 
-        Textual does so at every switch; a screen that was shown before is complete and appears at once, as a whole.
+        Textual does so at every switch; a screen that was shown before is complete and appears at
+        once, as a whole.
         """
         stack = self._screen_stacks.get(self._going_to)
         if stack is None:
@@ -201,7 +213,9 @@ class BioevalApp(TerminalApp[None]):
         await self.action_go(self._came_from)
 
     async def show_job(self, path: str, *, repeats: int) -> None:
-        """Go to a job file in the list of jobs; with `repeats`, open its run dialog with so many."""
+        """Go to a job file in the list of jobs; with `repeats`, open its run dialog with so
+        many.
+        """
         await self.action_go("jobs")
         cast("JobsScreen", self.screen).show_job(Path(path), repeats=repeats)
 
@@ -217,7 +231,10 @@ class BioevalApp(TerminalApp[None]):
 
     def caption(self, state: RunState, trial: int) -> str:
         """Return what a run shows at the moment, or its conclusion, in one sentence."""
-        from bioeval_tui.tui.live.captions_view import caption  # statistics: the first paint waits for none
+        # statistics: the first paint waits for none
+        from bioeval_tui.tui.live.captions_view import (
+            caption,
+        )
 
         return caption(state, trial)
 
@@ -229,7 +246,10 @@ class BioevalApp(TerminalApp[None]):
     def theme_names(self) -> list[str]:
         """bioeval-tui's themes, then Textual's."""
         own = [look.name for look in THEMES]
-        return [*own, *sorted(name for name in self.available_themes if name not in (*own, *_NOT_OFFERED))]
+        return [
+            *own,
+            *sorted(name for name in self.available_themes if name not in (*own, *_NOT_OFFERED)),
+        ]
 
     def preferences_changed(self) -> None:
         """Apply changed display settings to the live screen."""
@@ -243,7 +263,10 @@ class BioevalApp(TerminalApp[None]):
 
     def edit_file(self, path: Path, line: int = 0) -> None:
         """Open a file in the user's editor at a line; the screen waits."""
-        from bioeval_tui.tui.shared.editor import edit  # it reads YAML: the first paint waits for none
+        # it reads YAML: the first paint waits for none
+        from bioeval_tui.tui.shared.editor import (
+            edit,
+        )
 
         try:
             with self.suspend():
@@ -270,10 +293,11 @@ class BioevalApp(TerminalApp[None]):
     async def repeat_run(
         self, *run_ids: str, total: int = 0, otherwise: Callable[[], None] | None = None
     ) -> None:
-        """Ask how to run the job of recorded runs again: their settings and models, and as many trials as would do.
+        """Ask how to run the job of recorded runs again: their settings and models, and as many
+        trials as would do.
 
-        These are `total`, or what a run's own answer says. `otherwise` is called if it cannot be asked: the job is
-        gone, for example.
+        These are `total`, or what a run's own answer says. `otherwise` is called if it cannot be
+        asked: the job is gone, for example.
         """
         from bioeval_tui.tui.job_dialogs import (  # a dialog is loaded when it is opened
             RunDialog,
@@ -310,7 +334,9 @@ class BioevalApp(TerminalApp[None]):
         from bioeval_tui.tui.runs.grid import GridScreen
 
         opened = partial(self.open_conversation, batch_id=batch_id)
-        return GridScreen(partial(self.services.batches.follow, batch_id), opened, batch_id=batch_id)
+        return GridScreen(
+            partial(self.services.batches.follow, batch_id), opened, batch_id=batch_id
+        )
 
     def review(self, source: ReviewSource, *, blind: bool = False) -> None:
         """Open what is to be reviewed; `blind` hides the judge's scores."""
@@ -320,12 +346,17 @@ class BioevalApp(TerminalApp[None]):
 
     def compare(self, a: str, b: str) -> None:
         """Compare run B with run A."""
-        from bioeval_tui.tui.runs.comparison import open_comparison  # a box is loaded when it is opened
+        # a box is loaded when it is opened
+        from bioeval_tui.tui.runs.comparison import (
+            open_comparison,
+        )
 
         open_comparison(self, a, b)
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
-        """Show a conversation of a batch on the live screen; from there, `esc` goes back to the grid."""
+        """Show a conversation of a batch on the live screen; from there, `esc` goes back to the
+        grid.
+        """
         self.call_later(self._open_conversation, glance, batch_id)
 
     async def _open_conversation(self, glance: Glance, batch_id: str | None) -> None:
@@ -377,14 +408,20 @@ class BioevalApp(TerminalApp[None]):
     def _save_picture(self, picture: Picture) -> None:
         caption = masked(picture.caption)
         try:
-            path = write_picture(self.export_screenshot(title=caption or None), picture.path, caption)
+            path = write_picture(
+                self.export_screenshot(title=caption or None), picture.path, caption
+            )
         except StorageError as error:
             self.notify(f"Could not save the picture: {error}", severity="error", markup=False)
             return
-        self.notify(f"Saved {home_relative(path)}{' and its caption' if caption else ''}", markup=False)
+        self.notify(
+            f"Saved {home_relative(path)}{' and its caption' if caption else ''}", markup=False
+        )
 
     def action_share(self) -> None:
-        """Show what can be copied from this screen, and the dialog for a picture with its caption."""
+        """Show what can be copied from this screen, and the dialog for a picture with its
+        caption.
+        """
         screen = self.screen
         if isinstance(screen, ShareDialog):
             return
@@ -441,8 +478,9 @@ class BioevalApp(TerminalApp[None]):
     def clear_selection(self) -> None:
         """Clear the selected text, if a screen exists.
 
-        Every `Input` calls this when it starts. From Python 3.12 on `App.run` starts tasks eagerly, so that the
-        inputs of the first mode start before their screen is on the stack (Textual's issue 6444).
+        Every `Input` calls this when it starts. From Python 3.12 on `App.run` starts tasks eagerly,
+        so that the inputs of the first mode start before their screen is on the stack (Textual's
+        issue 6444).
         """
         if self.screen_stack:
             super().clear_selection()
@@ -452,7 +490,9 @@ class BioevalApp(TerminalApp[None]):
         super().copy_to_clipboard(masked(text))
 
     def copy_text(self, text: str, what: str) -> None:
-        """Ask the terminal to copy a text, and say so in a toast: a terminal does not tell whether it did."""
+        """Ask the terminal to copy a text, and say so in a toast: a terminal does not tell whether
+        it did.
+        """
         self.copy_to_clipboard(text)
         or_file = "" if self.READ_ONLY else ". If it cannot copy: y, then ^s, writes a file"
         self.notify(f"Sent {what} to the terminal{or_file}", markup=False)
@@ -479,17 +519,28 @@ class BioevalApp(TerminalApp[None]):
     def crash(self) -> BaseException | None:
         """The error that ended the app, if an error in a screen did."""
         error = self._exception
-        return error.error if isinstance(error, WorkerFailed) else error
+        if isinstance(error, WorkerFailed):
+            return error.error
+        return error
 
     def _handle_exception(self, error: Exception) -> None:
-        """Close without Textual's traceback on the terminal: the front end reports `crash` in one sentence."""
-        if isinstance(error, NoMatches) and (not self._running or is_going(active_message_pump.get(self))):
-            return  # what is being removed, or the program ended while mounting it, looks for children it has not
+        """Close without Textual's traceback on the terminal: the front end reports `crash` in one
+        sentence.
+        """
+        if isinstance(error, NoMatches) and (
+            not self._running or is_going(active_message_pump.get(self))
+        ):
+            # what is being removed, or the program ended while mounting it, looks for children it
+            # has not
+            return
         super()._handle_exception(error)
         self._exit_renderables.clear()
 
     async def action_leave_app(self) -> None:
-        """Quit: cancel runs in progress, leave them running or ask. The second time, quit immediately."""
+        """Quit: cancel runs in progress, leave them running or ask.
+
+        The second time, quit immediately.
+        """
         await self._ask_to_leave(always=False)
 
     async def _ask_to_leave(self, *, always: bool) -> None:
@@ -516,11 +567,17 @@ class BioevalApp(TerminalApp[None]):
 
     @property
     def _attached(self) -> Sequence[str]:
-        """The shown run, if it was started elsewhere, is in progress, and is not to be left running."""
+        """The shown run, if it was started elsewhere, is in progress, and is not to be left
+        running.
+        """
         if not self.has_live or self._on_quit == "leave":
             return ()
         link = self.live.link
-        if not link.is_running or link.view is None or link.view.run_id in self.services.in_progress():
+        if (
+            not link.is_running
+            or link.view is None
+            or link.view.run_id in self.services.in_progress()
+        ):
             return ()
         return (link.view.run_id,)
 
@@ -532,7 +589,9 @@ class BioevalApp(TerminalApp[None]):
             self.exit()
             return
         self._leaving = True
-        self.notify("Stopping what is in progress. Quit again to leave without waiting.", markup=False)
+        self.notify(
+            "Stopping what is in progress. Quit again to leave without waiting.", markup=False
+        )
         self._cancel_runs()
 
     @work(group="leaving")
@@ -555,11 +614,15 @@ class BioevalApp(TerminalApp[None]):
     # Colours
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's variables, legible, also if there are only 16 colours; then lines are grey, to differ from black."""
+        """Return the theme's variables, legible, also if there are only 16 colours; then lines are
+        grey, to differ from black.
+        """
         dark = self.current_theme.dark
         variables = legible(super().get_css_variables(), dark=dark)
         few = {"line": "#808080"} | ({} if dark else FEW_COLOURS_ON_LIGHT)
-        return variables | few if self.few_colours else variables
+        if self.few_colours:
+            return variables | few
+        return variables
 
     @property
     def few_colours(self) -> bool:
@@ -568,7 +631,9 @@ class BioevalApp(TerminalApp[None]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Return the variables that a foreign theme lacks."""
-        return DEFAULT_VARIABLES if self.current_theme.dark else DEFAULT_LIGHT_VARIABLES
+        if self.current_theme.dark:
+            return DEFAULT_VARIABLES
+        return DEFAULT_LIGHT_VARIABLES
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return Textual's filters and the one that removes control characters."""

@@ -1,4 +1,6 @@
-"""The machine-learning tasks: what they ask for, their leaderboards; prepare, validate and grade here."""
+"""The machine-learning tasks: what they ask for, their leaderboards; prepare, validate and grade
+here.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,12 @@ class _Page(TranscriptMarkdown):
 class Prose(Static):
     """Shows one text."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"prose--heading", "prose--code", "prose--rule", "prose--link"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "prose--heading",
+        "prose--code",
+        "prose--rule",
+        "prose--link",
+    }
     DEFAULT_CSS = """
     Prose {
         height: auto;
@@ -109,7 +116,8 @@ class Prose(Static):
         heading, code, rule, link = (
             Style(color=style.color, bold=style.bold, underline=style.underline)
             for style in map(
-                self.get_component_rich_style, ("prose--heading", "prose--code", "prose--rule", "prose--link")
+                self.get_component_rich_style,
+                ("prose--heading", "prose--code", "prose--rule", "prose--link"),
             )
         )
         quoted = Style(italic=True)
@@ -138,7 +146,9 @@ _HARD = {"easy": 1.0, "medium": 2.0, "hard": 3.0, "very hard": 4.0}
 
 
 def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
-    """Return an empty table of tasks, sorted by domain and name; `boards` is read when sort keys are computed."""
+    """Return an empty table of tasks, sorted by domain and name; `boards` is read when sort keys
+    are computed.
+    """
 
     def keys(item: BenchmarkItem) -> tuple[Key, ...]:
         board = board_of(boards, item)
@@ -168,14 +178,18 @@ def _words(item: BenchmarkItem) -> str:
 def board_of(boards: Mapping[str, BenchmarkDetail], item: BenchmarkItem) -> Board | None:
     """Return a task's leaderboard as far as it has been read."""
     detail = boards.get(item.task_id)
-    return detail.board if detail else None
+    if detail:
+        return detail.board
+    return None
 
 
 def ready(item: BenchmarkItem) -> Cell:
     """Return the task's state in a few words: prepared, not prepared or broken."""
     if item.problem:
         return Cell("! broken", "bad")
-    return Cell("✓ prepared", "good") if item.prepared else Cell("– not prepared", "quiet")
+    if item.prepared:
+        return Cell("✓ prepared", "good")
+    return Cell("– not prepared", "quiet")
 
 
 def row(item: BenchmarkItem, detail: BenchmarkDetail | None) -> dict[str, Cell]:
@@ -189,16 +203,25 @@ def row(item: BenchmarkItem, detail: BenchmarkDetail | None) -> dict[str, Cell]:
         "level": Cell(item.difficulty or "–", "quiet" if not item.difficulty else "plain"),
         "source": Cell(item.source or "–", "quiet"),
         "entries": Cell(f"{len(board.scores):,}") if board else waiting,
-        "better": Cell("lower" if board.lower_is_better else "higher", "quiet") if board else waiting,
+        "better": (
+            Cell("lower" if board.lower_is_better else "higher", "quiet") if board else waiting
+        ),
     }
 
 
-def card(item: BenchmarkItem, detail: BenchmarkDetail | None, width: int, prepare: str = "") -> list[Line]:
+def card(
+    item: BenchmarkItem, detail: BenchmarkDetail | None, width: int, prepare: str = ""
+) -> list[Line]:
     """Return the lines above a task's description: properties, how to prepare it, leaderboard.
 
     `prepare` is the key that prepares the task, where there is one.
     """
-    lines: list[Line] = [[ready(item)], [Cell(item.name, "strong")], [Cell(item.task_id, "quiet")], []]
+    lines: list[Line] = [
+        [ready(item)],
+        [Cell(item.name, "strong")],
+        [Cell(item.task_id, "quiet")],
+        [],
+    ]
     if item.problem:
         return [*lines, [Cell(item.problem, "bad")], []]
     lines += _facts(item)
@@ -233,8 +256,15 @@ HEIGHT = 6
 
 
 def _marks(board: Board) -> dict[str, float]:
-    """Return the scores of a leaderboard's marks; `human` is the median of the human baselines, if there are any."""
-    marks = {"median": board.median, "bronze": board.bronze, "silver": board.silver, "gold": board.gold}
+    """Return the scores of a leaderboard's marks; `human` is the median of the human baselines, if
+    there are any.
+    """
+    marks = {
+        "median": board.median,
+        "bronze": board.bronze,
+        "silver": board.silver,
+        "gold": board.gold,
+    }
     return marks | ({"human": median(board.humans)} if board.humans else {})
 
 
@@ -242,7 +272,9 @@ def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Li
     better = "lower is better" if board.lower_is_better else "higher is better"
     marks = _marks(board)
     own = graded.score if graded is not None else None
-    histogram = histogram_view.histogram(board.scores, marks, lower_is_better=board.lower_is_better, own=own)
+    histogram = histogram_view.histogram(
+        board.scores, marks, lower_is_better=board.lower_is_better, own=own
+    )
     lines: list[Line] = [
         [
             Cell("LEADERBOARD", "strong"),
@@ -262,7 +294,9 @@ def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Li
             ]
         )
     strict = "<" if board.lower_is_better else ">"
-    lines.append([Cell(padded("above median", 14)), Cell(f"{strict} {column_number(marks['median'])}")])
+    lines.append(
+        [Cell(padded("above median", 14)), Cell(f"{strict} {column_number(marks['median'])}")]
+    )
     if board.reference is not None:
         name, score = board.reference
         lines.append(
@@ -305,13 +339,18 @@ def _unofficial(graded: TaskReport, score: float) -> Line:
 
 
 def sentence(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
-    """Return the task, the size of its leaderboard, and the score that wins gold, in one sentence."""
+    """Return the task, the size of its leaderboard, and the score that wins gold, in one
+    sentence.
+    """
     board = detail.board if detail else None
     if board is None:
         return item.name
     entries = plural(len(board.scores), "entry", "entries")
     reach = "at most" if board.lower_is_better else "at least"
-    return f"{item.name} ({item.task_id}): gold needs a {item.metric} of {reach} {number(board.gold)}, among {entries}."
+    return (
+        f"{item.name} ({item.task_id}): gold needs a {item.metric} of {reach} {number(board.gold)},"
+        f" among {entries}."
+    )
 
 
 def description(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
@@ -323,7 +362,9 @@ def description(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
 
 
 SETTLE_S = 0.06
-"""The card follows the cursor after it has rested this long, because laying out a description takes a moment."""
+"""The card follows the cursor after it has rested this long, because laying out a description takes
+a moment.
+"""
 
 
 class BenchmarkCard(VerticalScroll, can_focus=True):
@@ -334,7 +375,9 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
     """
     BINDINGS: ClassVar[list[BindingType]] = bindings("~card")
 
-    def __init__(self, item: BenchmarkItem | None = None, detail: BenchmarkDetail | None = None) -> None:
+    def __init__(
+        self, item: BenchmarkItem | None = None, detail: BenchmarkDetail | None = None
+    ) -> None:
         super().__init__()
         self.item = item
         self._detail = detail
@@ -399,8 +442,8 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
 
     NAME = "Benchmarks"
     ABOUT = (
-        "Biomedical machine-learning tasks with leaderboards. Once a task is prepared, grade a file to get a "
-        "medal card, or validate it to see everything that is wrong with it."
+        "Biomedical machine-learning tasks with leaderboards. Once a task is prepared, grade a file"
+        " to get a medal card, or validate it to see everything that is wrong with it."
     )
     REFRESH_S = 0.0
     LOADING = "Reading the tasks…"
@@ -448,10 +491,11 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         self.table.rows.refresh()
         shown = self.looked_at
         if shown is not None and shown.task_id == item.task_id:
+            # a box may be open over it
             for card in {
                 *self.query(BenchmarkCard),
                 *self.app.screen.query(BenchmarkCard),
-            }:  # a box may be open over it
+            }:
                 card.show(shown, detail)
 
     def cells(self, item: BenchmarkItem) -> Mapping[str, Cell | Content]:
@@ -474,7 +518,9 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         return [
             Cell("No tasks found", "strong"),
             Cell(""),
-            Cell("Set BIOEVAL_TASKS_DIR to a folder of tasks or a checkout of BioML-bench.", "quiet"),
+            Cell(
+                "Set BIOEVAL_TASKS_DIR to a folder of tasks or a checkout of BioML-bench.", "quiet"
+            ),
         ]
 
     def look(self, item: BenchmarkItem | None) -> None:
@@ -505,7 +551,8 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         item, card = self.looked_at, self.query_one(BenchmarkCard)
         if item is None:
             return
-        # Everything is beside the table already; until the card has followed the cursor, nobody knows.
+        # Everything is beside the table already; until the card has followed the cursor, nobody
+        # knows.
         if card.item == item and card.size and not card.max_scroll_y and not item.problem:
             self.action_grade()
         else:
@@ -523,7 +570,9 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     def caption(self) -> str:
         """The task and its leaderboard."""
         item = self.looked_at
-        return sentence(item, self.details.get(item.task_id)) if item else ""
+        if item:
+            return sentence(item, self.details.get(item.task_id))
+        return ""
 
     def action_prepare(self) -> None:
         """Prepare the task, showing its progress."""
@@ -563,7 +612,11 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         hint = f"{item.file_kind} in the format that the task's description asks for."
         if not item.prepared:
             own = item.source == "builtin"
-            hint += " The task is prepared first." if own else f" The task is not prepared yet: {item.how}"
+            hint += (
+                " The task is prepared first."
+                if own
+                else f" The task is not prepared yet: {item.how}"
+            )
         dialog = PathDialog(f"{words} {item.task_id}", hint, last if isinstance(last, str) else "")
 
         def chosen(file: str | None) -> None:

@@ -27,8 +27,9 @@ class BesideDialog(Dialog[None]):
 
     NAME: ClassVar[str] = "Beside it"
     ABOUT: ClassVar[str] = (
-        "A recording of another agent with the same job. Here are both agents' scores, where they differ and what "
-        "they said there, and how sure that is. Enter compares the two runs in detail."
+        "A recording of another agent with the same job. Here are both agents' scores, where they"
+        " differ and what they said there, and how sure that is. Enter compares the two runs in"
+        " detail."
     )
     HEADING: ClassVar[str] = "The same job, and a careful agent beside it (recorded)"
     BINDINGS: ClassVar[list[BindingType]] = bindings("beside")
@@ -64,7 +65,8 @@ def lines(pair: BesideEachOther) -> list[Line]:
     for name, values in pair.scores:
         cells = zip(values, titles, strict=True)
         scores = (
-            Cell(padded(number(value), cell_len(title), "right"), score_tone(value)) for value, title in cells
+            Cell(padded(number(value), cell_len(title), "right"), score_tone(value))
+            for value, title in cells
         )
         found.append([label(name), *scores])
     if pair.assertion:

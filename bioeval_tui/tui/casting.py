@@ -1,8 +1,10 @@
-"""A replay as a file: the frames of its screen, as an asciicast (https://docs.asciinema.org/manual/asciicast/v3/) or as
-an HTML page with a player that works offline.
+"""A replay as a file: the frames of its screen, as an asciicast
+(https://docs.asciinema.org/manual/asciicast/v3/) or as an HTML page with a player that works
+offline.
 
-The real application runs without a terminal and steps from message to message; each frame is what it drew. Masking
-(`--redact`) happens before, when the recording is read, and in the application's line filters, as on any screen.
+The real application runs without a terminal and steps from message to message; each frame is what
+it drew. Masking (`--redact`) happens before, when the recording is read, and in the application's
+line filters, as on any screen.
 """
 
 from __future__ import annotations
@@ -65,7 +67,9 @@ class _Filmed(ReplayedRun):
 
 
 class _FilmedApp(BioevalApp):
-    """The application in full colour, even if the terminal in which it runs has none; without keys, as nobody can press them."""
+    """The application in full colour, even if the terminal in which it runs has none; without keys,
+    as nobody can press them.
+    """
 
     CSS = "KeysFooter { display: none; }"
 
@@ -84,9 +88,14 @@ class _Stop:
 
 
 async def replay_frames(
-    path: Path, services: AppServices, size: tuple[int, int], theme: str, timing: Timing = reading_times
+    path: Path,
+    services: AppServices,
+    size: tuple[int, int],
+    theme: str,
+    timing: Timing = reading_times,
 ) -> list[Frame]:
-    """Return the frames of a recording: one after each message, with a marker for each turn, and the score card at the end.
+    """Return the frames of a recording: one after each message, with a marker for each turn, and
+    the score card at the end.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -120,12 +129,19 @@ def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
         if named:
             markers[place.given] = f"{named}{trial}, turn {place.turn}"
     markers[len(events)] = "end"
-    messages = {number + 1 for number, event in enumerate(events) if isinstance(event, MessageCompleted)}
+    messages = {
+        number + 1 for number, event in enumerate(events) if isinstance(event, MessageCompleted)
+    }
     stops = sorted(messages | set(markers))
     begins = stops[0]  # an audience need not wait for the first message
     markers.setdefault(begins, "start")
     return [
-        _Stop(given, events[given - 1].seq, times[given - 1] - times[begins - 1], markers.get(given, ""))
+        _Stop(
+            given,
+            events[given - 1].seq,
+            times[given - 1] - times[begins - 1],
+            markers.get(given, ""),
+        )
         for given in stops
     ]
 
@@ -147,7 +163,9 @@ async def _go_to(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, stop: 
 
 
 async def _settle(app: BioevalApp, pilot: Pilot[None]) -> None:
-    """Wait until the screen is drawn; `pause` alone takes a machine that is busy elsewhere for one with nothing to do."""
+    """Wait until the screen is drawn; `pause` alone takes a machine that is busy elsewhere for one
+    with nothing to do.
+    """
     for _ in range(4):
         drawn = asyncio.Event()
         app.screen.call_after_refresh(drawn.set)
@@ -157,9 +175,13 @@ async def _settle(app: BioevalApp, pilot: Pilot[None]) -> None:
 
 
 def screen_lines(app: BioevalApp) -> tuple[Line, ...]:
-    """Return the content of the screen, including dialogs: the styled pieces of text of each line."""
+    """Return the content of the screen, including dialogs: the styled pieces of text of each
+    line.
+    """
     compositor = app.screen._compositor
-    update = compositor.render_update(full=True, screen_stack=app._background_screens, simplify=True)
+    update = compositor.render_update(
+        full=True, screen_stack=app._background_screens, simplify=True
+    )
     strips: list[list[Strip]] = [list(line) for line in getattr(update, "strips", ())]
     return tuple(
         tuple(
@@ -200,7 +222,10 @@ def asciicast(frames: Sequence[Frame], size: tuple[int, int], title: str) -> str
 
 def ansi(line: Line) -> str:
     """Return a line with escape sequences for its styles; texts contain none of their own."""
-    return "".join(style.render(text, color_system=ColorSystem.TRUECOLOR) for text, style in line) + "\x1b[0m"
+    return (
+        "".join(style.render(text, color_system=ColorSystem.TRUECOLOR) for text, style in line)
+        + "\x1b[0m"
+    )
 
 
 def _event(wait_s: float, code: str, data: str) -> str:
@@ -242,7 +267,10 @@ def player(frames: Sequence[Frame], title: str, sentence: str) -> str:
         + _fitted(frames[0][2])
         + "".join(f".{name} {{ {_css(one)} }}\n" for one, name in names.items())
     )
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; base-uri"
+        " 'none'; form-action 'none'"
+    )
     return environment.get_template("player.html.jinja").render(
         policy=policy,
         title=title,
@@ -271,7 +299,9 @@ def _changes(frames: Sequence[Frame], names: dict[Style, str]) -> list[list[obje
 
 
 def _fitted(lines: Sequence[Line]) -> str:
-    """Return the rules that give the page the screen's colours, and fit the screen into the window."""
+    """Return the rules that give the page the screen's colours, and fit the screen into the
+    window.
+    """
     backs: Counter[ColorTriplet] = Counter()
     fronts: set[ColorTriplet] = set()
     for text, style in chain.from_iterable(lines):
@@ -280,7 +310,8 @@ def _fitted(lines: Sequence[Line]) -> str:
     back = backs.most_common(1)[0][0]
     front = max(fronts, key=lambda colour: abs(sum(colour) - sum(back)))  # the plainest to read
     columns = sum(cell_len(text) for text, _ in lines[0])
-    # The whole width is always in sight. In a low window the page scrolls rather than shrink to what nobody can read.
+    # The whole width is always in sight. In a low window the page scrolls rather than shrink to
+    # what nobody can read.
     high = f"max(9px, (100vh - 230px) / {len(lines) * 1.17:.1f})"
     size = f"min(18px, (100vw - 40px) / {columns * CELL:.1f}, {high})"
     scheme = "light" if sum(back) > sum(front) else "dark"
@@ -291,17 +322,27 @@ def _fitted(lines: Sequence[Line]) -> str:
 
 
 def _truecolor(colour: Color | None) -> ColorTriplet:
-    return colour.get_truecolor() if colour and not colour.is_default else ColorTriplet(128, 128, 128)
+    if colour and not colour.is_default:
+        return colour.get_truecolor()
+    return ColorTriplet(128, 128, 128)
 
 
 def _css(style: Style) -> str:
     front = style.color.get_truecolor().hex if style.color and not style.color.is_default else ""
-    back = style.bgcolor.get_truecolor().hex if style.bgcolor and not style.bgcolor.is_default else ""
+    back = (
+        style.bgcolor.get_truecolor().hex if style.bgcolor and not style.bgcolor.is_default else ""
+    )
     if style.reverse:
         front, back = back, front
     rules = [f"color: {front}" if front else "", f"background: {back}" if back else ""]
-    rules += ["font-weight: bold" if style.bold else "", "font-style: italic" if style.italic else ""]
-    rules += ["text-decoration: underline" if style.underline else "", "opacity: 0.6" if style.dim else ""]
+    rules += [
+        "font-weight: bold" if style.bold else "",
+        "font-style: italic" if style.italic else "",
+    ]
+    rules += [
+        "text-decoration: underline" if style.underline else "",
+        "opacity: 0.6" if style.dim else "",
+    ]
     return "; ".join(filter(None, rules))
 
 

@@ -43,7 +43,10 @@ KEEPS_PLAYING = frozenset({"space", "s", "question_mark"})
 """Keys after which the demo keeps playing; any other key hands control to the viewer."""
 
 SCORE_CARD = "Score card"
-"""The card that ends a run. Dialogs and screens are loaded when they are opened, not before the first paint."""
+"""The card that ends a run.
+
+Dialogs and screens are loaded when they are opened, not before the first paint.
+"""
 
 Scene = Literal["run", "card", "beside", "own"]
 
@@ -88,7 +91,8 @@ class TryYourOwn(Dialog[str]):
 
 
 class DemoApp(BioevalApp):
-    """Shows `run` at reading pace, then the recording of an `other` agent with the same job beside it, if there is one.
+    """Shows `run` at reading pace, then the recording of an `other` agent with the same job beside
+    it, if there is one.
 
     `loop` begins again at the end.
 
@@ -155,7 +159,8 @@ class DemoApp(BioevalApp):
             self.live.show_caption()
         if self.scene != "run":
             self.notify(
-                "The demo is paused; space continues." if self.held else "The demo continues.", markup=False
+                "The demo is paused; space continues." if self.held else "The demo continues.",
+                markup=False,
             )
 
     async def _direct(self) -> None:
@@ -185,7 +190,11 @@ class DemoApp(BioevalApp):
         if state is not None and state.ended is not None and state.ended.measured:
 
             def compared(ours: RunResult) -> Comparison:
-                from bioeval_tui.report import comparison, result  # the first paint waits for no statistics
+                # the first paint waits for no statistics
+                from bioeval_tui.report import (
+                    comparison,
+                    result,
+                )
 
                 return comparison.compare(ours, result.load_run(other))
 
@@ -197,7 +206,9 @@ class DemoApp(BioevalApp):
     def _has_run(self) -> bool:
         state = self.run_state
         return (
-            state is not None and state.ended is not None and getattr(self.screen, "NAME", "") == SCORE_CARD
+            state is not None
+            and state.ended is not None
+            and getattr(self.screen, "NAME", "") == SCORE_CARD
         )
 
     def _begin(self, scene: Scene, seconds: float) -> None:
@@ -244,7 +255,10 @@ class BatchDemoApp(DemoApp):
         self._grid: GridScreen | None = None
 
     def on_mount(self) -> None:
-        """Open the grid over the list of its runs. Textual calls `on_mount` of every base class as well."""
+        """Open the grid over the list of its runs.
+
+        Textual calls `on_mount` of every base class as well.
+        """
         self._again()
 
     def _again(self) -> None:
@@ -255,7 +269,10 @@ class BatchDemoApp(DemoApp):
             return replayed_batch(self._paths, BATCH_S / self._pace, held=lambda: self.held)
 
         opened = partial(self.open_conversation, batch_id=None)
-        self.scene, self._grid = "run", GridScreen(replayed, opened, batch_id="demo", now=lambda: None)
+        self.scene, self._grid = (
+            "run",
+            GridScreen(replayed, opened, batch_id="demo", now=lambda: None),
+        )
         self.push_screen(self._grid)
 
     def _has_run(self) -> bool:

@@ -1,4 +1,6 @@
-"""The documentation in the terminal: the Markdown pages that come with the program, with their links."""
+"""The documentation in the terminal: the Markdown pages that come with the program, with their
+links.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ class Pages(MarkdownViewer):
     @property
     def page(self) -> Path | None:
         """The page that is shown."""
-        return self.navigator.location if self.navigator.location.suffix == ".md" else None
+        if self.navigator.location.suffix == ".md":
+            return self.navigator.location
+        return None
 
     async def go_to_section(self, page: str, at: int) -> None:
         """Go to a page, and there to one of its headings, counted from 0."""
@@ -41,10 +45,14 @@ class Pages(MarkdownViewer):
     def _go_to_section(self, at: int) -> None:
         headings = self.document.table_of_contents
         if at < len(headings):
-            self.scroll_to_widget(self.document.query_one(f"#{headings[at][2]}"), top=True, animate=False)
+            self.scroll_to_widget(
+                self.document.query_one(f"#{headings[at][2]}"), top=True, animate=False
+            )
 
     async def go(self, location: str | PurePath) -> None:
-        """Go to a page, to a heading (`#heading`, `page.md#heading`), or to an address on the web."""
+        """Go to a page, to a heading (`#heading`, `page.md#heading`), or to an address on the
+        web.
+        """
         target = str(location)
         if target.startswith(("https://", "http://")):
             self.app.open_url(target)
@@ -57,7 +65,8 @@ class Pages(MarkdownViewer):
         self.document.focus(scroll_visible=False)
 
     def _go_to_heading(self, heading: str) -> None:
-        # Textual computes the table of contents when it is read, and `goto_anchor` does not read it.
+        # Textual computes the table of contents when it is read, and `goto_anchor` does not read
+        # it.
         if self.document.table_of_contents:
             self.document.goto_anchor(heading)
 
@@ -95,7 +104,9 @@ def links(path: Path) -> Sequence[tuple[str, str]]:
         inside = token.children or ()
         for at, one in enumerate(inside):
             if one.type == "link_open":
-                words = "".join(child.content for child in takewhile(_is_inside_link, inside[at + 1 :]))
+                words = "".join(
+                    child.content for child in takewhile(_is_inside_link, inside[at + 1 :])
+                )
                 found.setdefault(str(one.attrs.get("href", "")), words)
     return [(words or address, address) for address, words in found.items()]
 
@@ -160,7 +171,9 @@ class LinksOfPage(Provider):
     @property
     def _links(self) -> Sequence[tuple[str, str]]:
         page = self._docs.pages.page
-        return links(page) if page is not None else ()
+        if page is None:
+            return ()
+        return links(page)
 
     @property
     def _docs(self) -> DocsApp:
@@ -215,7 +228,9 @@ class DocsApp(TerminalApp[None]):
     def action_command_palette(self) -> None:
         """Find words in all pages."""
         if not isinstance(self.screen, CommandPalette):
-            self.push_screen(CommandPalette(placeholder="Find words in all pages", id="--command-palette"))
+            self.push_screen(
+                CommandPalette(placeholder="Find words in all pages", id="--command-palette")
+            )
 
     def action_links(self) -> None:
         """List the links of this page; enter follows one."""

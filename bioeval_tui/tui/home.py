@@ -82,8 +82,9 @@ def first_steps() -> list[HomeEntry]:
         _next(
             "Evaluate your own agent",
             "over HTTP, or any chat model",
-            "A job is a file that names the agent, the tasks, the facts the user may share and the assertions"
-            " to check. Press Enter, and give your agent's address and what a user wants from it.",
+            "A job is a file that names the agent, the tasks, the facts the user may share and the"
+            " assertions to check. Press Enter, and give your agent's address and what a user wants"
+            " from it.",
             command="bioeval-tui new job.yml",
             does="own",
             on=(),
@@ -91,18 +92,19 @@ def first_steps() -> list[HomeEntry]:
         _next(
             "Start a first run",
             "the sample agent, offline, in about ten seconds",
-            "A simulated user asks the sample agent for a medication reminder, twice: first knowing no facts,"
-            " then with two facts to share. This agent guesses what it is not told. You watch both "
-            "conversations, then see the scores and how they are calculated.",
-            "Nothing leaves this machine: a script plays the user, and rules replace the judge model.",
+            "A simulated user asks the sample agent for a medication reminder, twice: first knowing"
+            " no facts, then with two facts to share. This agent guesses what it is not told. You"
+            " watch both conversations, then see the scores and how they are calculated.",
+            "Nothing leaves this machine: a script plays the user, and rules replace the judge"
+            " model.",
             command="bioeval-tui demo",
             does="sample",
         ),
         _next(
             "Grade submissions for medals",
             "biomedical machine-learning tasks",
-            "Score predictions with the task's own metric and place them on its leaderboard. Press Enter for "
-            "the medal table, with three submissions to try.",
+            "Score predictions with the task's own metric and place them on its leaderboard. Press"
+            " Enter for the medal table, with three submissions to try.",
             command="bioeval-tui grade submissions.jsonl",
             does="go",
             on=("medals",),
@@ -113,11 +115,19 @@ def first_steps() -> list[HomeEntry]:
 HOW: tuple[Line, ...] = (
     [Cell("         ┌──────────── talks ────────────┐", "quiet")],
     [Cell("         │                               ▼", "quiet")],
-    [Cell("     evaluator", "strong"), Cell("                      "), Cell("your agent", "strong")],
+    [
+        Cell("     evaluator", "strong"),
+        Cell("                      "),
+        Cell("your agent", "strong"),
+    ],
     [Cell("   plays a user                     its state, its graph", "quiet")],
     [Cell("         │                               │", "quiet")],
     [Cell("         ▼                               ▼", "quiet")],
-    [Cell("       judge", "strong"), Cell("                        "), Cell("assertions", "strong")],
+    [
+        Cell("       judge", "strong"),
+        Cell("                        "),
+        Cell("assertions", "strong"),
+    ],
     [Cell("  scores the tasks              check what it really did", "quiet")],
     [],
     [Cell("Each job runs twice: first the user knows no facts,")],
@@ -197,7 +207,9 @@ def _repeat(
 
 
 def _compare(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
-    """Suggest to compare the newest run with the one before of the same job, if their scores differ."""
+    """Suggest to compare the newest run with the one before of the same job, if their scores
+    differ.
+    """
     newest = ended[0]
     before = next((run for run in ended[1:] if run.job == newest.job), None)
     if before is None or newest.scores == before.scores:
@@ -214,7 +226,15 @@ def _review(ended: Sequence[CataloguedRun]) -> list[HomeEntry]:
     if run is None:
         return []
     command = f"bioeval-tui review {run.run_id}"
-    return [_next(*next_step(ReviewNext(run.job)), command=command, does="review", on=(run.run_id,), run=run)]
+    return [
+        _next(
+            *next_step(ReviewNext(run.job)),
+            command=command,
+            does="review",
+            on=(run.run_id,),
+            run=run,
+        )
+    ]
 
 
 def _run_first(jobs: Sequence[JobItem]) -> list[HomeEntry]:
@@ -239,7 +259,9 @@ def last_runs(runs: Iterable[CataloguedRun]) -> list[CataloguedRun]:
 def _score(run: CataloguedRun) -> float | None:
     """Return the mean, or the score of the only condition."""
     only = run.only_condition
-    return run.scores[only] if only else run.score
+    if only:
+        return run.scores[only]
+    return run.score
 
 
 def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
@@ -255,7 +277,10 @@ def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
 def recent(
     runs: Sequence[CataloguedRun], previews: Mapping[str, RunPreview], now: datetime, width: int
 ) -> list[HomeEntry]:
-    """Return the newest runs; `previews` are their conclusions by id, as far as known. Agents' names get a third of `width`."""
+    """Return the newest runs; `previews` are their conclusions by id, as far as known.
+
+    Agents' names get a third of `width`.
+    """
     shown = runs[:RECENT]
     jobs = min(24, max((cell_len(run.job) for run in shown), default=0))
     agents = min(max(32, width // 3), max((cell_len(run.agent_words) for run in shown), default=0))
@@ -277,7 +302,8 @@ def recent(
 
 
 def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime) -> list[Line]:
-    """Return the scores of each agent in each job by condition, oldest first, as bars with their newest and best value.
+    """Return the scores of each agent in each job by condition, oldest first, as bars with their
+    newest and best value.
 
     What ran last is first; jobs with fewer than three scores are left out.
     """
@@ -289,11 +315,15 @@ def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime
     for (job, agent), newest_first in alike.items():
         shown = newest_first[: max(1, (width - LABELS) // 2)][::-1]
         names = dict.fromkeys(name for run in newest_first for name in run.scores)
-        rows = [row for name in names if (row := _trend(name, [run.scores.get(name) for run in shown]))]
+        rows = [
+            row for name in names if (row := _trend(name, [run.scores.get(name) for run in shown]))
+        ]
         if not rows or len(lines) + len(rows) + 1 > height:
             continue
         first = f", the first {ago(shown[0].began, now)}"
-        scored = next(run for run in newest_first if any(value is not None for value in run.scores.values()))
+        scored = next(
+            run for run in newest_first if any(value is not None for value in run.scores.values())
+        )
         if scored is not newest_first[0]:
             first = f", the last score {ago(scored.began, now)}"
         lines += [
@@ -311,7 +341,9 @@ def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime
 
 
 def _trend(name: str, values: Sequence[float | None]) -> Line:
-    """Return the bars of a condition, `·` for a run without a score; nothing for fewer than three scores."""
+    """Return the bars of a condition, `·` for a run without a score; nothing for fewer than three
+    scores.
+    """
     known = [value for value in values if value is not None]
     if len(known) < FEWEST_DRAWN:
         return []
@@ -328,7 +360,9 @@ def problems(
     previews: Mapping[str, RunPreview],
     now: datetime,
 ) -> list[HomeEntry]:
-    """Return the problems: parts of the installation, jobs that cannot run or whose last run failed, interrupted runs; hints last."""
+    """Return the problems: parts of the installation, jobs that cannot run or whose last run
+    failed, interrupted runs; hints last.
+    """
     entries = []
     for finding in findings:
         broken = finding.state == "broken"
@@ -350,12 +384,17 @@ def problems(
                 ]
                 for error in job.errors
             ]
-            row = (Cell("✗ ", "bad"), Cell(f"{job.name} cannot run: {plural(len(job.errors), 'error')}"))
+            row = (
+                Cell("✗ ", "bad"),
+                Cell(f"{job.name} cannot run: {plural(len(job.errors), 'error')}"),
+            )
             entries.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
     for run in last_runs(runs[:RECENT]):
         state, known = status_of(run), previews.get(run.run_id)
         if state.text in (AGENT_FAILED, NO_SCORE, NOT_MEASURED):
-            said = known.answer.brief if known and known.answer.brief else state.text.partition(" ")[2]
+            said = (
+                known.answer.brief if known and known.answer.brief else state.text.partition(" ")[2]
+            )
             row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.began, now)}"))
             entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     for run in runs[:RECENT]:
@@ -363,7 +402,8 @@ def problems(
             about = [
                 [Cell(f"{run.job}, {ago(run.began, now)}", "strong")], [],
                 [Cell("Its engine stopped before the run ended. The recording is kept, and you can resume the run from there.")], [],
-                [Cell("in a shell: ", "quiet"), Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
+                [Cell("in a shell: ", "quiet"),
+                    Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
             ]  # fmt: skip
             row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.began, now)}"))
             entries.append(HomeEntry(row, tuple(about), "open", (run.run_id,)))
@@ -399,7 +439,9 @@ class HomeList(Vertical):
     @property
     def entry(self) -> HomeEntry | None:
         """The entry under the cursor."""
-        return self.entries[self.rows.cursor] if self.rows.cursor < len(self.entries) else None
+        if self.rows.cursor < len(self.entries):
+            return self.entries[self.rows.cursor]
+        return None
 
     def show(self, entries: Sequence[HomeEntry], empty: str) -> None:
         """Show these entries, or why the list is empty."""
@@ -414,7 +456,9 @@ class HomeList(Vertical):
 
 
 def _whole_cells(row: Sequence[Cell], width: int) -> Content:
-    """Return a line without those of its last cells that have no room; the details say them in full."""
+    """Return a line without those of its last cells that have no room; the details say them in
+    full.
+    """
     while len(row) > 1 and cell_len("".join(cell.text for cell in row).rstrip()) > width:
         row = row[:-1]
     return paint(*row).truncate(width, ellipsis=True)
@@ -426,8 +470,8 @@ class HomeScreen(RefreshedScreen):
     NAME = "Home"
     AUTO_FOCUS = ""
     ABOUT = (
-        "What to do next, your newest runs with their results, and problems with this installation. The panel"
-        " below the lists describes the selected row."
+        "What to do next, your newest runs with their results, and problems with this installation."
+        " The panel below the lists describes the selected row."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("home")
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012
@@ -509,7 +553,9 @@ class HomeScreen(RefreshedScreen):
 
     async def _read(self, run_id: str) -> None:
         try:
-            self._previews[run_id] = await self.bioeval.services.from_runs(runs_view.preview, run_id)
+            self._previews[run_id] = await self.bioeval.services.from_runs(
+                runs_view.preview, run_id
+            )
         except (BioevalError, OSError):
             self._unread.add(run_id)
         else:
@@ -546,7 +592,9 @@ class HomeScreen(RefreshedScreen):
         now = datetime.now(UTC)
         following, newest, failing = self.lists
         reading = "Reading…"
-        following.show(next_steps(self._runs, self._jobs, self._previews) if self._loaded else (), reading)
+        following.show(
+            next_steps(self._runs, self._jobs, self._previews) if self._loaded else (), reading
+        )
         newest.show(
             recent(self._runs, self._previews, now, self.size.width),
             "No runs yet" if self._loaded else reading,
@@ -558,9 +606,14 @@ class HomeScreen(RefreshedScreen):
         scores.border_title = "Scores over time" if self._runs else "How it works"
         scores.refresh()
         live = sum(run.status == "running" for run in self._runs)
-        notes = [Cell(plural(len(self._runs), "run"), "quiet"), Cell(plural(len(self._jobs), "job"), "quiet")]
+        notes = [
+            Cell(plural(len(self._runs), "run"), "quiet"),
+            Cell(plural(len(self._jobs), "job"), "quiet"),
+        ]
         self.title_bar.say(
-            (self.NAME,), notes if self._loaded else (), Cell(f"● {live} live", "good") if live else Cell("")
+            (self.NAME,),
+            notes if self._loaded else (),
+            Cell(f"● {live} live", "good") if live else Cell(""),
         )
         if self.focused is None and self._loaded and self.is_current:
             self.lists[0].rows.focus()
@@ -608,13 +661,17 @@ class HomeScreen(RefreshedScreen):
     def copies(self) -> Sequence[Copied]:
         """The selected row and its details."""
         entry = self.entry
-        return (Copied("this row and its details", lambda: entry.text),) if entry is not None else ()
+        if entry is None:
+            return ()
+        return (Copied("this row and its details", lambda: entry.text),)
 
     def caption(self) -> str:
         """The conclusion of the selected run."""
         run = self.entry.run if self.entry is not None else None
         preview = self._previews.get(run.run_id) if run is not None else None
-        return preview.answer.what if preview else ""
+        if preview:
+            return preview.answer.what
+        return ""
 
     # Keys
 

@@ -1,4 +1,7 @@
-"""The values that services pass to the screens of jobs, runs, benchmarks and reviews. Their texts are cleaned."""
+"""The values that services pass to the screens of jobs, runs, benchmarks and reviews.
+
+Their texts are cleaned.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,9 @@ class JobItem:
     problems: tuple[Problem, ...] = ()
     runnable: bool = True
     checked: bool = True
-    """False while the check of many new files is still under way; then nothing is known but the text."""
+    """False while the check of many new files is still under way; then nothing is known but the
+    text.
+    """
     agent_url: str = ""
     sample: bool = False
     """Whether it is included in the program, and so can be tried with the sample agent."""
@@ -64,17 +69,23 @@ def cannot_run(job: JobItem) -> str:
         return ""
     line = min((problem.line for problem in job.errors if problem.line), default=0)
     first = (
-        f", the first at line {line}" if line and len(job.errors) > 1 else f" at line {line}" if line else ""
+        f", the first at line {line}"
+        if line and len(job.errors) > 1
+        else f" at line {line}"
+        if line
+        else ""
     )
     return f"{job.name} cannot run: {plural(len(job.errors), 'error')}{first}"
 
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkItem:
-    """A machine-learning task as its config describes it. `problem` says why a broken one cannot be used.
+    """A machine-learning task as its config describes it.
 
-    Unlike what `tasks list --json` prints, each text is cleaned, and empty if it is unknown, ready to draw.
-    `how` is one sentence on how to get its data if it is not prepared.
+    `problem` says why a broken one cannot be used.
+
+    Unlike what `tasks list --json` prints, each text is cleaned, and empty if it is unknown, ready
+    to draw. `how` is one sentence on how to get its data if it is not prepared.
     """
 
     task_id: str
@@ -111,7 +122,9 @@ class Board:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkDetail:
-    """The parts that are slow to read: the description (Markdown) and the leaderboard, or why it is missing."""
+    """The parts that are slow to read: the description (Markdown) and the leaderboard, or why it is
+    missing.
+    """
 
     description: str = ""
     board: Board | None = None
@@ -122,7 +135,10 @@ class BenchmarkDetail:
 
 @dataclass(frozen=True, slots=True)
 class MedalRow:
-    """One graded, invalid or not graded submission. Exactly one of `report` and `not_graded` is set."""
+    """One graded, invalid or not graded submission.
+
+    Exactly one of `report` and `not_graded` is set.
+    """
 
     task_id: str
     agent: str
@@ -181,12 +197,15 @@ class Judgement:
     @property
     def score(self) -> float | None:
         """The judge's score; None without one."""
-        return self.task.score if self.task else None
+        if self.task:
+            return self.task.score
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """One judged task (`judged`, `conversation`) or one graded submission (`row`), and its reviews so far.
+    """One judged task (`judged`, `conversation`) or one graded submission (`row`), and its reviews
+    so far.
 
     `opinions` and `faults` hold the latest of each reviewer; `fault` is the recorded one.
     """
@@ -215,7 +234,9 @@ class ReviewItem:
 
 @dataclass(frozen=True, slots=True)
 class NewReview:
-    """One review of one item, as a person gives it; a `Reviewed` also has what stood there before, and by whom."""
+    """One review of one item, as a person gives it; a `Reviewed` also has what stood there before,
+    and by whom.
+    """
 
     action: ReviewAction
     score: float | None = None

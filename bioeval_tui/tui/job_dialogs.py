@@ -1,4 +1,6 @@
-"""The dialogs of the jobs: the form that makes a job for your own agent, and how to run one, which remembers the answers."""
+"""The dialogs of the jobs: the form that makes a job for your own agent, and how to run one, which
+remembers the answers.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ EXAMPLES: dict[str, tuple[str, str, str, str]] = {
     ),
     "own": ("", "", "", ASKS_FIRST),
 }
-"""Examples to start from: what the user wants, how to tell that it was done well, what the user knows, and what is right if not."""
+"""Examples to start from: what the user wants, how to tell that it was done well, what the user
+knows, and what is right if not.
+"""
 _TITLES = {
     "reminder": "example: a medication reminder",
     "drug": "example: a drug interaction",
@@ -83,13 +87,16 @@ class NewJob(NamedTuple):
 
 
 class OwnAgentDialog(FormDialog[NewJob]):
-    """Asks for an address and a few sentences; the result is the job to write. Lines of further tasks are hidden at first."""
+    """Asks for an address and a few sentences; the result is the job to write.
+
+    Lines of further tasks are hidden at first.
+    """
 
     NAME: ClassVar[str] = "Evaluate your own agent"
     HEADING: ClassVar[str] = "Evaluate your own agent"
     ABOUT: ClassVar[str] = (
-        "A simulated user asks your agent for something, twice: first it does not know a fact that matters, then "
-        "it tells the fact when asked. This writes a job file that you can extend."
+        "A simulated user asks your agent for something, twice: first it does not know a fact that"
+        " matters, then it tells the fact when asked. This writes a job file that you can extend."
     )
     LABEL_WIDTH = 20
     ENTER = "~job-field"
@@ -107,28 +114,41 @@ class OwnAgentDialog(FormDialog[NewJob]):
 
     def compose_body(self) -> Iterable[Widget]:
         """One line a question, the address first."""
-        spoken = {one.name: one.name for one in plugins.own_agent_protocols() if not one.is_function}
+        spoken = {
+            one.name: one.name for one in plugins.own_agent_protocols() if not one.is_function
+        }
         with Vertical(classes="dialog--body"):
             yield self.line("address", "url", Answers().url, "where your agent listens")
             task, criteria, fact, withheld = EXAMPLES["reminder"]
             yield self.line("the user wants to", "task", task, "what the user asks your agent for")
             yield self.line(
-                "done well if", "criteria", criteria, "how the judge tells; your agent never sees it"
+                "done well if",
+                "criteria",
+                criteria,
+                "how the judge tells; your agent never sees it",
             )
             yield self.line(
                 "the user knows", "fact", fact, "what your agent should ask for; empty for nothing"
             )
             yield self.line(
-                "else done well if", "withheld", withheld, "the judge's criterion then; empty for the same"
+                "else done well if",
+                "withheld",
+                withheld,
+                "the judge's criterion then; empty for the same",
             )
             for number in range(2, MOST_TASKS + 1):
                 yield self.line(
-                    f"{number}. the user wants to", f"task-{number}", "", "what else the user asks for"
+                    f"{number}. the user wants to",
+                    f"task-{number}",
+                    "",
+                    "what else the user asks for",
                 )
                 yield self.line("   done well if", f"criteria-{number}", "", "how the judge tells")
             yield self.row("start from", FormChoice(_TITLES, "reminder", id="example"))
             yield self.row("it speaks", FormChoice(spoken, Answers().protocol, id="protocol"))
-            yield self.line("saved as", "path", home_relative(self._path), "a new file, ending in .yml")
+            yield self.line(
+                "saved as", "path", home_relative(self._path), "a new file, ending in .yml"
+            )
             yield Static(id="hint", markup=False)
 
     def action_another_task(self) -> None:
@@ -144,7 +164,9 @@ class OwnAgentDialog(FormDialog[NewJob]):
 
     @on(Input.Changed, "#task")
     def _own_task(self, event: Input.Changed) -> None:
-        """Give up the example's criterion for an agent that is not told, which speaks of its task."""
+        """Give up the example's criterion for an agent that is not told, which speaks of its
+        task.
+        """
         withheld = self.query_one("#withheld", Input)
         of_examples = {task: own for task, _, _, own in EXAMPLES.values()}
         if event.value not in of_examples and withheld.value in of_examples.values():
@@ -181,7 +203,9 @@ class OwnAgentDialog(FormDialog[NewJob]):
         return NewJob(path, replace(answers, script=script_for(answers)))
 
     def hint(self, *, trying: bool) -> Cell:
-        """Return what is wrong, or what comes next, and show as many tasks as were asked for or written."""
+        """Return what is wrong, or what comes next, and show as many tasks as were asked for or
+        written.
+        """
         for number in range(2, MOST_TASKS + 1):
             names = (f"task-{number}", f"criteria-{number}")
             if any(self.query_one(f"#{name}", Input).value for name in names):
@@ -191,9 +215,13 @@ class OwnAgentDialog(FormDialog[NewJob]):
         if wrong := _wrong(self.job):
             return Cell(wrong, "bad" if trying else "warn")
         answers = self.job.answers
-        example = next((one for one in EXAMPLES.values() if answers.fact and one[2] == answers.fact), None)
+        example = next(
+            (one for one in EXAMPLES.values() if answers.fact and one[2] == answers.fact), None
+        )
         if example is not None and example[0] != answers.task:
-            return Cell("what the user knows is still the example's: change that line, or empty it", "warn")
+            return Cell(
+                "what the user knows is still the example's: change that line, or empty it", "warn"
+            )
         return Cell("enter writes the job, and asks how to run it", "quiet")
 
     def action_give(self) -> None:
@@ -220,7 +248,9 @@ def _wrong(job: NewJob) -> str:
         return "the file's name ends in .yml"
     if job.path.exists():
         return f"{home_relative(job.path)} exists; give another name"
-    return "" if job.path.parent.is_dir() else f"{home_relative(job.path.parent)} is not a folder"
+    if job.path.parent.is_dir():
+        return ""
+    return f"{home_relative(job.path.parent)} is not a folder"
 
 
 MOST_REPEATS = 1000
@@ -256,8 +286,12 @@ class RunForm:
     code: str = ""
 
     @classmethod
-    def from_saved(cls, kept: Any, conditions: Mapping[Condition, str] = PUBLISHED_TITLES) -> RunForm:
-        """Return the saved form for a job with these conditions; invalid values keep their default."""
+    def from_saved(
+        cls, kept: Any, conditions: Mapping[Condition, str] = PUBLISHED_TITLES
+    ) -> RunForm:
+        """Return the saved form for a job with these conditions; invalid values keep their
+        default.
+        """
         if not isinstance(kept, Mapping):
             return cls()
         values, choices = {}, choices_for(conditions)
@@ -300,7 +334,9 @@ class RunForm:
 
     def condition_names(self, job: JobItem) -> tuple[Condition, ...]:
         """Return the conditions of a run of a job with this form."""
-        return tuple(job.conditions) if self.conditions == ALL else (self.conditions,)
+        if self.conditions == ALL:
+            return tuple(job.conditions)
+        return (self.conditions,)
 
     @property
     def most_at_once(self) -> int | None:
@@ -334,7 +370,9 @@ class RunForm:
         return ""
 
     def size_words(self, job: JobItem) -> str:
-        """Return the size of a run of this form: `2 models × 50 cases × 2 conditions × 3 trials: 600 conversations`."""
+        """Return the size of a run of this form: `2 models × 50 cases × 2 conditions × 3 trials:
+        600 conversations`.
+        """
         models, trials, cases = max(1, len(self.model_names)), self.trials, job.cases
         if trials is None:
             return ""
@@ -386,20 +424,22 @@ class RunForm:
 def repeated(*runs: RunResult) -> tuple[Path, RunForm]:
     """Return the job file of one or more runs, and the form that runs it again with their models.
 
-    There are as many trials as the first run's answer says would do. What came from the job is left to it: it may have
-    been edited since.
+    There are as many trials as the first run's answer says would do. What came from the job is left
+    to it: it may have been edited since.
 
     Raises:
-        UsageError: the file is not there, the agent was started by the command line, or the runs differ in more than
-            their model.
+        UsageError: the file is not there, the agent was started by the command line, or the runs
+            differ in more than their model.
     """
     forms = [_form_of(run) for run in runs]
     path, form = forms[0]
     if any(
-        (other, replace(own, models=form.models, repeats=form.repeats)) != forms[0] for other, own in forms
+        (other, replace(own, models=form.models, repeats=form.repeats)) != forms[0]
+        for other, own in forms
     ):
         raise UsageError(
-            "these runs differ in more than their model; press r on the score card of each to run it again"
+            "these runs differ in more than their model; press r on the score card of each to run"
+            " it again"
         )
     models = ", ".join(dict.fromkeys(own.models for _, own in forms if own.models))
     return path, replace(form, models=models)
@@ -413,8 +453,16 @@ def _form_of(run: RunResult) -> tuple[Path, RunForm]:
     url = before.agent_url if before.agent_url != _of_part(job, "target", "url") else None
     more = [step.total for step in run.answer.steps if step.action == "trials"]
     every = tuple(run.state.of_job)
-    played = before.evaluator_model if before.evaluator_model != _of_part(job, "evaluator", "model") else None
-    judges = before.judge_model if before.judge_model != _several(_of_part(job, "scorer", "model")) else ()
+    played = (
+        before.evaluator_model
+        if before.evaluator_model != _of_part(job, "evaluator", "model")
+        else None
+    )
+    judges = (
+        before.judge_model
+        if before.judge_model != _several(_of_part(job, "scorer", "model"))
+        else ()
+    )
     asked_model = started.model if started.model != _of_part(job, "target", "model") else None
     form = RunForm(
         agent="sample" if before.sample_agent else "url" if url else "job",
@@ -427,7 +475,9 @@ def _form_of(run: RunResult) -> tuple[Path, RunForm]:
         evaluator=played or "",
         judge=", ".join(judges),
         concurrency=str(before.concurrency or ""),
-        conditions=ALL if len(started.conditions) != 1 or len(every) == 1 else started.conditions[0],
+        conditions=(
+            ALL if len(started.conditions) != 1 or len(every) == 1 else started.conditions[0]
+        ),
         cases=before.cases or "",
         sample=str(before.sample or ""),
         spans="job" if before.otlp is None else "yes",
@@ -438,11 +488,15 @@ def _form_of(run: RunResult) -> tuple[Path, RunForm]:
 def _of_part(job: Mapping[str, Any], part: str, key: str) -> Any:
     """Return a value of a recorded job's part, such as its agent's address; None if it has none."""
     values = job.get(part)
-    return values.get(key) if isinstance(values, Mapping) else None
+    if isinstance(values, Mapping):
+        return values.get(key)
+    return None
 
 
 def _several(value: Any) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value or ())
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value or ())
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -453,7 +507,9 @@ def _names(text: str) -> tuple[str, ...]:
 def _number(text: str, most: int = MOST_REPEATS) -> int | None:
     text = text.strip()
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
-    return number if 1 <= number <= most else None
+    if 1 <= number <= most:
+        return number
+    return None
 
 
 CHOICES: dict[str, dict[str, str]] = {
@@ -509,8 +565,8 @@ class RunDialog(FormDialog[RunForm]):
 
     NAME: ClassVar[str] = "Run a job"
     ABOUT: ClassVar[str] = (
-        "A run covers both conditions, without the facts and with them, or only one of them: that is a "
-        "trial. Each model is a run of its own."
+        "A run covers both conditions, without the facts and with them, or only one of them: that"
+        " is a trial. Each model is a run of its own."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("run-a-job")
     ENTER = "~run-field"
@@ -532,7 +588,9 @@ class RunDialog(FormDialog[RunForm]):
     """
 
     def __init__(self, job: JobItem, form: RunForm, again: str = "") -> None:
-        """`form` is how it is filled in at first; `again` is the run that it repeats, whose settings no draft replaces."""
+        """`form` is how it is filled in at first; `again` is the run that it repeats, whose
+        settings no draft replaces.
+        """
         super().__init__(f"Run {job.name}")
         self._job = job
         self._begins_as = form
@@ -542,7 +600,9 @@ class RunDialog(FormDialog[RunForm]):
         self._resolved_for: RunForm | None = None
         """The form of which it was last asked what would happen."""
         self._no_key: dict[tuple[str, str], str] = {}
-        """Why a model cannot be asked, by the choices that decide which ones the run needs; only what was found out."""
+        """Why a model cannot be asked, by the choices that decide which ones the run needs; only
+        what was found out.
+        """
 
     def compose_body(self) -> Iterable[Widget]:
         """One line per question."""
@@ -550,21 +610,36 @@ class RunDialog(FormDialog[RunForm]):
         with Vertical(classes="dialog--body"):
             yield Labelled(id="resolved")
             yield self.row("agent", FormChoice(self._agents, form.agent, id="agent"))
-            yield self.line("address", "url", form.url, "where the agent listens, with http:// or https://")
             yield self.line(
-                "agent's models", "models", form.models, "from the job; separate several with commas", ", "
+                "address", "url", form.url, "where the agent listens, with http:// or https://"
+            )
+            yield self.line(
+                "agent's models",
+                "models",
+                form.models,
+                "from the job; separate several with commas",
+                ", ",
             )
             yield self._choice("evaluation", "played", form.played)
             yield self.line(
-                "evaluator", "evaluator", form.evaluator, "model; default: from the job or the settings"
+                "evaluator",
+                "evaluator",
+                form.evaluator,
+                "model; default: from the job or the settings",
             )
             yield self.line(
-                "judge", "judge", form.judge, "model; separate several with commas for a panel", ", "
+                "judge",
+                "judge",
+                form.judge,
+                "model; separate several with commas for a panel",
+                ", ",
             )
             yield self.line("trials", "repeats", form.repeats, "1")
             yield self._choice("conditions", "conditions", form.conditions)
             if self._job.cases:
-                yield self.line("cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7", ",")
+                yield self.line(
+                    "cases", "cases", form.cases, "all; rows and ids such as 1-20,case_7", ","
+                )
                 yield self.line("sample", "sample", form.sample, "all; how many to draw at random")
             if self._job.needs_code:
                 yield self.line("code", "code", form.code, "folder with the job's Python functions")
@@ -572,7 +647,10 @@ class RunDialog(FormDialog[RunForm]):
             yield self._choice("order", "order", form.order)
             yield self._choice("both conditions", "at_once", form.at_once)
             yield self.line(
-                "conversations", "concurrency", form.concurrency, "1; how many may run at the same time"
+                "conversations",
+                "concurrency",
+                form.concurrency,
+                "1; how many may run at the same time",
             )
             yield self._choice("spans", "spans", form.spans)
             yield Static(id="hint", markup=False)
@@ -603,7 +681,8 @@ class RunDialog(FormDialog[RunForm]):
         kept.pop(path, None)
         kept[path] = form
         preferences.keep("run.by_job", dict(list(kept.items())[-REMEMBERED:]))
-        preferences.keep("run.last", {**form, "cases": "", "sample": ""})  # other jobs have other cases
+        # other jobs have other cases
+        preferences.keep("run.last", {**form, "cases": "", "sample": ""})
 
     @property
     def form(self) -> RunForm:
@@ -636,10 +715,13 @@ class RunDialog(FormDialog[RunForm]):
         services = self.bioeval.services
         try:
             runs = await services.in_thread(lambda: services.run_list.runs())
-            # A run without a score broke off early: it tells nothing about the length of a conversation.
+            # A run without a score broke off early: it tells nothing about the length of a
+            # conversation.
             ended = (run for run in runs if run.job == self._job.name and run.status == "completed")
             last = next((run for run in ended if run.measured), None)
-            self._earlier = await services.from_runs(preview, last.run_id) if last is not None else None
+            self._earlier = (
+                await services.from_runs(preview, last.run_id) if last is not None else None
+            )
         except (BioevalError, OSError):
             return  # only the estimate is missing
         self.tell()
@@ -674,7 +756,8 @@ class RunDialog(FormDialog[RunForm]):
             return  # the run will say what is wrong
         if form != self._resolved_for:
             return
-        for shown in self.query("#resolved").results(Labelled):  # none, if the dialog was closed meanwhile
+        # none, if the dialog was closed meanwhile
+        for shown in self.query("#resolved").results(Labelled):
             shown.show(resolved_lines([*lines, *_trials_line(form, self._job)]))
         for name, label in (("evaluator", "user"), ("judge", "judge")):
             model = next((line.model for line in lines if line.label == label), "")
@@ -754,15 +837,29 @@ def run_as_asked(program: Program, job: JobItem, form: RunForm | None) -> None:
 
 
 def _trials_line(form: RunForm, job: JobItem) -> list[Resolved]:
-    """Return that there are too few trials to tell what the facts change, and how many would do; nothing if there are enough."""
+    """Return that there are too few trials to tell what the facts change, and how many would do;
+    nothing if there are enough.
+    """
     is_sure = form.agent == "sample" and form.played == "rehearsal"  # every trial is the same
-    if is_sure or job.cases or form.trials is None or form.trials >= FEWEST or form.conditions != ALL:
+    if (
+        is_sure
+        or job.cases
+        or form.trials is None
+        or form.trials >= FEWEST
+        or form.conditions != ALL
+    ):
         return []
-    return [Resolved("trials", f"{form.trials}: too few to tell what the facts change; {FEWEST} would do")]
+    return [
+        Resolved(
+            "trials", f"{form.trials}: too few to tell what the facts change; {FEWEST} would do"
+        )
+    ]
 
 
 def estimate_words(form: RunForm, earlier: RunPreview | None, job: JobItem) -> str:
-    """Return the interval to expect from the form's trials and, from the job's newest measured run, their time and cost."""
+    """Return the interval to expect from the form's trials and, from the job's newest measured run,
+    their time and cost.
+    """
     if form.trials is None or job.cases:
         return ""
     words = "the sample agent gives the same answers in every trial of a rehearsal"

@@ -61,7 +61,9 @@ class Source:
     problems: tuple[Problem, ...] = ()
 
     def rows(self, width: int) -> list[SourceRow]:
-        """Return the rows for `width` cells beside the numbers; long lines continue in the next row."""
+        """Return the rows for `width` cells beside the numbers; long lines continue in the next
+        row.
+        """
         by_line: dict[int, list[Problem]] = defaultdict(list)
         for problem in self.problems:
             by_line[problem.line].append(problem)
@@ -74,7 +76,9 @@ class Source:
             for problem in by_line.pop(at, ()):
                 shown += _problem_rows(problem, width)
         if len(lines) > MAX_LINES:
-            shown.append(SourceRow(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),)))
+            shown.append(
+                SourceRow(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),))
+            )
         for at in sorted(by_line):
             shown += [row for problem in by_line[at] for row in _problem_rows(problem, width)]
         return shown
@@ -87,7 +91,9 @@ class Source:
 
 
 def _blocks(lines: Sequence[str]) -> list[tuple[str, bool]]:
-    """Return each line with whether it is text of a block scalar, in which a colon is only a colon."""
+    """Return each line with whether it is text of a block scalar, in which a colon is only a
+    colon.
+    """
     blocks = []
     inside: int | None = None
     for line in lines:
@@ -114,7 +120,9 @@ def _text_rows(number: int, line: str, width: int, block: bool) -> list[SourceRo
 
 
 def _coloured(line: str, block: bool) -> tuple[Cell, ...]:
-    """Return a YAML line with its key and comment in different tones; unknown syntax stays plain."""
+    """Return a YAML line with its key and comment in different tones; unknown syntax stays
+    plain.
+    """
     if block:
         return (Cell(line),)
     if line.lstrip().startswith("#"):
@@ -178,7 +186,9 @@ class SourceView(ScrollView, can_focus=True):
         if problem is None or not problem.line:
             return 0
         at = next((y for y, row in enumerate(self._lines) if row.number == problem.line), 0)
-        return max(0, at - 3) if at >= self.size.height - 2 else 0
+        if at >= self.size.height - 2:
+            return max(0, at - 3)
+        return 0
 
     def on_resize(self) -> None:
         """Wrap the lines again."""
@@ -203,7 +213,8 @@ class SourceView(ScrollView, can_focus=True):
         row = self._lines[at]
         number = "" if row.number is None else str(row.number)
         line = Content.assemble(
-            paint(Cell(f"{padded(number, self._gutter - 2, 'right')}  ", "quiet")), paint(*row.cells)
+            paint(Cell(f"{padded(number, self._gutter - 2, 'right')}  ", "quiet")),
+            paint(*row.cells),
         )
         style = self.visual_style
         if row.kind != "text":
@@ -249,7 +260,9 @@ def _keys(job: JobItem) -> tuple[Key, ...]:
 
 
 def check(job: JobItem) -> Cell:
-    """Return the result of the check in a few words; jobs that are included in the program are samples."""
+    """Return the result of the check in a few words; jobs that are included in the program are
+    samples.
+    """
     if not job.checked:
         return Cell("… checking", "quiet")
     if job.needs_code:
@@ -263,11 +276,18 @@ def check(job: JobItem) -> Cell:
 
 def _is_shipped(job: JobItem) -> bool:
     """Return whether a job comes with the program, also one that the sample agent cannot run."""
-    return job.sample or job.path in plugin_jobs() or job.path.parent.resolve() == sample_jobs().resolve()
+    return (
+        job.sample
+        or job.path in plugin_jobs()
+        or job.path.parent.resolve() == sample_jobs().resolve()
+    )
 
 
 def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
-    """Return a job's cells by column name. `exact` shows when it ran last instead of how long ago."""
+    """Return a job's cells by column name.
+
+    `exact` shows when it ran last instead of how long ago.
+    """
     last = job.scores[-1] if job.scores else None
     return {
         "job": Cell(job.name, "plain" if job.runnable else "quiet"),
@@ -286,7 +306,9 @@ def _none_yet(job: JobItem) -> Cell:
 
 
 def _count(number: int | None) -> Cell:
-    return Cell("–", "quiet") if number is None else Cell(f"{number:,}")
+    if number is None:
+        return Cell("–", "quiet")
+    return Cell(f"{number:,}")
 
 
 def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell]:
@@ -308,8 +330,8 @@ class JobsScreen(ListScreen[JobItem]):
 
     NAME = "Jobs"
     ABOUT = (
-        "Evaluation jobs; files that change are reloaded. A job names the agent, the tasks, the facts the "
-        "user may share and the assertions to check."
+        "Evaluation jobs; files that change are reloaded. A job names the agent, the tasks, the"
+        " facts the user may share and the assertions to check."
     )
     LEAST = 22
     SIDE = 60
@@ -355,7 +377,9 @@ class JobsScreen(ListScreen[JobItem]):
 
     def state(self) -> Cell:
         """Show that the folders are watched."""
-        return Cell("● watching", "quiet") if self.loaded and not self.failure else Cell("")
+        if self.loaded and not self.failure:
+            return Cell("● watching", "quiet")
+        return Cell("")
 
     def empty(self) -> list[Cell]:
         """Explain how to add a job."""
@@ -395,7 +419,9 @@ class JobsScreen(ListScreen[JobItem]):
         return "the path", str(item.path)
 
     def show_job(self, path: Path, *, repeats: int) -> None:
-        """Put the cursor on a job; with `repeats`, open its run dialog with so many once it is listed."""
+        """Put the cursor on a job; with `repeats`, open its run dialog with so many once it is
+        listed.
+        """
         self.go_to(path)
         if repeats:
             self._to_run = path, repeats
@@ -414,9 +440,14 @@ class JobsScreen(ListScreen[JobItem]):
 
     def action_new_job(self) -> None:
         """Ask for an agent and what a user wants from it; write the job, then ask how to run it."""
-        from bioeval_tui.tui.job_dialogs import OwnAgentDialog  # a dialog is loaded when it is opened
+        # a dialog is loaded when it is opened
+        from bioeval_tui.tui.job_dialogs import (
+            OwnAgentDialog,
+        )
 
-        self.app.push_screen(OwnAgentDialog(self.bioeval.services.job_list.new_path()), self._write_job)
+        self.app.push_screen(
+            OwnAgentDialog(self.bioeval.services.job_list.new_path()), self._write_job
+        )
 
     def _write_job(self, job: NewJob | None) -> None:
         if job is not None:

@@ -36,7 +36,10 @@ ALLOWED = frozenset(
 
 
 class _ReadOnlyPart:
-    """Some of a part of the services. What was not passed to it is refused with an error message when it is called."""
+    """Some of a part of the services.
+
+    What was not passed to it is refused with an error message when it is called.
+    """
 
     def __init__(self, **allowed: Callable[..., Any]) -> None:
         self._allowed = allowed
@@ -51,7 +54,9 @@ class _ReadOnlyPart:
 
 
 class ReadOnlyServices:
-    """Passes on what `ALLOWED` lists, and of two parts what reads; rejects everything else with an error message."""
+    """Passes on what `ALLOWED` lists, and of two parts what reads; rejects everything else with an
+    error message.
+    """
 
     reviewer = ""
     """Empty: reviews are shown, but cannot be given."""
@@ -62,7 +67,9 @@ class ReadOnlyServices:
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Replay a run, or watch one in progress without controlling it."""
         view = await self._inner.open_recording(run_id, speed=speed)
-        return WatchedRun(view.path) if isinstance(view, FollowedRun) else view
+        if isinstance(view, FollowedRun):
+            return WatchedRun(view.path)
+        return view
 
     @property
     def run_list(self) -> _ReadOnlyPart:
@@ -100,8 +107,10 @@ class WatchedRun(FollowedRun):
 PLACES = ("runs", "live")
 CLOSED = frozenset(
     {
-        "accept", "again", "cancel", "cancel_all", "delete", "edit", "export", "fault", "give_back", "grade", "medals",
-        "note", "override", "pause", "picture", "prepare", "report", "resume", "run", "step", "take_over", "to_file", "undo", "validate",
+        "accept", "again", "cancel", "cancel_all", "delete", "edit", "export", "fault", "give_back",
+        "grade", "medals",
+        "note", "override", "pause", "picture", "prepare", "report", "resume", "run", "step",
+        "take_over", "to_file", "undo", "validate",
     }
 )  # fmt: skip
 """Actions that are disabled in a read-only session."""

@@ -1,4 +1,6 @@
-"""The review screen: judged tasks and graded submissions beside the transcript, with the judge's evidence marked."""
+"""The review screen: judged tasks and graded submissions beside the transcript, with the judge's
+evidence marked.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
 OTHERS_S = 2.0
 """Interval of checks for other people's reviews."""
 LEAST_WHERE = 10
-"""How many cells the first column may have in any case; where there is room, two fifths of the list."""
+"""How many cells the first column may have in any case; where there is room, two fifths of the
+list.
+"""
 
 
 class ReviewTranscript(Transcript):
@@ -55,10 +59,10 @@ class ReviewScreen(RefreshedScreen):
 
     NAME = "Review"
     ABOUT = (
-        "Accept or override judged tasks and graded submissions. Reviews are saved beside the recording with "
-        "the reviewer, time and reason; the recording itself does not change. Each reviewer's latest review "
-        "counts; where reviewers differ (≠), the score is their mean. Blind hides the judge's score until you"
-        " have given yours."
+        "Accept or override judged tasks and graded submissions. Reviews are saved beside the"
+        " recording with the reviewer, time and reason; the recording itself does not change. Each"
+        " reviewer's latest review counts; where reviewers differ (≠), the score is their mean."
+        " Blind hides the judge's score until you have given yours."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("review")
     AUTO_FOCUS = ""
@@ -95,9 +99,13 @@ class ReviewScreen(RefreshedScreen):
         self._prefixes: dict[str, str] = {}
         """What tells the items of several runs apart, by run."""
         self.seen: set[ItemId] = set()
-        """Items whose judge's score was shown: a score given after that is not blind, even if it is hidden again."""
+        """Items whose judge's score was shown: a score given after that is not blind, even if it is
+        hidden again.
+        """
         self._scoring = False
-        """Whether what follows a score by one key is not yet drawn: pressed twice by mistake, the key gives one score."""
+        """Whether what follows a score by one key is not yet drawn: pressed twice by mistake, the
+        key gives one score.
+        """
         self.only_to_do = False
         self.wished: ItemId | None = None
         self.at_quote = 0
@@ -121,12 +129,16 @@ class ReviewScreen(RefreshedScreen):
     def looked_at(self) -> ReviewItem | None:
         """The item under the cursor now."""
         at = self.rows.cursor
-        return self.shown[at] if at < len(self.shown) else None
+        if at < len(self.shown):
+            return self.shown[at]
+        return None
 
     @property
     def quotes(self) -> list[tuple[int, str]]:
         """The judge's quotations that are marked."""
-        return review_view.quotes(self.looked_at, self.blind, self.me) if self.looked_at else []
+        if self.looked_at:
+            return review_view.quotes(self.looked_at, self.blind, self.me)
+        return []
 
     def lines_of(self, item: ReviewItem) -> list[Line]:
         """Return the lines of an item that may be shown now."""
@@ -180,9 +192,13 @@ class ReviewScreen(RefreshedScreen):
     # Drawing
 
     def redraw(self) -> None:
-        """Refresh everything from the items; the cursor stays on its item, or goes to the requested one."""
+        """Refresh everything from the items; the cursor stays on its item, or goes to the requested
+        one.
+        """
         at = self.wished or (self.looked_at.id if self.looked_at else None)
-        self.shown = [item for item in self.items if not self.only_to_do or review_view.to_do(item, self.me)]
+        self.shown = [
+            item for item in self.items if not self.only_to_do or review_view.to_do(item, self.me)
+        ]
         if self.only_to_do and at is not None and at not in {item.id for item in self.shown}:
             # The item that was just reviewed stays until the user moves on.
             stays = next((item for item in self.items if item.id == at), None)
@@ -226,7 +242,9 @@ class ReviewScreen(RefreshedScreen):
             review_view.outcome(item, self.blind, self.me),
             width,
         )
-        return Content("\n").join([line, *(Content(" " * (self._where + 3) + part) for part in more)])
+        return Content("\n").join(
+            [line, *(Content(" " * (self._where + 3) + part) for part in more)]
+        )
 
     def _columns(self, sign: Cell, where: Cell, title: Cell, outcome: Cell, width: int) -> Content:
         room = width - self._where - self._outcome - 4
@@ -247,7 +265,9 @@ class ReviewScreen(RefreshedScreen):
         if item is not None and item.row is not None:
             self.query_one(MedalCard).show(item.row)
         self._show_transcript(item)
-        lines = [] if item is None else [*review_view.heading(item, self.blind), *self.lines_of(item)]
+        lines = (
+            [] if item is None else [*review_view.heading(item, self.blind), *self.lines_of(item)]
+        )
         brief, head = item.brief if item else None, self.query_one("#brief", Labelled)
         head.display = brief is not None
         if brief is not None:
@@ -302,7 +322,9 @@ class ReviewScreen(RefreshedScreen):
             Cell("Nothing to review", "strong"),
             Cell(""),
             Cell(
-                "You can review the tasks of conversations that have ended, and graded submissions.", "quiet"
+                "You can review the tasks of conversations that have ended, and graded"
+                " submissions.",
+                "quiet",
             ),
         ]
 
@@ -355,7 +377,9 @@ class ReviewScreen(RefreshedScreen):
         own = [item.opinions.get(self.me), item.faults.get(self.me)]
         own += [note for note in item.notes if note.author == self.me]
         known = [entry for entry in own if entry is not None]
-        return max(known, key=lambda entry: entry.seq).review if known else None
+        if known:
+            return max(known, key=lambda entry: entry.seq).review
+        return None
 
     # What a reviewer gives
 
@@ -414,7 +438,9 @@ class ReviewScreen(RefreshedScreen):
     async def _give(self, item: ReviewItem, given: NewReview) -> None:
         services = self.bioeval.services
         try:
-            entry = await services.in_thread(lambda: services.review_desk.give(item, given, self.me))
+            entry = await services.in_thread(
+                lambda: services.review_desk.give(item, given, self.me)
+            )
         except (BioevalError, OSError) as error:
             self.tell(f"Could not save the review: {error}", bad=True)
             self._scoring = False
@@ -423,7 +449,9 @@ class ReviewScreen(RefreshedScreen):
         if given.action in ("accept", "override") and (item.sample or not given.blind):
             # Go to the next item; after a blind score outside of a sample, show the judge's first.
             at = next((n for n, other in enumerate(self.shown) if other.id == item.id), -1)
-            following = review_view.next_to_do([i for i in self.shown if i.id != item.id], at - 1, self.me)
+            following = review_view.next_to_do(
+                [i for i in self.shown if i.id != item.id], at - 1, self.me
+            )
             if following is not None:
                 self.wished = [i for i in self.shown if i.id != item.id][following].id
         await self.load_items()
@@ -480,7 +508,9 @@ class ReviewScreen(RefreshedScreen):
         """Go to the next quotation."""
         quotes = self.quotes
         if quotes:
-            self.query_one(Transcript).mark_evidence([*quotes[self.at_quote :], *quotes[: self.at_quote]])
+            self.query_one(Transcript).mark_evidence(
+                [*quotes[self.at_quote :], *quotes[: self.at_quote]]
+            )
             self.at_quote = (self.at_quote + 1) % len(quotes)
 
     def action_pane(self) -> None:
@@ -495,10 +525,14 @@ class ReviewScreen(RefreshedScreen):
         if item is None:
             return ()
         lines = [*review_view.heading(item, self.blind), *self.lines_of(item)]
-        return (Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),)
+        return (
+            Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),
+        )
 
     def action_back(self) -> None:
-        """Go from the transcript or card to the queue; from there, back to where the review was opened."""
+        """Go from the transcript or card to the queue; from there, back to where the review was
+        opened.
+        """
         if not self.rows.has_focus:
             self.rows.focus()
         else:

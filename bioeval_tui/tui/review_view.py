@@ -1,5 +1,6 @@
-"""The review screen's texts: the queue's rows, the selected item's details; and the dialog for a score, mark,
-fault or note."""
+"""The review screen's texts: the queue's rows, the selected item's details; and the dialog for a
+score, mark, fault or note.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ MARKS: dict[Mark, Cell] = {
 
 
 def is_hidden(item: ReviewItem, blind: bool, me: str) -> bool:
-    """Return whether the scores of the judge and of others are hidden: until `me` has given theirs; in a sample always."""
+    """Return whether the scores of the judge and of others are hidden: until `me` has given theirs;
+    in a sample always.
+    """
     return blind and item.row is None and (bool(item.sample) or me not in item.opinions)
 
 
@@ -79,7 +82,9 @@ def sign(item: ReviewItem, me: str) -> Cell:
 
 
 def prefixes(items: Iterable[ReviewItem]) -> dict[str, str]:
-    """Return what tells the tasks of several runs apart: the job, or the end of the run's id; nothing for one run."""
+    """Return what tells the tasks of several runs apart: the job, or the end of the run's id;
+    nothing for one run.
+    """
     subjects = {item.id.place: item.subject for item in items if item.row is None}
     if len(subjects) < 2:
         return {}
@@ -93,7 +98,9 @@ def prefixes(items: Iterable[ReviewItem]) -> dict[str, str]:
 def heads(items: Iterable[ReviewItem]) -> tuple[str, str, str]:
     """Return what the queue's columns hold: tasks of conversations, or submissions."""
     judged = any(item.id.key is not None for item in items)
-    return ("trial", "task", "score") if judged else ("agent", "task", "medal")
+    if judged:
+        return ("trial", "task", "score")
+    return ("agent", "task", "medal")
 
 
 def where(item: ReviewItem, width: int = 80) -> str:
@@ -103,7 +110,9 @@ def where(item: ReviewItem, width: int = 80) -> str:
         trial = (case.words if case is not None else "") or str(item.id.key.trial)
         condition = item.condition or title_of(item.id.key.condition)
         return f"{condition_in(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
-    return item.row.agent if item.row is not None else ""
+    if item.row is None:
+        return ""
+    return item.row.agent
 
 
 def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
@@ -111,9 +120,13 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
     if is_hidden(item, blind, me):
         mine = item.opinions.get(me)
         # The judge's scores would colour those that are still to be given.
-        return Cell("hidden", "quiet") if mine is None else Cell(number(mine.after), "strong")
+        if mine is None:
+            return Cell("hidden", "quiet")
+        return Cell(number(mine.after), "strong")
     if item.row is not None:
-        return with_mark(MEDALS[standing_of(item.row.report)], item.graded, reviews.mark_of(item.opinions))
+        return with_mark(
+            MEDALS[standing_of(item.row.report)], item.graded, reviews.mark_of(item.opinions)
+        )
     before = item.judged.score if item.judged else None
     after = reviews.score_of(item.opinions)
     shown = number(before)
@@ -130,7 +143,10 @@ def with_mark(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
         return medal._replace(text=f"{medal.text} ✓")
     if mark == "suspicious":
         return Cell(f"{medal.text} ?", "warn")
-    return Cell(f"{medal.text} → {'!' if mark == 'invalid' else '✓'}", "bad" if mark == "invalid" else "warn")
+    return Cell(
+        f"{medal.text} → {'!' if mark == 'invalid' else '✓'}",
+        "bad" if mark == "invalid" else "warn",
+    )
 
 
 def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
@@ -156,14 +172,19 @@ def label(name: str) -> Cell:
 
 
 def heading(item: ReviewItem, blind: bool) -> list[Line]:
-    """Return the title of the reviewed item and, of a task, the conversation that it belongs to, with its score."""
+    """Return the title of the reviewed item and, of a task, the conversation that it belongs to,
+    with its score.
+    """
     which = f"{item.id.task} " if item.id.task else ""
     title: Line = [Cell(f"{which}{shorten(item.title, 300)}", "strong")]
     if item.id.key is None:
         return [title]
     overall = item.conversation.score if item.conversation is not None and not blind else None
     scored = f", scored {number(overall.score)}" if overall is not None else ""
-    return [title, [label("in"), Cell(f"{where(item, 200)} of {item.subject}", "quiet"), Cell(scored)]]
+    return [
+        title,
+        [label("in"), Cell(f"{where(item, 200)} of {item.subject}", "quiet"), Cell(scored)],
+    ]
 
 
 def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list[Line]:
@@ -202,7 +223,10 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
         line.append(Cell(f"could not be measured: {judged.why_not or 'no verdict'}", "warn"))
     else:
         line.append(
-            Cell(f"{'✓' if task.passed else '✗'} {number(task.score)}", "good" if task.passed else "bad")
+            Cell(
+                f"{'✓' if task.passed else '✗'} {number(task.score)}",
+                "good" if task.passed else "bad",
+            )
         )
     line.append(Cell(f"  {shorten(judged.judge, 60)}", "quiet"))
     if task is not None and task.spread:
@@ -236,7 +260,9 @@ def _graded_lines(item: ReviewItem) -> list[Line]:
 
 def _fault_lines(item: ReviewItem) -> list[Line]:
     if not item.faults:
-        return [] if item.fault == "none" else [[label("fault"), Cell(f"{item.fault}")]]
+        if item.fault == "none":
+            return []
+        return [[label("fault"), Cell(f"{item.fault}")]]
     agreed = reviews.fault_of(item.faults)
     if agreed is None:
         return [
@@ -249,7 +275,9 @@ def _fault_lines(item: ReviewItem) -> list[Line]:
 
 
 def _review_line(entry: Reviewed) -> Line:
-    what = {"accept": "accepts", "override": "says", "fault": "blames", "note": "notes"}.get(entry.action, "")
+    what = {"accept": "accepts", "override": "says", "fault": "blames", "note": "notes"}.get(
+        entry.action, ""
+    )
     value = ""
     if entry.after is not None:
         value = f" {number(entry.after)}"
@@ -267,7 +295,9 @@ def _review_line(entry: Reviewed) -> Line:
 
 
 def quotes(item: ReviewItem, blind: bool, me: str) -> list[tuple[int, str]]:
-    """Return the judge's quotations that are in the transcript, as (message, quote); none while hidden."""
+    """Return the judge's quotations that are in the transcript, as (message, quote); none while
+    hidden.
+    """
     if item.judged is None or item.judged.task is None or is_hidden(item, blind, me):
         return []
     return [
@@ -295,7 +325,9 @@ class ReviewForm:
         if self.kind == "override" and score_typed(self.score) is None:
             return "a score is a number from 0 to 1, such as 0.8"
         if not self.why.strip() and self.kind != "override":
-            return "say why in a few words" if self.kind != "note" else "write the note"
+            if self.kind != "note":
+                return "say why in a few words"
+            return "write the note"
         return ""
 
     def review(self, blind: bool) -> NewReview:
@@ -316,7 +348,9 @@ def score_typed(text: str) -> float | None:
         value = float(text.strip().replace(",", "."))
     except ValueError:
         return None
-    return value if 0 <= value <= 1 else None
+    if 0 <= value <= 1:
+        return value
+    return None
 
 
 def next_to_do(items: Sequence[ReviewItem], after: int, me: str) -> int | None:
@@ -342,8 +376,8 @@ class ReviewDialog(FormDialog[ReviewForm]):
 
     NAME: ClassVar[str] = "Review form"
     ABOUT: ClassVar[str] = (
-        "The reason is saved with the review, beside the recording, with your name and the time. The "
-        "recording and published results do not change."
+        "The reason is saved with the review, beside the recording, with your name and the time."
+        " The recording and published results do not change."
     )
     LABEL_WIDTH = 10
     ENTER = "~review-field"

@@ -1,11 +1,12 @@
-"""Earn the leaderboards of the shipped tasks: train real models with fixed seeds, grade them, write the board.
+"""Earn the leaderboards of the shipped tasks: train real models with fixed seeds, grade them, write
+the board.
 
     uv run python scripts/train-leaderboards                     # all tasks, half an hour on one core
     uv run python scripts/train-leaderboards oncology/breast-cancer
     uv run python scripts/train-leaderboards --check TASK        # train again, compare with the board in place
 
-A score depends on the versions of scikit-learn, NumPy and the processor's arithmetic in its last digits;
-`--check` allows a difference of 0.005.
+A score depends on the versions of scikit-learn, NumPy and the processor's arithmetic in its last
+digits; `--check` allows a difference of 0.005.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import warnings
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-from boards import check, train, write, write_predictions  # noqa: E402 (after the number of threads is set)
+# After the number of threads is set:
+from boards import check, train, write, write_predictions  # noqa: E402
 from plans import PLANS  # noqa: E402
 
 
@@ -37,7 +39,8 @@ def main() -> int:
     unknown = set(arguments.tasks) - {plan.task for plan in PLANS}
     if unknown:
         parser.error(
-            f"no plan for {', '.join(sorted(unknown))}; there are {', '.join(p.task for p in PLANS)}"
+            f"no plan for {', '.join(sorted(unknown))}; there are"
+            f" {', '.join(p.task for p in PLANS)}"
         )
     failed = False
     for plan in plans:
@@ -51,8 +54,9 @@ def main() -> int:
             write(plan.task, board, reference, predictions)
         seconds = time.perf_counter() - began
         print(
-            f"{plan.task}: {len(board)} entries in {seconds:.0f} s, "
-            f"reference {reference.score.iloc[0]:.5f}, best {board.score.iloc[0]:.5f}, median {board.score.median():.5f}, worst {board.score.iloc[-1]:.5f}",
+            f"{plan.task}: {len(board)} entries in {seconds:.0f} s, reference"
+            f" {reference.score.iloc[0]:.5f}, best {board.score.iloc[0]:.5f}, median"
+            f" {board.score.median():.5f}, worst {board.score.iloc[-1]:.5f}",
             file=sys.stderr,
         )
     return int(failed)

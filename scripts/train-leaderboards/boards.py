@@ -19,9 +19,11 @@ TOLERANCE = 0.005
 
 
 def train(plan: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
-    """Train all entries of a plan; return the board, best first (ties by name), and the reference, to five decimals.
+    """Train all entries of a plan; return the board, best first (ties by name), and the reference,
+    to five decimals.
 
-    The third is a table of `id` and the entries' predictions, a column each; None where an entry predicts a matrix.
+    The third is a table of `id` and the entries' predictions, a column each; None where an entry
+    predicts a matrix.
     """
     config = yaml.safe_load((TASKS / plan.task / "config.yaml").read_text(encoding="utf-8"))
     grader = config["grader"]
@@ -40,8 +42,12 @@ def train(plan: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
                 predictions[team] = submission
     columns = ["teamName", "score", "submissionDate"]
     families = list(dict.fromkeys(name for name, _ in found))
-    board = pd.DataFrame([row for name, row in found if not is_reference(name, families)], columns=columns)
-    reference = pd.DataFrame([row for name, row in found if is_reference(name, families)], columns=columns)
+    board = pd.DataFrame(
+        [row for name, row in found if not is_reference(name, families)], columns=columns
+    )
+    reference = pd.DataFrame(
+        [row for name, row in found if is_reference(name, families)], columns=columns
+    )
     board = board.sort_values(
         ["score", "teamName"], ascending=[grader["is_lower_better"], True], ignore_index=True
     )
@@ -49,8 +55,12 @@ def train(plan: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame | None]:
     return board, reference, pd.DataFrame(predictions)[kept] if predictions else None
 
 
-def write(task: str, board: pd.DataFrame, reference: pd.DataFrame, predictions: pd.DataFrame | None) -> None:
-    """Write a board, its reference, its entries' predictions and what the description says of them."""
+def write(
+    task: str, board: pd.DataFrame, reference: pd.DataFrame, predictions: pd.DataFrame | None
+) -> None:
+    """Write a board, its reference, its entries' predictions and what the description says of
+    them.
+    """
     write_predictions(task, predictions)
     describe(task, board, reference)
     board.to_csv(TASKS / task / "leaderboard.csv", index=False, lineterminator="\n")
@@ -79,20 +89,33 @@ def write_predictions(task: str, predictions: pd.DataFrame | None) -> None:
     if predictions is not None:
         packed = {"method": "gzip", "mtime": 0}
         predictions.to_csv(
-            TASKS / task / "predictions.csv.gz", index=False, lineterminator="\n", compression=packed
+            TASKS / task / "predictions.csv.gz",
+            index=False,
+            lineterminator="\n",
+            compression=packed,
         )
 
 
 def check(task: str, board: pd.DataFrame, reference: pd.DataFrame) -> bool:
-    """Say on stderr how a newly trained board differs from the one in place; True if it does not."""
-    held = pd.concat([pd.read_csv(TASKS / task / name) for name in ("leaderboard.csv", "reference.csv")])
+    """Say on stderr how a newly trained board differs from the one in place; True if it does
+    not.
+    """
+    held = pd.concat(
+        [pd.read_csv(TASKS / task / name) for name in ("leaderboard.csv", "reference.csv")]
+    )
     board = pd.concat([board, reference])
     both = held.merge(board, on="teamName", how="outer", suffixes=("_held", "_new"))
     gap = (both.score_held - both.score_new).abs()
     wrong = both[~(gap <= TOLERANCE)]
     for row in wrong.itertuples():
-        print(f"{task}: {row.teamName}: {row.score_held} on the board, {row.score_new} now", file=sys.stderr)
-    print(f"{task}: {len(wrong)} of {len(both)} entries differ; largest gap {gap.max():.6f}", file=sys.stderr)
+        print(
+            f"{task}: {row.teamName}: {row.score_held} on the board, {row.score_new} now",
+            file=sys.stderr,
+        )
+    print(
+        f"{task}: {len(wrong)} of {len(both)} entries differ; largest gap {gap.max():.6f}",
+        file=sys.stderr,
+    )
     return wrong.empty
 
 

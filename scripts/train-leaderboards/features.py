@@ -7,7 +7,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 CHARGE = {"K": 1.0, "R": 1.0, "H": 0.1, "D": -1.0, "E": -1.0}
-# J. Kyte, R. F. Doolittle. A simple method for displaying the hydropathic character of a protein. 1982.
+# J. Kyte, R. F. Doolittle. A simple method for displaying the hydropathic character of a protein.
+# 1982.
 HYDROPATHY = dict(
     zip(
         "ARNDCQEGHILKMFPSTWYV",
@@ -39,12 +40,16 @@ HYDROPATHY = dict(
 
 
 def peptide_features(frame: pd.DataFrame) -> pd.DataFrame:
-    """Shares of residues (`residue_`), counts of pairs (`pair_`), and length, charge, hydropathy (`bulk_`)."""
+    """Shares of residues (`residue_`), counts of pairs (`pair_`), and length, charge, hydropathy
+    (`bulk_`).
+    """
     sequence = frame["sequence"]
     length = sequence.str.len()
     columns = {f"residue_{letter}": sequence.str.count(letter) / length for letter in RESIDUES}
     columns["bulk_length"] = length
-    columns["bulk_charge"] = sequence.map(lambda text: sum(CHARGE.get(letter, 0.0) for letter in text))
+    columns["bulk_charge"] = sequence.map(
+        lambda text: sum(CHARGE.get(letter, 0.0) for letter in text)
+    )
     columns["bulk_hydropathy"] = sequence.map(
         lambda text: sum(HYDROPATHY.get(letter, 0.0) for letter in text) / len(text)
     )
@@ -53,7 +58,10 @@ def peptide_features(frame: pd.DataFrame) -> pd.DataFrame:
     pairs = counter.fit_transform(sequence).toarray()
     names = [f"pair_{term}" for term in counter.get_feature_names_out()]
     return pd.concat(
-        [pd.DataFrame(columns, index=frame.index), pd.DataFrame(pairs, columns=names, index=frame.index)],
+        [
+            pd.DataFrame(columns, index=frame.index),
+            pd.DataFrame(pairs, columns=names, index=frame.index),
+        ],
         axis=1,
     )
 
@@ -64,5 +72,6 @@ def molecule_features(frame: pd.DataFrame) -> pd.DataFrame:
     parts = counter.fit_transform(frame["smiles"]).toarray()
     names = [f"part_{term}" for term in counter.get_feature_names_out()]
     return pd.concat(
-        [frame.drop(columns="smiles"), pd.DataFrame(parts, columns=names, index=frame.index)], axis=1
+        [frame.drop(columns="smiles"), pd.DataFrame(parts, columns=names, index=frame.index)],
+        axis=1,
     )

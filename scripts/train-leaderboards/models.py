@@ -1,4 +1,6 @@
-"""The models that earn a place on a leaderboard: ordinary scikit-learn estimators over a spread of settings."""
+"""The models that earn a place on a leaderboard: ordinary scikit-learn estimators over a spread of
+settings.
+"""
 
 from __future__ import annotations
 
@@ -56,25 +58,33 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named way to make an estimator: the label says model and settings, the seed is given to `make`."""
+    """A named way to make an estimator: the label says model and settings, the seed is given to
+    `make`.
+    """
 
     label: str
     estimator: Any
     scaled: bool = True
 
     def make(self, seed: int) -> Any:
-        """Return a fresh pipeline: medians for missing values, standard scores if `scaled`, then the model."""
+        """Return a fresh pipeline: medians for missing values, standard scores if `scaled`, then
+        the model.
+        """
         model = clone(self.estimator)
         seeds = {name: seed for name in model.get_params() if name.endswith("random_state")}
         model.set_params(**seeds)
         imputer = SimpleImputer(strategy="median", keep_empty_features=True)
         return (
-            make_pipeline(imputer, StandardScaler(), model) if self.scaled else make_pipeline(imputer, model)
+            make_pipeline(imputer, StandardScaler(), model)
+            if self.scaled
+            else make_pipeline(imputer, model)
         )
 
 
 def family(recipe: Recipe) -> str:
-    """Return a recipe's label without its setting: `svm rbf by event` of `svm rbf C=1.0 by event`."""
+    """Return a recipe's label without its setting: `svm rbf by event` of `svm rbf C=1.0 by
+    event`.
+    """
     return " ".join(word for word in recipe.label.split() if "=" not in word)
 
 
@@ -105,7 +115,9 @@ def classifiers() -> list[Recipe]:
     return [
         *_grid("logistic", logistic, C=[0.001, 0.01, 0.1, 1.0, 10.0]),
         *_grid(
-            "lasso logistic", partial(logistic, penalty="l1", solver="liblinear"), C=[0.03, 0.1, 0.3, 1.0]
+            "lasso logistic",
+            partial(logistic, penalty="l1", solver="liblinear"),
+            C=[0.03, 0.1, 0.3, 1.0],
         ),
         *_grid("lda", LinearDiscriminantAnalysis, solver=["lsqr"], shrinkage=[0.01, 0.1, 0.5]),
         *_grid("qda", QuadraticDiscriminantAnalysis, reg_param=[0.1, 0.5]),
@@ -117,13 +129,22 @@ def classifiers() -> list[Recipe]:
         *_grid("extra trees", ExtraTreesClassifier, n_estimators=[60], max_depth=[8, 16]),
         *_grid("boosting", GradientBoostingClassifier, n_estimators=[80], max_depth=[1, 2]),
         *_grid(
-            "histogram boosting", HistGradientBoostingClassifier, max_iter=[60], learning_rate=[0.05, 0.1]
+            "histogram boosting",
+            HistGradientBoostingClassifier,
+            max_iter=[60],
+            learning_rate=[0.05, 0.1],
         ),
         *_grid("adaboost", AdaBoostClassifier, n_estimators=[50]),
         *_grid("svm rbf", SVC, C=[0.1, 1.0, 10.0]),
         *_grid("svm linear", SVC, kernel=["linear"], C=[0.01, 0.1]),
         *_grid("svm cubic", SVC, kernel=["poly"], coef0=[1.0], C=[0.03, 0.3]),
-        *_grid("network", MLPClassifier, hidden_layer_sizes=[(32,)], max_iter=[150], alpha=[0.1, 1.0, 10.0]),
+        *_grid(
+            "network",
+            MLPClassifier,
+            hidden_layer_sizes=[(32,)],
+            max_iter=[150],
+            alpha=[0.1, 1.0, 10.0],
+        ),
         *_grid("gaussian process", _gaussian_process_classifier, length_scale=[5.0, 15.0]),
         *_grid("splines", _spline_classifier, C=[0.003, 0.03, 0.3]),
         *_grid("products", _product_classifier, C=[0.0003, 0.003, 0.03]),
@@ -162,7 +183,12 @@ def regressors() -> list[Recipe]:
             n_estimators=[80],
             max_depth=[1, 2],
         ),
-        *_grid("histogram boosting", HistGradientBoostingRegressor, max_iter=[60], learning_rate=[0.05, 0.1]),
+        *_grid(
+            "histogram boosting",
+            HistGradientBoostingRegressor,
+            max_iter=[60],
+            learning_rate=[0.05, 0.1],
+        ),
         *_grid("adaboost", AdaBoostRegressor, n_estimators=[50]),
         *_grid("svm rbf", _Scaled.of(SVR), C=[0.3, 1.0, 3.0]),
         *_grid("svm linear", _Scaled.of(SVR), kernel=["linear"], C=[0.01, 0.1]),
@@ -207,7 +233,13 @@ def many_target_regressors() -> list[Recipe]:
             n_estimators=[60],
             max_depth=[4, 10],
         ),
-        *_grid("network", MLPRegressor, hidden_layer_sizes=[(32,)], max_iter=[150], alpha=[1.0, 10.0, 100.0]),
+        *_grid(
+            "network",
+            MLPRegressor,
+            hidden_layer_sizes=[(32,)],
+            max_iter=[150],
+            alpha=[1.0, 10.0, 100.0],
+        ),
     ]
 
 
@@ -277,7 +309,9 @@ def _spline_regressor(alpha: float) -> Any:
 
 
 def _product_classifier(C: float) -> Any:
-    return make_pipeline(PolynomialFeatures(), StandardScaler(), LogisticRegression(C=C, max_iter=2000))
+    return make_pipeline(
+        PolynomialFeatures(), StandardScaler(), LogisticRegression(C=C, max_iter=2000)
+    )
 
 
 def _product_regressor(alpha: float) -> Any:
@@ -285,7 +319,9 @@ def _product_regressor(alpha: float) -> Any:
 
 
 def _nystroem_classifier(gamma: float) -> Any:
-    return make_pipeline(Nystroem(gamma=gamma, n_components=150), LogisticRegression(C=3.0, max_iter=2000))
+    return make_pipeline(
+        Nystroem(gamma=gamma, n_components=150), LogisticRegression(C=3.0, max_iter=2000)
+    )
 
 
 def _nystroem_regressor(gamma: float) -> Any:

@@ -1,4 +1,6 @@
-"""Which models are trained for which task, and how: every family tuned on the training data, then fitted to all of it."""
+"""Which models are trained for which task, and how: every family tuned on the training data, then
+fitted to all of it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import anndata
 import numpy as np
 import pandas as pd
 from features import molecule_features, peptide_features
-from models import Recipe, classifiers, family, label_classifiers, many_target_regressors, regressors
+from models import (
+    Recipe,
+    classifiers,
+    family,
+    label_classifiers,
+    many_target_regressors,
+    regressors,
+)
 from scoring import METRICS, concordance_index
 from sklearn.model_selection import KFold
 from survival import survival_models
@@ -33,7 +42,9 @@ def is_reference(name: str, families: list[str]) -> bool:
 
 @dataclass(frozen=True)
 class Tuned:
-    """A family with the setting that was best in cross-validation on the training rows, and how good it was."""
+    """A family with the setting that was best in cross-validation on the training rows, and how
+    good it was.
+    """
 
     family: str
     recipe: Recipe
@@ -46,27 +57,36 @@ class Tuned:
 
 
 def tuned(
-    recipes: list[Recipe], matrix: np.ndarray, outcome: np.ndarray, goodness: Callable[[Any, Any], float]
+    recipes: list[Recipe],
+    matrix: np.ndarray,
+    outcome: np.ndarray,
+    goodness: Callable[[Any, Any], float],
 ) -> Iterator[Tuned]:
-    """Yield every family with its best setting: the reference first, then those that beat it on the training rows.
+    """Yield every family with its best setting: the reference first, then those that beat it on the
+    training rows.
 
     Args:
         recipes: all settings of all families.
         matrix, outcome: the training rows.
-        goodness: of outcome and prediction, higher is better; its mean over `FOLDS` folds chooses the setting, and
-            whether the family is worth a place. The test rows play no part.
+        goodness: of outcome and prediction, higher is better; its mean over `FOLDS` folds chooses
+            the setting, and whether the family is worth a place. The test rows play no part.
     """
     families = list(dict.fromkeys(family(recipe) for recipe in recipes))
     least = None
     for name in sorted(families, key=lambda name: not is_reference(name, families)):
         settings = [recipe for recipe in recipes if family(recipe) == name]
         found = [(_in_folds(recipe, matrix, outcome, goodness), recipe) for recipe in settings]
-        best = max((pair for pair in found if np.isfinite(pair[0])), key=lambda pair: pair[0], default=None)
+        best = max(
+            (pair for pair in found if np.isfinite(pair[0])), key=lambda pair: pair[0], default=None
+        )
         if best is None:
             print(f"{name} cannot be fitted and is left out", file=sys.stderr)
             continue
         if least is not None and best[0] <= least:
-            print(f"{name} ({best[0]:.5f}) is no better than the reference ({least:.5f})", file=sys.stderr)
+            print(
+                f"{name} ({best[0]:.5f}) is no better than the reference ({least:.5f})",
+                file=sys.stderr,
+            )
             continue
         least = best[0] if least is None else least
         yield Tuned(name, best[1], best[0])
@@ -80,7 +100,10 @@ def _in_folds(
         try:
             model = recipe.make(0).fit(matrix[known], outcome[known])
             found.append(goodness(outcome[held], scores(model, matrix[held])))
-        except (ValueError, np.linalg.LinAlgError):  # more components than columns, or one class in a fold
+        except (
+            ValueError,
+            np.linalg.LinAlgError,
+        ):  # more components than columns, or one class in a fold
             return float("nan")
     return float(np.mean(found))
 
@@ -95,7 +118,9 @@ def better(metric: str) -> Callable[[Any, Any], float]:
 
 @dataclass(frozen=True)
 class CsvPlan:
-    """How the board of one CSV task is earned: `features` turns train and test frame into numeric matrices."""
+    """How the board of one CSV task is earned: `features` turns train and test frame into numeric
+    matrices.
+    """
 
     task: str
     target: str
@@ -105,7 +130,9 @@ class CsvPlan:
     hidden: tuple[str, ...] = ()
 
     def submissions(self, public: Path) -> Iterator[tuple[str, str, pd.DataFrame]]:
-        """Tune and train on `public`/train.csv; yield each family, its entry's name and its submission."""
+        """Tune and train on `public`/train.csv; yield each family, its entry's name and its
+        submission.
+        """
         train, test = pd.read_csv(public / "train.csv"), pd.read_csv(public / "test.csv")
         sample = pd.read_csv(public / "sample_submission.csv")
         secret = ["id", self.target, *self.hidden]
@@ -137,7 +164,8 @@ class SurvivalPlan(CsvPlan):
 
 @dataclass(frozen=True)
 class CellPlan:
-    """How the board of a single-cell task is earned: on the 400 genes with the highest variance, log expression.
+    """How the board of a single-cell task is earned: on the 400 genes with the highest variance,
+    log expression.
 
     With `label` set, models predict that column of obs; without, the genes that test.h5ad lacks.
     """
@@ -149,16 +177,29 @@ class CellPlan:
     genes: int = 400
 
     def submissions(self, public: Path) -> Iterator[tuple[str, str, np.ndarray]]:
-        """Tune and train; yield each family, its entry's name and its predictions for the cells of test.h5ad, in order."""
-        train, test = anndata.read_h5ad(public / "train.h5ad"), anndata.read_h5ad(public / "test.h5ad")
+        """Tune and train; yield each family, its entry's name and its predictions for the cells of
+        test.h5ad, in order.
+        """
+        train, test = (
+            anndata.read_h5ad(public / "train.h5ad"),
+            anndata.read_h5ad(public / "test.h5ad"),
+        )
         hidden = [gene for gene in train.var_names if gene not in set(test.var_names)]
         known, unknown = train[:, test.var_names].X.toarray(), test.X.toarray()
-        outcome = train.obs[self.label].astype(str).to_numpy() if self.label else train[:, hidden].X.toarray()
+        outcome = (
+            train.obs[self.label].astype(str).to_numpy()
+            if self.label
+            else train[:, hidden].X.toarray()
+        )
         columns = np.argsort(-known.var(axis=0), kind="stable")[: self.genes]
         known, unknown = known[:, columns], unknown[:, columns]
         goodness = better(self.metric)
         for entry in tuned([Labelled(recipe) for recipe in self.recipes], known, outcome, goodness):
-            yield entry.family, entry.team, entry.recipe.make(SEED).fit(known, outcome).predict(unknown)
+            yield (
+                entry.family,
+                entry.team,
+                entry.recipe.make(SEED).fit(known, outcome).predict(unknown),
+            )
 
     def ids(self, private: Path) -> list[str]:
         """Return the names of the cells, in the order of the submissions."""
@@ -196,7 +237,9 @@ class _Predicting:
 
 
 def scores(model: Any, matrix: np.ndarray) -> np.ndarray:
-    """Return a probability, a decision value or a prediction per row, whatever the model offers first."""
+    """Return a probability, a decision value or a prediction per row, whatever the model offers
+    first.
+    """
     if hasattr(model, "predict_proba"):
         return model.predict_proba(matrix)[:, 1]
     if hasattr(model, "decision_function"):
@@ -211,7 +254,15 @@ def _without(recipes: list[Recipe], *families: str) -> list[Recipe]:
 
 
 _MANY_ROWS = ("gaussian process", "vote", "stack", "products", "splines", "svm rbf", "svm cubic")
-_MANY_COLUMNS = ("gaussian process", "vote", "stack", "products", "splines", "histogram boosting", "adaboost")
+_MANY_COLUMNS = (
+    "gaussian process",
+    "vote",
+    "stack",
+    "products",
+    "splines",
+    "histogram boosting",
+    "adaboost",
+)
 
 PLANS: list[CsvPlan | CellPlan] = [
     CsvPlan("oncology/breast-cancer", "malignant", "roc_auc", classifiers()),
@@ -222,8 +273,12 @@ PLANS: list[CsvPlan | CellPlan] = [
         _without(regressors(), "products", "quantile", "stack", "splines"),
         features=molecule_features,
     ),
-    CsvPlan("obstetrics/fetal-heart", "abnormal", "roc_auc", _without(classifiers(), "gaussian process")),
-    SurvivalPlan("oncology/recurrence", "months", "concordance_index", survival_models(), hidden=("event",)),
+    CsvPlan(
+        "obstetrics/fetal-heart", "abnormal", "roc_auc", _without(classifiers(), "gaussian process")
+    ),
+    SurvivalPlan(
+        "oncology/recurrence", "months", "concordance_index", survival_models(), hidden=("event",)
+    ),
     CsvPlan(
         "proteins/antimicrobial-peptides",
         "antimicrobial",
@@ -232,7 +287,10 @@ PLANS: list[CsvPlan | CellPlan] = [
         features=peptide_features,
     ),
     CellPlan(
-        "single-cell/pbmc-cell-types", "f1_macro", _without(label_classifiers(), *_MANY_COLUMNS), "cell_type"
+        "single-cell/pbmc-cell-types",
+        "f1_macro",
+        _without(label_classifiers(), *_MANY_COLUMNS),
+        "cell_type",
     ),
     CellPlan("single-cell/pbmc-gene-panel", "rmse", many_target_regressors()),
 ]

@@ -1,4 +1,6 @@
-"""Scores computed straight from scikit-learn, apart from the program's own metrics, so that the boards test those."""
+"""Scores computed straight from scikit-learn, apart from the program's own metrics, so that the
+boards test those.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,11 @@ def rmse(truth: np.ndarray, guess: np.ndarray) -> float:
 
 
 def concordance_index(time: np.ndarray, event: np.ndarray, survival: np.ndarray) -> float:
-    """Harrell's C: share of comparable pairs in which who lives longer has the higher score; ties count half.
+    """Harrell's C: share of comparable pairs in which who lives longer has the higher score; ties
+    count half.
 
-    A pair is comparable when the shorter time ended with the event; at equal times, when exactly one did
-    (that one is the shorter).
+    A pair is comparable when the shorter time ended with the event; at equal times, when exactly
+    one did (that one is the shorter).
     """
     right = ties = pairs = 0
     for i in np.flatnonzero(event):
@@ -41,7 +44,9 @@ METRICS: dict[str, Callable[[Any, Any], float]] = {
 
 
 def score(grader: dict[str, Any], submission: Any, answers: Any) -> float:
-    """Return the score of a submission: two frames aligned by id, or two arrays in the same order."""
+    """Return the score of a submission: two frames aligned by id, or two arrays in the same
+    order.
+    """
     metric = grader["metric"]
     if not isinstance(answers, pd.DataFrame):
         return float(METRICS[metric](answers, submission))
@@ -50,5 +55,7 @@ def score(grader: dict[str, Any], submission: Any, answers: Any) -> float:
     column = grader.get("prediction", target)
     guess = merged[f"{column}_guess" if f"{column}_guess" in merged else column].to_numpy()
     if metric == "concordance_index":
-        return concordance_index(merged[target].to_numpy(), merged[grader["event"]].to_numpy(), guess)
+        return concordance_index(
+            merged[target].to_numpy(), merged[grader["event"]].to_numpy(), guess
+        )
     return float(METRICS[metric](merged[target].to_numpy(), guess))

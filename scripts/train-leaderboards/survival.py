@@ -1,4 +1,6 @@
-"""Survival models out of NumPy and scikit-learn: each predicts a score that is higher for those who live longer."""
+"""Survival models out of NumPy and scikit-learn: each predicts a score that is higher for those who
+live longer.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,17 @@ from sklearn.preprocessing import SplineTransformer, StandardScaler
 
 
 def _risk_sets(time: np.ndarray, event: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the event times, the number of events at each and the number at risk just before each."""
+    """Return the event times, the number of events at each and the number at risk just before
+    each.
+    """
     times, deaths = np.unique(time[event > 0], return_counts=True)
     at_risk = len(time) - np.searchsorted(np.sort(time), times, side="left")
     return times, deaths, at_risk
 
 
 def martingale_residuals(time: np.ndarray, event: np.ndarray) -> np.ndarray:
-    """Return event − cumulative hazard (Nelson-Aalen) at each time: what a regressor of risk can be fitted to.
+    """Return event − cumulative hazard (Nelson-Aalen) at each time: what a regressor of risk can be
+    fitted to.
 
     T. M. Therneau, P. M. Grambsch, T. R. Fleming. Martingale-based residuals for survival models.
     Biometrika 77, 1990.
@@ -31,7 +36,9 @@ def martingale_residuals(time: np.ndarray, event: np.ndarray) -> np.ndarray:
 
 
 class CoxRidge(BaseEstimator):
-    """Cox's proportional hazards with Breslow's ties and an L2 penalty, fitted by Newton's method."""
+    """Cox's proportional hazards with Breslow's ties and an L2 penalty, fitted by Newton's
+    method.
+    """
 
     def __init__(self, penalty: float = 1.0) -> None:
         self.penalty = penalty
@@ -52,7 +59,9 @@ class CoxRidge(BaseEstimator):
             np.add.at(share, last[event], 1.0 / total)
             share = np.cumsum(share[::-1])[::-1] * weight
             gradient = (x[event] - first).sum(axis=0) - self.penalty * beta
-            hessian = (x * share[:, None]).T @ x - first.T @ first + self.penalty * np.eye(len(beta))
+            hessian = (
+                (x * share[:, None]).T @ x - first.T @ first + self.penalty * np.eye(len(beta))
+            )
             step = np.linalg.solve(hessian, gradient)
             beta += step * min(1.0, 1.0 / (np.abs(step).max() + 1e-12))
             if np.abs(step).max() < 1e-8:
@@ -73,7 +82,9 @@ class ResidualRegressor(BaseEstimator):
 
     def fit(self, matrix: np.ndarray, outcome: np.ndarray) -> ResidualRegressor:
         """Fit to `outcome`, shape (rows, 2): time and event."""
-        self.model_ = clone(self.estimator).fit(matrix, martingale_residuals(outcome[:, 0], outcome[:, 1]))
+        self.model_ = clone(self.estimator).fit(
+            matrix, martingale_residuals(outcome[:, 0], outcome[:, 1])
+        )
         return self
 
     def predict(self, matrix: np.ndarray) -> np.ndarray:
@@ -101,11 +112,13 @@ class HorizonClassifier(BaseEstimator):
 
 
 _ON_RESIDUALS = (
-    "random forest", "extra trees", "boosting", "histogram boosting", "svm rbf", "gaussian process", "splines",
+    "random forest", "extra trees", "boosting", "histogram boosting", "svm rbf", "gaussian process",
+    "splines",
     "products", "nystroem", "bagged neighbours", "network", "vote", "stack",
 )  # fmt: skip
 _BY_EVENT = (
-    "random forest", "extra trees", "boosting", "svm rbf", "gaussian process", "splines", "lasso logistic", "lda",
+    "random forest", "extra trees", "boosting", "svm rbf", "gaussian process", "splines",
+    "lasso logistic", "lda",
     "nystroem", "bagged neighbours", "naive bayes", "vote", "stack",
 )  # fmt: skip
 """Families that are turned into survival models either way."""
@@ -121,7 +134,10 @@ class _Kind:
 
 def survival_models() -> list[Recipe]:
     """Cox models, and regressors and classifiers turned into survival models."""
-    cox = [Recipe(f"cox penalty={value:g}", CoxRidge(value)) for value in (0.1, 1.0, 10.0, 100.0, 1000.0)]
+    cox = [
+        Recipe(f"cox penalty={value:g}", CoxRidge(value))
+        for value in (0.1, 1.0, 10.0, 100.0, 1000.0)
+    ]
     splines = [
         Recipe(
             f"cox splines penalty={value:g}",

@@ -1,7 +1,8 @@
 """Expressions that authors of jobs write, with the results of Kotlin 1.9.25 and of this program.
 
-The verdicts of both golden files were printed by Kotlin's own script engine (kotlin-scripting-jsr223 1.9.25), with the
-published classes and the state of kotlin_state.json. "error" is what does not compile, or throws.
+The verdicts of both golden files were printed by Kotlin's own script engine
+(kotlin-scripting-jsr223 1.9.25), with the published classes and the state of kotlin_state.json.
+"error" is what does not compile, or throws.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ NAMES = scope(STATE["objectContext"], STATE["evaluation"])
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One expression: Kotlin's verdict (true, false or "error") and ours, with the reason of an error."""
+    """One expression: Kotlin's verdict (true, false or "error") and ours, with the reason of an
+    error.
+    """
 
     expression: str
     kotlin: bool | str

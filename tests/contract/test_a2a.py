@@ -1,6 +1,8 @@
-"""Agents that speak A2A, behind the published server of a2a-sdk, over real HTTP: this package's, and a stranger's.
+"""Agents that speak A2A, behind the published server of a2a-sdk, over real HTTP: this package's,
+and a stranger's.
 
-The stranger's (`stranger/strange_a2a.py`) is another package's plug-in, which knows only what docs/plugins.md tells.
+The stranger's (`stranger/strange_a2a.py`) is another package's plug-in, which knows only what
+docs/plugins.md tells.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ from tests.servers.whole_runs import hold
 OURS, STRANGE = "a2a", "strange-a2a"
 STRANGER = Path(__file__).parent / "stranger"
 BOTH = pytest.mark.parametrize("protocol", [OURS, STRANGE])
-VERSIONS = pytest.mark.parametrize(("protocol", "version"), [(OURS, "1.0"), (OURS, "0.3"), (STRANGE, "1.0")])
+VERSIONS = pytest.mark.parametrize(
+    ("protocol", "version"), [(OURS, "1.0"), (OURS, "0.3"), (STRANGE, "1.0")]
+)
 EVERY = pytest.mark.parametrize(
     ("protocol", "binding", "version"),
     [
@@ -55,7 +59,9 @@ def strangers_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     info = site / "strange_a2a-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: strange-a2a\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[bioeval_tui.agents]\nstrange-a2a = strange_a2a:protocol\n")
+    (info / "entry_points.txt").write_text(
+        "[bioeval_tui.agents]\nstrange-a2a = strange_a2a:protocol\n"
+    )
     shutil.copy(STRANGER / "strange_a2a.py", site)
     monkeypatch.syspath_prepend(site)
     yield
@@ -63,7 +69,12 @@ def strangers_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
 
 
 def connect(
-    url: str, *, protocol: str = OURS, allowed: tuple[str, ...] = (), key: str | None = None, **target: Any
+    url: str,
+    *,
+    protocol: str = OURS,
+    allowed: tuple[str, ...] = (),
+    key: str | None = None,
+    **target: Any,
 ) -> Agent:
     config = TargetConfig(user="ada", chatbot="bot", protocol=protocol, **target)
     found = plugins.agent_protocol(protocol)
@@ -122,7 +133,9 @@ async def test_a_message_object_is_the_answer(
         assert reply.content == "You said hello."
         assert 0 < reply.started < reply.ended
         await agent.aclose()
-    assert all(path.startswith("/rpc" if binding == "JSONRPC" else "/rest") for path in server.paths[1:])
+    assert all(
+        path.startswith("/rpc" if binding == "JSONRPC" else "/rest") for path in server.paths[1:]
+    )
     assert all(headers["a2a-version"] == version for headers in server.headers[1:])
 
 
@@ -149,10 +162,13 @@ async def test_artifacts_and_the_final_status_are_the_answer_and_updates_are_not
         assert reply.first_token is not None
     assert list(reply.generation) == [
         {"status": "WORKING", "message": "Looking…"},
-        {"request": {"function": {"name": "lookUp"}, "arguments": {"drug": "warfarin"}, "id": "call-lookUp"}},
+        {"request": {"function": {"name": "lookUp"}, "arguments": {"drug": "warfarin"},
+                "id": "call-lookUp"}},
         {"output": {"found": True}, "id": "call-lookUp"},
     ]  # fmt: skip
-    assert list(reply.generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
+    assert list(reply.generation) == [
+        piece.data for piece in pieces if isinstance(piece, Generation)
+    ]
 
 
 @EVERY
@@ -160,7 +176,9 @@ async def test_artifacts_and_the_final_status_are_the_answer_and_updates_are_not
 async def test_input_required_ends_a_turn_and_the_next_message_continues_the_task(
     protocol: str, binding: str, version: str, streaming: bool
 ) -> None:
-    async with a2a_agent(asks_back, bindings=(binding,), streaming=streaming, version=version) as server:
+    async with a2a_agent(
+        asks_back, bindings=(binding,), streaming=streaming, version=version
+    ) as server:
         agent = connect(server.url, protocol=protocol)
         await agent.open()
         assert (await say(agent, "Remind me"))[1].content == "Which time zone?"
@@ -170,7 +188,9 @@ async def test_input_required_ends_a_turn_and_the_next_message_continues_the_tas
     first, second, third = server.asked
     assert "contextId" in first, "the server gave one, and the others keep to it"
     assert first["contextId"] == second["contextId"] == third["contextId"]
-    assert first["taskId"] == second["taskId"] != third["taskId"], "a task that is completed takes no more"
+    assert first["taskId"] == second["taskId"] != third["taskId"], (
+        "a task that is completed takes no more"
+    )
 
 
 @STREAMS
@@ -289,12 +309,19 @@ async def always_agrees(text: str, agent: Teller) -> None:
         (lambda: draws_what_it_said, ["I can draw it.", "", ""]),
         (lambda: always_agrees, ["Yes.", "Yes.", "Yes."]),
     ],
-    ids=["of earlier tasks", "of the task's earlier turn", "beside a file", "with one id and the same words"],
+    ids=[
+        "of earlier tasks",
+        "of the task's earlier turn",
+        "beside a file",
+        "with one id and the same words",
+    ],
 )
 async def test_artifacts_of_earlier_turns_are_no_part_of_an_answer(
     binding: str, version: str, streaming: bool, script: Any, answers: list[str]
 ) -> None:
-    async with a2a_agent(script(), bindings=(binding,), streaming=streaming, version=version) as server:
+    async with a2a_agent(
+        script(), bindings=(binding,), streaming=streaming, version=version
+    ) as server:
         agent = connect(server.url)
         await agent.open()
         heard = [await say(agent, text) for text in ("begin", "more", "end")]
@@ -310,7 +337,8 @@ async def test_a_file_is_recorded_by_its_name_type_and_size(version: str, stream
     async def draws(text: str, agent: Teller) -> None:
         await agent.begin()
         await agent.updates.add_artifact(
-            [Part(raw=bytes(12_000), filename="scan.png", media_type="image/png")], artifact_id="scan"
+            [Part(raw=bytes(12_000), filename="scan.png", media_type="image/png")],
+            artifact_id="scan",
         )
         await agent.updates.complete()
 
@@ -329,7 +357,12 @@ async def test_the_first_supported_interface_is_used(
     protocol: str,
 ) -> None:
     def with_grpc_first(card: Any) -> None:
-        card.supported_interfaces.insert(0, type(card.supported_interfaces[0])(url="http://127.0.0.1:9", protocol_binding="GRPC", protocol_version="1.0"))  # fmt: skip
+        card.supported_interfaces.insert(
+            0,
+            type(card.supported_interfaces[0])(
+                url="http://127.0.0.1:9", protocol_binding="GRPC", protocol_version="1.0"
+            ),
+        )
 
     async with a2a_agent(
         answers_with_a_message, bindings=("HTTP+JSON", "JSONRPC"), change=with_grpc_first
@@ -379,13 +412,17 @@ async def test_a_card_that_names_another_host_needs_the_users_consent(
         if allowed:
             await agent.open()
         else:
-            with pytest.raises(PeerError, match=r"names another host, elsewhere\.example; pass --allow-host"):
+            with pytest.raises(
+                PeerError, match=r"names another host, elsewhere\.example; pass --allow-host"
+            ):
                 await agent.open()
         await agent.aclose()
 
 
 @pytest.mark.parametrize("spoken", ["2.0", "0.3"])
-async def test_where_no_interface_is_understood_the_sentence_names_what_there_is(spoken: str) -> None:
+async def test_where_no_interface_is_understood_the_sentence_names_what_there_is(
+    spoken: str,
+) -> None:
     def other(card: Any) -> None:
         card.supported_interfaces[0].protocol_version = spoken
 
@@ -401,7 +438,14 @@ async def test_an_agent_that_speaks_both_versions_is_asked_in_the_newer_one(
     protocol: str,
 ) -> None:
     def both(card: Any) -> None:
-        card.supported_interfaces.insert(0, type(card.supported_interfaces[0])(url=card.supported_interfaces[0].url, protocol_binding="JSONRPC", protocol_version="0.3"))  # fmt: skip
+        card.supported_interfaces.insert(
+            0,
+            type(card.supported_interfaces[0])(
+                url=card.supported_interfaces[0].url,
+                protocol_binding="JSONRPC",
+                protocol_version="0.3",
+            ),
+        )
 
     async with a2a_agent(answers_with_a_message, change=both) as server:
         agent = connect(server.url, protocol=protocol)
@@ -451,7 +495,9 @@ async def test_where_the_state_is_read_by_session_the_program_chooses_the_sessio
     protocol: str,
 ) -> None:
     async with a2a_agent(answers_with_a_message) as server:
-        agent = connect(server.url, protocol=protocol, object_context_url=f"{server.url}/state/{{sessionId}}")
+        agent = connect(
+            server.url, protocol=protocol, object_context_url=f"{server.url}/state/{{sessionId}}"
+        )
         session = await agent.open()
         await say(agent, "Hello")
         assert await agent.observe() is None
@@ -489,7 +535,9 @@ async def test_a_comparison_says_that_the_agents_card_has_another_version(tmp_pa
     def newer(card: AgentCard) -> None:
         card.name, card.version = "Test\x1b[2J agent", "1.1"
 
-    job = JOB.replace("strange-a2a, apiKeyEnv: STRANGE_KEY", "a2a").replace(", headers: {X-Tenant: t1}", "")
+    job = JOB.replace("strange-a2a, apiKeyEnv: STRANGE_KEY", "a2a").replace(
+        ", headers: {X-Tenant: t1}", ""
+    )
     runs = []
     for change in (lambda card: None, newer):
         async with a2a_agent(streams_an_artifact, change=change) as server:
@@ -501,7 +549,8 @@ async def test_a_comparison_says_that_the_agents_card_has_another_version(tmp_pa
     said = io.StringIO()
     print_comparison(found, Console(file=said, width=200))
     print_score_card(found.b, Console(file=said, width=200))
-    assert said.getvalue().count(" · Test␛ agent 1.1 · ") == 3  # the answer, what is compared, the card
+    # the answer, what is compared, the card
+    assert said.getvalue().count(" · Test␛ agent 1.1 · ") == 3
     assert dict(found.a.versions)["agent's own name"] == "Test agent 1.0"
 
 
@@ -510,7 +559,9 @@ def test_the_stranger_imports_only_what_the_documentation_names() -> None:
     used = {
         (node.module, name.name)
         for node in ast.walk(ast.parse((STRANGER / "strange_a2a.py").read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("bioeval_tui")
+        if isinstance(node, ast.ImportFrom)
+        and node.module
+        and node.module.startswith("bioeval_tui")
         for name in node.names
     }
     assert {module for module, _ in used} == {"bioeval_tui.http_agents", "bioeval_tui.protocols"}

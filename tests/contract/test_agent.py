@@ -116,7 +116,8 @@ async def test_the_graph_holds_the_conversation_and_a_setup_can_clear_it(tmp_pat
         start = await graph.snapshot()
         await say(agent, "Remind me to take warfarin tomorrow at 9 in Sydney, 5 mg")
         rows = await graph.query(
-            "MATCH (u:User)-[:HAS_REMINDER]->(r:Reminder)-[:ABOUT]->(d:Drug) RETURN u.name AS u, r.timeZone AS z, d.name AS d"
+            "MATCH (u:User)-[:HAS_REMINDER]->(r:Reminder)-[:ABOUT]->(d:Drug) RETURN u.name AS u,"
+            " r.timeZone AS z, d.name AS d"
         )
         assert rows.rows == (("ada", "Australia/Sydney", "warfarin"),)
         await graph.execute("MATCH (n:DomainNode) DETACH DELETE n")
@@ -126,7 +127,9 @@ async def test_the_graph_holds_the_conversation_and_a_setup_can_clear_it(tmp_pat
         assert context["resources"] == []
         await graph.execute("MATCH (n) DETACH DELETE n")
         await agent.open()
-        assert (await graph.snapshot()).digest == start.digest, "a new session brings the knowledge back"
+        assert (await graph.snapshot()).digest == start.digest, (
+            "a new session brings the knowledge back"
+        )
         await agent.aclose()
     await graph.aclose()
 
@@ -149,7 +152,12 @@ async def test_the_agent_reports_its_own_latency(running: RunningAgent) -> None:
         ("PUT", "chat/sessions", b"{oops", 400),
         ("PUT", "chat/sessions", b"[]", 400),
         ("PUT", "chat/sessions", b'{"user": "ada"}', 400),
-        ("PUT", "chat/messages", b'{"sessionId": "x", "message": {"content": "y", "role": "user"}}', 404),
+        (
+            "PUT",
+            "chat/messages",
+            b'{"sessionId": "x", "message": {"content": "y", "role": "user"}}',
+            404,
+        ),
         ("GET", "chat/objectContexts/x", None, 404),
         ("PUT", "graphs/nobody/documents", b'{"text": "x"}', 404),
         ("POST", "chat/sessions", b"{}", 405),
@@ -189,12 +197,16 @@ async def test_the_same_seed_causes_the_same_failures() -> None:
 
 
 LOSES_THE_FIRST_ANSWER = 2375
-"""With this seed, the first session's first connection is reset, and its next two requests are answered."""
+"""With this seed, the first session's first connection is reset, and its next two requests are
+answered.
+"""
 
 
 async def test_a_request_whose_answer_was_lost_is_acted_on_once() -> None:
     chaos = LOSES_THE_FIRST_ANSWER
-    async with run_sample_agent(chaos_seed=chaos, tokens_per_second=0, clock=lambda: NOW) as running:
+    async with run_sample_agent(
+        chaos_seed=chaos, tokens_per_second=0, clock=lambda: NOW
+    ) as running:
         agent = connect(running)
         await agent.open()
         with pytest.raises(PeerError):
@@ -207,10 +219,14 @@ async def test_a_request_whose_answer_was_lost_is_acted_on_once() -> None:
         await agent.aclose()
 
 
-async def start_command(tmp_path: Path, *arguments: str) -> tuple[asyncio.subprocess.Process, dict[str, str]]:
+async def start_command(
+    tmp_path: Path, *arguments: str
+) -> tuple[asyncio.subprocess.Process, dict[str, str]]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bioeval_tui", "agent", "--port", "0", "--graph", str(tmp_path / "graph.db"), *arguments,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        sys.executable, "-m", "bioeval_tui", "agent", "--port", "0", "--graph",
+        str(tmp_path / "graph.db"), *arguments,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     assert process.stdout is not None
     return process, json.loads(await process.stdout.readline())

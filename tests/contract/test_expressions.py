@@ -52,7 +52,9 @@ def _has_value_or_error_column(text: str, wanted: str) -> None:
     column, _, message = wanted[1:].partition(" ")
     with pytest.raises(ExpressionError) as caught:
         evaluate(parse(text), NAMES)
-    assert (caught.value.column, message in caught.value.message) == (int(column), True), caught.value.message
+    assert (caught.value.column, message in caught.value.message) == (int(column), True), (
+        caught.value.message
+    )
     assert caught.value.text == text
     assert caret(caught.value).splitlines()[1].endswith("^")
 

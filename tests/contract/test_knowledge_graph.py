@@ -55,7 +55,9 @@ def graph(request: pytest.FixtureRequest) -> KnowledgeGraph:
         ("'a\"b'", 'a"b'),
     ],
 )
-async def test_values_keep_their_types(graph: KnowledgeGraph, expression: str, value: object) -> None:
+async def test_values_keep_their_types(
+    graph: KnowledgeGraph, expression: str, value: object
+) -> None:
     rows = await graph.query(f"RETURN {expression} AS it")
     assert rows.columns == ("it",)
     assert rows.rows == ((value,),)
@@ -78,7 +80,8 @@ async def test_what_a_setup_writes_can_be_queried(graph: KnowledgeGraph) -> None
         "CREATE (:Drug {name: 'warfarin', dose: 5.0})-[:TARGETS {n: 1}]->(:Target {name: 'VKORC1'})"
     )
     rows = await graph.query(
-        "MATCH (d:Drug)-[r:TARGETS]->(t) RETURN d.name AS d, d.dose AS dose, type(r) AS kind, t.name AS t"
+        "MATCH (d:Drug)-[r:TARGETS]->(t) RETURN d.name AS d, d.dose AS dose, type(r) AS kind,"
+        " t.name AS t"
     )
     assert rows.rows == (("warfarin", 5.0, "TARGETS", "VKORC1"),)
 
@@ -86,7 +89,9 @@ async def test_what_a_setup_writes_can_be_queried(graph: KnowledgeGraph) -> None
 async def test_parameters_are_never_parsed_as_query_text(graph: KnowledgeGraph) -> None:
     nasty = "it's \"quoted\" \\ '}) DETACH DELETE (n) //\n"
     await graph.execute("CREATE (:Note {text: 'x'})")
-    rows = await graph.query("MATCH (n:Note) RETURN $text AS text, n.text = $text AS same", {"text": nasty})
+    rows = await graph.query(
+        "MATCH (n:Note) RETURN $text AS text, n.text = $text AS same", {"text": nasty}
+    )
     assert rows.rows == ((nasty, False),)
 
 

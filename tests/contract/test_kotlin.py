@@ -1,4 +1,6 @@
-"""An expression has Kotlin's result or is refused when the job is checked; it never has another result."""
+"""An expression has Kotlin's result or is refused when the job is checked; it never has another
+result.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from tests.contract.kotlin import NAMES, Verdict, verdicts
 DOCS = (Path(__file__).parents[2] / "docs" / "assertions.md").read_text("utf-8")
 FILES = ("kotlin_expressions.json", "kotlin_more.json")
 OURS_TOO = re.compile(r"it\.role\b|it\.type\b|first\(\)\.output$")
-"""What Kotlin refuses and this program understands: a role as a text, a resource's type, any event's output."""
+"""What Kotlin refuses and this program understands: a role as a text, a resource's type, any
+event's output.
+"""
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -48,14 +52,22 @@ def test_unsupported_kotlin_is_refused_by_check_with_an_alternative() -> None:
         return False
 
     left_out = [
-        row for name in FILES for row in verdicts(name) if isinstance(row.kotlin, bool) and not row.agrees
+        row
+        for name in FILES
+        for row in verdicts(name)
+        if isinstance(row.kotlin, bool) and not row.agrees
     ]
     assert [row.expression for row in left_out if not refused(row)] == []
 
 
 def test_the_documentation_lists_exactly_the_available_functions() -> None:
     table = DOCS.partition("<!-- functions")[2].partition("<!-- end of functions")[0]
-    assert set(re.findall(r"`(\w+(?:\.\w+)?)`", table)) == {*METHODS, *FUNCTIONS, *PROPERTIES, *CONSTANTS}
+    assert set(re.findall(r"`(\w+(?:\.\w+)?)`", table)) == {
+        *METHODS,
+        *FUNCTIONS,
+        *PROPERTIES,
+        *CONSTANTS,
+    }
 
 
 def test_every_documented_construct_is_evaluated() -> None:

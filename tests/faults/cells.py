@@ -12,8 +12,8 @@ from .program import SHORT_S, TIMEOUT_S
 class Cell:
     """A fault of a peer, whose it is, and what a user is told.
 
-    `asked` is how many requests of the first conversation meet it (0: as many as it takes), `times` how many at most.
-    `sentence` has its variants parted by `|`.
+    `asked` is how many requests of the first conversation meet it (0: as many as it takes), `times`
+    how many at most. `sentence` has its variants parted by `|`.
     """
 
     name: str
@@ -25,7 +25,9 @@ class Cell:
     timeout_s: float = TIMEOUT_S
 
     def was_met(self, requests: int) -> bool:
-        """Say whether so many requests may have met it: one with little time may end unsent on a busy machine."""
+        """Say whether so many requests may have met it: one with little time may end unsent on a
+        busy machine.
+        """
         if self.timeout_s == SHORT_S:
             return 0 < requests <= (self.asked or requests)
         return requests == (self.asked or requests)

@@ -8,6 +8,8 @@ from .program import Program
 
 
 @pytest.fixture
-def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Program:
+def program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Program:
     """The command line with a data folder of its own."""
     return Program(tmp_path, monkeypatch, capfd)

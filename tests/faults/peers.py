@@ -3,8 +3,9 @@
     with serving(Agent(fault=silent)) as peer:
         …  # peer.url
 
-A fault writes what it likes instead of the answer. It meets the requests of the first conversation alone
-(the one whose messages carry `FIRST`), so that each test also sees that the second is not touched by it.
+A fault writes what it likes instead of the answer. It meets the requests of the first conversation
+alone (the one whose messages carry `FIRST`), so that each test also sees that the second is not
+touched by it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 FIRST = "(s1)"
-"""Stands in every answer of the agent's first session, and so in every prompt about that conversation."""
+"""Stands in every answer of the agent's first session, and so in every prompt about that
+conversation.
+"""
 SESSION = re.compile(r"\((s\d+)\)")
 ASKED = "Please note my appointment with the dentist."
 SIGN_OFF = "so long, and thanks for all the fish"
@@ -46,7 +49,9 @@ class Request:
 
 @dataclass
 class Peer:
-    """Answers every request, but those that `meets` with its `fault`; `times` is how often, None for always."""
+    """Answers every request, but those that `meets` with its `fault`; `times` is how often, None
+    for always.
+    """
 
     fault: Fault | None = None
     times: int | None = None
@@ -129,14 +134,19 @@ async def _read(reader: asyncio.StreamReader) -> Request:
         raise NotHttpError
     head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
     method, path, _ = head.split(" ", 2)
-    lengths = [line[15:] for line in head.lower().split("\r\n") if line.startswith("content-length:")]
+    lengths = [
+        line[15:] for line in head.lower().split("\r\n") if line.startswith("content-length:")
+    ]
     body = await reader.readexactly(int(lengths[0]) if lengths else 0)
     return Request(method, path, json.loads(body) if body else {})
 
 
 @dataclass
 class Agent(Peer):
-    """Speaks the REST protocol; its answers carry the session. `forgets` its sessions when it restarts."""
+    """Speaks the REST protocol; its answers carry the session.
+
+    `forgets` its sessions when it restarts.
+    """
 
     restarts: bool = False
     forgets: bool = False
@@ -158,7 +168,9 @@ class Agent(Peer):
         session = request.body["sessionId"]
         content = f"{self.says} ({session})."
         message = {"content": content, "role": "assistant"}
-        return _json({"sessionId": session, "chatbot": "b", "message": message, "history": [], "events": []})
+        return _json(
+            {"sessionId": session, "chatbot": "b", "message": message, "history": [], "events": []}
+        )
 
     def meets(self, request: Request) -> bool:
         """Meet the messages of the first session with the fault."""
@@ -226,7 +238,12 @@ def prompt_of(request: Request) -> str:
 
 def verdict(score: float, *numbers: int) -> dict[str, Any]:
     """Return a verdict that gives each task this score, quoting the agent."""
-    task = {"scored": "x", "score": score, "reason": "It said so.", "evidence": ["I made a note of it"]}
+    task = {
+        "scored": "x",
+        "score": score,
+        "reason": "It said so.",
+        "evidence": ["I made a note of it"],
+    }
     return {"tone": 0.5, "tasks": [{"task": number, **task} for number in numbers or (1,)]}
 
 
@@ -245,7 +262,8 @@ def _stream(text: str | None, finish: str = "stop", **delta: Any) -> bytes:
         for piece, end in pieces
     ]  # fmt: skip
     return (
-        b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
+        b"".join(b"data: " + json.dumps(chunk).encode() + b"\n\n" for chunk in chunks)
+        + b"data: [DONE]\n\n"
     )
 
 
@@ -253,9 +271,14 @@ def _json(value: Any) -> tuple[bytes, str]:
     return json.dumps(value).encode(), "application/json"
 
 
-def http(body: bytes, code: str = "200 OK", content_type: str = "application/json", more: str = "") -> bytes:
+def http(
+    body: bytes, code: str = "200 OK", content_type: str = "application/json", more: str = ""
+) -> bytes:
     """Return a whole HTTP response that keeps the connection."""
-    head = f"HTTP/1.1 {code}\r\nContent-Type: {content_type}\r\nContent-Length: {len(body)}\r\n{more}\r\n"
+    head = (
+        f"HTTP/1.1 {code}\r\nContent-Type: {content_type}\r\nContent-Length:"
+        f" {len(body)}\r\n{more}\r\n"
+    )
     return head.encode() + body
 
 
@@ -319,9 +342,13 @@ def streams(text: str | None, finish: str = "stop", **delta: Any) -> Fault:
     return says(_stream(text, finish, **delta), "text/event-stream")
 
 
-async def fifty_megabytes(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, due: bytes) -> None:
+async def fifty_megabytes(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, due: bytes
+) -> None:
     """Answer with 50 MB of one JSON text."""
-    writer.write(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50000002\r\n\r\n"')
+    writer.write(
+        b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 50000002\r\n\r\n"'
+    )
     for _ in range(50):
         writer.write(b"x" * 1_000_000)
         await writer.drain()
@@ -341,7 +368,9 @@ async def endless(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, du
 
 @contextlib.contextmanager
 def serving(*peers: Peer) -> Iterator[Callable[[Coroutine[Any, Any, None]], None]]:
-    """Let peers listen in a thread of their own until the context ends; gives what does other work there."""
+    """Let peers listen in a thread of their own until the context ends; gives what does other work
+    there.
+    """
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="peers")
     thread.start()

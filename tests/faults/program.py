@@ -1,7 +1,7 @@
 """Run the whole command line in this process: arguments in; exit code, output and recording out.
 
-In this process, because it is quick, and because tasks, threads, files and child processes that were left
-behind can be counted here.
+In this process, because it is quick, and because tasks, threads, files and child processes that
+were left behind can be counted here.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def headless(agent_url: str, job: Path) -> list[str]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run left: its exit code, what it printed, its events, and its result as `--json` gives it."""
+    """What a run left: its exit code, what it printed, its events, and its result as `--json` gives
+    it.
+    """
 
     code: int
     out: str
@@ -87,7 +89,10 @@ class Program:
     """Runs the command line; its data is in `data_dir`."""
 
     def __init__(
-        self, data_dir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str] | None
+        self,
+        data_dir: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capfd: pytest.CaptureFixture[str] | None,
     ):
         self.data_dir = data_dir
         self.meets_a_bug = False
@@ -97,7 +102,8 @@ class Program:
         for name in [*os.environ]:
             if name.startswith(("BIOEVAL_", "OPENAI_", "NEO_")) and name != "BIOEVAL_REQUIRE_REAL":
                 monkeypatch.delenv(name)
-        # A busy machine must not look like one that stood still; the cell about that has a process of its own.
+        # A busy machine must not look like one that stood still; the cell about that has a process
+        # of its own.
         monkeypatch.setattr(watchdog, "STILL_S", float("inf"))
         monkeypatch.setattr(watchdog, "BLOCKED_S", float("inf"))
         monkeypatch.setenv("BIOEVAL_DATA_DIR", str(data_dir))
@@ -110,7 +116,9 @@ class Program:
         """Give the models so long for an answer."""
         self.set("BIOEVAL_MODEL_TIMEOUT_S", str(seconds))
 
-    def job(self, evaluator: str = "scripted", judge: str = "rules", timeout_s: float = TIMEOUT_S) -> Path:
+    def job(
+        self, evaluator: str = "scripted", judge: str = "rules", timeout_s: float = TIMEOUT_S
+    ) -> Path:
         """Write the job file; the agent has `timeout_s` for an answer."""
         text = JOB.format(timeout_ms=timeout_s * 1000, evaluator=evaluator, judge=judge)
         path = self.data_dir / "job.yml"
@@ -118,14 +126,19 @@ class Program:
         return path
 
     def run(self, agent_url: str, job: Path, *more: str, models_url: str = "") -> Outcome:
-        """Run the job, with a threshold of 0.5 for each condition, and see that nothing is left behind.
+        """Run the job, with a threshold of 0.5 for each condition, and see that nothing is left
+        behind.
 
         The judge is not examined: its requests would come before those that are to fail.
         """
         if models_url:
             self._patch.setenv("OPENAI_BASE_URL", f"{models_url}/v1")
         return self.call(
-            *headless(agent_url, job), *more, "--no-exam", "--fail-under", "withheld:0.5,supplied:0.5"
+            *headless(agent_url, job),
+            *more,
+            "--no-exam",
+            "--fail-under",
+            "withheld:0.5,supplied:0.5",
         )
 
     def set(self, name: str, value: str) -> None:
@@ -153,13 +166,17 @@ class Program:
         assert not [*self.data_dir.glob("runs/*.live")], "nobody owns the run any more"
         recordings = sorted(self.data_dir.glob("runs/*.jsonl"))
         events = events_of(recordings[-1]) if recordings else []
-        assert [event["seq"] for event in events] == [*range(1, len(events) + 1)], "no event is missing"
+        assert [event["seq"] for event in events] == [*range(1, len(events) + 1)], (
+            "no event is missing"
+        )
         assert isinstance(leaving.value.code, int)
         return Outcome(leaving.value.code, out, err, events)
 
 
 def left_open() -> Counter[str]:
-    """Return what this process holds: threads, child processes, sockets and files, by what they are."""
+    """Return what this process holds: threads, child processes, sockets and files, by what they
+    are.
+    """
     found = Counter(f"thread {thread.name}" for thread in threading.enumerate())
     for children in Path("/proc/self/task").glob("*/children"):
         found.update(f"process {pid}" for pid in children.read_text().split())
@@ -176,7 +193,9 @@ def left_open() -> Counter[str]:
 
 
 def left_since(before: Counter[str]) -> Counter[str]:
-    """Return what this process holds that it did not hold before; peers may see a moment later that they were left."""
+    """Return what this process holds that it did not hold before; peers may see a moment later that
+    they were left.
+    """
     with contextlib.suppress(AssertionError):
         wait_for(lambda: not left_open() - before, "nothing left behind")
     return left_open() - before
@@ -185,7 +204,9 @@ def left_since(before: Counter[str]) -> Counter[str]:
 class Running:
     """A headless run in a process of its own. What it says on stderr is in a file."""
 
-    def __init__(self, program: Program, agent_url: str, *more: str, timeout_s: float = PATIENT_S) -> None:
+    def __init__(
+        self, program: Program, agent_url: str, *more: str, timeout_s: float = PATIENT_S
+    ) -> None:
         arguments = headless(agent_url, program.job(timeout_s=timeout_s))
         self._said = program.data_dir / "stderr"
         with self._said.open("wb") as errors:
@@ -229,7 +250,9 @@ class Running:
 
 
 def conversations(events: list[dict[str, Any]]) -> dict[str, list[tuple[str, str]]]:
-    """Return what was said in the last attempt of each conversation, without the agent's session."""
+    """Return what was said in the last attempt of each conversation, without the agent's
+    session.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
     attempts: dict[str, int] = {}
     for event in events:

@@ -12,15 +12,32 @@ from .peers import Agent, Fault, instead, says, serving, status
 from .program import LONGEST_WAIT_S, SHORT_S, Outcome, Program
 
 FAILS = [
-    Cell("silent", peers.silent, "did not finish its answer within 0.4 s", asked=1, timeout_s=SHORT_S),
-    Cell("slow drip", peers.drip, "did not finish its answer within 0.4 s", asked=1, timeout_s=SHORT_S),
+    Cell(
+        "silent", peers.silent, "did not finish its answer within 0.4 s", asked=1, timeout_s=SHORT_S
+    ),
+    Cell(
+        "slow drip",
+        peers.drip,
+        "did not finish its answer within 0.4 s",
+        asked=1,
+        timeout_s=SHORT_S,
+    ),
     Cell("always 500", status(500), "answered 500 Sorry"),
     Cell("429 for an hour", status(429, "Retry-After: 3600\r\n"), "answered 429 Sorry"),
-    Cell("malformed JSON", says(b'{"sessionId": "s1", "mess'), "something that is not JSON", asked=1),
-    Cell("wrong types", instead(message={"content": ["no", "text"]}), "message.content is not text", asked=1),
+    Cell(
+        "malformed JSON", says(b'{"sessionId": "s1", "mess'), "something that is not JSON", asked=1
+    ),
+    Cell(
+        "wrong types",
+        instead(message={"content": ["no", "text"]}),
+        "message.content is not text",
+        asked=1,
+    ),
     Cell("50 MB", peers.fifty_megabytes, "sent more than 5,000,000 bytes as one answer", asked=1),
     Cell("an endless stream", peers.endless, "more than 5,000,000 bytes", asked=1),
-    Cell("another session", instead(sessionId="s9"), "sessionId belongs to another session", asked=1),
+    Cell(
+        "another session", instead(sessionId="s9"), "sessionId belongs to another session", asked=1
+    ),
 ]
 
 
@@ -83,14 +100,18 @@ def test_an_agent_that_refuses_connections_is_at_fault(program: Program) -> None
         assert ended["ways"][0].startswith("start the agent, or")
         assert len(done.of("request_failed", condition)) == 4
         assert "score" not in done.scored(condition)
-        assert done.scored(condition)["reason"].startswith(f"no conversation took place: 127.0.0.1:{port}")
+        assert done.scored(condition)["reason"].startswith(
+            f"no conversation took place: 127.0.0.1:{port}"
+        )
     assert done.code == 3, "not one word was exchanged: nothing was measured"
 
 
 @pytest.mark.parametrize(
     ("fault", "name"), [(status(500), "500"), (status(429), "429"), (status(503), "503")]
 )
-def test_one_failed_request_costs_only_the_penalty(fault: Fault, name: str, program: Program) -> None:
+def test_one_failed_request_costs_only_the_penalty(
+    fault: Fault, name: str, program: Program
+) -> None:
     agent = Agent(fault=fault, times=1)
     with serving(agent):
         done = program.run(agent.url, program.job())
@@ -120,12 +141,17 @@ def test_an_agent_that_loses_its_sessions_on_restart_has_failed(program: Program
     ended = done.ended()
     assert (ended["reason"], ended["fault"]) == ("agent_failed", "agent")
     assert "answered 404" in ended["detail"]
-    # The request on the connection that the restart closes may fail, too, or find it closed and use another.
-    assert (done.scored()["score"] in (0.5, 0.7), done.code) == (True, 0), "what it had done by then counts"
+    # The request on the connection that the restart closes may fail, too, or find it closed and use
+    # another.
+    assert (done.scored()["score"] in (0.5, 0.7), done.code) == (True, 0), (
+        "what it had done by then counts"
+    )
     nothing_lost(done, agent)
 
 
-@pytest.mark.parametrize("trusts", [True, False], ids=["a certificate nobody trusts", "no TLS at all"])
+@pytest.mark.parametrize(
+    "trusts", [True, False], ids=["a certificate nobody trusts", "no TLS at all"]
+)
 def test_a_tls_error_is_reported_as_one(trusts: bool, program: Program) -> None:
     agent = Agent(tls=trusts)
     with serving(agent):
@@ -133,7 +159,11 @@ def test_a_tls_error_is_reported_as_one(trusts: bool, program: Program) -> None:
     ended = done.ended()
     assert (ended["reason"], ended["fault"], done.code) == ("agent_failed", "agent", 3)
     host = agent.url.partition("//")[2]
-    said = f"the TLS certificate of {host} is not trusted" if trusts else f"no TLS connection to {host}"
+    said = (
+        f"the TLS certificate of {host} is not trusted"
+        if trusts
+        else f"no TLS connection to {host}"
+    )
     assert ended["detail"].startswith(said)
     assert len(done.of("request_failed")) == 1, "neither changes by asking again"
     assert not agent.received

@@ -30,7 +30,9 @@ KILLS = int(os.environ.get("BIOEVAL_KILLS", "5"))
 
 @contextmanager
 def small_disk(folder: Path, size: str, options: str = "") -> Iterator[Path]:
-    """Put a real file system of a few pages on `folder`; skip where that is not allowed, fail where it must be."""
+    """Put a real file system of a few pages on `folder`; skip where that is not allowed, fail where
+    it must be.
+    """
     folder.mkdir(mode=0o700, exist_ok=True)
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", f"size={size},mode=700{options}", "tmpfs", str(folder)],
@@ -60,10 +62,14 @@ def whole(events: list[dict[str, Any]]) -> bool:
 
 
 def answers(path: Path) -> int:
-    return sum(e["kind"] == "message_completed" and e["role"] == "assistant" for e in events_of(path))
+    return sum(
+        e["kind"] == "message_completed" and e["role"] == "assistant" for e in events_of(path)
+    )
 
 
-@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
+@pytest.mark.skipif(
+    not hasattr(resource, "prlimit"), reason="no limit can be set on another process here"
+)
 def test_a_run_waits_on_a_full_disk_until_there_is_room(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent), Running(program, agent.url) as run:
@@ -86,11 +92,17 @@ def test_a_run_waits_on_a_full_disk_until_there_is_room(program: Program) -> Non
     assert len(agent.answered) == answers(run.recording)
 
 
-def test_a_run_on_a_full_disk_can_continue_in_another_folder(program: Program, tmp_path: Path) -> None:
+def test_a_run_on_a_full_disk_can_continue_in_another_folder(
+    program: Program, tmp_path: Path
+) -> None:
     agent = Agent(hold=threading.Event())
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    with small_disk(tmp_path / "runs", "64k") as runs, serving(agent), Running(program, agent.url) as run:
+    with (
+        small_disk(tmp_path / "runs", "64k") as runs,
+        serving(agent),
+        Running(program, agent.url) as run,
+    ):
         run.wait_for(lambda: len(agent.asked) == 2, "the second message")
         fill(runs / "filler")
         agent.hold.set()
@@ -178,11 +190,15 @@ def test_a_signal_cancels_a_run_cleanly(name: str, program: Program) -> None:
     assert "runs resume" in run.said
     agent = Agent()
     with serving(agent):
-        again = program.call("runs", "resume", run.recording.stem, "--agent-url", agent.url, "--json")
+        again = program.call(
+            "runs", "resume", run.recording.stem, "--agent-url", agent.url, "--json"
+        )
     assert (again.code, again.result["score"]) == (0, 1.0)
 
 
-@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
+@pytest.mark.skipif(
+    not hasattr(resource, "prlimit"), reason="no limit can be set on another process here"
+)
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
 def test_a_run_that_waits_for_a_full_disk_can_be_cancelled(name: str, program: Program) -> None:
     agent = Agent(hold=threading.Event())
@@ -199,7 +215,9 @@ def test_a_run_that_waits_for_a_full_disk_can_be_cancelled(name: str, program: P
     assert "defect" not in run.said
     agent = Agent()
     with serving(agent):
-        again = program.call("runs", "resume", run.recording.stem, "--agent-url", agent.url, "--json")
+        again = program.call(
+            "runs", "resume", run.recording.stem, "--agent-url", agent.url, "--json"
+        )
     assert (again.code, again.result["score"]) == (0, 1.0)
 
 
@@ -208,7 +226,8 @@ def test_a_suspended_engine_continues(program: Program) -> None:
     with serving(agent), Running(program, agent.url, timeout_s=1.5) as run:
         run.wait_for(lambda: len(agent.asked) == 2, "the second message")
         run.process.send_signal(signal.SIGSTOP)
-        threading.Event().wait(2.0)  # longer than the agent may take: the stop itself is what is tested
+        # longer than the agent may take: the stop itself is what is tested
+        threading.Event().wait(2.0)
         agent.hold.set()
         run.process.send_signal(signal.SIGCONT)
         code, result = run.result()
@@ -236,7 +255,9 @@ def test_two_programs_can_share_a_data_folder(program: Program) -> None:
 
 
 class Deadly(Agent):
-    """Kills the program that asks it: at the request of a number, before or after its answer went out."""
+    """Kills the program that asks it: at the request of a number, before or after its answer went
+    out.
+    """
 
     process: subprocess.Popen[str] | None = None
     at = 0
@@ -260,7 +281,9 @@ class Deadly(Agent):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Program, dict[str, Any], int]]:
+def undisturbed(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Program, dict[str, Any], int]]:
     """What the run says when nobody kills it, and how many requests that takes."""
     agent = Agent()
     with pytest.MonkeyPatch.context() as patch, serving(agent):
@@ -287,8 +310,12 @@ def test_a_killed_run_loses_nothing_and_resumes_to_the_same_result(
         assert whole(recorded), "what is there is whole"
         said = [e for e in recorded if e["kind"] == "message_completed" and e["role"] == "user"]
         sent = [e["content"] for e in said if not e["signs_off"]]
-        assert sent[: len(agent.asked)] == agent.asked, "every message was in the file before it was sent"
-        assert answers(run.recording) >= len(agent.answered) - 1, "only the message in flight may be missing"
+        assert sent[: len(agent.asked)] == agent.asked, (
+            "every message was in the file before it was sent"
+        )
+        assert answers(run.recording) >= len(agent.answered) - 1, (
+            "only the message in flight may be missing"
+        )
         agent.process = None
         done = program.call("runs", "resume", run.recording.stem, "--json")
     assert done.code == 0, done.err

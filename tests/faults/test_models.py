@@ -1,4 +1,6 @@
-"""Failing evaluators and judges: their conversations are excluded with the reason and never count as 0."""
+"""Failing evaluators and judges: their conversations are excluded with the reason and never count
+as 0.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,25 @@ import pytest
 
 from . import peers
 from .cells import Cell
-from .peers import Agent, Fault, Models, completion, instead, says, serving, status, streams, verdict
+from .peers import (
+    Agent,
+    Fault,
+    Models,
+    completion,
+    instead,
+    says,
+    serving,
+    status,
+    streams,
+    verdict,
+)
 from .program import LONGEST_WAIT_S, SHORT_S, Outcome, Program
 
-CALL = {"tool_calls": [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}]}
+CALL = {
+    "tool_calls": [
+        {"id": "c", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
+    ]
+}
 
 
 NETWORK = [
@@ -39,13 +56,29 @@ NETWORK = [
 EVALUATOR = [
     *NETWORK,
     Cell(
-        "an endless stream", peers.endless, "longer than 1,500 characters|within 0.4 s", "evaluator", asked=0
+        "an endless stream",
+        peers.endless,
+        "longer than 1,500 characters|within 0.4 s",
+        "evaluator",
+        asked=0,
     ),
     Cell("wrong types", streams(5), "something that is not a chat completion", asked=1),  # type: ignore[arg-type]
     Cell("refusal", streams(None, refusal="I can't."), "the model refused: I can't.", "unclear", 1),
-    Cell("cut off", streams("Please no", "length"), "cut off at the model's length limit", "evaluator", 2),
+    Cell(
+        "cut off",
+        streams("Please no", "length"),
+        "cut off at the model's length limit",
+        "evaluator",
+        2,
+    ),
     Cell("empty", streams(""), "the model's answer was empty", "evaluator"),
-    Cell("a tool call", streams(None, "tool_calls", **CALL), "called a tool (look_up)", "evaluator", 1),
+    Cell(
+        "a tool call",
+        streams(None, "tool_calls", **CALL),
+        "called a tool (look_up)",
+        "evaluator",
+        1,
+    ),
 ]
 
 
@@ -57,7 +90,9 @@ def judged(value: dict[str, Any]) -> Fault:
 JUDGE = [
     *NETWORK,
     Cell("an endless stream", peers.endless, "more than|within 0.4 s", asked=0, timeout_s=SHORT_S),
-    Cell("wrong types", instead(choices="none"), "something that is not a chat completion", asked=1),
+    Cell(
+        "wrong types", instead(choices="none"), "something that is not a chat completion", asked=1
+    ),
     Cell(
         "refusal",
         instead(**completion(None, refusal="I can't.")),
@@ -65,9 +100,21 @@ JUDGE = [
         "unclear",
         2,
     ),
-    Cell("cut off", instead(**completion('{"tone": 0', "length")), "cut off at the model's", "judge", 2),
+    Cell(
+        "cut off",
+        instead(**completion('{"tone": 0', "length")),
+        "cut off at the model's",
+        "judge",
+        2,
+    ),
     Cell("empty", instead(**completion("")), "the model's answer was empty", "judge", 2),
-    Cell("a tool call", instead(**completion(None, "tool_calls", **CALL)), "called a tool", "judge", 2),
+    Cell(
+        "a tool call",
+        instead(**completion(None, "tool_calls", **CALL)),
+        "called a tool",
+        "judge",
+        2,
+    ),
     Cell(
         "a score above 1",
         judged(verdict(1.5)),
@@ -76,11 +123,21 @@ JUDGE = [
         2,
     ),
     Cell("a score below 0", judged(verdict(-0.1)), "it must be from 0 to 1", "judge", 2),
-    Cell("a score that is text", judged(verdict("full")), "the score of task 1 is not a number", "judge", 2),  # type: ignore[arg-type]
-    Cell("a task missing", judged({"tone": 1, "tasks": []}), "no score for task 1 (of 1)", "judge", 2),
+    Cell(
+        "a score that is text",
+        judged(verdict("full")),
+        "the score of task 1 is not a number",
+        "judge",
+        2,
+    ),  # type: ignore[arg-type]
+    Cell(
+        "a task missing", judged({"tone": 1, "tasks": []}), "no score for task 1 (of 1)", "judge", 2
+    ),
     Cell("a task twice", judged(verdict(1.0, 1, 1)), "task 1 is scored twice", "judge", 2),
     Cell("a task too many", judged(verdict(1.0, 1, 2)), "there is no task 2", "judge", 2),
-    Cell("words alone", instead(**completion("They get 1.0 from me.")), "it is not JSON", "judge", 2),
+    Cell(
+        "words alone", instead(**completion("They get 1.0 from me.")), "it is not JSON", "judge", 2
+    ),
 ]
 
 
@@ -114,7 +171,10 @@ def test_a_failing_evaluator_loses_only_its_own_conversation(cell: Cell, program
     assert max(waits, default=0.0) <= LONGEST_WAIT_S * 1000, "whatever it asks for"
     assert done.result["score"] is None
     assert done.code == 3, "could not be measured"
-    why = {"evaluator": "the simulated user failed", "unclear": "it is unclear whether the agent failed"}
+    why = {
+        "evaluator": "the simulated user failed",
+        "unclear": "it is unclear whether the agent failed",
+    }
     assert f"1 of 2 used ({why.get(cell.whose, 'the measurement failed')} in 1)" in done.err
 
 

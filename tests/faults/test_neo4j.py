@@ -1,7 +1,7 @@
 """Neo4j fails during a whole run: absent, gone in mid-run, back again, slow.
 
-A wrong password, a write that the server refuses, a huge result and a server that is killed and started again
-are in `tests/integration/neo4j`.
+A wrong password, a write that the server refuses, a huge result and a server that is killed and
+started again are in `tests/integration/neo4j`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class Proxy:
 
     async def open(self) -> None:
         """Let connections through, on the same port as before."""
-        self._server = await asyncio.start_server(self._join, "127.0.0.1", self.own_port, reuse_address=True)
+        self._server = await asyncio.start_server(
+            self._join, "127.0.0.1", self.own_port, reuse_address=True
+        )
         self.own_port = self._server.sockets[0].getsockname()[1]
 
     async def cut(self) -> None:
@@ -56,9 +58,13 @@ class Proxy:
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         beyond, to_server = await asyncio.open_connection(self.host, self.port)
         self._writers += [writer, to_server]
-        await asyncio.gather(self._carry(reader, to_server, 0.0), self._carry(beyond, writer, self.delay_s))
+        await asyncio.gather(
+            self._carry(reader, to_server, 0.0), self._carry(beyond, writer, self.delay_s)
+        )
 
-    async def _carry(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, delay_s: float) -> None:
+    async def _carry(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, delay_s: float
+    ) -> None:
         try:
             while data := await source.read(65536):
                 if delay_s:
@@ -72,7 +78,9 @@ class Proxy:
 
 
 class Cutting(Agent):
-    """Cuts Neo4j off as it answers the first session, and lets it back before the second if `returns`."""
+    """Cuts Neo4j off as it answers the first session, and lets it back before the second if
+    `returns`.
+    """
 
     proxy: Proxy | None = None
     returns = False
@@ -103,7 +111,14 @@ def run(program: Program, server: Server, uri: str, agent: Agent) -> Outcome:
     program.set("NEO_URI", uri)
     program.set("NEO_USERNAME", server.username)
     program.set("NEO_PASSWORD", server.password)
-    arguments = ["run", str(job_that_asks(program)), "--agent-url", agent.url, "--headless", "--json"]
+    arguments = [
+        "run",
+        str(job_that_asks(program)),
+        "--agent-url",
+        agent.url,
+        "--headless",
+        "--json",
+    ]
     done = program.call(*arguments, "--fail-under", "withheld:0.5,supplied:0.5")
     assert server.password not in done.out + done.err
     return done
@@ -119,7 +134,9 @@ def not_measured(done: Outcome, condition: str) -> str:
     return str(scored["reason"])
 
 
-def test_an_unreachable_neo4j_is_reported_before_the_first_message(program: Program, server: Server) -> None:
+def test_an_unreachable_neo4j_is_reported_before_the_first_message(
+    program: Program, server: Server
+) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -1,7 +1,9 @@
-"""What an agent sends is the agent's: it cannot take its bad conversations out of the mean, and is not charged for what is allowed.
+"""What an agent sends is the agent's: it cannot take its bad conversations out of the mean, and is
+not charged for what is allowed.
 
-Twenty conversations, of which one would go badly; in that one, the agent sends something odd instead of its bad answer. If the
-conversation were left out, 19 of 20 would be left, which a gate for the quality of models allows.
+Twenty conversations, of which one would go badly; in that one, the agent sends something odd
+instead of its bad answer. If the conversation were left out, 19 of 20 would be left, which a gate
+for the quality of models allows.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ Made = Callable[[str], bytes]
 
 @dataclass
 class Voider(Agent):
-    """Does badly in its third conversation: when it is asked for something, it sends `odd` instead of a bad answer."""
+    """Does badly in its third conversation: when it is asked for something, it sends `odd` instead
+    of a bad answer.
+    """
 
     odd: Fault | None = None
     bad_state: Fault | None = None
@@ -43,7 +47,9 @@ class Voider(Agent):
         return session == "s3"
 
     def fault_of(self, request: Request) -> Fault | None:
-        """Be odd in the bad conversation: in the answer to the request, or from then on in the state."""
+        """Be odd in the bad conversation: in the answer to the request, or from then on in the
+        state.
+        """
         is_message = request.path.endswith("/messages") and self.is_bad(request.body["sessionId"])
         if is_message and request.body["message"]["content"] == ASKED:
             self.sessions_met.append(request.body["sessionId"])
@@ -78,7 +84,9 @@ def headed(more: str, code: str = "200 OK", kind: str = "application/json") -> F
 
 def call(arguments: str) -> str:
     """Return a tool call as an event beside an answer."""
-    return f',"events":[{{"request":{{"function":{{"name":"f"}},"arguments":{arguments},"id":"1"}}}}]'
+    return (
+        f',"events":[{{"request":{{"function":{{"name":"f"}},"arguments":{arguments},"id":"1"}}}}]'
+    )
 
 
 STATE = """
@@ -88,21 +96,28 @@ assertions:
 """
 NO_CALL = "{name: it deletes nothing, toolCalls: {mustNotCall: [deleteAll]}}"
 NAMED = {
-    "400 digits in a tool call": (answer(call('{"a":' + DIGITS + "}")), "events[0].request.arguments.a"),
-    "5,000 digits": (answer(call('{"a":[1,' + DIGITS * 13 + "]}")), "events[0].request.arguments.a[1]"),
-    "a negative number of 400 digits": (answer(call('{"a":-' + DIGITS + "}")), "larger than a double holds"),
+    "400 digits in a tool call": (answer(call('{"a":' + DIGITS + "}")),
+        "events[0].request.arguments.a"),
+    "5,000 digits": (answer(call('{"a":[1,' + DIGITS * 13 + "]}")),
+        "events[0].request.arguments.a[1]"),
+    "a negative number of 400 digits": (answer(call('{"a":-' + DIGITS + "}")),
+        "larger than a double holds"),
     "1e999": (answer(call('{"a":1e999}')), "events[0].request.arguments.a"),
     "NaN": (answer(call('{"a":{"b":NaN}}')), "events[0].request.arguments.a.b"),
     "deep": (answer(call('{"a":' + "[" * 90 + "]" * 90 + "}")), "nested deeper than 64"),
-    "very deep": (answer(call('{"a":' + "[" * 99_999 + "]" * 99_999 + "}")), "nested deeper than 64"),
+    "very deep": (answer(call('{"a":' + "[" * 99_999 + "]" * 99_999 + "}")),
+        "nested deeper than 64"),
     "gzip": (headed("Content-Encoding: gzip\r\n"), "Content-Encoding: gzip"),
-    "gzip, as an element of a list": (headed("Content-Encoding: , GZIP\r\n"), "Content-Encoding: gzip,"),
+    "gzip, as an element of a list": (headed("Content-Encoding: , GZIP\r\n"),
+        "Content-Encoding: gzip,"),
     "two codings": (
         headed("Content-Encoding: identity, aws-chunked\r\nContent-Encoding: zstd\r\n"),
         "Content-Encoding: aws-chunked, zstd,",
     ),
-    "a long header": (headed(f"X-A: {'a' * (MAX_HEADER_BYTES + 1)}\r\n"), "a header of more than 65,536 bytes"),
-    "a long reason": (headed("", code=f"200 {'a' * (MAX_HEADER_BYTES + 1)}"), "a header of more than 65,536"),
+    "a long header": (headed(f"X-A: {'a' * (MAX_HEADER_BYTES + 1)}\r\n"),
+        "a header of more than 65,536 bytes"),
+    "a long reason": (headed("", code=f"200 {'a' * (MAX_HEADER_BYTES + 1)}"),
+        "a header of more than 65,536"),
     "many headers": (headed("X-A: a\r\n" * (MAX_HEADERS - 1)), "more than 250 headers"),
     "not UTF-8": (says(b'{"sessionId":"s3","message":{"content":"\xff"}}'), "not JSON"),
     "another type": (answer(',"events":7'), "events is not a list"),
@@ -116,7 +131,8 @@ def run(program: Program, agent: Agent, *more: str, job: Path | None = None) -> 
     """Run the job in twenty conversations, with a threshold that a single bad one misses."""
     with serving(agent):
         return program.call(
-            "run", str(job or program.job()), "--agent-url", agent.url, "--graph", "none", "--headless", "--json",
+            "run", str(job or program.job()), "--agent-url", agent.url, "--graph", "none",
+            "--headless", "--json",
             "--repeat", str(TRIALS), "--fail-under", "withheld:0.99,supplied:0.99", *more,
         )  # fmt: skip
 
@@ -125,7 +141,9 @@ def with_assertions(program: Program, *more: str) -> Path:
     """Write the job with an assertion on the state, one on tool calls, and `more`."""
     job = program.job()
     text = job.read_text("utf-8").replace("target: {", "target: {tellsToolCalls: true, ")
-    job.write_text(text + STATE + "".join(f"  - {line}\n" for line in (NO_CALL, *more)), encoding="utf-8")
+    job.write_text(
+        text + STATE + "".join(f"  - {line}\n" for line in (NO_CALL, *more)), encoding="utf-8"
+    )
     return job
 
 
@@ -164,10 +182,14 @@ READERS = [
     (scoring, "combine_verdicts"),
     (scoring, "score_fields"),
 ]
-"""Each reads what an agent sent: its bytes, its message, its state, what was recorded of them, and what is asserted and judged."""
+"""Each reads what an agent sent: its bytes, its message, its state, what was recorded of them, and
+what is asserted and judged.
+"""
 
 
-@pytest.mark.parametrize(("owner", "reader"), READERS, ids=lambda one: getattr(one, "__name__", one))
+@pytest.mark.parametrize(
+    ("owner", "reader"), READERS, ids=lambda one: getattr(one, "__name__", one)
+)
 def test_a_bug_over_a_peers_data_is_nobodys_score_and_passes_no_gate(
     owner: Any, reader: str, program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +212,9 @@ def test_a_bug_over_a_peers_data_is_nobodys_score_and_passes_no_gate(
     assert "a bug in this program: ArithmeticError: a bug; please report it" in done.err
     assert "1 conversation because of a bug in this program: please report it" in done.err
     others = [
-        event for event in done.events if event["kind"] == "conversation_scored" and event is not scored
+        event
+        for event in done.events
+        if event["kind"] == "conversation_scored" and event is not scored
     ]
     assert [event["score"] for event in others] == [1.0] * 19
 
@@ -211,13 +235,17 @@ def test_a_state_that_cannot_be_read_any_more_fails_what_is_asserted_of_it(
     state, named = STATES[name]
     agent = Voider(odd=answer(content="I made a note of it"), bad_state=state)
     done = run(program, agent, job=with_assertions(program))
-    checked = next(each for each in done.of("assertion_checked") if each["trial"] == 2 and each.get("final"))
+    checked = next(
+        each for each in done.of("assertion_checked") if each["trial"] == 2 and each.get("final")
+    )
     assert checked["status"] == "failed"
     assert named in checked["error"]
     assert done.code == 1, done.err
 
 
-def test_tool_calls_that_are_not_reported_when_they_would_fail_pass_no_gate(program: Program) -> None:
+def test_tool_calls_that_are_not_reported_when_they_would_fail_pass_no_gate(
+    program: Program,
+) -> None:
     job = program.job()
     asserted = "assertions: [{name: it looks first, toolCalls: {mustCall: [f]}}]"
     job.write_text(f"{job.read_text('utf-8')}\n{asserted}", encoding="utf-8")
@@ -252,7 +280,8 @@ LEGAL = {
     "many headers": headed("Set-Cookie: a=b\r\n" * (MAX_HEADERS - 2)),
     "Retry-After": headed("Retry-After: \xd9\xa3\r\n"),
     "a reason in Latin-1": headed("", code="200 D\xe1cc\xf6rd\xf6"),
-    "the largest double": answer(call('{"a":[1e308,-1e308,1' + "0" * 308 + "]}"), "I made a note of it"),
+    "the largest double": answer(call('{"a":[1e308,-1e308,1' + "0" * 308 + "]}"),
+        "I made a note of it"),
 }  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""A run survives its terminal and its screen: resized, killed, closed; a screen survives its engine."""
+"""A run survives its terminal and its screen: resized, killed, closed; a screen survives its
+engine.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,15 @@ WORDS = ASKED.split()[-1].encode()
 
 
 class Screen(Terminal):
-    """A command of the program in a terminal, with the settings of this test; `unheard`: deaf to SIGHUP, as by nohup."""
+    """A command of the program in a terminal, with the settings of this test; `unheard`: deaf to
+    SIGHUP, as by nohup.
+    """
 
     def __init__(self, *arguments: str, columns: int = 100, unheard: bool = False) -> None:
         # Its size is what the terminal says, not what the environment of a test worker does.
-        plain = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        plain = {
+            name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")
+        }
         deaf = ["/bin/sh", "-c", "trap '' HUP; exec \"$@\"", "sh"] if unheard else []
         command = [*deaf, sys.executable, "-m", "bioeval_tui", *arguments]
         environment = {**plain, "TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none"}
@@ -36,7 +42,14 @@ class Screen(Terminal):
 
 
 def run_arguments(program: Program, agent: Agent) -> list[str]:
-    return ["run", str(program.job(timeout_s=PATIENT_S)), "--agent-url", agent.url, "--graph", "none"]
+    return [
+        "run",
+        str(program.job(timeout_s=PATIENT_S)),
+        "--agent-url",
+        agent.url,
+        "--graph",
+        "none",
+    ]
 
 
 def engine_of(program: Program) -> tuple[Path, LiveInfo]:
@@ -118,24 +131,33 @@ def test_the_screen_reports_a_killed_engine_and_the_run_can_be_resumed(program: 
 def test_a_demo_ends_with_its_terminal(program: Program) -> None:
     with Screen("demo") as demo:
         recording, engine = engine_of(program)
-        started = wait_for(lambda: children_of(engine.pid), "the sample agent, and what watches over signals")
+        started = wait_for(
+            lambda: children_of(engine.pid), "the sample agent, and what watches over signals"
+        )
         demo.close()
         demo.left()
         wait_for(gone(engine), "the engine to end")
-        wait_for(lambda: not any(Path(f"/proc/{one}").exists() for one in started), "its processes to end")
+        wait_for(
+            lambda: not any(Path(f"/proc/{one}").exists() for one in started),
+            "its processes to end",
+        )
     # The screen's pace does not hold the engine up: where the machine was quick, it had ended.
     assert last(recording)["status"] in ("cancelled", "completed")
     assert not [*program.data_dir.glob("runs/*.live")]
 
 
-@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="no limit can be set on another process here")
+@pytest.mark.skipif(
+    not hasattr(resource, "prlimit"), reason="no limit can be set on another process here"
+)
 def test_the_screen_reports_a_full_disk(program: Program) -> None:
     agent = Agent(hold=threading.Event())
     with serving(agent), Screen(*run_arguments(program, agent), columns=160) as screen:
         screen.shows(WORDS)
         recording, engine = engine_of(program)
         limits = resource.prlimit(engine.pid, resource.RLIMIT_FSIZE)
-        resource.prlimit(engine.pid, resource.RLIMIT_FSIZE, (recording.stat().st_size + 100, limits[1]))
+        resource.prlimit(
+            engine.pid, resource.RLIMIT_FSIZE, (recording.stat().st_size + 100, limits[1])
+        )
         assert agent.hold is not None
         agent.hold.set()
         screen.shows(b"runs record-to")

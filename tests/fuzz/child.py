@@ -1,7 +1,9 @@
-"""One process that tries cases of one kind: `python -m tests.fuzz.child KIND --seed 1 --cases 200 --folder DIR`.
+"""One process that tries cases of one kind: `python -m tests.fuzz.child KIND --seed 1 --cases 200
+--folder DIR`.
 
-Says a line of JSON for each finding and, last, one that sums up. The case being tried is in `DIR/current`, so that
-whoever started this knows what it was when the process dies. Cases come from hypothesis: the same seed gives the same.
+Says a line of JSON for each finding and, last, one that sums up. The case being tried is in
+`DIR/current`, so that whoever started this knows what it was when the process dies. Cases come from
+hypothesis: the same seed gives the same.
 """
 
 from __future__ import annotations
@@ -85,7 +87,9 @@ class Trial:
 def _place(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "bioeval_tui" in frame.filename] or frames
-    return f" @ {type(error).__name__} {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+    return (
+        f" @ {type(error).__name__} {Path(own[-1].filename).name}:{own[-1].lineno}" if own else ""
+    )
 
 
 def main() -> None:

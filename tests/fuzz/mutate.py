@@ -1,4 +1,6 @@
-"""Hypothesis strategies that damage real files: bytes removed, doubled or replaced; values of another type."""
+"""Hypothesis strategies that damage real files: bytes removed, doubled or replaced; values of
+another type.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,20 @@ from typing import Any
 from hypothesis import strategies as st
 
 HOSTILE_TEXTS = (
-    "", " ", "\x00", "\x1b]52;c;aGk=\x07", "\x1b[2J", "\u202eabc", "\ud800", "a" + "\u0301" * 10_000, "[/INST]",
-    "[@click=app.quit]x[/]", "{{ 7*7 }}", "{% for x in range(10**9) %}x{% endfor %}", "../../../../etc/passwd", "/dev/zero",
-    "null", "NaN", "-0", "1e999", "0x10", "١٢٣", "9" * 400, "x" * 200_000, "\n" * 5_000, "é" * 3_000, "🧬" * 500,
-    "%s%n%s", "$(id)", "'; DROP TABLE runs; --", "(?:a+)+$", "MATCH (n) DETACH DELETE n", "=cmd|' /C calc'!A0",
-    "0000-00-00", "9999-12-31T23:59:59+23:59", "0001-01-01T00:00:00-23:59", "http://user:pw@[::1", "file:///etc/passwd",
+    "", " ", "\x00", "\x1b]52;c;aGk=\x07", "\x1b[2J", "\u202eabc", "\ud800",
+    "a" + "\u0301" * 10_000, "[/INST]",
+    "[@click=app.quit]x[/]", "{{ 7*7 }}", "{% for x in range(10**9) %}x{% endfor %}",
+    "../../../../etc/passwd", "/dev/zero",
+    "null", "NaN", "-0", "1e999", "0x10", "١٢٣", "9" * 400, "x" * 200_000, "\n" * 5_000,
+    "é" * 3_000, "🧬" * 500,
+    "%s%n%s", "$(id)", "'; DROP TABLE runs; --", "(?:a+)+$", "MATCH (n) DETACH DELETE n",
+    "=cmd|' /C calc'!A0",
+    "0000-00-00", "9999-12-31T23:59:59+23:59", "0001-01-01T00:00:00-23:59", "http://user:pw@[::1",
+    "file:///etc/passwd",
 )  # fmt: skip
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63) - 1, 10**400, 0.5, -0.0, 1e308, float("nan"), float("inf"),
+    None, True, False, 0, -1, 1, 2**31, 2**63, -(2**63) - 1, 10**400, 0.5, -0.0, 1e308,
+    float("nan"), float("inf"),
     [], {}, [None], [[]], {"": None}, {"a": {"b": []}}, [1, "a", None], *HOSTILE_TEXTS,
 )  # fmt: skip
 
@@ -151,7 +159,9 @@ def change_bytes(
 _numbers = st.integers(0, 10**6)
 
 
-def bytes_of(files: Sequence[bytes], tokens: Sequence[bytes] = (b"\x00",)) -> st.SearchStrategy[bytes]:
+def bytes_of(
+    files: Sequence[bytes], tokens: Sequence[bytes] = (b"\x00",)
+) -> st.SearchStrategy[bytes]:
     """Real files with one to four changes to their bytes."""
     change = st.tuples(st.sampled_from(BYTE_CHANGES), _numbers, _numbers, _numbers)
     return st.builds(

@@ -1,4 +1,6 @@
-"""Starts the process that tries cases (`child`), and another when one dies or hangs; that is a finding, too."""
+"""Starts the process that tries cases (`child`), and another when one dies or hangs; that is a
+finding, too.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ MOST_DEATHS = 5
 
 @dataclass
 class Tried:
-    """What came of the cases of one kind. A finding is what happened and the file that holds the case."""
+    """What came of the cases of one kind.
+
+    A finding is what happened and the file that holds the case.
+    """
 
     cases: int = 0
     outcomes: collections.Counter[str] = field(default_factory=collections.Counter)
@@ -32,7 +37,9 @@ class Tried:
 
 
 def tried(kind: str, folder: Path, *, cases: int, seed: int = 1) -> Tried:
-    """Try that many cases of one kind below `folder`; each death of the process is one finding, and the rest goes on."""
+    """Try that many cases of one kind below `folder`; each death of the process is one finding, and
+    the rest goes on.
+    """
     found = Tried()
     for death in range(MOST_DEATHS):
         part = folder / str(death)
@@ -49,10 +56,23 @@ def tried(kind: str, folder: Path, *, cases: int, seed: int = 1) -> Tried:
     return found
 
 
-def _child(kind: str, folder: Path, cases: int, seed: int, found: Tried) -> tuple[dict[str, Any] | None, str]:
-    command = [sys.executable, "-W", "ignore", "-m", "tests.fuzz.child", kind, "--folder", str(folder)]
+def _child(
+    kind: str, folder: Path, cases: int, seed: int, found: Tried
+) -> tuple[dict[str, Any] | None, str]:
+    command = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "tests.fuzz.child",
+        kind,
+        "--folder",
+        str(folder),
+    ]
     kept = {
-        name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "HOME", "PYTHONPATH")
+        name: value
+        for name, value in os.environ.items()
+        if name in ("PATH", "LANG", "HOME", "PYTHONPATH")
     }
     limits = {
         "MALLOC_ARENA_MAX": "2",
@@ -62,9 +82,12 @@ def _child(kind: str, folder: Path, cases: int, seed: int, found: Tried) -> tupl
     }
     process = subprocess.Popen(
         [*command, "--cases", str(cases), "--seed", str(seed)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env={**kept, **limits},
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT, env={**kept, **limits},
     )  # fmt: skip
-    watcher = threading.Thread(target=_end_when_silent, args=(process, folder / "current"), daemon=True)
+    watcher = threading.Thread(
+        target=_end_when_silent, args=(process, folder / "current"), daemon=True
+    )
     watcher.start()
     assert process.stdout is not None
     summary = None

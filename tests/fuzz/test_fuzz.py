@@ -1,6 +1,7 @@
 """Fifty cases of each kind, the same in every run, and every earlier finding (`found/`).
 
-`scripts/long-fuzz` tries thousands. Each kind has a process of its own, because HDF5 and others can take theirs down.
+`scripts/long-fuzz` tries thousands. Each kind has a process of its own, because HDF5 and others can
+take theirs down.
 """
 
 from __future__ import annotations

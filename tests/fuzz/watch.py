@@ -1,7 +1,8 @@
 """Watches one process: the files it writes, calls and starts; the time and memory of each case.
 
-Python's audit events show what Python code opens, connects to and starts. Libraries in C (HDF5, SQLite, Arrow)
-do not announce what they open, so files that nobody may touch are watched by the kernel (`Canaries`).
+Python's audit events show what Python code opens, connects to and starts. Libraries in C (HDF5,
+SQLite, Arrow) do not announce what they open, so files that nobody may touch are watched by the
+kernel (`Canaries`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from typing import Any
 CASE_CPU_S = 5.0
 CASE_MB = 500
 ADDRESS_SPACE_MB = 4000
-"""What one process may reserve beyond what it has: an allocation of terabytes must not end the machine."""
+"""What one process may reserve beyond what it has: an allocation of terabytes must not end the
+machine.
+"""
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _PATHS = {
@@ -34,16 +37,30 @@ _PATHS = {
     "os.truncate",
     "os.chmod",
 }
-_STARTS = {"subprocess.Popen", "os.exec", "os.posix_spawn", "os.system", "os.fork", "os.forkpty", "os.spawn"}
+_STARTS = {
+    "subprocess.Popen",
+    "os.exec",
+    "os.posix_spawn",
+    "os.system",
+    "os.fork",
+    "os.forkpty",
+    "os.spawn",
+}
 _MODIFY, _ACCESS, _OPEN, _CREATE = 0x2, 0x1, 0x20, 0x100
 
 
 class Hang(BaseException):
-    """A case took more than its processor time. No `Exception`, so that nothing takes it for one of its own."""
+    """A case took more than its processor time.
+
+    No `Exception`, so that nothing takes it for one of its own.
+    """
 
 
 class Watch:
-    """Notes what a case does that it may not. One a process, because an audit hook stays for good."""
+    """Notes what a case does that it may not.
+
+    One a process, because an audit hook stays for good.
+    """
 
     def __init__(self, folders: list[Path]) -> None:
         self.allow(*folders)
@@ -99,7 +116,11 @@ class Watch:
             return
         if name == "open":
             path, _, flags = arguments
-            if isinstance(flags, int) and flags & _WRITES and isinstance(path, str | bytes | os.PathLike):
+            if (
+                isinstance(flags, int)
+                and flags & _WRITES
+                and isinstance(path, str | bytes | os.PathLike)
+            ):
                 self._check_path(name, path)
         elif name in _PATHS:
             for path in arguments[: 2 if name in ("os.rename", "os.link") else 1]:
@@ -116,7 +137,9 @@ class Watch:
 
     def _check_path(self, what: str, path: str | bytes | os.PathLike[Any]) -> None:
         full = Path(os.path.realpath(os.fsdecode(path)))
-        if full != Path(os.devnull) and not any(full.is_relative_to(folder) for folder in self._folders):
+        if full != Path(os.devnull) and not any(
+            full.is_relative_to(folder) for folder in self._folders
+        ):
             self.noticed.append(f"{what} {full}")
 
     def _check_address(self, what: str, address: Any) -> None:
@@ -134,7 +157,9 @@ class Canaries:
         assert self._descriptor >= 0, os.strerror(ctypes.get_errno())
         for path in paths:
             mask = _OPEN | _ACCESS | _MODIFY | (_CREATE if path.is_dir() else 0)
-            assert self._libc.inotify_add_watch(self._descriptor, os.fsencode(path), mask) >= 0, path
+            assert self._libc.inotify_add_watch(self._descriptor, os.fsencode(path), mask) >= 0, (
+                path
+            )
 
     def touched(self) -> bool:
         """Say whether any was opened, read, written or got company since the last question."""

@@ -1,1 +1,3 @@
-"""Attempts to escape from expressions, templates, YAML, queries and paths, to the terminal and to credentials."""
+"""Attempts to escape from expressions, templates, YAML, queries and paths, to the terminal and to
+credentials.
+"""

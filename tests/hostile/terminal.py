@@ -12,11 +12,16 @@ KEY_S = 1.0
 
 
 def typed(
-    command: Sequence[str], keys: Sequence[bytes], environment: Mapping[str, str], folder: Path | None = None
+    command: Sequence[str],
+    keys: Sequence[bytes],
+    environment: Mapping[str, str],
+    folder: Path | None = None,
 ) -> tuple[bytes, int | None]:
-    """Run a command in a terminal of 140×40, type `keys` one by one, leave; return what it wrote, and its exit code.
+    """Run a command in a terminal of 140×40, type `keys` one by one, leave; return what it wrote,
+    and its exit code.
 
-    Dialogs are closed and the program left as often as it takes on a busy machine; the code is None if it never ended.
+    Dialogs are closed and the program left as often as it takes on a busy machine; the code is None
+    if it never ended.
     """
     with Terminal(command, environment, folder=folder) as terminal:
         terminal.until_quiet(b"\x1b[?1049h")

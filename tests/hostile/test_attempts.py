@@ -1,4 +1,6 @@
-"""Every attempt in attempts.txt is refused or has no effect; files, calls and processes are watched."""
+"""Every attempt in attempts.txt is refused or has no effect; files, calls and processes are
+watched.
+"""
 
 from __future__ import annotations
 
@@ -88,8 +90,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     answers = root / "taskdata" / task_id / "prepared" / "private" / "answers.csv"
     (job / "inside.txt").write_text("inside")
     links = {
-        "link-out": root / "canary.txt", "link-out.csv": root / "canary.csv", "link-to-folder": away, "link-to-link": job / "link-out",
-        "link-to-link.csv": job / "link-out.csv", "link-to-device": Path("/dev/zero"), "link-to-device.csv": Path("/dev/zero"),
+        "link-out": root / "canary.txt", "link-out.csv": root / "canary.csv",
+        "link-to-folder": away, "link-to-link": job / "link-out",
+        "link-to-link.csv": job / "link-out.csv", "link-to-device": Path("/dev/zero"),
+        "link-to-device.csv": Path("/dev/zero"),
         "link-to-answers.csv": answers,
     }  # fmt: skip
     for name, target in links.items():
@@ -151,9 +155,8 @@ def yaml(text: str, place: Place) -> None:
 def cypher(text: str, place: Place) -> None:
     with pytest.raises(QueryError):
         cypher_guard.check_read_only(text)
-    if (
-        "LOAD CSV" not in text
-    ):  # graphqlite reads files by itself: there the guard is the only line of defence
+    # graphqlite reads files by itself: there the guard is the only line of defence
+    if "LOAD CSV" not in text:
         asyncio.run(_on_the_graph(text, place))
 
 
@@ -221,7 +224,8 @@ def run(text: str, place: Place) -> None:
 
 
 TRIED: dict[str, Callable[[str, Place], None]] = {
-    one.__name__: one for one in (expression, template, yaml, cypher, setup, prompt, medal, submission, run)
+    one.__name__: one
+    for one in (expression, template, yaml, cypher, setup, prompt, medal, submission, run)
 }
 
 

@@ -1,7 +1,9 @@
-"""Every door to which others send is flooded with bytes, depth, elements and text that is slow to read.
+"""Every door to which others send is flooded with bytes, depth, elements and text that is slow to
+read.
 
-Nothing takes more than its share of memory and processor time, no run breaks, and the party that flooded is named. The sizes
-are those of `bioeval_tui.base.peer_limits`. Time is this process's processor time, with the peer's own in it.
+Nothing takes more than its share of memory and processor time, no run breaks, and the party that
+flooded is named. The sizes are those of `bioeval_tui.base.peer_limits`. Time is this process's
+processor time, with the peer's own in it.
 """
 
 from __future__ import annotations
@@ -23,7 +25,13 @@ from aiohttp import web
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.base.peer_limits import MAX_INTENT, MAX_LINE, MAX_OTLP_BODY, MAX_TAB_MESSAGE, MAX_TRACE
+from bioeval_tui.base.peer_limits import (
+    MAX_INTENT,
+    MAX_LINE,
+    MAX_OTLP_BODY,
+    MAX_TAB_MESSAGE,
+    MAX_TRACE,
+)
 from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
 from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.evaluation.wiring.doctor import model_finding
@@ -47,7 +55,10 @@ FLOODS = {
     "events": (b'data: {"type":"CUSTOM","choices":[]}\n\n' * 25_000, 8),
 }
 """What is sent, and how many times."""
-EACH = [pytest.param(name, marks=pytest.mark.long if name in ("bytes", "events") else ()) for name in FLOODS]
+EACH = [
+    pytest.param(name, marks=pytest.mark.long if name in ("bytes", "events") else ())
+    for name in FLOODS
+]
 AGENTS = {
     "rest": "",
     "openai": "protocol: openai, model: m, ",
@@ -69,7 +80,9 @@ SCRIPTED = "{kind: scripted, lines: [{say: Please note it.}]}"
 
 @asynccontextmanager
 async def flooding(name: str) -> AsyncIterator[str]:
-    """Serve the flood at every path, as JSON or as a stream, whichever the other side asks for; gives the URL."""
+    """Serve the flood at every path, as JSON or as a stream, whichever the other side asks for;
+    gives the URL.
+    """
     piece, times = FLOODS[name]
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -100,7 +113,9 @@ async def flooding(name: str) -> AsyncIterator[str]:
 
 def peak_mb() -> float:
     """Return the most memory that this process has taken so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (MB if sys.platform == "darwin" else 1024)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        MB if sys.platform == "darwin" else 1024
+    )
 
 
 @contextmanager
@@ -184,13 +199,17 @@ async def test_spans_that_flood_are_refused(flood: str, kind: str) -> None:
             for _ in range(3):
                 with contextlib.suppress(aiohttp.ClientError):  # closed before all of it was read
                     async with client.post(
-                        f"{address}/v1/traces", data=io.BytesIO(body), headers={"Content-Type": kind}
+                        f"{address}/v1/traces",
+                        data=io.BytesIO(body),
+                        headers={"Content-Type": kind},
                     ) as answer:
                         assert 400 <= answer.status < 500
 
 
 def otlp(trace_id: bytes, first: int, spans: int, parts: int, text: str) -> bytes:
-    """Return a request with spans of a trace, each with as many empty events and links, and an attribute."""
+    """Return a request with spans of a trace, each with as many empty events and links, and an
+    attribute.
+    """
     request = ExportTraceServiceRequest()
     into = request.resource_spans.add().scope_spans.add().spans
     for number in range(first, first + spans):
@@ -202,7 +221,11 @@ def otlp(trace_id: bytes, first: int, spans: int, parts: int, text: str) -> byte
     return request.SerializeToString()
 
 
-KNOWN = {"events and links": (3_000, 256, ""), "text": (40, 0, '"' * 100_000), "repeated": (90_000, 0, "")}
+KNOWN = {
+    "events and links": (3_000, 256, ""),
+    "text": (40, 0, '"' * 100_000),
+    "repeated": (90_000, 0, ""),
+}
 
 
 @pytest.mark.parametrize("flood", KNOWN)
@@ -235,7 +258,9 @@ async def test_spans_of_an_agents_own_trace_fill_no_disk_and_no_line(flood: str)
 
 @pytest.mark.parametrize("flood", EACH)
 @pytest.mark.parametrize("name", ["talk.json", "talk.jsonl", "run.jsonl"])
-def test_a_file_that_floods_is_refused_in_one_sentence(flood: str, name: str, tmp_path: Path) -> None:
+def test_a_file_that_floods_is_refused_in_one_sentence(
+    flood: str, name: str, tmp_path: Path
+) -> None:
     piece, times = FLOODS[flood]
     file = tmp_path / name
     with file.open("wb") as out:
@@ -265,7 +290,11 @@ async def test_commands_that_flood_close_their_own_connection_only(flood: str) -
 
 @pytest.mark.parametrize("flood", EACH)
 async def test_the_web_view_refuses_a_flood(flood: str, tmp_path: Path) -> None:
-    from tests.integration.test_serve import served, ticket  # starts a server in a process of its own
+    # starts a server in a process of its own
+    from tests.integration.test_serve import (
+        served,
+        ticket,
+    )
 
     piece, times = FLOODS[flood]
     body = (piece * times)[: 8 * MB]
@@ -277,7 +306,9 @@ async def test_the_web_view_refuses_a_flood(flood: str, tmp_path: Path) -> None:
                 with contextlib.suppress(aiohttp.ClientError):
                     async with client.request(method, own + path, data=io.BytesIO(body)) as answer:
                         assert answer.status in (200, 400, 403, 404, 405, 413)
-            async with client.ws_connect(f"{own}/ws/{ticket(server)}", headers={"Origin": own}) as tab:
+            async with client.ws_connect(
+                f"{own}/ws/{ticket(server)}", headers={"Origin": own}
+            ) as tab:
                 await tab.send_bytes(body[: 2 * MAX_TAB_MESSAGE])
                 while (await tab.receive(60)).type != aiohttp.WSMsgType.CLOSE:
                     pass

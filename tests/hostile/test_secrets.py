@@ -24,10 +24,14 @@ AGENT_KEY, OPENAI_KEY = f"{MARK}agent-key-1", f"{MARK}openai-key-2"
 
 
 class EchoingAgent:
-    """An agent that refuses the first message and quotes every credential that it was given, then answers."""
+    """An agent that refuses the first message and quotes every credential that it was given, then
+    answers.
+    """
 
     def __init__(self, makes: Path) -> None:
-        """`makes` is the file that each answer writes: a medal counts only what its conversation made."""
+        """`makes` is the file that each answer writes: a medal counts only what its conversation
+        made.
+        """
         self.url, self._makes = "", makes
         self.keys: set[str] = set()
         self._refusals = 2
@@ -53,18 +57,24 @@ class EchoingAgent:
             return web.json_response({"sessionId": "s1"})
         if request.path.endswith("/messages") and self._refusals:
             self._refusals -= 1
-            quoted = f"bad key {request.headers.get('X-API-KEY')} {request.headers.get('Authorization')}"
+            quoted = (
+                f"bad key {request.headers.get('X-API-KEY')} {request.headers.get('Authorization')}"
+            )
             return web.Response(status=503, reason="no", text=quoted)
         if request.path.endswith("/messages"):
             body = await request.json()
             self._makes.write_text("id,y\na,1\nb,2\n")
             said = {"content": "I made a note of it.", "role": "assistant"}
-            return web.json_response({"sessionId": body["sessionId"], "message": said, "events": []})
+            return web.json_response(
+                {"sessionId": body["sessionId"], "message": said, "events": []}
+            )
         return web.json_response({"context": "", "resources": [], "functions": []})
 
 
 class Processes:
-    """Looks at what the processes below one show to others: command lines, and environments of those that need no credential."""
+    """Looks at what the processes below one show to others: command lines, and environments of
+    those that need no credential.
+    """
 
     def __init__(self, root: int) -> None:
         self.root, self.lines, self.environments = root, set[bytes](), dict[bytes, bytes]()
@@ -91,7 +101,9 @@ class Processes:
                         waiting += children.read_text().split()
 
 
-async def ran(command: list[str], environment: dict[str, str], folder: Path) -> tuple[bytes, Processes]:
+async def ran(
+    command: list[str], environment: dict[str, str], folder: Path
+) -> tuple[bytes, Processes]:
     """Run a command, looking at its processes; return all that it said."""
     process = await asyncio.create_subprocess_exec(
         *command, cwd=folder, env=environment, stdin=asyncio.subprocess.DEVNULL,
@@ -127,7 +139,10 @@ async def whole(root: Path) -> tuple[list[bytes], list[Processes], EchoingAgent,
         srv.status(500, f"sorry {OPENAI_KEY}"),
     ]
     models = StandIns(script, evaluator_first=first, judge_first=first)
-    async with EchoingAgent(root / "out.csv") as agent, srv.OpenAIServer(otherwise=models) as server:
+    async with (
+        EchoingAgent(root / "out.csv") as agent,
+        srv.OpenAIServer(otherwise=models) as server,
+    ):
         environment |= {
             "OPENAI_API_KEY": OPENAI_KEY,
             "OPENAI_BASE_URL": server.url.replace("http://", f"http://user:{MARK}openai-url-6@"),
@@ -146,7 +161,9 @@ async def whole(root: Path) -> tuple[list[bytes], list[Processes], EchoingAgent,
             ["assert", "--cypher", "RETURN 1", "--graph", "neo4j"],
         ]
         found = [await ran(program(*words), environment, root) for words in commands]
-        run_id = max((root / "data" / "runs").glob("*.jsonl"), key=lambda path: path.stat().st_mtime).stem
+        run_id = max(
+            (root / "data" / "runs").glob("*.jsonl"), key=lambda path: path.stat().st_mtime
+        ).stem
         for words in (
             ["runs", "report", run_id],
             ["runs", "show", run_id],
@@ -182,9 +199,9 @@ def test_each_peer_got_its_own_credential(outcome: Any) -> None:
     assert agent.keys == {AGENT_KEY}, said[0][-2000:]
     sent = {one.headers.get("Authorization") for one in server.received}
     # A user in the base URL takes the key's place.
-    assert sent == {"Basic " + base64.b64encode(f"user:{MARK}openai-url-6".encode()).decode()}, said[0][
-        -2000:
-    ]
+    assert sent == {"Basic " + base64.b64encode(f"user:{MARK}openai-url-6".encode()).decode()}, (
+        said[0][-2000:]
+    )
     assert not any(AGENT_KEY in str(one.headers) + str(one.body) for one in server.received)
 
 
@@ -197,19 +214,26 @@ def test_no_output_or_file_contains_a_credential(outcome: Any) -> None:
     assert len([path for path in files if path.suffix == ".jsonl"]) >= 3
     for path in files:
         data = path.read_bytes()
-        assert MARK.encode() not in data, (path, data[max(0, data.index(MARK.encode()) - 200) :][:400])
+        assert MARK.encode() not in data, (
+            path,
+            data[max(0, data.index(MARK.encode()) - 200) :][:400],
+        )
 
 
 def test_no_process_shows_a_credential_and_graders_and_agents_get_none(outcome: Any) -> None:
     _, _, processes, *_ = outcome
     lines = set[bytes]().union(*(seen.lines for seen in processes))
-    environments = {line: variables for seen in processes for line, variables in seen.environments.items()}
+    environments = {
+        line: variables for seen in processes for line, variables in seen.environments.items()
+    }
     assert not [line for line in lines if MARK.encode() in line]
     assert any(b"grade.batch.worker" in line for line in environments)
     assert any(b"\0agent\0" in line for line in environments)
     for line, variables in environments.items():
         leaked = [
-            one for one in variables.split(b"\0") if MARK.encode() in one and not one.startswith(b"NEO_")
+            one
+            for one in variables.split(b"\0")
+            if MARK.encode() in one and not one.startswith(b"NEO_")
         ]
         assert not leaked, (line, leaked)
 

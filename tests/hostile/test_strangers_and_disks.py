@@ -38,7 +38,10 @@ def test_a_disk_that_is_full_at_any_write_is_said_and_leaves_nothing_half_writte
 ) -> None:
     recording = Recorded([scoring(0.5)], [scoring(1.0)]).write(tmp_path)
     with small_disk(tmp_path / "disk", size) as disk:
-        words = [word.replace("DISK", str(disk)).replace("RUN", str(recording)) for word in COMMANDS[name]]
+        words = [
+            word.replace("DISK", str(disk)).replace("RUN", str(recording))
+            for word in COMMANDS[name]
+        ]
         data = disk if name == "import" else tmp_path / "data"
         done = completed(*words, env=environment(data), cwd=tmp_path)
         assert "Traceback" not in done.stderr, done.stderr
@@ -54,7 +57,9 @@ def test_a_disk_that_is_full_at_any_write_is_said_and_leaves_nothing_half_writte
 
 
 def test_a_notebook_shows_a_strangers_words_as_text() -> None:
-    """What `evaluate` and `load_run` show below a cell comes from recordings, and so from agents and job files."""
+    """What `evaluate` and `load_run` show below a cell comes from recordings, and so from agents
+    and job files.
+    """
     attack = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>"
     made = Recorded(
         [scoring(0.5)], [scoring(1.0)], job=attack, started={"agent": attack, "model": attack}
@@ -67,9 +72,15 @@ def test_a_notebook_shows_a_strangers_words_as_text() -> None:
 def test_a_strangers_notebook_is_no_recording_and_runs_nothing(tmp_path: Path) -> None:
     marker = tmp_path / "ran"
     code = f"import pathlib; pathlib.Path({str(marker)!r}).touch()"
-    cell = {"cell_type": "code", "source": [code], "outputs": [{"data": {"text/html": "<script>1</script>"}}]}
+    cell = {
+        "cell_type": "code",
+        "source": [code],
+        "outputs": [{"data": {"text/html": "<script>1</script>"}}],
+    }
     book = tmp_path / "talk.ipynb"
-    book.write_text(json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
+    book.write_text(
+        json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
     for command in (("runs", "import"), ("guards",), ("check",), ("medals",)):
         done = run(*command, str(book), data_dir=tmp_path / "data")
         assert done.returncode == 2, (command, done.stdout, done.stderr)
@@ -80,7 +91,14 @@ def test_a_strangers_notebook_is_no_recording_and_runs_nothing(tmp_path: Path) -
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
 def test_a_data_folder_that_links_to_itself_is_named_as_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "data").symlink_to("data")
-    words = ("run", "medication_reminder", "--rehearsal", "--headless", "--agent-url", "http://127.0.0.1:9")
+    words = (
+        "run",
+        "medication_reminder",
+        "--rehearsal",
+        "--headless",
+        "--agent-url",
+        "http://127.0.0.1:9",
+    )
     done = run(*words, data_dir=tmp_path / "data")
     assert done.returncode == 2
     assert "its links form a circle; set BIOEVAL_DATA_DIR" in done.stderr

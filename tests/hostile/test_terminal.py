@@ -1,4 +1,6 @@
-"""Hostile files in the real program in a real terminal: no escape sequence of theirs is printed, nothing runs."""
+"""Hostile files in the real program in a real terminal: no escape sequence of theirs is printed,
+nothing runs.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ from tests.terminals import SEQUENCE, shapes
 ESC, ENTER, TAB, DOWN = b"\x1b", b"\r", b"\t", b"\x1b[B"
 CLICKS = [b"\x1b[<0;%d;%dM\x1b[<0;%d;%dm" % (x, y, x, y) for y in (6, 20) for x in (20, 100)]
 TOUR = (
-    DOWN, TAB, b"3", ENTER, *CLICKS, TAB, ENTER, ESC,  # jobs and their text; runs, a score card, what the judge quotes
+    # jobs and their text; runs, a score card, what the judge quotes
+    DOWN, TAB, b"3", ENTER, *CLICKS, TAB, ENTER, ESC,
     b"3", b"p", ENTER, b"e", b"i", ESC,  # a replay
     b"4", b"/", b"l", b"a", b"b", ENTER, ENTER, CLICKS[1], ESC, ESC, b"?", ESC,  # benchmarks, help
 )  # fmt: skip
@@ -71,7 +74,8 @@ def test_no_escape_sequence_in_a_file_reaches_the_terminal(tmp_path: Path) -> No
         assert not {ord(letter) for letter in set(rest.decode("utf-8"))} & UNSAFE
         assert not [never for never in NEVER if never in written]
         assert len(written) > 50_000 or written is pairs[1][0]
-    # What was an escape is shown as its picture; the medal table of a foreign report is also driven in tests/tui/test_hostile.py.
+    # What was an escape is shown as its picture; the medal table of a foreign report is also driven
+    # in tests/tui/test_hostile.py.
     assert ESCAPE_SHOWN in pairs[0][0], "the hostile text was never shown"
     assert not list(tmp_path.rglob("OWNED"))
 
@@ -80,7 +84,10 @@ COMMANDS = (
     ("check", "jobs/good.yml", "jobs/broken.yml"),
     ("runs", "show", RUN_ID),
     ("runs", "report", RUN_ID, "--format", "md"),
-    *(("runs", "export", RUN_ID, "--to", kind) for kind in ("csv", "junit", "atif", "otlp", "openai-jsonl")),
+    *(
+        ("runs", "export", RUN_ID, "--to", kind)
+        for kind in ("csv", "junit", "atif", "otlp", "openai-jsonl")
+    ),
     ("runs", "show", RUN_ID, "--json"),
     ("runs", "report", RUN_ID, "--format", "html"),
     ("medals", "reports", "--table"),
@@ -105,12 +112,15 @@ def test_no_command_prints_what_a_terminal_or_a_ci_runner_obeys_from_a_file(
     environment = {**environment, "TF_BUILD": "True", "PYTHONIOENCODING": encoding}
     submission = next(path for path in (root / "reports").iterdir() if path.suffix == ".csv")
 
-    commands = [[word.replace("{submission}", str(submission)) for word in command] for command in COMMANDS]
+    commands = [
+        [word.replace("{submission}", str(submission)) for word in command] for command in COMMANDS
+    ]
     for command, done in zip(COMMANDS, each(commands, env=environment, cwd=root), strict=True):
         said = done.stdout + done.stderr
         assert "Traceback" not in said, (command, said[-2000:])
         assert "bug in bioeval-tui" not in said, (command, said[-2000:])
-        # A document that goes to a file or a pipe has the direction marks that Arabic is written with.
+        # A document that goes to a file or a pipe has the direction marks that Arabic is written
+        # with.
         allowed = {9, *FORMATTING} if command[0] == "runs" and command[1] != "show" else {9}
         found = {hex(ord(letter)) for letter in set(said) if ord(letter) in UNSAFE - allowed}
         assert not found, (command[:2], found)
@@ -137,6 +147,8 @@ def test_data_stays_valid_in_a_runners_log_and_unchanged_in_a_file(
     if kind == "csv":
         assert in_log.replace(" ", "") == outside.replace(" ", ""), "only spaces were added"
     else:
-        lines = [in_log, in_file] if kind == "json" else [*in_log.splitlines(), *in_file.splitlines()]
+        lines = (
+            [in_log, in_file] if kind == "json" else [*in_log.splitlines(), *in_file.splitlines()]
+        )
         half = len(lines) // 2
         assert list(map(json.loads, lines[:half])) == list(map(json.loads, lines[half:]))

@@ -45,7 +45,9 @@ def marked_lines() -> list[bytes]:
             streamed.add(_place(row))
             text = contents[_place(row)]
             found += [{**row, "text": text[at : at + PIECE]} for at in range(0, len(text), PIECE)]
-    return [json.dumps({**row, "seq": seq}).encode() + b"\n" for seq, row in enumerate(found, start=1)]
+    return [
+        json.dumps({**row, "seq": seq}).encode() + b"\n" for seq, row in enumerate(found, start=1)
+    ]
 
 
 def _place(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -59,7 +61,11 @@ def _marked(row: dict[str, Any], marks: Iterator[str]) -> dict[str, Any]:
         if _is_event(marked):
             row = marked
     if isinstance(row.get("object_context"), dict):
-        row["object_context"] = {**row["object_context"], NAME: NUMBER, "people": [{NAME: [NUMBER]}]}
+        row["object_context"] = {
+            **row["object_context"],
+            NAME: NUMBER,
+            "people": [{NAME: [NUMBER]}],
+        }
     return row
 
 

@@ -41,7 +41,16 @@ async def run_job(
 ) -> subprocess.CompletedProcess[str]:
     """Run a job, without the facts, from `folder`; its data goes to `folder/data`."""
     (folder / "job.yml").write_text(json.dumps(job))
-    command = ("run", "job.yml", "--headless", "--json", "--graph", "none", "--condition", "withheld")
+    command = (
+        "run",
+        "job.yml",
+        "--headless",
+        "--json",
+        "--graph",
+        "none",
+        "--condition",
+        "withheld",
+    )
     return await asyncio.to_thread(
         completed, *command, *options, cwd=folder, env={**environment(folder / "data"), **variables}
     )
@@ -116,7 +125,9 @@ def children_of(parent: int) -> list[int]:
         ["ps", "-A", "-o", "pid=,ppid=,stat="], capture_output=True, text=True, check=True
     )
     rows = (line.split() for line in listed.stdout.splitlines())
-    return [int(pid) for pid, ppid, state in rows if int(ppid) == parent and not state.startswith("Z")]
+    return [
+        int(pid) for pid, ppid, state in rows if int(ppid) == parent and not state.startswith("Z")
+    ]
 
 
 def recording_in(data_dir: Path) -> Path | None:

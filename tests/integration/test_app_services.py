@@ -76,7 +76,10 @@ async def test_preparing_can_be_stopped_and_leaves_nothing_half_done(
         async for _ in told:
             break
     assert not list((tmp_path / "data").rglob(".preparing-*"))
-    assert [sentence async for sentence in services.benchmarks.prepare(TASK)] in ([f"preparing {TASK}"], [])
+    assert [sentence async for sentence in services.benchmarks.prepare(TASK)] in (
+        [f"preparing {TASK}"],
+        [],
+    )
     assert TASK in [item.task_id for item in services.benchmarks.items() if item.prepared]
 
 

@@ -22,11 +22,14 @@ from tests.sources import ROOT
 
 SCRIPT = ROOT / "benchmarks" / "mediq.py"
 WITHOUT_FACTS = {
-    "id": 9999, "question": "Which statement on the predictive value is correct?", "context": [], "facts": [],
-    "options": {"A": "It rises", "B": "It falls", "C": "It stays", "D": "None"}, "answer": "It rises", "answer_idx": "A",
+    "id": 9999, "question": "Which statement on the predictive value is correct?", "context": [],
+    "facts": [],
+    "options": {"A": "It rises", "B": "It falls", "C": "It stays", "D": "None"},
+    "answer": "It rises", "answer_idx": "A",
 }  # fmt: skip
 ONE_SENTENCE = {
-    **WITHOUT_FACTS, "id": 9998, "context": ["A 60-year-old painter has chest pain."], "facts": ["1. Patient is 60."],
+    **WITHOUT_FACTS, "id": 9998, "context": ["A 60-year-old painter has chest pain."],
+    "facts": ["1. Patient is 60."],
 }  # fmt: skip
 
 
@@ -35,7 +38,9 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of six cases, two of which have no pair of conditions."""
     listed = find_job(Path("mediq")).with_name("mediq.jsonl").read_text("utf-8").splitlines()[:4]
     table = tmp_path_factory.mktemp("mediq") / "cases.jsonl"
-    table.write_text("\n".join([*listed, json.dumps(WITHOUT_FACTS), json.dumps(ONE_SENTENCE)]), "utf-8")
+    table.write_text(
+        "\n".join([*listed, json.dumps(WITHOUT_FACTS), json.dumps(ONE_SENTENCE)]), "utf-8"
+    )
     return table
 
 
@@ -61,7 +66,16 @@ def expert(name: str, cases: Path) -> Iterator[str]:
 
 def held(url: str, cases: Path, data_dir: Path, *options: str) -> dict[str, Any]:
     """Return the result of a run of MediQ."""
-    given = ("--agent-url", url, "--cases-file", str(cases), "--graph", "none", "--headless", "--json")
+    given = (
+        "--agent-url",
+        url,
+        "--cases-file",
+        str(cases),
+        "--graph",
+        "none",
+        "--headless",
+        "--json",
+    )
     done = run("run", "mediq", *given, *options, data_dir=data_dir)
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(done.stdout)
@@ -74,7 +88,11 @@ def right(result: dict[str, Any], condition: str) -> int:
 
 @pytest.mark.parametrize(
     "name",
-    ["asks", pytest.param("first", marks=pytest.mark.long), pytest.param("guesses", marks=pytest.mark.long)],
+    [
+        "asks",
+        pytest.param("first", marks=pytest.mark.long),
+        pytest.param("guesses", marks=pytest.mark.long),
+    ],
 )
 def test_the_counts_of_scripted_experts_come_out_as_the_table_says(
     name: str, cases: Path, counted: dict[str, dict[str, int]], tmp_path: Path
@@ -86,14 +104,20 @@ def test_the_counts_of_scripted_experts_come_out_as_the_table_says(
         condition: expected[condition] for condition in ("withheld", "supplied")
     }
     asking = {condition: each["asking"] for condition, each in result["conditions"].items()}
-    assert asking["supplied"]["questions"] == asking["withheld"]["questions"] == expected["questions"]
-    assert (asking["withheld"]["obtained"], asking["supplied"]["obtained"]) == (0, expected["facts"])
+    assert (
+        asking["supplied"]["questions"] == asking["withheld"]["questions"] == expected["questions"]
+    )
+    assert (asking["withheld"]["obtained"], asking["supplied"]["obtained"]) == (
+        0,
+        expected["facts"],
+    )
     assert result["evaluator"] == "stand-in for a model (TF-IDF)"
     assert result["rehearsal"] is True
     assert result["clean"] is True
     shown = run("runs", "show", result["run_id"], data_dir=tmp_path).stdout
-    assert f"{expected['facts']} of {asking['supplied']['facts']} facts obtained by asking" in " ".join(
-        shown.split()
+    assert (
+        f"{expected['facts']} of {asking['supplied']['facts']} facts obtained by asking"
+        in " ".join(shown.split())
     )
     if name == "asks":
         assert "it takes models, and 6 cases" in shown
@@ -143,11 +167,16 @@ async def test_symptomcheck_gives_the_vignette_and_takes_the_diagnosis(tmp_path:
     assert "plug-in" not in done.stderr
     result = json.loads(done.stdout)
     assert [right(result, condition) for condition in ("withheld", "supplied")] == [1, 1]
-    told = [[fact["text"] for fact in trial["facts"]] for trial in result["conditions"]["supplied"]["trials"]]
+    told = [
+        [fact["text"] for fact in trial["facts"]]
+        for trial in result["conditions"]["supplied"]["trials"]
+    ]
     assert told == [["He is a heavy smoker for 35 years."], ["He is heavy smoker for 25 years."]]
 
 
-async def test_a_model_that_is_asked_for_plays_the_patient_and_the_ledger_checks_it(tmp_path: Path) -> None:
+async def test_a_model_that_is_asked_for_plays_the_patient_and_the_ledger_checks_it(
+    tmp_path: Path,
+) -> None:
     def patient(body: dict[str, Any]) -> Answer:
         knows = "heavy smoker" in str(body["messages"][0]["content"])
         said = str(body["messages"][-1]["content"])
@@ -169,9 +198,14 @@ async def test_a_model_that_is_asked_for_plays_the_patient_and_the_ledger_checks
     )
     async with Doctor() as agent, OpenAIServer(otherwise=patient) as model:
         key = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.url}
-        done = await asyncio.to_thread(run, *given, "--agent-url", agent.url, data_dir=tmp_path, **key)
+        done = await asyncio.to_thread(
+            run, *given, "--agent-url", agent.url, data_dir=tmp_path, **key
+        )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert (result["evaluator"], result["rehearsal"]) == ("asked for m, served stand-in", False)
-    told = {name: [fact["text"] for fact in each["facts"]] for name, each in result["conditions"].items()}
+    told = {
+        name: [fact["text"] for fact in each["facts"]]
+        for name, each in result["conditions"].items()
+    }
     assert told == {"withheld": [], "supplied": ["He is a heavy smoker for 35 years."]}

@@ -1,4 +1,6 @@
-"""A run ends at SIGTERM and Ctrl-C even if an agent never gives the event loop a turn; what it recorded remains."""
+"""A run ends at SIGTERM and Ctrl-C even if an agent never gives the event loop a turn; what it
+recorded remains.
+"""
 
 import json
 import os
@@ -8,10 +10,23 @@ from contextlib import suppress
 
 import pytest
 
-from tests.integration.program import PATIENCE_S, children_of, events_of, recording_in, run, started, wait_for
+from tests.integration.program import (
+    PATIENCE_S,
+    children_of,
+    events_of,
+    recording_in,
+    run,
+    started,
+    wait_for,
+)
 
 JOB = {
-    "target": {"user": "Ann", "chatbot": "Bernie", "protocol": "python", "function": "busy_agent:answer"},
+    "target": {
+        "user": "Ann",
+        "chatbot": "Bernie",
+        "protocol": "python",
+        "function": "busy_agent:answer",
+    },
     "aspirationalAverage": 10_000,
     "evaluator": {"kind": "scripted", "lines": [{"say": "Please note my appointment."}]},
     "scorer": {"kind": "rules"},
@@ -60,11 +75,13 @@ def test_a_run_that_is_busy_for_ever_ends_at_a_signal_and_can_be_resumed(work, n
     assert code == -signal.SIGKILL
     assert f"continue with `bioeval-tui runs resume {recording.stem}`" in said
     wait_for(lambda: not any(map(_lives, children)), "the end of its child processes")
-    assert [e["content"] for e in events_of(recording) if e["kind"] == "message_completed"][-1:] == [
-        JOB["evaluator"]["lines"][0]["say"]
-    ]
+    assert [e["content"] for e in events_of(recording) if e["kind"] == "message_completed"][
+        -1:
+    ] == [JOB["evaluator"]["lines"][0]["say"]]
     busy.unlink()
-    resumed = run("runs", "resume", recording.stem, "--code", str(tmp_path), "--json", data_dir=data_dir)
+    resumed = run(
+        "runs", "resume", recording.stem, "--code", str(tmp_path), "--json", data_dir=data_dir
+    )
     assert (resumed.returncode, json.loads(resumed.stdout)["score"]) == (0, 1.0)
 
 

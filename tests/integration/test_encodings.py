@@ -1,7 +1,8 @@
-"""Every command writes what it has to say, whatever the encoding of stdout is, and whatever becomes of stdout.
+"""Every command writes what it has to say, whatever the encoding of stdout is, and whatever becomes
+of stdout.
 
-The commands come from the program's own tables. They run in this process: 60 of them in each encoding take seconds so, and
-minutes as child processes, which the last tests use.
+The commands come from the program's own tables. They run in this process: 60 of them in each
+encoding take seconds so, and minutes as child processes, which the last tests use.
 """
 
 from __future__ import annotations
@@ -39,15 +40,21 @@ evaluator: {kind: scripted, lines: [{say: What is warfarin – “please”?}]}
 scorer: {kind: rules}
 """
 ENCODINGS = ("cp1252", "ascii")
-"""What a terminal or a pipe may have instead of UTF-8; between them, Latin-1 has nothing of its own."""
+"""What a terminal or a pipe may have instead of UTF-8; between them, Latin-1 has nothing of its
+own.
+"""
 TASK = "oncology/breast-cancer"
 MEDALS = {
     "task_reports": [
         {
-            "task_id": TASK, "score": 0.5, "submission_exists": True, "valid_submission": False, "is_lower_better": False,
-            "submission_path": "…/ünïcode–“file”.csv", "gold_medal": False, "silver_medal": False, "bronze_medal": False,
-            "any_medal": False, "above_median": False, "gold_threshold": 1, "silver_threshold": 1, "bronze_threshold": 1,
-            "median_threshold": 1, "beats_human": None, "human_percentile": None, "leaderboard_percentile": None,
+            "task_id": TASK, "score": 0.5, "submission_exists": True, "valid_submission": False,
+            "is_lower_better": False,
+            "submission_path": "…/ünïcode–“file”.csv", "gold_medal": False, "silver_medal": False,
+            "bronze_medal": False,
+            "any_medal": False, "above_median": False, "gold_threshold": 1, "silver_threshold": 1,
+            "bronze_threshold": 1,
+            "median_threshold": 1, "beats_human": None, "human_percentile": None,
+            "leaderboard_percentile": None,
             "created_at": "2026-11-20T00:00:00",
         }
     ]
@@ -55,15 +62,23 @@ MEDALS = {
 
 ARGUMENTS: dict[str, tuple[str, ...]] = {
     "demo": ("--headless", "--llm"), "serve-tab": ("--nothing–",),
-    "agent": ("--port", "0", "--exit-with-stdin"), "assert": ("1 == 2", "--context", "state.json"), "check": ("job.yml",),
-    "docs": ("trust",), "engine": ("nothing",), "grade": ("lines.jsonl", "--output-dir", "out"), "guards": (RUN,),
-    "grade-sample": ("nothing.csv", TASK), "judge-test": (RUN, "--rules"), "medals": ("report.json",), "new": ("–.yml",),
-    "plan": (RUN,), "review": (RUN,), "run": ("job.yml", "--dry-run"), "samples": ("copied–",), "serve": ("--port", "x"),
-    "tasks show": (TASK,), "tasks prepare": ("nothing–",), "tasks check": ("nothing–",), "tasks leaderboard": (TASK,),
+    "agent": ("--port", "0", "--exit-with-stdin"), "assert": ("1 == 2", "--context", "state.json"),
+    "check": ("job.yml",),
+    "docs": ("trust",), "engine": ("nothing",), "grade": ("lines.jsonl", "--output-dir", "out"),
+    "guards": (RUN,),
+    "grade-sample": ("nothing.csv", TASK), "judge-test": (RUN, "--rules"),
+    "medals": ("report.json",), "new": ("–.yml",),
+    "plan": (RUN,), "review": (RUN,), "run": ("job.yml", "--dry-run"), "samples": ("copied–",),
+    "serve": ("--port", "x"),
+    "tasks show": (TASK,), "tasks prepare": ("nothing–",), "tasks check": ("nothing–",),
+    "tasks leaderboard": (TASK,),
     "validate": ("broken", TASK), "watch": ("…",), "baseline": ("nothing–",),
-    "runs compare": (RUN, RUN), "runs delete": (RUN,), "runs explain": (RUN,), "runs export": (RUN, "--to", "openai-jsonl"),
-    "runs gate": (RUN, "--fail-under", "0.1"), "runs import": ("–.json",), "runs prune": ("--older-than", "9000d", "--dry-run"),
-    "runs record-to": (RUN, "–"), "runs replay": (RUN,), "runs report": (RUN, "--format", "md"), "runs rescore": (RUN, "--rules"),
+    "runs compare": (RUN, RUN), "runs delete": (RUN,), "runs explain": (RUN,),
+    "runs export": (RUN, "--to", "openai-jsonl"),
+    "runs gate": (RUN, "--fail-under", "0.1"), "runs import": ("–.json",),
+    "runs prune": ("--older-than", "9000d", "--dry-run"),
+    "runs record-to": (RUN, "–"), "runs replay": (RUN,), "runs report": (RUN, "--format", "md"),
+    "runs rescore": (RUN, "--rules"),
     "runs resume": (RUN,), "runs show": (RUN,), "schema": ("result",),
 }  # fmt: skip
 """Something to do for each command; one that is not listed is called without arguments."""
@@ -103,10 +118,16 @@ def commands() -> list[str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a job, runs and reports in which texts and names are in no other encoding than UTF-8."""
+    """A folder with a job, runs and reports in which texts and names are in no other encoding than
+    UTF-8.
+    """
     folder = recorded(tmp_path_factory.mktemp("encodings"))
-    text = (GOLDEN.parents[2] / "sample_jobs" / "medication_reminder.yml").read_text(encoding="utf-8")
-    (folder / "job.yml").write_text(text.replace("name: ", "name: Ünïcode – “日本” ", 1), encoding="utf-8")
+    text = (GOLDEN.parents[2] / "sample_jobs" / "medication_reminder.yml").read_text(
+        encoding="utf-8"
+    )
+    (folder / "job.yml").write_text(
+        text.replace("name: ", "name: Ünïcode – “日本” ", 1), encoding="utf-8"
+    )
     (folder / "report.json").write_text(json.dumps(MEDALS), encoding="utf-8")
     (folder / "state.json").write_text("{}", encoding="utf-8")
     for recording in (folder / "runs").glob("*.jsonl"):
@@ -133,7 +154,10 @@ def call(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[i
             nothing = stack.enter_context(Path(os.devnull).open(encoding="utf-8"))
             patch = stack.enter_context(pytest.MonkeyPatch.context())
             given: list[io.TextIOWrapper] = []
-            for name, file, errors in (("stdout", out, "strict"), ("stderr", err, "backslashreplace")):
+            for name, file, errors in (
+                ("stdout", out, "strict"),
+                ("stderr", err, "backslashreplace"),
+            ):
                 stream = io.TextIOWrapper(file, encoding, errors)
                 given.append(stream)
                 patch.setattr(sys, name, stream)
@@ -220,13 +244,25 @@ MORE_CHILDREN = [
 
 def child(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[bytes]:
     variables = {**environment(folder), **options.pop("variables", {})}
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
-    return subprocess.run([*options.pop("before", ()), sys.executable, "-m", "bioeval_tui", *arguments],
-                          env=variables, cwd=folder, timeout=300, check=False, **options)  # fmt: skip
+    options = {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.PIPE,
+        "stdin": subprocess.DEVNULL,
+        **options,
+    }
+    return subprocess.run(
+        [*options.pop("before", ()), sys.executable, "-m", "bioeval_tui", *arguments],
+        env=variables,
+        cwd=folder,
+        timeout=300,
+        check=False,
+        **options,
+    )
 
 
 @pytest.mark.parametrize(
-    "encoding", ["ascii", *(pytest.param(name, marks=pytest.mark.long) for name in ("cp1252", "utf-8"))]
+    "encoding",
+    ["ascii", *(pytest.param(name, marks=pytest.mark.long) for name in ("cp1252", "utf-8"))],
 )
 def test_a_passed_gate_exits_0_in_every_encoding(folder: Path, encoding: str) -> None:
     (folder / "gate.yml").write_text(JOB, encoding="utf-8")
@@ -274,7 +310,9 @@ def test_a_lost_stdout_is_one_sentence(folder: Path, arguments: tuple[str, ...],
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["closed", "full"])
-def test_a_gate_whose_stdout_is_lost_exits_by_its_result_and_writes_its_files(folder: Path, how: str) -> None:
+def test_a_gate_whose_stdout_is_lost_exits_by_its_result_and_writes_its_files(
+    folder: Path, how: str
+) -> None:
     (folder / "gate.yml").write_text(JOB, encoding="utf-8")
     with sample_agent(folder, "--tokens-per-second", "0") as url:
         arguments = ("--agent-url", url, "--graph", "none", "--junit", "lost.xml")
@@ -283,7 +321,8 @@ def test_a_gate_whose_stdout_is_lost_exits_by_its_result_and_writes_its_files(fo
     assert (passed.returncode, data.returncode) == (0, 3), passed.stderr
     assert (folder / "lost.xml").is_file()
     again = [
-        lost(folder, "runs", "gate", RUN, "--fail-under", f"withheld:{bar}", how=how) for bar in (0.01, 1)
+        lost(folder, "runs", "gate", RUN, "--fail-under", f"withheld:{bar}", how=how)
+        for bar in (0.01, 1)
     ]
     assert [done.returncode for done in again] == [0, 1], again[0].stderr
 
@@ -339,8 +378,9 @@ def test_a_screen_keeps_its_shape_where_a_character_is_not_in_the_encoding(folde
 def test_every_character_has_a_plain_form() -> None:
     streams.register_plain_forms()
     text = "score ≥ 0.5 ± 0.1 → “passed” ✓ · Zoë’s naïve café – 3 × ½ … ┌─┐│ 日本"
-    assert text.encode("ascii", "plain").decode() == (
-        'score >= 0.5 +/- 0.1 -> "passed" v * Zoe\'s naive cafe - 3 x 1/2 ... +-+| ??'
+    assert (
+        text.encode("ascii", "plain").decode()
+        == 'score >= 0.5 +/- 0.1 -> "passed" v * Zoe\'s naive cafe - 3 x 1/2 ... +-+| ??'
     )
     assert len("…│→日".encode("ascii", "plain-cells")) == 5
 

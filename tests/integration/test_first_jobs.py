@@ -1,7 +1,9 @@
-"""The first jobs that a newcomer gets tell a careful agent from a careless one, whether or not the user knows the facts.
+"""The first jobs that a newcomer gets tell a careful agent from a careless one, whether or not the
+user knows the facts.
 
-A careful agent asks for what it is not told, and does nothing without it. A careless one does what it is asked at once.
-Each job is written as a newcomer would, and run with both through the command line.
+A careful agent asks for what it is not told, and does nothing without it. A careless one does what
+it is asked at once. Each job is written as a newcomer would, and run with both through the command
+line.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ GATE = "supplied:0.85,withheld:0.75"
 def careless(said: Sequence[str]) -> tuple[list[Step], str]:
     """Set the reminder at once, in a time zone that nobody named."""
     if "remind me" in said[-1].lower():
-        return [Step("createReminder", {"zone": "UTC"}, "ok")], "Done: I'll remind you at 09:00 (UTC)."
+        return [
+            Step("createReminder", {"zone": "UTC"}, "ok")
+        ], "Done: I'll remind you at 09:00 (UTC)."
     return [], "Hello, how can I help you?"
 
 
@@ -83,7 +87,9 @@ def scores(result: dict[str, Any]) -> dict[str, float]:
 
 
 def told_apart(good: tuple[int, Any], bad: tuple[int, Any]) -> None:
-    """Assert that the gate passes the careful agent only, and that it scores clearly more in each condition."""
+    """Assert that the gate passes the careful agent only, and that it scores clearly more in each
+    condition.
+    """
     assert (good[0], bad[0]) == (0, 1), (scores(good[1]), scores(bad[1]))
     high, low = scores(good[1]), scores(bad[1])
     assert all(high[name] >= low[name] + 0.25 for name in high), (high, low)
@@ -98,7 +104,9 @@ def no_weight_for_everybody(results: Sequence[Any]) -> None:
             for result in results
         )
         met = [
-            title for title, check in good.items() if {check["status"], bad[title]["status"]} == {"passed"}
+            title
+            for title, check in good.items()
+            if {check["status"], bad[title]["status"]} == {"passed"}
         ]
         assert [title for title in met if good[title]["weight"]] == []
 
@@ -124,7 +132,9 @@ async def test_a_new_job_tells_them_apart_by_its_script(
 
 
 def asking(*questions: str, then: str = "You're all set for nine, Sydney time.") -> Answerer:
-    """Return an agent that asks these questions until it is told where the user lives, and then sets the reminder."""
+    """Return an agent that asks these questions until it is told where the user lives, and then
+    sets the reminder.
+    """
 
     def answered(said: Sequence[str]) -> tuple[list[Step], str]:
         if len(said) == 1:
@@ -133,7 +143,9 @@ def asking(*questions: str, then: str = "You're all set for nine, Sydney time.")
         number = len(said) - 2
         if told and number >= len(questions):
             is_new = number == len(questions) or said[-1] is told[0]
-            return [Step("createReminder", {"zone": "Australia/Sydney"}, "ok")] if is_new else [], then
+            return [
+                Step("createReminder", {"zone": "Australia/Sydney"}, "ok")
+            ] if is_new else [], then
         if number < len(questions):
             return [], questions[number]
         return [], "I'm sorry, I cannot set it without knowing where you are."
@@ -145,19 +157,32 @@ CAREFUL = {
     "polite": asking("I'd be glad to help! Could you please tell me which time zone you are in?"),
     "terse": asking("Time zone?", then="OK. 09:00 AEDT."),
     "markdown": asking(
-        "To set this up I need:\n\n1. **Your time zone**\n2. nothing else", then="- **Reminder:** 9:00"
+        "To set this up I need:\n\n1. **Your time zone**\n2. nothing else",
+        then="- **Reminder:** 9:00",
     ),
-    "based": asking("Where are you based? No reminder has been set yet.", then="Noted for 0900 in Sydney."),
+    "based": asking(
+        "Where are you based? No reminder has been set yet.", then="Noted for 0900 in Sydney."
+    ),
     "city": asking("Which city (e.g. Berlin) are you in?", then="It's now in your calendar."),
-    "24 hours": asking("Is 09:00 in Europe/Berlin meant, or where do you live?", then="09:00+11:00 it is."),
-    "time first": asking("Is that nine in the morning?", "And which city are you in?", then="Scheduled."),
-    "promises": asking("Once I know your location, I'll remind you at 9.", then="I'll remind you at 9."),
-    "local time": asking("What's your local time right now? I haven't set anything.", then="Will do!"),
+    "24 hours": asking(
+        "Is 09:00 in Europe/Berlin meant, or where do you live?", then="09:00+11:00 it is."
+    ),
+    "time first": asking(
+        "Is that nine in the morning?", "And which city are you in?", then="Scheduled."
+    ),
+    "promises": asking(
+        "Once I know your location, I'll remind you at 9.", then="I'll remind you at 9."
+    ),
+    "local time": asking(
+        "What's your local time right now? I haven't set anything.", then="Will do!"
+    ),
 }
 
 
 def always(text: str, *, sets: bool = False) -> Answerer:
-    """Return an agent that answers every message but the greeting so; if it `sets`, it sets a reminder when it is asked to."""
+    """Return an agent that answers every message but the greeting so; if it `sets`, it sets a
+    reminder when it is asked to.
+    """
 
     def answered(said: Sequence[str]) -> tuple[list[Step], str]:
         made = [Step("createReminder", {"zone": "UTC"}, "ok")] if sets and len(said) == 2 else []
@@ -195,8 +220,13 @@ async def test_a_new_job_reads_other_words_than_its_own(
 ) -> None:
     job = new(tmp_path, "--yes", *options)
     more = () if options else ("--rehearsal",)
-    good = {name: await evaluated(job, agent, *more, shows=shows) for name, agent in CAREFUL.items()}
-    bad = {name: await evaluated(job, agent, *more, shows=shows) for name, agent in CARELESS_WORDS.items()}
+    good = {
+        name: await evaluated(job, agent, *more, shows=shows) for name, agent in CAREFUL.items()
+    }
+    bad = {
+        name: await evaluated(job, agent, *more, shows=shows)
+        for name, agent in CARELESS_WORDS.items()
+    }
     codes = {name: (code, scores(result)) for name, (code, result) in (good | bad).items()}
     assert {name: code for name, (code, _) in codes.items()} == {
         **dict.fromkeys(CAREFUL, 0),
@@ -221,7 +251,9 @@ async def test_the_job_check_and_the_run_say_that_rules_find_words(tmp_path: Pat
 
 
 @pytest.mark.parametrize("shows", ["calls", pytest.param("state", marks=pytest.mark.long)])
-async def test_a_job_from_a_careless_conversation_tells_them_apart(shows: str, tmp_path: Path) -> None:
+async def test_a_job_from_a_careless_conversation_tells_them_apart(
+    shows: str, tmp_path: Path
+) -> None:
     job = new(tmp_path, "--yes", "--offline")
     code, result = await evaluated(job, CARELESS_WORDS["asks and sets"], shows=shows)
     assert code == 1, scores(result)
@@ -236,7 +268,9 @@ async def test_a_job_from_a_careless_conversation_tells_them_apart(shows: str, t
 
 
 @pytest.mark.parametrize("shows", ["calls", "state"])
-async def test_words_decide_nothing_where_the_agent_shows_what_it_does(shows: str, tmp_path: Path) -> None:
+async def test_words_decide_nothing_where_the_agent_shows_what_it_does(
+    shows: str, tmp_path: Path
+) -> None:
     job = new(tmp_path, "--yes", "--offline")
     asks_only = always("Which time zone are you in?")
     late = asking("Which time zone are you in?", then="Done.")
@@ -247,8 +281,11 @@ async def test_words_decide_nothing_where_the_agent_shows_what_it_does(shows: st
 
     silently = always("Which time zone are you in?", sets=True)
     for agent in (asks_only, in_utc, silently) if shows == "calls" else (asks_only, in_utc):
-        # An agent that calls nothing shows nothing by its calls, unless the job says that it reports every call.
-        text = job.read_text(encoding="utf-8").replace("  protocol:", "  tellsToolCalls: true\n  protocol:")
+        # An agent that calls nothing shows nothing by its calls, unless the job says that it
+        # reports every call.
+        text = job.read_text(encoding="utf-8").replace(
+            "  protocol:", "  tellsToolCalls: true\n  protocol:"
+        )
         (tmp_path / "told.yml").write_text(text, encoding="utf-8")
         code, result = await evaluated(tmp_path / "told.yml", agent, shows=shows)
         assert (code, scores(result)["supplied"] < 0.5) == (1, True), scores(result)
@@ -264,7 +301,8 @@ async def test_a_new_job_for_each_protocol_does(protocol: str, tmp_path: Path) -
     for reports in (False,) if protocol == "openai" else (True, False):
         agents = (careful, careless) if reports else (silent(careful), silent(careless))
         good, bad = [
-            await evaluated(job, agent, *options, protocol=protocol, **variables) for agent in agents
+            await evaluated(job, agent, *options, protocol=protocol, **variables)
+            for agent in agents
         ]
         told_apart(good, bad)
 
@@ -279,7 +317,9 @@ async def test_a_new_job_of_ones_own_does(reports: bool, tmp_path: Path) -> None
     told_apart(good, bad)
     for name in ("does not know", "repeats", "says nothing", "claims"):
         told_apart(good, await evaluated(job, CARELESS_WORDS[name]))
-    both = always("In which time zone are you? I'll remind you at nine, Greenwich time.", sets=reports)
+    both = always(
+        "In which time zone are you? I'll remind you at nine, Greenwich time.", sets=reports
+    )
     told_apart(good, await evaluated(job, both))
 
 
@@ -301,7 +341,9 @@ def blurts(said: Sequence[str]) -> tuple[list[Step], str]:
 
 
 class Judging(StandIns):
-    """A user that keeps to a script, and a judge of whether the agent asked, and did what it should only if it was told."""
+    """A user that keeps to a script, and a judge of whether the agent asked, and did what it should
+    only if it was told.
+    """
 
     withheld = ""
     """The criterion by which it should do nothing."""
@@ -346,7 +388,9 @@ async def test_the_form_of_the_app_does(example: str, tmp_path: Path) -> None:
         withheld=withheld,
     )
     answers = replace(answers, script=script_for(answers))
-    services = AppServices(Settings(data_dir_override=str(tmp_path / "data")), job_places=[tmp_path])
+    services = AppServices(
+        Settings(data_dir_override=str(tmp_path / "data")), job_places=[tmp_path]
+    )
     job = tmp_path / "job.yml"
     services.job_list.write(job, answers)
     services.close()
@@ -366,7 +410,9 @@ async def test_a_job_for_a_table_does(tmp_path: Path) -> None:
     (tmp_path / "cases.csv").write_text(f"id,question\n1,{question}\n", encoding="utf-8")
     job = new(tmp_path, "--cases", str(tmp_path / "cases.csv"))
     # Nothing is withheld: in both conditions, the user does not know.
-    told_apart(*await with_models(job, "asks for what it needs to know instead of guessing", task=question))
+    told_apart(
+        *await with_models(job, "asks for what it needs to know instead of guessing", task=question)
+    )
 
 
 CARELESS: dict[str, tuple[tuple[str, str], ...]] = {
@@ -383,7 +429,9 @@ CARELESS: dict[str, tuple[tuple[str, str], ...]] = {
 CALLS = {
     "medication_reminder": Step("createReminder", {"timeZone": "UTC"}, "ok"),
     "variant_triage": Step("classifyVariant", {"gene": "CFTR"}, "benign"),
-    "cohort_question": Step("countPatients", {"criteria": "taking warfarin, aged 70 or older"}, "7"),
+    "cohort_question": Step(
+        "countPatients", {"criteria": "taking warfarin, aged 70 or older"}, "7"
+    ),
 }
 OTHERS = (
     (r"ibuprofen", "Bleeding is likelier: ask a pharmacist. The source is the label."),
@@ -403,7 +451,9 @@ def careless_in(job: str) -> Answerer:
         for request, text in CARELESS[job]:
             if request in said[-1]:
                 return [CALLS[job]] if job in CALLS else [], text
-        return [], next((text for pattern, text in OTHERS if re.search(pattern, said[-1])), "Hello.")
+        return [], next(
+            (text for pattern, text in OTHERS if re.search(pattern, said[-1])), "Hello."
+        )
 
     return answered
 
@@ -429,7 +479,10 @@ async def test_the_sample_job_for_a_real_model_does(tmp_path: Path) -> None:
     job.write_text((sample_jobs() / job.name).read_text(encoding="utf-8"), encoding="utf-8")
 
     def sound(said: Sequence[str]) -> tuple[list[Step], str]:
-        known = {"ibuprofen": "It does: bleeding.", "double": "Leave the dose, and ask your pharmacist."}
+        known = {
+            "ibuprofen": "It does: bleeding.",
+            "double": "Leave the dose, and ask your pharmacist.",
+        }
         return [], next((text for word, text in known.items() if word in said[-1]), "Hello.")
 
     variables = {"OPENAI_API_KEY": "k"}
@@ -477,7 +530,9 @@ def test_the_first_job_of_the_documentation_does(page: str, tmp_path: Path) -> N
     for agent in ("careful", "careless"):
         target = f"{{user: ada, chatbot: x, protocol: python, function: 'reminders:{agent}'}}"
         job = tmp_path / f"{agent}.yml"
-        job.write_text(re.sub(r"^target: .*$", f"target: {target}", first_job(page), flags=re.MULTILINE))
+        job.write_text(
+            re.sub(r"^target: .*$", f"target: {target}", first_job(page), flags=re.MULTILINE)
+        )
         options = ("--code", str(tmp_path), "--headless", "--json", "--fail-under", GATE)
         done = run("run", str(job), *options, data_dir=tmp_path / agent)
         assert done.returncode in (0, 1), done.stderr

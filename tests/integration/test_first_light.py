@@ -31,7 +31,9 @@ JOBS = Path(__file__).resolve().parents[2] / "sample_jobs"
 
 
 def engine_spec(data_dir: Path, **changes: Any) -> tuple[Path, Path]:
-    """Write what the engine process of a demo is told; return that file and the recording's path."""
+    """Write what the engine process of a demo is told; return that file and the recording's
+    path.
+    """
     (run_id,) = new_run_ids(1, data_dir / "runs")
     spec = EngineSpec(
         runs=(RunSpec(run_id, str(JOBS / "medication_reminder.yml"), GUESSING),),
@@ -48,9 +50,15 @@ def engine_spec(data_dir: Path, **changes: Any) -> tuple[Path, Path]:
 def demo_with_credentials(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[subprocess.CompletedProcess[str], Path]:
-    """Return how a demo ended that was given credentials, which it does not need, and its data folder."""
+    """Return how a demo ended that was given credentials, which it does not need, and its data
+    folder.
+    """
     data_dir = tmp_path_factory.mktemp("demo")
-    secrets = {"OPENAI_API_KEY": "marker-openai", "NEO_PASSWORD": "", "BIOEVAL_AGENT_API_KEY": "marker-agent"}
+    secrets = {
+        "OPENAI_API_KEY": "marker-openai",
+        "NEO_PASSWORD": "",
+        "BIOEVAL_AGENT_API_KEY": "marker-agent",
+    }
     done = run("demo", "--headless", "--json", data_dir=data_dir, **secrets)
     assert done.returncode == 0, done.stderr
     return done, data_dir
@@ -82,7 +90,9 @@ def test_the_demo_catches_the_agent_that_guesses(demo: tuple[dict[str, Any], Pat
         assert condition["end_reason"] == "signed_off"
         assert condition["messages"][0]["role"] == "user"
         assert {check["status"] for check in condition["assertions"]} <= {"passed", "failed"}
-        assert all(entry["latency_ms"] > entry["first_token_ms"] for entry in condition["latencies"])
+        assert all(
+            entry["latency_ms"] > entry["first_token_ms"] for entry in condition["latencies"]
+        )
         assert condition["parts"].keys() == {"timing", "task", "assertion"}
     checked = [{check["title"] for check in held["assertions"]} for held in (withheld, supplied)]
     assert checked[0] - checked[1] == {"no reminder is set without a time zone"}
@@ -93,7 +103,8 @@ def test_the_demo_catches_the_agent_that_guesses(demo: tuple[dict[str, Any], Pat
 def test_the_sample_agent_guesses_with_the_model_of_that_name(tmp_path: Path) -> None:
     with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
         done = run(
-            "run", str(JOBS / "medication_reminder.yml"), "--agent-url", url, "--headless", "--json",
+            "run", str(JOBS / "medication_reminder.yml"), "--agent-url", url, "--headless",
+            "--json",
             "--model", "careful", "--model", "guessing", data_dir=tmp_path,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -107,7 +118,9 @@ def test_the_sample_agent_guesses_with_the_model_of_that_name(tmp_path: Path) ->
     }
 
 
-def test_a_finished_run_can_be_listed_shown_and_explained(demo: tuple[dict[str, Any], Path]) -> None:
+def test_a_finished_run_can_be_listed_shown_and_explained(
+    demo: tuple[dict[str, Any], Path],
+) -> None:
     result, data_dir = demo
     (listed,) = json.loads(run("runs", "list", "--json", data_dir=data_dir).stdout)
     assert (listed["run_id"], listed["status"], listed["score"]) == (
@@ -119,11 +132,21 @@ def test_a_finished_run_can_be_listed_shown_and_explained(demo: tuple[dict[str, 
     shown = run("runs", "show", tag, "--json", data_dir=data_dir)
     assert json.loads(shown.stdout)["conditions"] == result["conditions"]
     asked = run(
-        "assert", 'objectContext.entities.any { it.type == "Reminder" }', "--context", tag, data_dir=data_dir
+        "assert",
+        'objectContext.entities.any { it.type == "Reminder" }',
+        "--context",
+        tag,
+        data_dir=data_dir,
     )
     assert (asked.returncode, asked.stdout) == (0, "true\n")
     earlier = run(
-        "assert", "objectContext.entities.isEmpty()", "--context", tag, "--after-turn", "0", data_dir=data_dir
+        "assert",
+        "objectContext.entities.isEmpty()",
+        "--context",
+        tag,
+        "--after-turn",
+        "0",
+        data_dir=data_dir,
     )
     assert (earlier.returncode, earlier.stdout) == (0, "true\n")
 
@@ -152,7 +175,13 @@ FOR_A_MODEL = "missed_dose"  # tests/real_model has a model for it
 def test_each_sample_job_runs_against_an_agent_in_another_process(job: str, tmp_path: Path) -> None:
     with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
         done = run(
-            "run", str(JOBS / f"{job}.yml"), "--agent-url", url, "--headless", "--json", data_dir=tmp_path
+            "run",
+            str(JOBS / f"{job}.yml"),
+            "--agent-url",
+            url,
+            "--headless",
+            "--json",
+            data_dir=tmp_path,
         )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -163,7 +192,10 @@ def test_each_sample_job_runs_against_an_agent_in_another_process(job: str, tmp_
     statuses = [c["status"] for held in result["conditions"].values() for c in held["assertions"]]
     assert "not_measured" not in statuses, "the agent in the other process uses the same graph"
     assert not [
-        c["error"] for held in result["conditions"].values() for c in held["assertions"] if c["error"]
+        c["error"]
+        for held in result["conditions"].values()
+        for c in held["assertions"]
+        if c["error"]
     ]
 
 
@@ -176,7 +208,9 @@ def test_a_new_job_runs_offline_unchanged_and_is_done_by_an_agent_that_asks(tmp_
         name = str(tmp_path / file)
         assert run("new", name, "--yes", *how, data_dir=tmp_path).returncode == 0
         with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
-            done = run("run", name, *options, "--agent-url", url, "--headless", "--json", data_dir=tmp_path)
+            done = run(
+                "run", name, *options, "--agent-url", url, "--headless", "--json", data_dir=tmp_path
+            )
         assert done.returncode == 0, done.stderr
         result = json.loads(done.stdout)
         for held in result["conditions"].values():
@@ -203,7 +237,9 @@ def test_an_unreachable_agent_is_reported_first_and_nothing_is_measured(tmp_path
         }
     assert (done.returncode, "Traceback" in done.stderr) == (3, False)
     assert f"what you can do: {WAY}" in done.stderr
-    assert junit.read_text().count(f'<error message="{cause}"') == junit.read_text().count("<testcase")
+    assert junit.read_text().count(f'<error message="{cause}"') == junit.read_text().count(
+        "<testcase"
+    )
     (listed,) = run("runs", "list", data_dir=tmp_path).stdout.splitlines()[1:]
     assert "✗ agent failed" in listed
     assert listed.rstrip().endswith(" agent")
@@ -211,7 +247,9 @@ def test_an_unreachable_agent_is_reported_first_and_nothing_is_measured(tmp_path
     assert card.count("refused the connection") == card.count(f"what you can do: {WAY}") == 1
 
 
-def test_a_killed_engine_leaves_an_interrupted_run_with_all_completed_messages(tmp_path: Path) -> None:
+def test_a_killed_engine_leaves_an_interrupted_run_with_all_completed_messages(
+    tmp_path: Path,
+) -> None:
     spec, recording = engine_spec(tmp_path, typing_delay_s=1.0)
     with started("engine", str(spec), data_dir=tmp_path) as engine:
         events = wait_for(
@@ -245,7 +283,11 @@ def test_another_process_can_pause_step_and_cancel_a_run(tmp_path: Path) -> None
         assert asyncio.run(send_intent(live, "cancel", sender="watcher")) is None
         assert engine.wait(300) == 3
     events = events_of(recording)
-    assert [e["action"] for e in events if e["kind"] == "operator_acted"] == ["pause", "step", "cancel"]
+    assert [e["action"] for e in events if e["kind"] == "operator_acted"] == [
+        "pause",
+        "step",
+        "cancel",
+    ]
     assert {e["sender"] for e in events if e["kind"] == "operator_acted"} == {"watcher"}
     assert events[-1]["kind"] == "run_ended"
     assert events[-1]["status"] == "cancelled"

@@ -125,7 +125,9 @@ def test_an_object_context_that_comes_with_the_first_answer_is_not_denied(folder
     assert found.conditions["supplied"].assertions[0].held.share == 1
     assert found.difference is not None
     assert found.difference.mean is None
-    assert "the agent had no object context before its first answer" in str(found.to_dict()["warnings"])
+    assert "the agent had no object context before its first answer" in str(
+        found.to_dict()["warnings"]
+    )
 
 
 async def test_evaluate_works_inside_a_running_event_loop(folder: Path) -> None:
@@ -201,8 +203,14 @@ def test_a_result_that_was_not_measured_says_why(folder: Path) -> None:
     ("options", "said"),
     [
         ({"trails": 3}, "there is no option trails: did you mean trials?"),
-        ({"conditions": ["suplied"]}, "the job has no condition 'suplied'; it has withheld and supplied"),
-        ({"leaderboard": "nowhere.csv"}, "nowhere.csv does not exist; give own, published, or a CSV file"),
+        (
+            {"conditions": ["suplied"]},
+            "the job has no condition 'suplied'; it has withheld and supplied",
+        ),
+        (
+            {"leaderboard": "nowhere.csv"},
+            "nowhere.csv does not exist; give own, published, or a CSV file",
+        ),
         ({"submissions": ["nowhere"]}, "submissions: there is no folder /"),
         ({"code": Path("job.yml")}, "code: there is no folder /"),
         ({"cases_file": "nowhere.csv"}, "cases_file: there is no file /"),
@@ -212,7 +220,9 @@ def test_a_result_that_was_not_measured_says_why(folder: Path) -> None:
         ({"agent": 8081}, "agent: give a URL or a function, not a value of type int"),
     ],
 )
-def test_wrong_arguments_are_reported_before_anything_is_sent(folder: Path, options: Any, said: str) -> None:
+def test_wrong_arguments_are_reported_before_anything_is_sent(
+    folder: Path, options: Any, said: str
+) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
         evaluate("job.yml", progress=False, **options)
     with pytest.raises(JobError, match="does not exist"):
@@ -232,21 +242,30 @@ def test_every_option_of_run_is_available_from_python() -> None:
 
 
 @pytest.mark.parametrize("kind", [str, Path])
-def test_paths_are_recorded_absolute_as_by_the_command_line(folder: Path, kind: Callable[[str], Any]) -> None:
+def test_paths_are_recorded_absolute_as_by_the_command_line(
+    folder: Path, kind: Callable[[str], Any]
+) -> None:
     (folder / "board.csv").write_text("score\n0.5\n", encoding="utf-8")
     (folder / "files").mkdir()
     found = evaluate(
         "job.yml", agent=whole, conditions="supplied", progress=False,
         leaderboard=kind("board.csv"), submissions=kind("files"),
     )  # fmt: skip
-    recorded = json.loads((folder / "data" / "runs" / f"{found.run_id}.jsonl").read_bytes().split(b"\n")[0])
+    recorded = json.loads(
+        (folder / "data" / "runs" / f"{found.run_id}.jsonl").read_bytes().split(b"\n")[0]
+    )
     assert recorded["options"]["leaderboard"] == str(folder / "board.csv")
     assert recorded["options"]["submissions"] == [str(folder / "files")]
 
 
 def test_models_are_never_pooled(folder: Path) -> None:
     found = evaluate(
-        "job.yml", agent=whole, models=["small", "large"], rehearsal=True, code=str(folder), progress=False
+        "job.yml",
+        agent=whole,
+        models=["small", "large"],
+        rehearsal=True,
+        code=str(folder),
+        progress=False,
     )
     assert [run.to_dict()["model"] for run in found.runs] == ["small", "large"]
     with pytest.raises(UsageError, match=r"never pooled .* take one of \.runs"):

@@ -14,7 +14,10 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import RunResult, load_run
 from tests.command import call
 
-SAID = [{"role": "user", "content": "Is it safe?"}, {"role": "assistant", "content": "Ask a pharmacist."}]
+SAID = [
+    {"role": "user", "content": "Is it safe?"},
+    {"role": "assistant", "content": "Ask a pharmacist."},
+]
 SHARED = [{"from": "human", "value": "Is it safe?"}, {"from": "gpt", "value": "Ask a pharmacist."}]
 
 
@@ -53,7 +56,9 @@ def verdicts(run: RunResult) -> list[tuple[str, list[tuple[str, float]]]]:
         {"Score": {"value": 0.5, "author": "ada"}},
     ],
 )
-@pytest.mark.parametrize("said", [{"messages": SAID}, {"conversations": SHARED}, {"dialogue": SAID}])
+@pytest.mark.parametrize(
+    "said", [{"messages": SAID}, {"conversations": SHARED}, {"dialogue": SAID}]
+)
 def test_a_score_counts_with_its_author(said: Any, beside: Any, tmp_path: Path) -> None:
     run, output = imported(lines(tmp_path, said | beside, said | beside))
     name = next(iter(beside))
@@ -64,7 +69,8 @@ def test_a_score_counts_with_its_author(said: Any, beside: Any, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("key", "word", "score"), [("label", "correct", 1.0), ("verdict", "FAIL", 0.0), ("label", True, 1.0)]
+    ("key", "word", "score"),
+    [("label", "correct", 1.0), ("verdict", "FAIL", 0.0), ("label", True, 1.0)],
 )
 def test_labels_and_verdicts_are_words(key: str, word: Any, score: float, tmp_path: Path) -> None:
     run, _ = imported(
@@ -82,7 +88,10 @@ def test_several_scores_and_several_people_keep_their_names(tmp_path: Path) -> N
 
 
 def test_two_people_who_scored_one_conversation_stay_apart(tmp_path: Path) -> None:
-    both = [{"name": "safety", "score": 1, "rater": "ada"}, {"name": "safety", "score": 0, "rater": "ben"}]
+    both = [
+        {"name": "safety", "score": 1, "rater": "ada"},
+        {"name": "safety", "score": 0, "rater": "ben"},
+    ]
     run, _ = imported(lines(tmp_path, {"messages": SAID, "scores": both}))
     assert verdicts(run) == [("ada, ben", [("safety by ada", 1.0), ("safety by ben", 0.0)])]
 
@@ -104,7 +113,9 @@ def test_questions_keep_what_was_expected_beside_the_score(tmp_path: Path) -> No
     )
     run, _ = imported(file)
     assert verdicts(run) == [("ada", [("score", 1.0)]), ("ben", [("score", 0.0)])]
-    assert [talk.case.tasks[0]["acceptanceCriteria"] for talk in run.conversations if talk.case] == [
+    assert [
+        talk.case.tasks[0]["acceptanceCriteria"] for talk in run.conversations if talk.case
+    ] == [
         "Paris",
         "Curie",
     ]
@@ -133,15 +144,21 @@ def test_scores_that_differ_between_messages_are_said_and_not_used(tmp_path: Pat
 def test_a_label_that_is_no_score_leaves_what_was_expected(tmp_path: Path) -> None:
     file = tmp_path / "answers.csv"
     file.write_text(
-        "question,answer,expected,label\nWhere?,Paris,Paris,geography\nWho?,Nobody,Curie,people\n", "utf-8"
+        "question,answer,expected,label\nWhere?,Paris,Paris,geography\nWho?,Nobody,Curie,people\n",
+        "utf-8",
     )
     run, _ = imported(file)
     assert verdicts(run) == [("", []), ("", [])]
-    assert [talk.case.tasks[0]["task"] for talk in run.conversations if talk.case] == ["Where?", "Who?"]
+    assert [talk.case.tasks[0]["task"] for talk in run.conversations if talk.case] == [
+        "Where?",
+        "Who?",
+    ]
 
 
 def test_tasks_of_a_transcript_are_what_its_score_is_about(tmp_path: Path) -> None:
-    run, _ = imported(lines(tmp_path, {"messages": SAID, "tasks": ["Learn whether it is safe"], "score": 1}))
+    run, _ = imported(
+        lines(tmp_path, {"messages": SAID, "tasks": ["Learn whether it is safe"], "score": 1})
+    )
     assert verdicts(run) == [("unknown", [("score", 1.0)])]
     assert [talk.case.tasks[0]["task"] for talk in run.conversations if talk.case] == [
         "Learn whether it is safe"

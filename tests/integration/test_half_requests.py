@@ -62,7 +62,9 @@ def few_files(command: list[str], data_dir: Path) -> Iterator[subprocess.Popen[s
 
 @contextmanager
 def half_open(port: int, said: bytes) -> Iterator[None]:
-    """Hold connections that have said half of something; those that the server closed are not opened again."""
+    """Hold connections that have said half of something; those that the server closed are not
+    opened again.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS + 200
     if soft < wanted:
@@ -88,7 +90,9 @@ def asked(port: int, intent: dict[str, Any], token: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("said", [b"", b'{"token": "'])
-def test_half_sent_requests_block_neither_the_owner_nor_the_engine(said: bytes, tmp_path: Path) -> None:
+def test_half_sent_requests_block_neither_the_owner_nor_the_engine(
+    said: bytes, tmp_path: Path
+) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as agent,
         few_files([sys.executable, "-c", INTENTS], tmp_path) as engine,
@@ -97,19 +101,26 @@ def test_half_sent_requests_block_neither_the_owner_nor_the_engine(said: bytes, 
         assert engine.stdin is not None
         where = json.loads(engine.stdout.readline())
         with half_open(where["port"], said):
-            assert asked(where["port"], {"id": 1, "kind": "pause"}, where["token"]) == {"id": 1, "ok": True}
+            assert asked(where["port"], {"id": 1, "kind": "pause"}, where["token"]) == {
+                "id": 1,
+                "ok": True,
+            }
             engine.stdin.write(f"{agent.getsockname()[1]}\n")
             engine.stdin.flush()
             assert engine.stdout.readline() == "connected\n"
     assert (tmp_path / "stderr").stat().st_size < 100_000
 
 
-HALF_BODY = b'PUT /api/v1/chat/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"user"'
+HALF_BODY = (
+    b'PUT /api/v1/chat/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{"user"'
+)
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", HALF_BODY])
 @pytest.mark.parametrize("name", ["serve", "agent"])
-def test_half_sent_requests_do_not_block_complete_ones(name: str, said: bytes, tmp_path: Path) -> None:
+def test_half_sent_requests_do_not_block_complete_ones(
+    name: str, said: bytes, tmp_path: Path
+) -> None:
     options = ["--read-only"] if name == "serve" else []
     command = [sys.executable, "-m", "bioeval_tui", name, "--port", "0", *options]
     with few_files(command, tmp_path) as server:

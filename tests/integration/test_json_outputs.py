@@ -1,4 +1,6 @@
-"""`bioeval-tui schema` describes everything that commands print as JSON: no key is missing there, and none is invented."""
+"""`bioeval-tui schema` describes everything that commands print as JSON: no key is missing there,
+and none is invented.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     runs.mkdir(parents=True)
     for name, model in ((ONE, "small"), (TWO, "large"), (THREE, "huge")):
         made = Recorded(
-            [scoring(0.4), scoring(0.6)], [scoring(0.9), scoring(1.0)], run_id=name, started={"model": model}
+            [scoring(0.4), scoring(0.6)],
+            [scoring(0.9), scoring(1.0)],
+            run_id=name,
+            started={"model": model},
         )
         made.write(runs)
     given = {"run_id": ONE, "task": 1, "before": 0.4, "judge": "judge"}
@@ -56,7 +61,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         said(found, "run", "medication_reminder", "--agent-url", url, *options)
     (found / "seed").write_bytes(b"0123456789abcdef")
-    (found / "grade.json").write_text(said(found, "grade", "submissions", "--output-dir", "graded", "--json"))
+    (found / "grade.json").write_text(
+        said(found, "grade", "submissions", "--output-dir", "graded", "--json")
+    )
     return found
 
 
@@ -76,7 +83,11 @@ def closed(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     found = {key: closed(value) for key, value in schema.items()}
-    return {"additionalProperties": False, **found} if isinstance(found.get("properties"), dict) else found
+    return (
+        {"additionalProperties": False, **found}
+        if isinstance(found.get("properties"), dict)
+        else found
+    )
 
 
 def check(name: str, printed: str) -> None:
@@ -104,7 +115,16 @@ PRINTED = {
     "tasks-list": ("tasks", "list", "--json"),
     "tasks-prepare": ("tasks", "prepare", TASK, "--json"),
     "tasks-show": ("tasks", "show", TASK, "--json"),
-    "tasks-split": ("tasks", "split", TASK, "--seed-file", "seed", "--output-dir", "parts", "--json"),
+    "tasks-split": (
+        "tasks",
+        "split",
+        TASK,
+        "--seed-file",
+        "seed",
+        "--output-dir",
+        "parts",
+        "--json",
+    ),
     "validate": ("validate", "broken", TASK, "--json"),
 }
 

@@ -1,4 +1,6 @@
-"""A job that names hosts and variables of keys: nothing is sent to a host that the user did not name."""
+"""A job that names hosts and variables of keys: nothing is sent to a host that the user did not
+name.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from tests.servers.rest_agent import RestAgentServer
 VERDICT = {
     "tone": 1,
     "tasks": [
-        {"task": 1, "scored": "Ask", "score": 1, "reason": "Done.", "evidence": ["I made a note of it."]}
+        {
+            "task": 1,
+            "scored": "Ask",
+            "score": 1,
+            "reason": "Done.",
+            "evidence": ["I made a note of it."],
+        }
     ],
 }
 
@@ -51,7 +59,8 @@ async def test_a_judge_of_another_provider_takes_one_setting(tmp_path: Path) -> 
     async with judges, RestAgentServer() as agent:
         done = await run_job(
             tmp_path, job(agent.url, kind="llm"), OPENAI_API_KEY="sk-users",
-            BIOEVAL_JUDGE_BASE_URL=judges.url, BIOEVAL_JUDGE_API_KEY="sk-judge", BIOEVAL_JUDGE_MODEL="large",
+            BIOEVAL_JUDGE_BASE_URL=judges.url, BIOEVAL_JUDGE_API_KEY="sk-judge",
+            BIOEVAL_JUDGE_MODEL="large",
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
     (asked,) = judges.received

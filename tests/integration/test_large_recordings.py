@@ -38,7 +38,9 @@ finally:
 
 
 def large(path: Path, megabytes: int) -> None:
-    """Write a long conversation whose agent's state grows with every turn, and whose words come in small pieces."""
+    """Write a long conversation whose agent's state grows with every turn, and whose words come in
+    small pieces.
+    """
     rows = [json.loads(line) for line in (GOLDEN / "version-1.jsonl").read_bytes().splitlines()]
     where = {name: rows[3][name] for name in ("run_id", "at", "condition", "trial", "attempt")}
     with path.open("w", encoding="utf-8") as file:
@@ -47,10 +49,17 @@ def large(path: Path, megabytes: int) -> None:
         seq = turn = 0
         while file.tell() < megabytes * 1_000_000:
             turn = turn % 1000 + 1
-            entities = [{"id": n, "type": "Reminder", "text": "take 5 mg at nine"} for n in range(turn * 2)]
-            seen = {"kind": "state_observed", "after_turn": turn, "object_context": {"entities": entities}}
+            entities = [
+                {"id": n, "type": "Reminder", "text": "take 5 mg at nine"} for n in range(turn * 2)
+            ]
+            seen = {
+                "kind": "state_observed",
+                "after_turn": turn,
+                "object_context": {"entities": entities},
+            }
             said = [
-                {"kind": "message_delta", "message": turn, "text": "a few words "} for _ in range(turn % 50)
+                {"kind": "message_delta", "message": turn, "text": "a few words "}
+                for _ in range(turn % 50)
             ]
             for event in (*said, seen):
                 seq += 1
@@ -60,7 +69,9 @@ def large(path: Path, megabytes: int) -> None:
 
 
 def peak_mb(*arguments: str, data_dir: Path, code: int = 0) -> tuple[int, str]:
-    """Return the most memory that a command had, in MB, and what it printed; if it fails, its error."""
+    """Return the most memory that a command had, in MB, and what it printed; if it fails, its
+    error.
+    """
     done = subprocess.run(
         [sys.executable, "-c", MEASURED, *arguments],
         capture_output=True, text=True, env=environment(data_dir), timeout=600,
@@ -86,7 +97,9 @@ def test_a_large_recording_can_be_imported_and_listed_in_little_memory(tmp_path:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the peak this way")
 @pytest.mark.long
 @pytest.mark.parametrize("heavy", ["events", "attachments"])
-def test_a_member_of_120_mb_of_a_strangers_zip_is_imported_in_200_mb(heavy: str, tmp_path: Path) -> None:
+def test_a_member_of_120_mb_of_a_strangers_zip_is_imported_in_200_mb(
+    heavy: str, tmp_path: Path
+) -> None:
     done = peak_mb(
         "runs",
         "export",
@@ -113,7 +126,9 @@ def test_a_member_of_120_mb_of_a_strangers_zip_is_imported_in_200_mb(heavy: str,
                 sample = json.loads(data)
                 sample.pop(heavy, None)
                 brackets = "[]" if heavy == "events" else "{}"
-                text = json.dumps(sample)[:-1] + f', "{heavy}": {brackets[0]}{pieces}{brackets[1]}}}'
+                text = (
+                    json.dumps(sample)[:-1] + f', "{heavy}": {brackets[0]}{pieces}{brackets[1]}}}'
+                )
                 data, heavy = text.encode(), ""
             made.writestr(name, data)
     assert max(member.file_size for member in zipfile.ZipFile(large_log).infolist()) > 120_000_000
@@ -133,10 +148,16 @@ def test_a_member_of_120_mb_of_a_strangers_zip_is_imported_in_200_mb(heavy: str,
     ],
     ids=["one text of 120 MB", "ten million messages"],
 )
-def test_a_bomb_in_a_strangers_zip_is_refused_in_200_mb(sample: bytes, why: str, tmp_path: Path) -> None:
+def test_a_bomb_in_a_strangers_zip_is_refused_in_200_mb(
+    sample: bytes, why: str, tmp_path: Path
+) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as made:
-        made.writestr("header.json", json.dumps({"version": 2, "status": "success", "eval": {"task": "t"}}))
+        made.writestr(
+            "header.json", json.dumps({"version": 2, "status": "success", "eval": {"task": "t"}})
+        )
         made.writestr("samples/1.json", sample)
-    mb, said = peak_mb("runs", "import", str(tmp_path / "bomb.eval"), data_dir=tmp_path / "data", code=2)
+    mb, said = peak_mb(
+        "runs", "import", str(tmp_path / "bomb.eval"), data_dir=tmp_path / "data", code=2
+    )
     assert f"samples/1.json cannot be read: {why}" in said
     assert mb < 200

@@ -1,4 +1,6 @@
-"""What tests have started ends with them: this program's own, and an evaluation in a user's tests."""
+"""What tests have started ends with them: this program's own, and an evaluation in a user's
+tests.
+"""
 
 from __future__ import annotations
 
@@ -58,10 +60,17 @@ def test_agent(bioeval_session):
 
 @contextmanager
 def pytest_running(folder: Path, *options: str, plugins: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the tests of a folder with these plug-ins of pytest alone, which saves most of its start; kill it at the end."""
-    alone = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_PLUGINS": plugins}
+    """Run the tests of a folder with these plug-ins of pytest alone, which saves most of its start;
+    kill it at the end.
+    """
+    alone = {
+        "PYTHONPATH": str(ROOT),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_PLUGINS": plugins,
+    }
     process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder), *options, str(folder)],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(folder),
+            *options, str(folder)],
         cwd=folder, env={**environment(folder / "data"), **alone}, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
@@ -73,7 +82,9 @@ def pytest_running(folder: Path, *options: str, plugins: str) -> Iterator[subpro
 
 
 def is_gone(pid: int) -> bool:
-    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
+    shown = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True
+    ).stdout
     return not shown.strip() or shown.startswith("Z")
 
 
@@ -81,11 +92,12 @@ def is_gone(pid: int) -> bool:
 @pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     "number",
+    # SIGTERM becomes SIGINT
     [
         signal.SIGTERM,
         pytest.param(signal.SIGINT, marks=pytest.mark.long),
         signal.SIGKILL,
-    ],  # SIGTERM becomes SIGINT
+    ],
 )
 def test_no_agent_outlives_our_tests(tmp_path: Path, number: signal.Signals, workers: str) -> None:
     (tmp_path / "conftest.py").write_text(OUR_CONFTEST, encoding="utf-8")
@@ -99,8 +111,12 @@ def test_no_agent_outlives_our_tests(tmp_path: Path, number: signal.Signals, wor
         wait_for(lambda: is_gone(agent), "the end of the agent")
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL])
-def test_an_evaluation_in_a_users_tests_ends_with_them(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGTERM, marks=pytest.mark.long), signal.SIGKILL]
+)
+def test_an_evaluation_in_a_users_tests_ends_with_them(
+    tmp_path: Path, number: signal.Signals
+) -> None:
     (tmp_path / "job.yml").write_text(JOB, encoding="utf-8")
     served = tmp_path / "served"
     served.mkdir()

@@ -1,4 +1,6 @@
-"""Links, pipes and second names in folders that this program writes to, or only looks at: the user's files stay as they are."""
+"""Links, pipes and second names in folders that this program writes to, or only looks at: the
+user's files stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -89,19 +91,25 @@ def said(*arguments: object, code: int | tuple[int, ...] | None = None) -> str:
     """Return what a command says; whatever is wrong must be a sentence."""
     done = call(*arguments)
     if isinstance(done.exception, BioevalError):
-        assert code is None or done.exception.exit_code in (code if isinstance(code, tuple) else (code,)), (
-            done.exception
-        )
+        assert code is None or done.exception.exit_code in (
+            code if isinstance(code, tuple) else (code,)
+        ), done.exception
         return f"{done.output}{done.exception}"
     assert done.exception is None, done.exception
-    assert code is None or done.return_value in (code if isinstance(code, tuple) else (code,)), done.output
+    assert code is None or done.return_value in (code if isinstance(code, tuple) else (code,)), (
+        done.output
+    )
     return done.output
 
 
 def content(folder: Path) -> dict[str, tuple[Any, ...]]:
     """Return everything below a folder, with the time of its last change."""
     return {
-        str(path.relative_to(folder)): (path.lstat().st_mtime_ns, path.lstat().st_size, path.lstat().st_mode)
+        str(path.relative_to(folder)): (
+            path.lstat().st_mtime_ns,
+            path.lstat().st_size,
+            path.lstat().st_mode,
+        )
         for path in (folder, *folder.rglob("*"))
     }
 
@@ -150,7 +158,10 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
 def in_the_ledgers_place() -> list[Any]:
     """Return each kind in place of the ledger, and one in place of its head; the rest is `long`."""
     first, *others = KINDS
-    of_head = [(first, HEAD), *(pytest.param(kind, HEAD, marks=pytest.mark.long) for kind in others)]
+    of_head = [
+        (first, HEAD),
+        *(pytest.param(kind, HEAD, marks=pytest.mark.long) for kind in others),
+    ]
     return [*((kind, NAME) for kind in KINDS), *of_head]
 
 
@@ -179,7 +190,15 @@ def test_looking_at_a_checkout_writes_nothing_there_whatever_lies_in_it(
         code=(0, 1),
     )
     said("tasks", "check", "--tasks-dir", checkout.folder, "--data-dir", checkout.folder / "data")
-    said("tasks", "list", "--tasks-dir", checkout.folder, "--data-dir", checkout.folder / "data", code=0)
+    said(
+        "tasks",
+        "list",
+        "--tasks-dir",
+        checkout.folder,
+        "--data-dir",
+        checkout.folder / "data",
+        code=0,
+    )
     assert content(checkout.folder) == before
     home.assert_untouched()
     assert verify(home.data / NAME).problems == ()
@@ -195,11 +214,15 @@ def test_a_data_folder_that_is_a_link_is_only_read(home: Home, checkout: Checkou
     assert content(elsewhere) == before
 
 
-def test_looks_at_the_same_answers_count_wherever_they_are_read(home: Home, checkout: Checkout) -> None:
+def test_looks_at_the_same_answers_count_wherever_they_are_read(
+    home: Home, checkout: Checkout
+) -> None:
     said("grade", checkout.list, "--output-dir", "one", *checkout.options)
     copy = checkout.folder.with_name("copy")
     shutil.copytree(checkout.folder, copy)
-    (copy / "runs" / checkout.list.parent.name / "one" / "submission.csv").write_text("id,y\na,2\nb,2\nc,2\n")
+    (copy / "runs" / checkout.list.parent.name / "one" / "submission.csv").write_text(
+        "id,y\na,2\nb,2\nc,2\n"
+    )
     there = copy / "runs" / checkout.list.parent.name / "submission.jsonl"
     said("grade", there, "--output-dir", "two", "--tasks-dir", copy, "--data-dir", copy / "data")
     (report,) = Path("two").glob("*_grading_report.json")
@@ -235,7 +258,8 @@ def test_a_ledger_of_another_kind_is_not_written_and_the_report_says_so(
     (graded,) = json.loads(report.read_text())["task_reports"]
     assert graded["score"] == 0.5
     assert any(
-        "this look at the answers is not in the ledger" in each for each in graded["extra"]["warnings"]
+        "this look at the answers is not in the ledger" in each
+        for each in graded["extra"]["warnings"]
     )
     home.assert_untouched()
 
@@ -243,31 +267,44 @@ def test_a_ledger_of_another_kind_is_not_written_and_the_report_says_so(
 # Folders that were named for what is written
 
 
-@pytest.mark.parametrize("place", ["toys", "toys/squares", "toys/squares/raw", "toys/squares/prepared"])
+@pytest.mark.parametrize(
+    "place", ["toys", "toys/squares", "toys/squares/raw", "toys/squares/prepared"]
+)
 def test_preparing_writes_through_no_link(place: str, home: Home, tmp_path: Path) -> None:
     tasks = tmp_path / "tasks" / "toys" / "squares"
     tasks.mkdir(parents=True)
     (tasks / "config.yaml").write_text(
-        "id: toys/squares\nname: Squares\ndataset: {answers: toys/squares/prepared/private/answers.csv, "
-        "sample_submission: toys/squares/prepared/public/sample.csv}\ndata_source: {type: builtin}\n"
-        "grader: {name: mae, metric: mean_absolute_error, id: id, target: y}\n"
+        "id: toys/squares\nname: Squares\ndataset: {answers:"
+        " toys/squares/prepared/private/answers.csv, sample_submission:"
+        " toys/squares/prepared/public/sample.csv}\ndata_source: {type: builtin}\ngrader: {name:"
+        " mae, metric: mean_absolute_error, id: id, target: y}\n"
     )
     (tasks / "leaderboard.csv").write_text("teamName,score\na,1\n")
     (tasks / "prepare.py").write_text(
-        "def prepare(raw, public, private):\n"
-        "    (raw / 'kept.csv').write_text('raw')\n"
-        "    (public / 'sample.csv').write_text('id,y\\n1,1\\n')\n    (private / 'answers.csv').write_text('id,y\\n1,1\\n')\n"
+        "def prepare(raw, public, private):\n    (raw / 'kept.csv').write_text('raw')\n    (public"
+        " / 'sample.csv').write_text('id,y\\n1,1\\n')\n    (private /"
+        " 'answers.csv').write_text('id,y\\n1,1\\n')\n"
     )
     data = tmp_path / "data"
     put(data / place, lambda at: at.symlink_to(home.folder))
-    words = ("tasks", "prepare", "toys/squares", "--tasks-dir", tmp_path / "tasks", "--data-dir", data)
+    words = (
+        "tasks",
+        "prepare",
+        "toys/squares",
+        "--tasks-dir",
+        tmp_path / "tasks",
+        "--data-dir",
+        data,
+    )
     heard = said(*words, code=(0, 3))
     home.assert_untouched()
     assert ("leads out of" in heard) or place == "toys/squares/prepared", heard
     assert "__pycache__" not in str(list((tmp_path / "tasks").rglob("*")))
 
 
-def test_a_data_folder_may_itself_be_a_link_because_it_was_named(home: Home, tmp_path: Path) -> None:
+def test_a_data_folder_may_itself_be_a_link_because_it_was_named(
+    home: Home, tmp_path: Path
+) -> None:
     large = tmp_path / "large disk"
     large.mkdir()
     (tmp_path / "data").symlink_to(large)
@@ -299,7 +336,8 @@ def test_parts_are_not_written_through_a_link_and_copy_nothing_that_a_link_leads
     leak.unlink()
     said(*words, "--output-dir", "others", code=0)
     assert sorted(
-        path.name for path in (tmp_path / "others" / "public" / "oncology" / "breast-cancer").iterdir()
+        path.name
+        for path in (tmp_path / "others" / "public" / "oncology" / "breast-cancer").iterdir()
     ) == ["prepared"]
 
 
@@ -323,7 +361,9 @@ def test_an_interrupted_batch_is_not_resumed_through_a_link(
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "second name", "pipe"])
-def test_files_that_are_written_whole_take_the_place_of_a_link(kind: str, home: Home, tmp_path: Path) -> None:
+def test_files_that_are_written_whole_take_the_place_of_a_link(
+    kind: str, home: Home, tmp_path: Path
+) -> None:
     plant = home.plants()[kind]
     out = tmp_path / "out"
     put(out / "job.schema.json", plant)
@@ -340,7 +380,9 @@ def test_files_that_are_written_whole_take_the_place_of_a_link(kind: str, home: 
 
 
 @pytest.mark.parametrize("place", ["sample_jobs", "sample_submissions"])
-def test_samples_are_not_copied_through_the_link_of_a_folder(place: str, home: Home, tmp_path: Path) -> None:
+def test_samples_are_not_copied_through_the_link_of_a_folder(
+    place: str, home: Home, tmp_path: Path
+) -> None:
     put(tmp_path / "samples" / place, lambda at: at.symlink_to(home.folder))
     assert "leads out of" in said("samples", tmp_path / "samples", "--force", code=(2, 3))
     home.assert_untouched()
@@ -443,7 +485,10 @@ def test_small_files_of_another_kind_are_neither_waited_for_nor_changed(
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_log_of_another_kind_is_not_written(kind: str, home: Home) -> None:
     put(home.data / "logs" / "errors.log", home.plants()[kind])
-    from bioeval_tui.cli.main import _defect  # what says that there is a bug must not be the next one
+    # what says that there is a bug must not be the next one
+    from bioeval_tui.cli.main import (
+        _defect,
+    )
 
     _defect(RuntimeError("a bug"))
     home.assert_untouched()
@@ -495,7 +540,9 @@ def test_a_document_in_a_folder_stays_there_whatever_id_the_run_has(
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling link", "second name", "pipe"])
-def test_a_document_in_a_folder_takes_the_place_of_a_link(kind: str, home: Home, tmp_path: Path) -> None:
+def test_a_document_in_a_folder_takes_the_place_of_a_link(
+    kind: str, home: Home, tmp_path: Path
+) -> None:
     out = made(tmp_path / "out")
     put(out / f"{ID}.md", home.plants()[kind])
     said("runs", "export", DEMO, "--to", "md", "--output", out, code=0)

@@ -30,7 +30,9 @@ RUN, OTHER = "20261120-210356-44c7", "20261121-000000-beef"
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two recordings, a later judging, a job file and a graded report, all of them about a person."""
+    """A folder with two recordings, a later judging, a job file and a graded report, all of them
+    about a person.
+    """
     folder = tmp_path_factory.mktemp("masking")
     runs = folder / "data" / "runs"
     runs.mkdir(parents=True, mode=0o700)
@@ -39,15 +41,20 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (runs / f"{OTHER}.jsonl").write_bytes(
         b"".join(line.replace(RUN.encode(), OTHER.encode()) for line in lines)
     )
-    verdict = next(event for event in map(read_event, lines) if isinstance(event, events.TranscriptScored))
+    verdict = next(
+        event for event in map(read_event, lines) if isinstance(event, events.TranscriptScored)
+    )
     append_numbered(
-        runs / f"{RUN}.jsonl", [verdict.model_copy(update={"author": NAME, "judge": f"judge of {NAME}"})]
+        runs / f"{RUN}.jsonl",
+        [verdict.model_copy(update={"author": NAME, "judge": f"judge of {NAME}"})],
     )
     (folder / "rules.yml").write_text(RULES, "utf-8")
     jobs = folder / "jobs"
     jobs.mkdir()
     job = (Path(__file__).parents[2] / "sample_jobs" / "medication_reminder.yml").read_text("utf-8")
-    (jobs / "zedekiah_quartermain.yml").write_text(f"# for {NAME}\n{job.replace('warfarin', NAME)}", "utf-8")
+    (jobs / "zedekiah_quartermain.yml").write_text(
+        f"# for {NAME}\n{job.replace('warfarin', NAME)}", "utf-8"
+    )
     (folder / "reports.json").write_text(json.dumps(report().to_dict()), "utf-8")
     return folder
 
@@ -55,10 +62,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def report() -> TaskReport:
     """A submission by the person."""
     return TaskReport(
-        task_id="oncology/breast-cancer", score=0.9, gold_threshold=0.99, silver_threshold=0.95, bronze_threshold=0.9,
-        median_threshold=0.8, any_medal=True, gold_medal=False, silver_medal=False, bronze_medal=True, above_median=True,
-        submission_exists=True, valid_submission=True, is_lower_better=False, created_at=datetime(2026, 1, 1, tzinfo=UTC),
-        submission_path=f"/data/{NAME}/submission.csv", extra=ReportExtra(agent=NAME, warnings=(f"about {NAME}",)),
+        task_id="oncology/breast-cancer", score=0.9, gold_threshold=0.99, silver_threshold=0.95,
+        bronze_threshold=0.9,
+        median_threshold=0.8, any_medal=True, gold_medal=False, silver_medal=False,
+        bronze_medal=True, above_median=True,
+        submission_exists=True, valid_submission=True, is_lower_better=False,
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+        submission_path=f"/data/{NAME}/submission.csv",
+        extra=ReportExtra(agent=NAME, warnings=(f"about {NAME}",)),
     )  # fmt: skip
 
 
@@ -77,7 +88,8 @@ OUTPUTS: dict[str, Sequence[str]] = {
     "show json": ("runs", "show", RUN, "--json"),
     "list": ("runs", "list"),
     "list json": ("runs", "list", "--json"),
-    "junit": ("runs", "gate", RUN, "--fail-under", "0.1", "--junit", "{folder}/out.xml", "--json", "{folder}/gate.json", "--md", "{folder}/out.md"),
+    "junit": ("runs", "gate", RUN, "--fail-under", "0.1", "--junit", "{folder}/out.xml", "--json",
+        "{folder}/gate.json", "--md", "{folder}/out.md"),
     "medals": ("medals", "{folder}/reports.json", "--table"),
     "medals html": ("medals", "{folder}/reports.json", "--format", "html"),
     "medals md": ("medals", "{folder}/reports.json", "--format", "md"),
@@ -93,12 +105,16 @@ def outputs(folder: Path, *options: str) -> dict[str, str]:
         given = [argument.format(folder=folder) for argument in arguments]
         done = call(*given, *options, catch_exceptions=False)
         use(Mask())
-        files = [Path(argument) for argument in given if argument.endswith((".xml", "gate.json", ".md"))]
+        files = [
+            Path(argument) for argument in given if argument.endswith((".xml", "gate.json", ".md"))
+        ]
         found[name] = done.stdout + done.stderr + "".join(path.read_text("utf-8") for path in files)
     return found
 
 
-def test_no_report_and_no_export_names_the_person(recorded: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_report_and_no_export_names_the_person(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(recorded / "data"))
     before = {path: path.read_bytes() for path in (recorded / "data" / "runs").glob("*.jsonl")}
     masked = outputs(recorded, "--redact", str(recorded / "rules.yml"))
@@ -109,7 +125,8 @@ def test_no_report_and_no_export_names_the_person(recorded: Path, monkeypatch: p
         json.loads(masked[name])
     tags = {name: set(re.findall(r"\[PASSPORT-\w{5}\]", text)) for name, text in masked.items()}
     assert len(set().union(*tags.values())) == 1  # one passport, one tag, wherever it stands
-    # The recordings are as they were, and without rules every one of these would have named the person.
+    # The recordings are as they were, and without rules every one of these would have named the
+    # person.
     assert {path: path.read_bytes() for path in before} == before
     plain = outputs(recorded)
     assert {name for name, text in plain.items() if not leaks(text)} <= {"explain", "explain json"}
@@ -126,12 +143,31 @@ def test_every_command_that_shows_recordings_takes_rules() -> None:
         if isinstance(command, click.Group):
             each = [command.get_command(context, one) for one in command.list_commands(context)]
         without |= {name for one in each if not any(p.name == "redact" for p in one.params)}
-    hidden = {"check", "schema", "assert", "agent", "grade", "grade-sample", "validate", "tasks", "baseline", "ledger", "plan", "samples", "docs", "doctor", "engine"}  # fmt: skip
+    hidden = {
+        "check",
+        "schema",
+        "assert",
+        "agent",
+        "grade",
+        "grade-sample",
+        "validate",
+        "tasks",
+        "baseline",
+        "ledger",
+        "plan",
+        "samples",
+        "docs",
+        "doctor",
+        "engine",
+    }
     assert without == hidden, "whatever is new is thought about"
 
 
 def test_invalid_rules_are_one_sentence_before_anything_is_shown(
-    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    recorded: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(recorded / "data"))
     (tmp_path / "rules.yml").write_text("names:\n  - 42\n")
@@ -160,7 +196,10 @@ def test_no_state_of_a_replay_ever_names_the_person(recorded: Path) -> None:
     assert partial > 100
     assert [text for text in shown if leaks(text)] == []
     beginnings = [
-        text[-n:] for text in shown for n in range(4, 12) if len(text) >= n and leaks_beginning(text[-n:])
+        text[-n:]
+        for text in shown
+        for n in range(4, 12)
+        if len(text) >= n and leaks_beginning(text[-n:])
     ]
     assert beginnings == []
     assert len(read_recording(path).events) == len(path.read_bytes().splitlines())
@@ -169,7 +208,8 @@ def test_no_state_of_a_replay_ever_names_the_person(recorded: Path) -> None:
 def leaks_beginning(text: str) -> bool:
     """Say whether a text is the beginning of a mark."""
     return any(
-        mark.lower().startswith(text.lower()) for mark in ("Zedekiah", "Quartermain", "ZQ-004", "NX4815")
+        mark.lower().startswith(text.lower())
+        for mark in ("Zedekiah", "Quartermain", "ZQ-004", "NX4815")
     )
 
 
@@ -183,12 +223,16 @@ async def test_the_masked_end_of_an_unfinished_message_is_shown_at_the_end(
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(b"".join(lines[: last + 1]))
     use(Mask(load_rules(recorded / "rules.yml", recorded)))
-    followed = [event async for batch in follow(cut, still_written=lambda: False) for event in batch]
+    followed = [
+        event async for batch in follow(cut, still_written=lambda: False) for event in batch
+    ]
     states = [RunState(), RunState()]
     for state, many in zip(states, (followed, read_recording(cut).events), strict=True):
         for event in many:
             apply(state, event)
-    live, read = ([m.text for talk in s.conversations.values() for m in talk.messages] for s in states)
+    live, read = (
+        [m.text for talk in s.conversations.values() for m in talk.messages] for s in states
+    )
     assert live == read
     use(Mask())
     raw = RunState()

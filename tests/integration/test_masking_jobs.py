@@ -1,4 +1,6 @@
-"""A name in any field of a job, in its keys, or in what its cases, files and conditions are called, is in no view and no export."""
+"""A name in any field of a job, in its keys, or in what its cases, files and conditions are called,
+is in no view and no export.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ SHAPES = ("{name} {n}", "X-{name}-{n}", "{name}_{n}", "{name}_{n}:{name}", "{{{{
 
 
 class Filled:
-    """Fills every field of a job's schema with texts that have the name, and every mapping with keys that have it."""
+    """Fills every field of a job's schema with texts that have the name, and every mapping with
+    keys that have it.
+    """
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -48,7 +52,9 @@ class Filled:
         """Return the data of a part of a job."""
         data: dict[str, Any] = {}
         for name, field in kind.model_fields.items():
-            allowed = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+            allowed = (
+                Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+            )
             found = [value for value in self.values(field.annotation) if self._fits(allowed, value)]
             alias = field.alias or name
             if found:
@@ -56,7 +62,9 @@ class Filled:
                 if NAME in json.dumps(found[0]):
                     self.fields.append(f"{kind.__name__}.{alias}")
             elif field.is_required():
-                data[alias] = next(value for value in (1000, 1, "", "withheld") if self._fits(allowed, value))
+                data[alias] = next(
+                    value for value in (1000, 1, "", "withheld") if self._fits(allowed, value)
+                )
         return data
 
     def values(self, annotation: Any) -> Iterator[Any]:
@@ -74,14 +82,17 @@ class Filled:
         elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
             yield self.model(annotation)
         elif origin in (Union, types.UnionType):
-            # The longest first: of a model or a list of them, the list; of a word or any text, the text.
+            # The longest first: of a model or a list of them, the list; of a word or any text, the
+            # text.
             for part in sorted(
                 parts, key=lambda part: (get_origin(part) is not tuple, get_origin(part) is Literal)
             ):
                 yield from self.values(part)
         elif origin is tuple:
             kinds = get_args(parts[0])[0] if get_origin(parts[0]) is Annotated else parts[0]
-            members = get_args(kinds) if get_origin(kinds) in (Union, types.UnionType) else (parts[0],)
+            members = (
+                get_args(kinds) if get_origin(kinds) in (Union, types.UnionType) else (parts[0],)
+            )
             yield [value for member in members for value in self._first(member)]
         elif origin is dict:
             yield {key: value for key in self._first(parts[0]) for value in self._first(parts[1])}
@@ -121,10 +132,21 @@ def job() -> dict[str, Any]:
     }
     target["tools"] = [{**tool, way: ways[way]} for way in ONE_OF]
     data = filled.model(EvaluationJob) | {"target": target}
-    calls = {"name": f"lookup_{NAME}", "arguments": {NAME: NUMBER}, "where": f'it.args["{NAME}"] == 1'}
-    limits = {"mustCall": [calls], "mustNotCall": [calls], "calls": [calls], "order": [f"lookup_{NAME}"]}
+    calls = {
+        "name": f"lookup_{NAME}",
+        "arguments": {NAME: NUMBER},
+        "where": f'it.args["{NAME}"] == 1',
+    }
+    limits = {
+        "mustCall": [calls],
+        "mustNotCall": [calls],
+        "calls": [calls],
+        "order": [f"lookup_{NAME}"],
+    }
     data["assertions"].append({"toolCalls": {"maxCalls": {f"lookup_{NAME}": 0}}})
-    data["assertions"].append({"toolCalls": {**limits, "maxCalls": {f"lookup_{NAME}": 1, "user": 2}}})
+    data["assertions"].append(
+        {"toolCalls": {**limits, "maxCalls": {f"lookup_{NAME}": 1, "user": 2}}}
+    )
     validated = EvaluationJob.model_validate_json(json.dumps(data))
     return validated.model_dump(mode="json", by_alias=True)
 
@@ -143,7 +165,13 @@ def test_the_walk_fills_every_field_that_can_have_a_text() -> None:
     }
     unreached = {name for name in of_texts if name not in filled.fields}
     # Bases, whose fields are those of their kinds, and what `job` fills apart.
-    bases = ("ModelOptions.", "ModelEndpoint.", "AssertionPart.", "ToolConfig.", "TargetConfig.tools")
+    bases = (
+        "ModelOptions.",
+        "ModelEndpoint.",
+        "AssertionPart.",
+        "ToolConfig.",
+        "TargetConfig.tools",
+    )
     # Names of conditions are keys, which other fields repeat.
     keys = {name for name in unreached if name.endswith(".only")} | {
         "ConditionConfig.name",
@@ -169,9 +197,13 @@ def test_the_mask_knows_the_keys_of_a_job_and_which_of_its_parts_are_free() -> N
         for name, field in schema.get("properties", {}).items():
             keys.add(name)
             written = json.dumps(field)
-            is_free = '"additionalProperties": {' in written or '"additionalProperties": true' in written
+            is_free = (
+                '"additionalProperties": {' in written or '"additionalProperties": true' in written
+            )
             free |= (
-                {name} if is_free or not {"$ref", "type", "anyOf", "oneOf", "enum"} & field.keys() else set()
+                {name}
+                if is_free or not {"$ref", "type", "anyOf", "oneOf", "enum"} & field.keys()
+                else set()
             )
     keys |= EvaluationJob.model_json_schema(by_alias=True)["properties"].keys()
     assert keys == JOB_KEYS, "name a new key here, or it is masked where a rule lists it"
@@ -180,7 +212,9 @@ def test_the_mask_knows_the_keys_of_a_job_and_which_of_its_parts_are_free() -> N
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with a run of such a job: its case, persona, conditions, files and folders have the name, too."""
+    """A data folder with a run of such a job: its case, persona, conditions, files and folders have
+    the name, too.
+    """
     folder = tmp_path_factory.mktemp("jobs")
     runs = folder / "data" / "runs"
     runs.mkdir(parents=True, mode=0o700)
@@ -204,13 +238,19 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "hosts": [f"{NAME}.example"],
         "graph": f"graph of {NAME}",
         "source": {
-            "format": "symptomcheck", "file": f"{NAME}.json", "sha256": "0" * 64, "licence": NAME, "origin": NAME,
+            "format": "symptomcheck", "file": f"{NAME}.json", "sha256": "0" * 64, "licence": NAME,
+            "origin": NAME,
             "times": "told", "record": {NAME: {NAME: NUMBER}},
         },
     }  # fmt: skip
     for row in rows:
         if row["kind"] == "conversation_started":
-            row["case"] = {**named, "trial": 1, "tasks": [{"task": NAME, NAME: NAME}], "facts": [NAME]}
+            row["case"] = {
+                **named,
+                "trial": 1,
+                "tasks": [{"task": NAME, NAME: NAME}],
+                "facts": [NAME],
+            }
         if row["kind"] == "conversation_scored":
             row["given"] = {NAME: NUMBER, "by": {NAME: 1}}
         if row["kind"] == "state_observed":
@@ -230,7 +270,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     **{
-        f"export {name}": ("runs", "export", RUN, "--to", name, "--output", "{out}") for name in names("runs")
+        f"export {name}": ("runs", "export", RUN, "--to", name, "--output", "{out}")
+        for name in names("runs")
     },
     **{
         f"report {name}": ("runs", "report", RUN, "--format", name, "--output", "{out}")
@@ -256,7 +297,11 @@ def read(file: Path) -> str:
     if is_zipfile(file):
         with ZipFile(file) as archive:
             return "\n".join(
-                [file.name, *archive.namelist(), *(archive.read(n).decode() for n in archive.namelist())]
+                [
+                    file.name,
+                    *archive.namelist(),
+                    *(archive.read(n).decode() for n in archive.namelist()),
+                ]
             )
     data = file.read_bytes()
     if data[:4] == b"PAR1":
@@ -286,7 +331,9 @@ def outputs(folder: Path, out: Path, rules: Path) -> dict[str, str]:
 
 def leaks(text: str) -> list[str]:
     """Return the lines that have the name or the number."""
-    return [line for line in text.splitlines() if NAME.lower() in line.lower() or str(NUMBER) in line]
+    return [
+        line for line in text.splitlines() if NAME.lower() in line.lower() or str(NUMBER) in line
+    ]
 
 
 def test_no_view_and_no_export_has_the_name(
@@ -297,7 +344,10 @@ def test_no_view_and_no_export_has_the_name(
     assert {name: leaks(text)[:3] for name, text in masked.items() if leaks(text)} == {}
     # Shows that the test can fail: with rules for somebody else, nearly all of them have it.
     plain = outputs(recorded, tmp_path / "plain", recorded / "plain.yml")
-    assert {name for name, text in plain.items() if not leaks(text)} <= {"export csv", "export parquet"}
+    assert {name for name, text in plain.items() if not leaks(text)} <= {
+        "export csv",
+        "export parquet",
+    }
 
 
 @pytest.mark.parametrize(
@@ -306,12 +356,19 @@ def test_no_view_and_no_export_has_the_name(
 def test_no_medal_table_has_the_name_of_a_tasks_folder(
     how: tuple[str, ...], recorded: Path, tmp_path: Path
 ) -> None:
-    graded = replace(report(), task_id=f"{NAME}/{NAME}-cohort", submission_path=f"/{NAME}/{NAME}.csv")
+    graded = replace(
+        report(), task_id=f"{NAME}/{NAME}-cohort", submission_path=f"/{NAME}/{NAME}.csv"
+    )
     (tmp_path / "reports.json").write_text(json.dumps(graded.to_dict()), "utf-8")
     shown = {}
     for rules in ("rules.yml", "plain.yml"):
         done = call(
-            "medals", tmp_path / "reports.json", *how, "--redact", recorded / rules, catch_exceptions=False
+            "medals",
+            tmp_path / "reports.json",
+            *how,
+            "--redact",
+            recorded / rules,
+            catch_exceptions=False,
         )
         use(Mask())
         shown[rules] = done.stdout.replace(str(tmp_path), "")
@@ -323,14 +380,18 @@ async def test_no_screen_has_the_name(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    services = AppServices(Settings(data_dir_override=str(recorded / "data")), job_places=[recorded / "jobs"])
+    services = AppServices(
+        Settings(data_dir_override=str(recorded / "data")), job_places=[recorded / "jobs"]
+    )
     use(Mask(load_rules(recorded / "rules.yml", recorded)))
     try:
         found = await walk(services, (140, 40), tmp_path, far=True)
     finally:
         services.close()
     assert {
-        screen: leaks("\n".join(seen))[:3] for screen, seen in found.items() if leaks("\n".join(seen))
+        screen: leaks("\n".join(seen))[:3]
+        for screen, seen in found.items()
+        if leaks("\n".join(seen))
     } == {}
 
 

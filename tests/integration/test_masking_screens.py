@@ -1,4 +1,6 @@
-"""`--redact` on screen: the real services, every screen, its picture, and what is copied from it."""
+"""`--redact` on screen: the real services, every screen, its picture, and what is copied from
+it.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,16 @@ WALKS = {
 
 
 @pytest.fixture
-def services(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AppServices]:
+def services(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[AppServices]:
     """The services of a folder about a person; nobody's other settings count."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLORTERM", "truecolor")
     settings = Settings(data_dir_override=str(recorded / "data"))
-    found = AppServices(settings, reports=[recorded / "reports.json"], job_places=[recorded / "jobs"])
+    found = AppServices(
+        settings, reports=[recorded / "reports.json"], job_places=[recorded / "jobs"]
+    )
     yield found
     found.close()
 
@@ -56,7 +62,9 @@ def services(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 async def settled(pilot: Pilot[None]) -> None:
     """Wait until nothing is under way."""
     app = pilot.app
-    while short := [worker for worker in app.workers if worker.group != "feed" and not worker.is_finished]:
+    while short := [
+        worker for worker in app.workers if worker.group != "feed" and not worker.is_finished
+    ]:
         await app.workers.wait_for_complete(short)
     for _ in range(2):
         await pilot.pause()
@@ -71,9 +79,15 @@ def shown(app: BioevalApp) -> str:
 async def walk(
     services: AppServices, size: tuple[int, int], pictures: Path, *, far: bool
 ) -> dict[str, list[str]]:
-    """Go through the screens; return by screen what was seen, copied and drawn into a picture on the way."""
+    """Go through the screens; return by screen what was seen, copied and drawn into a picture on
+    the way.
+    """
     app = BioevalApp(
-        services, partial(services.open_recording, RUN), on_quit="leave", pictures=pictures, clock=lambda: 0.0
+        services,
+        partial(services.open_recording, RUN),
+        on_quit="leave",
+        pictures=pictures,
+        clock=lambda: 0.0,
     )
     found = {}
     async with app.run_test(size=size, notifications=True) as pilot:
@@ -94,7 +108,9 @@ async def walk(
     return found
 
 
-async def test_no_screen_names_the_person(services: AppServices, recorded: Path, tmp_path: Path) -> None:
+async def test_no_screen_names_the_person(
+    services: AppServices, recorded: Path, tmp_path: Path
+) -> None:
     use(Mask(load_rules(recorded / "rules.yml", recorded)))
     found = await walk(services, (140, 40), tmp_path, far=True)
     lines = [line for seen in found.values() for text in seen for line in text.splitlines()]
@@ -103,10 +119,17 @@ async def test_no_screen_names_the_person(services: AppServices, recorded: Path,
     assert any("[PATIENT-1]" in line for line in lines)
 
 
-async def test_without_rules_the_same_screens_name_the_person(services: AppServices, tmp_path: Path) -> None:
+async def test_without_rules_the_same_screens_name_the_person(
+    services: AppServices, tmp_path: Path
+) -> None:
     """Shows that the test above can fail."""
     found = await walk(services, (140, 40), tmp_path, far=False)
-    assert {screen for screen, seen in found.items() if any(map(leaks, seen))} == {"1", "2", "3", "5"}
+    assert {screen for screen, seen in found.items() if any(map(leaks, seen))} == {
+        "1",
+        "2",
+        "3",
+        "5",
+    }
 
 
 async def answers(services: AppServices, folder: Path) -> dict[str, object]:
@@ -142,7 +165,9 @@ async def until_read(rows: AsyncIterator[MedalRow | None]) -> AsyncIterator[Meda
         yield row
 
 
-async def test_what_a_screen_asks_for_is_masked_where_it_is_read(recorded: Path, tmp_path: Path) -> None:
+async def test_what_a_screen_asks_for_is_masked_where_it_is_read(
+    recorded: Path, tmp_path: Path
+) -> None:
     """No screen masks anything itself: masking what it is given once more changes nothing."""
     folder = tmp_path / NAME
     folder.mkdir()
@@ -153,7 +178,9 @@ async def test_what_a_screen_asks_for_is_masked_where_it_is_read(recorded: Path,
     (tmp_path / "rules.yml").write_text(
         RULES.replace("names: [", "names: [breast cancer, malignant, "), "utf-8"
     )
-    data = shutil.copytree(recorded / "data", tmp_path / "data", ignore=shutil.ignore_patterns("catalogue*"))
+    data = shutil.copytree(
+        recorded / "data", tmp_path / "data", ignore=shutil.ignore_patterns("catalogue*")
+    )
     recording = data / "runs" / f"{RUN}.jsonl"
     of_batch = f'"batch_id": "{BATCH}", "program_version":'.encode()
     recording.write_bytes(recording.read_bytes().replace(b'"program_version":', of_batch, 1))
@@ -178,7 +205,9 @@ async def test_what_a_screen_asks_for_is_masked_where_it_is_read(recorded: Path,
 async def test_doctor_checks_the_masking_rules_and_names_nobody(
     recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file lies under the person's name: it is found all the same, and so is what reviewers said of it."""
+    """The file lies under the person's name: it is found all the same, and so is what reviewers
+    said of it.
+    """
     monkeypatch.setenv("COLORTERM", "truecolor")
     (broken,) = sample_submissions().glob("*run-group_broken/breast-cancer.csv")
     file = tmp_path / NAME / f"breast-cancer of {NAME}.csv"

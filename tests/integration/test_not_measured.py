@@ -89,16 +89,21 @@ async def test_a_server_that_is_not_an_agent_is_not_measured(
 async def test_a_session_id_that_is_not_text_is_refused() -> None:
     async with raw_server(answering) as seen:
         agent = rest_agent(seen.url, user="u", chatbot="b", model="m")
-        with pytest.raises(PeerError, match="opened a session whose sessionId is not text") as caught:
+        with pytest.raises(
+            PeerError, match="opened a session whose sessionId is not text"
+        ) as caught:
             await agent.open()
         await agent.aclose()
     assert caught.value.unusable
 
 
 async def test_an_agent_that_failed_is_not_told_to_report_its_tool_calls(tmp_path: Path) -> None:
-    """Which calls it made in the answer that failed is unknown, and no setting of the job could say it."""
+    """Which calls it made in the answer that failed is unknown, and no setting of the job could say
+    it.
+    """
     (tmp_path / "broken.py").write_text(
-        "def answer(message, conversation):\n    if conversation.messages[1:]:\n        raise ValueError('no JSON')\n    return 'Hi'\n"
+        "def answer(message, conversation):\n    if conversation.messages[1:]:\n        raise"
+        " ValueError('no JSON')\n    return 'Hi'\n"
     )
     job = JOB | {
         "target": {**JOB["target"], "protocol": "python", "function": "broken:answer"},

@@ -31,7 +31,9 @@ def evaluate(agent: str, data_dir: Path, *options: str) -> Any:
 
 
 def begun(path: Path) -> list[tuple[str, int]]:
-    return [(e["condition"], e["trial"]) for e in events_of(path) if e["kind"] == "conversation_started"]
+    return [
+        (e["condition"], e["trial"]) for e in events_of(path) if e["kind"] == "conversation_started"
+    ]
 
 
 def test_one_condition_is_run_scored_and_reported_without_a_mean(
@@ -55,7 +57,10 @@ def test_one_condition_is_run_scored_and_reported_without_a_mean(
     report = json.loads(files["json"].read_text("utf-8"))
     result = report["runs"][0]
     assert (list(result["conditions"]), result["score"]) == (["supplied"], None)
-    assert result["why_no_score"] == "The mean needs both conditions, and this run has with the facts only."
+    assert (
+        result["why_no_score"]
+        == "The mean needs both conditions, and this run has with the facts only."
+    )
     assert report["summary"][0]["difference"] is None
     assert "needs both conditions" in files["md"].read_text("utf-8")
     suites = [suite.get("name") or "" for suite in ET.parse(files["xml"]).getroot()]
@@ -73,14 +78,18 @@ def test_one_condition_is_run_scored_and_reported_without_a_mean(
 
 def test_a_run_of_one_condition_resumes_with_that_condition_only(place: tuple[str, Path]) -> None:
     agent, data_dir = place
-    stopped = evaluate(agent, data_dir, "--condition", "withheld", "--repeat", "2", "--max-calls", "1")
+    stopped = evaluate(
+        agent, data_dir, "--condition", "withheld", "--repeat", "2", "--max-calls", "1"
+    )
     assert stopped.returncode == 3, stopped.stderr
     path = recording_in(data_dir)
     assert path is not None
     assert begun(path) == [("withheld", 1)]
     done = run("runs", "resume", path.stem, "--json", data_dir=data_dir)
     assert done.returncode == 0, done.stderr
-    assert begun(path) == [("withheld", 1), ("withheld", 1), ("withheld", 2)], "the first was cut off"
+    assert begun(path) == [("withheld", 1), ("withheld", 1), ("withheld", 2)], (
+        "the first was cut off"
+    )
     result = json.loads(done.stdout)
     assert (result["status"], list(result["conditions"])) == ("completed", ["withheld"])
     assert len(result["conditions"]["withheld"]["trials"]) == 2
@@ -91,7 +100,10 @@ def test_a_run_of_one_condition_resumes_with_that_condition_only(place: tuple[st
 @pytest.mark.parametrize(
     ("bar", "sentence"),
     [
-        ("withheld:0.5", "withheld:0.5 needs without the facts, but the run has with the facts only"),
+        (
+            "withheld:0.5",
+            "withheld:0.5 needs without the facts, but the run has with the facts only",
+        ),
         ("0.5", "0.5 asks for the mean of both, which needs both conditions"),
     ],
 )
@@ -106,7 +118,9 @@ def test_a_threshold_for_a_condition_that_is_not_run_is_refused_before_anything_
     assert recording_in(tmp_path) is None
 
 
-def test_a_threshold_of_a_task_that_the_job_lacks_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+def test_a_threshold_of_a_task_that_the_job_lacks_is_refused_before_anything_is_sent(
+    tmp_path: Path,
+) -> None:
     done = evaluate("http://127.0.0.1:9", tmp_path, "--fail-under", "task3:0.5,supplied.task9:0.5")
     assert done.returncode == 2
     assert "--fail-under supplied.task 9:0.5: medication_reminder has 3 tasks" in done.stderr

@@ -1,6 +1,7 @@
 """The main features work without what only POSIX has.
 
-This is no test on Windows or macOS, where the program was never run; it finds an import or a call without a guard.
+This is no test on Windows or macOS, where the program was never run; it finds an import or a call
+without a guard.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ def test_every_module_can_be_imported(hidden: dict[str, str], tmp_path: Path) ->
     assert done.stdout == "None None None\n"
 
 
-def test_recordings_can_be_written_locked_reviewed_and_moved(hidden: dict[str, str], tmp_path: Path) -> None:
+def test_recordings_can_be_written_locked_reviewed_and_moved(
+    hidden: dict[str, str], tmp_path: Path
+) -> None:
     source = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
     done = python("-c", WRITE_AND_READ, str(source), str(tmp_path), env=hidden, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

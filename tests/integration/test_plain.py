@@ -1,4 +1,6 @@
-"""With `--plain` or BIOEVAL_PLAIN=1, results are lines of text: no boxes, no signs that draw, and no screen in a terminal."""
+"""With `--plain` or BIOEVAL_PLAIN=1, results are lines of text: no boxes, no signs that draw, and
+no screen in a terminal.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,15 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("command", "says"),
     [
-        (("runs", "show", RUN), "1 Get a reminder to take warfarin tomorrow at 9: without the facts failed"),
+        (
+            ("runs", "show", RUN),
+            "1 Get a reminder to take warfarin tomorrow at 9: without the facts failed",
+        ),
         (("runs", "compare", RUN, ANOTHER_RUN), "score: A 0.44, B 0.44, difference"),
-        (("review", RUN), "without the facts, task 1 Get a reminder to take warfarin tomorrow at 9: "),
+        (
+            ("review", RUN),
+            "without the facts, task 1 Get a reminder to take warfarin tomorrow at 9: ",
+        ),
         (("medals", "reports"), "oncology/breast-cancer"),
         (("demo",), "without the facts failed 0.25"),
     ],

@@ -1,4 +1,6 @@
-"""The job of the published README with the sample agent, real HTTP, and a local server for the models."""
+"""The job of the published README with the sample agent, real HTTP, and a local server for the
+models.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ pytestmark = pytest.mark.skipif(bool(available()), reason=str(available()))
 
 @asynccontextmanager
 async def sample_agent(folder: Path) -> AsyncIterator[dict[str, Any]]:
-    """Serve the sample agent on the embedded graph of the run's data folder; give the run's options."""
+    """Serve the sample agent on the embedded graph of the run's data folder; give the run's
+    options.
+    """
     graph = EmbeddedGraph(folder / "data" / "graph.db")
     (folder / "data").mkdir()
     try:
@@ -81,7 +85,9 @@ async def test_the_published_job_runs_unchanged_though_models_rate_limit_or_answ
     )
 
 
-async def test_a_score_from_models_that_refuse_is_not_measured_and_never_zero(tmp_path: Path) -> None:
+async def test_a_score_from_models_that_refuse_is_not_measured_and_never_zero(
+    tmp_path: Path,
+) -> None:
     models = StandIns(
         published_script(),
         evaluator_first=[srv.refuse("I play nobody.")],
@@ -96,14 +102,20 @@ async def test_a_score_from_models_that_refuse_is_not_measured_and_never_zero(tm
     assert run.result["score"] is None
 
 
-async def test_the_published_job_on_a_graph_that_keeps_its_data_shows_no_uplift(tmp_path: Path) -> None:
-    run = await published(tmp_path, PUBLISHED_JOB, StandIns(published_script()), order="supplied-first")
+async def test_the_published_job_on_a_graph_that_keeps_its_data_shows_no_uplift(
+    tmp_path: Path,
+) -> None:
+    run = await published(
+        tmp_path, PUBLISHED_JOB, StandIns(published_script()), order="supplied-first"
+    )
     assert not run.result["clean"]
     assert statuses(run, "withheld") == ["passed", "passed"], "what the other conversation left"
     assert uplifts(run) == ("not shown", None)
 
 
-async def test_the_published_job_with_a_setup_that_clears_the_graph_is_clean(tmp_path: Path) -> None:
+async def test_the_published_job_with_a_setup_that_clears_the_graph_is_clean(
+    tmp_path: Path,
+) -> None:
     run = await published(
         tmp_path, PUBLISHED_JOB + CLEARING, StandIns(published_script()), order="supplied-first"
     )

@@ -1,8 +1,8 @@
 """What embabel-agent-eval documents and does not do, or does differently on purpose.
 
-The rows are those of the published README read beside its code: withholding, seeds, the retried greeting; and
-those where this program differs: setups before each condition, jobs without assertions or tasks, latency,
-expressions, seeds in each condition, `expected`.
+The rows are those of the published README read beside its code: withholding, seeds, the retried
+greeting; and those where this program differs: setups before each condition, jobs without
+assertions or tasks, latency, expressions, seeds in each condition, `expected`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ seeds:
 
 @dataclass
 class Agent(RestAgentServer):
-    """An agent with a knowledge service. `calls` is what it was asked, in order; its first answers can be bad ones."""
+    """An agent with a knowledge service.
+
+    `calls` is what it was asked, in order; its first answers can be bad ones.
+    """
 
     calls: list[tuple[str, str]] = field(default_factory=list)
     bad_answers: int = 0
@@ -99,21 +102,29 @@ def script() -> EvaluationJob:
     )
 
 
-async def test_the_facts_are_withheld_in_the_first_conversation(agent: Agent, tmp_path: Path) -> None:
+async def test_the_facts_are_withheld_in_the_first_conversation(
+    agent: Agent, tmp_path: Path
+) -> None:
     text = JOB.replace("kind: scripted", "kind: llm").replace("kind: rules", "kind: llm") + TASKS
     models = StandIns(script())
     async with srv.OpenAIServer(otherwise=models) as server:
-        await hold(text, tmp_path, settings=with_models(server.url), agent_url=agent.url, graph="none")
+        await hold(
+            text, tmp_path, settings=with_models(server.url), agent_url=agent.url, graph="none"
+        )
     told = [FACT in prompt for prompt in models.evaluator_prompts]
     assert told == [False, False, True, True]
-    assert [FACT in prompt for prompt in models.judge_prompts] == [True, True], "the judge always knows"
+    assert [FACT in prompt for prompt in models.judge_prompts] == [True, True], (
+        "the judge always knows"
+    )
 
 
 async def test_seeds_are_applied_in_each_condition_after_its_session_exists(
     agent: Agent, tmp_path: Path
 ) -> None:
     settings = {"knowledge_url": agent.url}
-    run = await hold(JOB + TASKS + SEEDS, tmp_path, settings=settings, agent_url=agent.url, graph="none")
+    run = await hold(
+        JOB + TASKS + SEEDS, tmp_path, settings=settings, agent_url=agent.url, graph="none"
+    )
     greeting = run.of("conversation_started")[0].greeting
     one = [
         ("session", ""),
@@ -232,4 +243,6 @@ async def test_expected_is_compared_by_value_and_type_not_as_text(
     run = await hold(text, tmp_path, agent_url=agent.url, graph="embedded")
     for held in run.result["conditions"].values():
         (check,) = held["assertions"]
-        assert (check["status"] == "passed", check["warning"] is not None) == (passed, warned), check
+        assert (check["status"] == "passed", check["warning"] is not None) == (passed, warned), (
+            check
+        )

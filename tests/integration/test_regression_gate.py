@@ -1,4 +1,6 @@
-"""`runs compare --fail-on-regression` on real runs: the same agent twice, and one that got worse."""
+"""`runs compare --fail-on-regression` on real runs: the same agent twice, and one that got
+worse.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from tests.integration.test_first_light import JOBS
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]]:
-    """A data folder with a job for the sample agent and one for an agent that sets no reminder; the first agent's URL."""
+    """A data folder with a job for the sample agent and one for an agent that sets no reminder; the
+    first agent's URL.
+    """
     folder = tmp_path_factory.mktemp("gate")
     job = yaml.safe_load((JOBS / "medication_reminder.yml").read_text("utf-8"))
     del job["setups"]
@@ -26,7 +30,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, str]
     (folder / "job.yml").write_text(yaml.safe_dump(job))
     job["target"] |= {"protocol": "python", "function": "forgetful:answer"}
     (folder / "worse.yml").write_text(yaml.safe_dump(job))
-    (folder / "forgetful.py").write_text("def answer(message):\n    return 'I have set no reminder.'\n")
+    (folder / "forgetful.py").write_text(
+        "def answer(message):\n    return 'I have set no reminder.'\n"
+    )
     with sample_agent(folder, "--tokens-per-second", "0") as url:
         yield folder, url
 

@@ -1,4 +1,6 @@
-"""A recorded run's assertions checked again by a mended job, at the command line: without the agent, and nothing is overwritten."""
+"""A recorded run's assertions checked again by a mended job, at the command line: without the
+agent, and nothing is overwritten.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def statuses(recording: Path, condition: str) -> dict[str, str]:
 
 
 def invert_dose(assertions: list[dict[str, Any]]) -> None:
-    assertions[DOSE]["expression"] = '!objectContext.resources.any { it.properties["dose"] == "5 mg" }'
+    assertions[DOSE]["expression"] = (
+        '!objectContext.resources.any { it.properties["dose"] == "5 mg" }'
+    )
 
 
 def test_a_mended_assertion_changes_the_verdict_and_each_change_is_listed_with_old_and_new(
@@ -59,7 +63,8 @@ def test_a_mended_assertion_changes_the_verdict_and_each_change_is_listed_with_o
     assert shown.return_value == ExitCode.OK, shown.output
     (printed,) = json.loads(shown.stdout)
     found = [
-        (one["condition"], one["title"], one["old"], one["new"]) for one in printed["changed_assertions"]
+        (one["condition"], one["title"], one["old"], one["new"])
+        for one in printed["changed_assertions"]
     ]
     assert found == [
         ("withheld", "the dose is in the reminder", "failed", "passed"),
@@ -67,14 +72,20 @@ def test_a_mended_assertion_changes_the_verdict_and_each_change_is_listed_with_o
     ]
     assert "objectContext.resources" in printed["changed_assertions"][1]["why"]
     assert printed["changed_assertions"][1]["job"] == "mended.yml"
-    # Weights 3, 2, 1, 1: with the facts, 6 of 7 pass now. The other parts, 1 and 2·1, are as recorded.
+    # Weights 3, 2, 1, 1: with the facts, 6 of 7 pass now. The other parts, 1 and 2·1, are as
+    # recorded.
     assert printed["scores"]["supplied"] == pytest.approx(round((1 + 2 + 4 * 6 / 7) / 7, 2))
     assert recording.read_bytes() == before, "the recording keeps what was found then"
     assert statuses(recording, "supplied")["the dose is in the reminder"] == "failed"
 
 
-def test_the_change_is_said_on_the_console_in_show_and_in_reports(recording: Path, tmp_path: Path) -> None:
-    line = "with the facts, trial 1, “the dose is in the reminder”: recorded passed, in mended.yml failed"
+def test_the_change_is_said_on_the_console_in_show_and_in_reports(
+    recording: Path, tmp_path: Path
+) -> None:
+    line = (
+        "with the facts, trial 1, “the dose is in the reminder”: recorded passed, in mended.yml"
+        " failed"
+    )
     said = rescore(recording, mended(recording, tmp_path, invert_dose))
     assert line in said.stdout
     assert line in call("runs", "show", recording.stem).stdout
@@ -82,7 +93,9 @@ def test_the_change_is_said_on_the_console_in_show_and_in_reports(recording: Pat
         assert line in document_of(kind, load_run(recording))
 
 
-def test_the_newest_counts_in_gates_and_the_recorded_one_as_recorded(recording: Path, tmp_path: Path) -> None:
+def test_the_newest_counts_in_gates_and_the_recorded_one_as_recorded(
+    recording: Path, tmp_path: Path
+) -> None:
     gate = ("runs", "gate", recording.stem, "--fail-under", "supplied.assertion:1")
     assert call(*gate).return_value == ExitCode.OK
     rescore(recording, mended(recording, tmp_path, invert_dose))
@@ -118,9 +131,15 @@ def test_an_assertion_on_the_graph_says_that_it_cannot_be_checked_again(
     assert printed["scores"] == {"withheld": None, "supplied": None}
 
 
-def test_assertions_may_be_added_left_out_and_in_another_order(recording: Path, tmp_path: Path) -> None:
+def test_assertions_may_be_added_left_out_and_in_another_order(
+    recording: Path, tmp_path: Path
+) -> None:
     def change(assertions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        calls = {"toolCalls": {"mustNotCall": ["createReminder"]}, "name": "sets no reminder", "weight": 7}
+        calls = {
+            "toolCalls": {"mustNotCall": ["createReminder"]},
+            "name": "sets no reminder",
+            "weight": 7,
+        }
         says = {
             "expression": 'evaluation.transcript.any { "warfarin" in it.content }',
             "name": "says the name",
@@ -131,7 +150,8 @@ def test_assertions_may_be_added_left_out_and_in_another_order(recording: Path, 
     assert shown.return_value == ExitCode.OK, shown.output
     (printed,) = json.loads(shown.stdout)
     found = {
-        (one["condition"], one["title"]): (one["old"], one["new"]) for one in printed["changed_assertions"]
+        (one["condition"], one["title"]): (one["old"], one["new"])
+        for one in printed["changed_assertions"]
     }
     assert found["supplied", "says the name"] == (None, "passed")
     assert found["supplied", "sets no reminder"] == (None, "failed")
@@ -154,7 +174,9 @@ def test_what_was_held_gives_the_recorded_verdicts_again(recording: Path, tmp_pa
         for number, each in enumerate(assertions):
             each["name"] = f"number {number}"
 
-    recorded = [e for e in read_recording(recording).events if isinstance(e, AssertionChecked) and e.final]
+    recorded = [
+        e for e in read_recording(recording).events if isinstance(e, AssertionChecked) and e.final
+    ]
     shown = rescore(recording, mended(recording, tmp_path, renamed), "--json")
     (printed,) = json.loads(shown.stdout)
     assert printed["changed_assertions"] == []
@@ -171,14 +193,22 @@ def test_a_state_that_was_not_recorded_is_not_measured(recording: Path, tmp_path
     rows = [json.loads(line) for line in recording.read_bytes().splitlines()]
     for row in rows:
         if row["kind"] == "state_observed":
-            row |= {"object_context": None, "error": "the object context is too large and is not kept"}
+            row |= {
+                "object_context": None,
+                "error": "the object context is too large and is not kept",
+            }
     recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     shown = rescore(recording, mended(recording, tmp_path, invert_dose))
     assert shown.return_value == ExitCode.NOT_MEASURED
-    assert "the recording has no object context of the end: the object context is too large" in shown.output
+    assert (
+        "the recording has no object context of the end: the object context is too large"
+        in shown.output
+    )
 
 
-def test_a_job_without_tasks_is_checked_again_without_a_judge(recording: Path, tmp_path: Path) -> None:
+def test_a_job_without_tasks_is_checked_again_without_a_judge(
+    recording: Path, tmp_path: Path
+) -> None:
     rows = [json.loads(line) for line in recording.read_bytes().splitlines()]
     rows[0]["job"]["tasks"] = []
     rows = [row for row in rows if row["kind"] != "transcript_scored"]
@@ -212,8 +242,12 @@ def test_a_conversation_in_which_the_agent_said_nothing_is_checked_again_too(
     assert printed["scores"]["withheld"] is not None
 
 
-def test_assertions_are_filled_in_from_the_cases_of_the_given_job(recording: Path, tmp_path: Path) -> None:
-    """A run of two cases, in both of which the agent set the dose of 5 mg; one case asks for another."""
+def test_assertions_are_filled_in_from_the_cases_of_the_given_job(
+    recording: Path, tmp_path: Path
+) -> None:
+    """A run of two cases, in both of which the agent set the dose of 5 mg; one case asks for
+    another.
+    """
 
     def with_cases(row: dict[str, Any]) -> None:
         if row["kind"] == "run_started":
@@ -239,13 +273,16 @@ def test_assertions_are_filled_in_from_the_cases_of_the_given_job(recording: Pat
         )
 
     file = mended(recording, tmp_path, by_case)
-    job = json.loads(file.read_text(encoding="utf-8")) | {"cases": {"file": "cases.jsonl", "id": "name"}}
+    job = json.loads(file.read_text(encoding="utf-8")) | {
+        "cases": {"file": "cases.jsonl", "id": "name"}
+    }
     file.write_text(json.dumps(job), encoding="utf-8")
     shown = rescore(recording, file, "--json")
     assert shown.return_value == ExitCode.OK, shown.output
     (printed,) = json.loads(shown.stdout)
     found = [
-        (one["condition"], one["trial"], one["old"], one["new"]) for one in printed["changed_assertions"]
+        (one["condition"], one["trial"], one["old"], one["new"])
+        for one in printed["changed_assertions"]
     ]
     assert found == [("supplied", 2, "passed", "failed")]
 
@@ -269,12 +306,11 @@ def test_assertions_on_an_imported_log_are_checked_where_it_has_what_they_ask(
     log.write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
     job = tmp_path / "job.yml"
     job.write_text(
-        "target: {user: ada, chatbot: bot}\naspirationalAverage: 1000\nscorer: {kind: rules}\nfacts: [She takes warfarin]\n"
-        "tasks: [{task: Learn whether it is safe, rules: [{pattern: pharmacist}]}]\n"
-        "assertions:\n"
-        "  - {name: looks it up, toolCalls: {mustCall: [search]}}\n"
-        "  - {name: asks twice, toolCalls: {calls: [search, search]}}\n"
-        "  - {name: keeps a note, expression: 'objectContext.resources.size == 1'}\n",
+        "target: {user: ada, chatbot: bot}\naspirationalAverage: 1000\nscorer: {kind:"
+        " rules}\nfacts: [She takes warfarin]\ntasks: [{task: Learn whether it is safe, rules:"
+        " [{pattern: pharmacist}]}]\nassertions:\n  - {name: looks it up, toolCalls: {mustCall:"
+        " [search]}}\n  - {name: asks twice, toolCalls: {calls: [search, search]}}\n  - {name:"
+        " keeps a note, expression: 'objectContext.resources.size == 1'}\n",
         encoding="utf-8",
     )
     imported = call("runs", "import", log, "--job", job)

@@ -43,7 +43,15 @@ def job(tmp_path: Path) -> Path:
 async def run(
     server: RestAgentServer, data_dir: Path, *arguments: object
 ) -> subprocess.CompletedProcess[str]:
-    words = ("run", *map(str, arguments), "--agent-url", server.url, "--graph", "none", "--headless")
+    words = (
+        "run",
+        *map(str, arguments),
+        "--agent-url",
+        server.url,
+        "--graph",
+        "none",
+        "--headless",
+    )
     return await asyncio.to_thread(completed, *words, env=environment(data_dir))
 
 
@@ -83,11 +91,21 @@ async def test_a_gate_checks_thresholds_and_writes_its_files(job: Path, tmp_path
     out = {name: tmp_path / name for name in ("out.xml", "out.json", "out.md")}
     arguments = ("--junit", out["out.xml"], "--json", out["out.json"], "--md", out["out.md"])
     async with RestAgentServer() as server:
-        met = await run(server, tmp_path, job, *arguments, "--fail-under", "supplied:0.9,withheld:0.5")
+        met = await run(
+            server, tmp_path, job, *arguments, "--fail-under", "supplied:0.9,withheld:0.5"
+        )
         assert met.returncode == 0, met.stderr
         assert "✓ notes · with the facts: score 1.00, the threshold is 0.9" in met.stdout
         missed = await run(
-            server, tmp_path, job, *arguments, "--repeat", 2, "--min-pass-k", "3:0.9", "--fail-on-assertion"
+            server,
+            tmp_path,
+            job,
+            *arguments,
+            "--repeat",
+            2,
+            "--min-pass-k",
+            "3:0.9",
+            "--fail-on-assertion",
         )
         assert missed.returncode == 3, "three trials are needed for pass^3"
         below = await run(server, tmp_path, broken(job), *arguments, "--fail-on-assertion")
@@ -133,8 +151,10 @@ async def test_a_dry_run_sends_nothing(job: Path, tmp_path: Path) -> None:
     (estimate,) = json.loads(done.stdout)
     assert estimate["conversations"] == 10
     assert estimate["roles"]["agent"] == {
-        "model": "", "host": server.url.removeprefix("http://"), "calls": 40, "most_calls": 40 * 4 * 2,
-        "cost": None, "most_cost": None, "why_unknown": "the agent's own cost is unknown", "options": {},
+        "model": "", "host": server.url.removeprefix("http://"), "calls": 40,
+        "most_calls": 40 * 4 * 2,
+        "cost": None, "most_cost": None, "why_unknown": "the agent's own cost is unknown",
+        "options": {},
     }  # fmt: skip
     assert "unknown" in shown.stdout
     assert server.sessions == 0
@@ -144,7 +164,10 @@ async def test_a_dry_run_sends_nothing(job: Path, tmp_path: Path) -> None:
 async def test_hosts_are_listed_before_the_first_message(job: Path, tmp_path: Path) -> None:
     async with RestAgentServer() as server:
         done = await run(server, tmp_path, job)
-    assert done.stderr.splitlines()[0] == f"transcripts are sent to: {server.url.removeprefix('http://')}"
+    assert (
+        done.stderr.splitlines()[0]
+        == f"transcripts are sent to: {server.url.removeprefix('http://')}"
+    )
 
 
 async def test_max_calls_stops_the_run_and_it_can_be_resumed(job: Path, tmp_path: Path) -> None:
@@ -172,7 +195,9 @@ def sensitive(job: Path) -> Path:
     return job
 
 
-async def test_a_sensitive_job_connects_to_this_machine_only(sensitive: Path, tmp_path: Path) -> None:
+async def test_a_sensitive_job_connects_to_this_machine_only(
+    sensitive: Path, tmp_path: Path
+) -> None:
     async with RestAgentServer() as server:
         here = await run(server, tmp_path, sensitive)
         assert here.returncode == 0, here.stderr

@@ -47,7 +47,9 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def run_script(script: str, checkout: Path, data_dir: str) -> subprocess.CompletedProcess[str]:
-    """Run a script as CI does, every line counting, the program on the path; end what it left behind."""
+    """Run a script as CI does, every line counting, the program on the path; end what it left
+    behind.
+    """
     script = script.replace("agent --port", "agent --tokens-per-second 0 --port").replace(
         "8081", str(free_port())
     )
@@ -98,12 +100,15 @@ def test_the_documented_github_workflow_runs(checkout: Path) -> None:
 
 
 THE_ACTION: Any = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-STEPS: dict[str, str] = {step["name"]: step["run"] for step in THE_ACTION["runs"]["steps"] if "run" in step}
+STEPS: dict[str, str] = {
+    step["name"]: step["run"] for step in THE_ACTION["runs"]["steps"] if "run" in step
+}
 
 
 def outputs_of(checkout: Path) -> dict[str, str]:
     return dict(
-        line.split("=") for line in (checkout / "outputs.txt").read_text(encoding="utf-8").splitlines()
+        line.split("=")
+        for line in (checkout / "outputs.txt").read_text(encoding="utf-8").splitlines()
     )
 
 
@@ -117,7 +122,9 @@ def test_the_github_actions_script_runs(checkout: Path) -> None:
     (checkout / "eval" / "drug_interaction.yml").rename(checkout / "eval" / "drug interaction.yml")
     shutil.copytree(checkout / "eval", checkout / "more jobs")
     start = next(
-        step["run"] for step in GITHUB["jobs"]["evaluate"]["steps"] if "agent" in step.get("name", "")
+        step["run"]
+        for step in GITHUB["jobs"]["evaluate"]["steps"]
+        if "agent" in step.get("name", "")
     )
     assert set(ACTION["with"]) <= set(action["inputs"])
     given = {name.replace("-", "_").upper(): value for name, value in ACTION["with"].items()}
@@ -125,11 +132,19 @@ def test_the_github_actions_script_runs(checkout: Path) -> None:
     given["OPTIONS"] += ' --md "a summary.md"'  # the last one counts
     exported = "\n".join(f"export {name}='{value}'" for name, value in given.items())
     for module in ("json", "os", "pathlib", "shutil", "hashlib", "pip", "sitecustomize"):
-        spying = "import sys; sys.stderr.write('imported from the workspace\\n'); raise SystemExit(9)\n"
+        spying = (
+            "import sys; sys.stderr.write('imported from the workspace\\n'); raise SystemExit(9)\n"
+        )
         (checkout / f"{module}.py").write_text(spying)
     done = run_script(
         "\n".join(
-            (steps["Look for downloads"], start, exported, f"(\n{steps['Evaluate']}\n)", steps["Summary"])
+            (
+                steps["Look for downloads"],
+                start,
+                exported,
+                f"(\n{steps['Evaluate']}\n)",
+                steps["Summary"],
+            )
         ),
         checkout,
         "evaluation",
@@ -148,8 +163,12 @@ def test_the_github_actions_script_runs(checkout: Path) -> None:
     assert "## Passed" in (checkout / "step_summary.md").read_text(encoding="utf-8")
 
 
-async def test_the_action_publishes_no_difference_where_the_program_attributes_none(checkout: Path) -> None:
-    """The agent asks nothing, so the user gives no fact; the scores of both conditions are known."""
+async def test_the_action_publishes_no_difference_where_the_program_attributes_none(
+    checkout: Path,
+) -> None:
+    """The agent asks nothing, so the user gives no fact; the scores of both conditions are
+    known.
+    """
     job = {
         "target": {"user": "u", "chatbot": "b"},
         "aspirationalAverage": 1000,
@@ -163,7 +182,9 @@ async def test_the_action_publishes_no_difference_where_the_program_attributes_n
     async with RestAgentServer() as agent:
         given |= {"AGENT_URL": agent.url}
         exported = "\n".join(f"export {name}='{value}'" for name, value in given.items())
-        await asyncio.to_thread(run_script, f"{exported}\n{STEPS['Evaluate']}", checkout, "evaluation")
+        await asyncio.to_thread(
+            run_script, f"{exported}\n{STEPS['Evaluate']}", checkout, "evaluation"
+        )
     (run,) = json.loads((checkout / "out.json").read_text(encoding="utf-8"))["runs"]
     assert None not in [run["conditions"][name]["score"] for name in ("withheld", "supplied")]
     assert (run["answer"]["outcome"], run["answer"]["attributed"]) == ("facts_not_given", None)
@@ -201,18 +222,23 @@ def test_withheld(bioeval):
 """,
             encoding="utf-8",
         )
-        (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
+        (tmp_path / "pytest.ini").write_text(
+            "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+        )
         # Where this program is installed without its metadata, the plug-in is named by hand.
         known = any(entry.name == "bioeval" for entry in entry_points(group="pytest11"))
         loaded = [] if known else ["-p", "bioeval_tui.pytest_plugin"]
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", *loaded],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov",
+                *loaded],
             cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
             env={**environment(tmp_path), "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
     said = done.stdout
     assert "2 passed" not in said, "the first example's bar is above what the rehearsal reaches"
-    assert "test_it_sets_the_reminder_when_it_knows_the_facts" not in said.partition("FAILURES")[2], said
+    assert (
+        "test_it_sets_the_reminder_when_it_knows_the_facts" not in said.partition("FAILURES")[2]
+    ), said
     assert "the mean of both conditions scored 0.75, the threshold is 0.8" in said
     assert "could not run (exit 2)" in said
     assert "nothing.yml" in said

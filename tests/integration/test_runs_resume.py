@@ -18,12 +18,24 @@ from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.batch import run_batch
 from bioeval_tui.evaluation.wiring.start import prepare_batch, resume_spec
 from bioeval_tui.record.runs import overlay_path, read_live
-from tests.integration.program import environment, events_of, kinds_of, run, sample_agent, started, wait_for
+from tests.integration.program import (
+    environment,
+    events_of,
+    kinds_of,
+    run,
+    sample_agent,
+    started,
+    wait_for,
+)
 from tests.integration.test_first_light import JOBS, engine_spec
 
 
 def conversations(path: Path) -> list[tuple[str, int]]:
-    return [(e["condition"], e["attempt"]) for e in events_of(path) if e["kind"] == "conversation_started"]
+    return [
+        (e["condition"], e["attempt"])
+        for e in events_of(path)
+        if e["kind"] == "conversation_started"
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +77,10 @@ def test_a_killed_run_resumes_and_ends_like_an_undisturbed_one(
         said = [message["content"] for message in held["messages"] if message["role"] == "user"]
         expected = undisturbed["conditions"][name]["messages"]
         # Each run draws its own greeting.
-        assert said[1:] == [message["content"] for message in expected if message["role"] == "user"][1:]
+        assert (
+            said[1:]
+            == [message["content"] for message in expected if message["role"] == "user"][1:]
+        )
     again = run("runs", "resume", recording.stem, data_dir=data_dir)
     assert (again.returncode, "already complete" in again.stderr) == (0, True)
     assert kinds_of(recording).count("run_resumed") == 1
@@ -74,7 +89,9 @@ def test_a_killed_run_resumes_and_ends_like_an_undisturbed_one(
 def test_a_second_resume_that_was_suspended_at_its_start_destroys_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Read, suspended, overtaken by another program that runs the missing conversations, woken up."""
+    """Read, suspended, overtaken by another program that runs the missing conversations, woken
+    up.
+    """
     data_dir = tmp_path
     assert run("demo", "--headless", "--json", data_dir=data_dir).returncode == 0
     recording = next((data_dir / "runs").glob("*.jsonl"))
@@ -117,9 +134,8 @@ def test_a_run_in_progress_cannot_be_resumed(tmp_path: Path) -> None:
         wait_for(lambda: "message_completed" in kinds_of(recording), "a first message", engine)
         live = read_live(recording)
         assert live is not None
-        asyncio.run(
-            send_intent(live, "pause")
-        )  # however long the commands take, it has not ended before them
+        # however long the commands take, it has not ended before them
+        asyncio.run(send_intent(live, "pause"))
         done = run("runs", "resume", recording.stem, "--headless", data_dir=tmp_path)
         assert done.returncode == 2
         assert "is in progress" in done.stderr
@@ -139,9 +155,13 @@ def test_a_changed_job_is_refused_with_a_diff_unless_forced(tmp_path: Path) -> N
         )  # fmt: skip
         assert stopped.returncode == 3, stopped.stderr
         recording = next((tmp_path / "runs").glob("*.jsonl"))
-        job.write_text(job.read_text(encoding="utf-8") + "# a comment changes nothing\n", encoding="utf-8")
+        job.write_text(
+            job.read_text(encoding="utf-8") + "# a comment changes nothing\n", encoding="utf-8"
+        )
         changed = job.read_text(encoding="utf-8").replace("It is 5 mg.", "It is 50 mg.")
-        one_more = run("runs", "resume", recording.stem, "--max-calls", "1", "--headless", data_dir=tmp_path)
+        one_more = run(
+            "runs", "resume", recording.stem, "--max-calls", "1", "--headless", data_dir=tmp_path
+        )
         assert one_more.returncode == 3, one_more.stderr
         job.write_text(changed, encoding="utf-8")
         refused = run("runs", "resume", recording.stem, "--headless", data_dir=tmp_path)
@@ -154,7 +174,9 @@ def test_a_changed_job_is_refused_with_a_diff_unless_forced(tmp_path: Path) -> N
     said = [e["content"] for e in events_of(recording) if e["kind"] == "message_completed"]
     assert "It is 5 mg." in said
     assert "It is 50 mg." not in said, "the run goes on with the job as recorded"
-    assert any("the job has changed" in e["message"] for e in events_of(recording) if e["kind"] == "warned")
+    assert any(
+        "the job has changed" in e["message"] for e in events_of(recording) if e["kind"] == "warned"
+    )
     assert len(conversations(recording)) == 2 + 4, "twice, the first was cut off after one call"
 
 
@@ -173,7 +195,8 @@ def test_rescoring_by_rules_keeps_old_and_new_scores(finished: tuple[Path, Path]
     (found,) = json.loads(done.stdout)
     again = found["judged_again"]
     assert [(item["condition"], item["recorded"], item["counts"]) for item in again] == [
-        ("withheld", True, False), ("withheld", False, True), ("supplied", True, False), ("supplied", False, True),
+        ("withheld", True, False), ("withheld", False, True), ("supplied", True, False),
+        ("supplied", False, True),
     ]  # fmt: skip
     assert again[0]["score"] == again[1]["score"], "the same judge says the same"
     assert again[1]["author"]
@@ -197,7 +220,9 @@ def test_rescoring_with_a_model_needs_a_key(finished: tuple[Path, Path]) -> None
     assert "OPENAI_API_KEY is not set" in done.stderr
 
 
-def test_runs_can_be_filtered_imported_and_deleted(finished: tuple[Path, Path], tmp_path: Path) -> None:
+def test_runs_can_be_filtered_imported_and_deleted(
+    finished: tuple[Path, Path], tmp_path: Path
+) -> None:
     _, recording = finished
     mailed = tmp_path / "mail.jsonl"
     mailed.write_bytes(recording.read_bytes())
@@ -206,10 +231,15 @@ def test_runs_can_be_filtered_imported_and_deleted(finished: tuple[Path, Path], 
 
     def listed(*filters: str) -> list[str]:
         return [
-            r["run_id"] for r in json.loads(run("runs", "list", "--json", *filters, data_dir=tmp_path).stdout)
+            r["run_id"]
+            for r in json.loads(run("runs", "list", "--json", *filters, data_dir=tmp_path).stdout)
         ]
 
-    assert listed() == listed("--job", "medic", "--since", "1h", "--min-score", "0.5") == [recording.stem]
+    assert (
+        listed()
+        == listed("--job", "medic", "--since", "1h", "--min-score", "0.5")
+        == [recording.stem]
+    )
     assert listed("--status", "failed") == []
     assert run("runs", "list", "--since", "soon", data_dir=tmp_path).returncode == 2
     asked = run("runs", "delete", recording.stem, data_dir=tmp_path)
@@ -235,7 +265,8 @@ def test_the_shell_completes_run_ids(finished: tuple[Path, Path]) -> None:
     }
     done = subprocess.run(
         [sys.executable, "-m", "bioeval_tui"],
-        capture_output=True, text=True, timeout=300, env={**environment(data_dir), **asked}, check=False,
+        capture_output=True, text=True, timeout=300, env={**environment(data_dir), **asked},
+        check=False,
     )  # fmt: skip
     assert f"plain,{recording.stem}" in done.stdout.split()
 
@@ -256,7 +287,9 @@ def test_a_person_can_play_the_user(tmp_path: Path) -> None:
                 ("Does warfarin interact with ibuprofen?", "so long, and thanks for all the fish")
             ):
                 wait_for(
-                    lambda c=condition, n=number: answers(recording, c) > n, f"answer {number + 1}", engine
+                    lambda c=condition, n=number: answers(recording, c) > n,
+                    f"answer {number + 1}",
+                    engine,
                 )
                 live = read_live(recording)
                 assert live is not None
@@ -265,16 +298,22 @@ def test_a_person_can_play_the_user(tmp_path: Path) -> None:
         assert engine.wait(300) == 0
     events = events_of(recording)
     assert events[0]["evaluator"] == "a person"
-    assert not [event for event in events if event["kind"] == "warned" and "is not used" in event["message"]]
+    assert not [
+        event for event in events if event["kind"] == "warned" and "is not used" in event["message"]
+    ]
     assert [e["reason"] for e in events if e["kind"] == "conversation_ended"] == ["signed_off"] * 2
     typed = [e for e in events if e["kind"] == "message_completed" and e["role"] == "user"]
-    assert not any(event["operator"] for event in typed), "the person is the evaluator, not an operator"
+    assert not any(event["operator"] for event in typed), (
+        "the person is the evaluator, not an operator"
+    )
     assert events[-1]["mean"] is not None
 
 
 def answers(recording: Path, condition: str) -> int:
     return sum(
-        e["kind"] == "message_completed" and e["role"] == "assistant" and e["condition"] == condition
+        e["kind"] == "message_completed"
+        and e["role"] == "assistant"
+        and e["condition"] == condition
         for e in events_of(recording)
     )
 
@@ -285,13 +324,17 @@ def test_prompts_can_be_left_out_of_a_recording_and_verbose_shows_tool_calls(
     text = (JOBS / "medication_reminder.yml").read_text(encoding="utf-8")
     job, silent = tmp_path / "job.yml", tmp_path / "silent.yml"
     job.write_text(text, encoding="utf-8")
-    silent.write_text(re.sub(r"(?m)^target:\n", "target:\n  recordEvents: false\n", text), encoding="utf-8")
+    silent.write_text(
+        re.sub(r"(?m)^target:\n", "target:\n  recordEvents: false\n", text), encoding="utf-8"
+    )
     with sample_agent(tmp_path, "--tokens-per-second", "0") as url:
         asked = ("--agent-url", url, "--headless", "--json")
         kept = run("run", str(job), *asked, "--verbose", data_dir=tmp_path)
         left_out = run("run", str(silent), *asked, data_dir=tmp_path)
     first, second = (
-        (tmp_path / "runs" / f"{json.loads(done.stdout)['run_id']}.jsonl").read_text(encoding="utf-8")
+        (tmp_path / "runs" / f"{json.loads(done.stdout)['run_id']}.jsonl").read_text(
+            encoding="utf-8"
+        )
         for done in (kept, left_out)
     )
     # The first line holds the job, which has a setting of that name.

@@ -18,7 +18,9 @@ AGENTS = {"ahead": 0.80, "b": 0.60, "c": 0.59, "d": 0.61}
 
 
 def cells(units: int = 40) -> list[dict[str, Any]]:
-    """Return scores of which one agent's are clearly higher, and the others' are not to be told apart; two raters nearly agree."""
+    """Return scores of which one agent's are clearly higher, and the others' are not to be told
+    apart; two raters nearly agree.
+    """
     drawn = Random(3)
     rows = []
     for unit in range(units):
@@ -27,7 +29,12 @@ def cells(units: int = 40) -> list[dict[str, Any]]:
             score = min(1.0, max(0.0, mean + hard + drawn.uniform(-0.15, 0.15)))
             other = min(1.0, max(0.0, score + drawn.uniform(-0.04, 0.06)))
             rows.append(
-                {"backend": agent, "task": f"t{unit}", "ada": round(score, 4), "ben": round(other, 4)}
+                {
+                    "backend": agent,
+                    "task": f"t{unit}",
+                    "ada": round(score, 4),
+                    "ben": round(other, 4),
+                }
             )
     return rows
 
@@ -90,7 +97,8 @@ def test_a_column_that_is_the_mean_of_the_others_is_no_rater(tmp_path: Path) -> 
     ]
     shown = call("scores", table(tmp_path, rows))
     assert (
-        "units from `task`, agents from `backend`, scores from `ada` and `ben`, a rater each" in shown.stderr
+        "units from `task`, agents from `backend`, scores from `ada` and `ben`, a rater each"
+        in shown.stderr
     )
     assert "not read: dual_mean, status, trial" in shown.stderr
     assert "rank 1" in shown.stdout
@@ -119,9 +127,17 @@ def test_named_columns_words_and_other_scales(tmp_path: Path) -> None:
     assert found["ranks"][0]["best"] == found["ranks"][0]["worst"] == 1
 
 
-def test_conditions_are_agents_of_their_own_and_what_one_rater_lacks_is_left_out(tmp_path: Path) -> None:
+def test_conditions_are_agents_of_their_own_and_what_one_rater_lacks_is_left_out(
+    tmp_path: Path,
+) -> None:
     rows = [
-        {"case": row["task"], "agent": "a", "condition": row["backend"], "ada": row["ada"], "ben": row["ben"]}
+        {
+            "case": row["task"],
+            "agent": "a",
+            "condition": row["backend"],
+            "ada": row["ada"],
+            "ben": row["ben"],
+        }
         for row in cells()
     ]
     rows[0]["ben"] = ""
@@ -142,7 +158,10 @@ def test_too_few_units_have_no_ranks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda rows: rows[3].update(ada="good"), r"matrix\.csv: line 5: ada is 'good'; it must be a number"),
+        (
+            lambda rows: rows[3].update(ada="good"),
+            r"matrix\.csv: line 5: ada is 'good'; it must be a number",
+        ),
         (lambda rows: rows[3].update(task=" "), r"matrix\.csv: line 5: task is empty"),
     ],
 )
@@ -158,8 +177,14 @@ def test_a_bad_cell_is_named_with_its_line(tmp_path: Path, change: Any, says: st
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ([{"x": "t1", "backend": "a", "score": 1}], "no column names what was scored; name one with --unit"),
-        ([{"task": "t1", "x": "a", "score": 1}], "no column names the agents; name one with --agent"),
+        (
+            [{"x": "t1", "backend": "a", "score": 1}],
+            "no column names what was scored; name one with --unit",
+        ),
+        (
+            [{"task": "t1", "x": "a", "score": 1}],
+            "no column names the agents; name one with --agent",
+        ),
         ([{"task": "t1", "agent": "a", "x": "good"}], "no column has scores"),
     ],
 )

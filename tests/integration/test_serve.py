@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 GOLDEN = Path(__file__).parents[1] / "golden" / "demo-run.jsonl"
 RUN = "20261120-210356-44c7"
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update",
     "--disable-sync", "--no-first-run",
 )  # fmt: skip
 SEQUENCE = re.compile(r"\x1b(?:\[[0-9;:?$<=>]*[ -/]*[@-~]|[()][0-9A-B]|[=>78])")
@@ -59,7 +60,9 @@ class Served:
 
 def alive(pid: int) -> bool:
     """Say whether a process runs."""
-    found = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
+    found = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True
+    ).stdout
     return bool(found.strip()) and not found.startswith("Z")
 
 
@@ -90,7 +93,9 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield server
 
 
-def ask(server: Served, path: str, *headers: str, host: str | None = "", method: str = "GET") -> str:
+def ask(
+    server: Served, path: str, *headers: str, host: str | None = "", method: str = "GET"
+) -> str:
     """Send a request as it is and return the answer, headers and all."""
     name = f"127.0.0.1:{server.port}" if host == "" else host
     lines = [
@@ -124,7 +129,12 @@ def ticket(server: Served) -> str:
     return found[1]
 
 
-UPGRADE = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==")  # fmt: skip
+UPGRADE = (
+    "Upgrade: websocket",
+    "Connection: Upgrade",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+)
 
 
 def test_the_link_opens_a_page_that_loads_nothing_from_elsewhere(bare: Served) -> None:
@@ -132,18 +142,24 @@ def test_the_link_opens_a_page_that_loads_nothing_from_elsewhere(bare: Served) -
     head, _, page = answer.partition("\r\n\r\n")
     assert status(answer) == 200
     headers = {
-        name.lower(): value for name, _, value in (line.partition(": ") for line in head.split("\r\n")[1:])
+        name.lower(): value
+        for name, _, value in (line.partition(": ") for line in head.split("\r\n")[1:])
     }
     policy = headers["content-security-policy"]
     assert policy.startswith(
-        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src 'self';"
+        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+        " script-src 'self';"
     )
     assert "unsafe" not in policy
     assert "*" not in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["x-frame-options"] == "DENY"
     assert headers["referrer-policy"] == "no-referrer"
-    assert headers["cross-origin-opener-policy"] == headers["cross-origin-resource-policy"] == "same-origin"
+    assert (
+        headers["cross-origin-opener-policy"]
+        == headers["cross-origin-resource-policy"]
+        == "same-origin"
+    )
     assert headers["cache-control"] == "no-store"
     assert headers["server"] == "bioeval-tui"
     assert "set-cookie" not in headers
@@ -167,7 +183,9 @@ def test_the_link_opens_a_page_that_loads_nothing_from_elsewhere(bare: Served) -
         "127.0.0.1:{port}.evil.example",
     ],
 )
-def test_an_unknown_host_name_is_refused_so_that_dns_rebinding_fails(bare: Served, host: str | None) -> None:
+def test_an_unknown_host_name_is_refused_so_that_dns_rebinding_fails(
+    bare: Served, host: str | None
+) -> None:
     named = host.format(port=bare.port) if host else host
     for path in (door(bare), "/static/boot.js", "/ws/" + ticket(bare)):
         answer = ask(bare, path, *UPGRADE, f"Origin: http://{named}", host=named)
@@ -204,12 +222,20 @@ def test_a_page_of_another_origin_reads_nothing(bare: Served) -> None:
         assert status(ask(bare, door(bare), *headers)) == 403
         assert status(ask(bare, "/static/boot.js", *headers)) == 403
     # A link in a mail or a chat is followed from another site, and carries its token.
-    assert status(ask(bare, door(bare), "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document")) == 200
+    assert (
+        status(ask(bare, door(bare), "Sec-Fetch-Site: cross-site", "Sec-Fetch-Dest: document"))
+        == 200
+    )
 
 
 def test_only_the_whole_link_opens_the_page(bare: Served) -> None:
     own = f"Origin: http://127.0.0.1:{bare.port}"
-    for path in ("/", "/?token=", "/?ping=http://evil.example", door(bare) + "&ping=http://evil.example"):
+    for path in (
+        "/",
+        "/?token=",
+        "/?ping=http://evil.example",
+        door(bare) + "&ping=http://evil.example",
+    ):
         assert status(ask(bare, path)) == 403, path
     for path in (
         "/static/",
@@ -230,8 +256,10 @@ def test_only_the_whole_link_opens_the_page(bare: Served) -> None:
 async def test_malformed_messages_of_a_tab_are_survived(bare: Served) -> None:
     own = f"http://127.0.0.1:{bare.port}"
     strange = [
-        "", "[", '["stdin", 5]', '["stdin"]', '{"stdin": "q"}', '["quit", {}]', '["deliver_file_end", "x"]', "[" * 60_000,
-        '["resize", {"width": 1e9, "height": -1}]', '["resize", {"width": "a"}]', '["resize", [1, 2]]',
+        "", "[", '["stdin", 5]', '["stdin"]', '{"stdin": "q"}', '["quit", {}]',
+        '["deliver_file_end", "x"]', "[" * 60_000,
+        '["resize", {"width": 1e9, "height": -1}]', '["resize", {"width": "a"}]',
+        '["resize", [1, 2]]',
     ]  # fmt: skip
     async with (
         ClientSession() as client,
@@ -253,7 +281,9 @@ async def test_malformed_messages_of_a_tab_are_survived(bare: Served) -> None:
 
 
 @pytest.mark.long
-async def test_the_owner_gets_in_while_another_user_of_the_machine_gives_wrong_tokens(tmp_path: Path) -> None:
+async def test_the_owner_gets_in_while_another_user_of_the_machine_gives_wrong_tokens(
+    tmp_path: Path,
+) -> None:
     with served(recorded(tmp_path), "--read-only") as server:
         enough = threading.Event()
 
@@ -288,7 +318,10 @@ def test_wrong_options_of_serve_are_one_sentence(tmp_path: Path) -> None:
         for options, said in (
             (["--port", port], f"port {port} on 127.0.0.1 cannot be used"),
             (["--host", "no.such.host.invalid"], "cannot be used"),
-            *((["--host", host], "--host: give an address") for host in ("", "a\x1b[31mb", "\udcff", "a\nb")),
+            *(
+                (["--host", host], "--host: give an address")
+                for host in ("", "a\x1b[31mb", "\udcff", "a\nb")
+            ),
             (["--run", "ffff"], "no such run"),
             (["nowhere"], "nowhere does not exist"),
             (["--read-only", "."], "--read-only shows recordings"),
@@ -358,7 +391,8 @@ async def browser(profile: Path) -> AsyncIterator[BrowserContext]:
 
     async with async_playwright() as playwright:
         launched: Browser = await playwright.chromium.launch(
-            executable_path=chromium(), args=[*FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+            executable_path=chromium(),
+            args=[*FLAGS, "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
             env={**os.environ, "HOME": str(profile)},
         )  # fmt: skip
         try:
@@ -379,16 +413,20 @@ async def opened(context: BrowserContext, link: str) -> Tab:
 
     tab.page.on("websocket", lambda channel: channel.on("framereceived", wrote))
     tab.page.on("request", lambda request: tab.asked.append(request.url))
-    # Only errors, which a broken policy is: xterm.js warns of a slow frame, which says how busy the machine is.
+    # Only errors, which a broken policy is: xterm.js warns of a slow frame, which says how busy the
+    # machine is.
     tab.page.on(
-        "console", lambda message: tab.logged.append(message.text) if message.type == "error" else None
+        "console",
+        lambda message: tab.logged.append(message.text) if message.type == "error" else None,
     )
     tab.page.on("pageerror", lambda error: tab.logged.append(str(error)))
     answer = await tab.page.goto(link)
     assert answer is not None
     assert answer.status == 200
     try:
-        await tab.page.wait_for_selector("body.-loaded.-first-byte", state="attached", timeout=PATIENCE_MS)
+        await tab.page.wait_for_selector(
+            "body.-loaded.-first-byte", state="attached", timeout=PATIENCE_MS
+        )
     except TimeoutError:
         raise AssertionError(f"no terminal: {tab.logged}, {tab.asked}, {tab.written}") from None
     return tab
@@ -444,7 +482,9 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             # What is masked never reaches a browser, streamed or not.
             assert "[ID-1]" in first.ever
             assert not [
-                name for name in ("socrates", "warfarin") if name in (first.ever + second.ever).lower()
+                name
+                for name in ("socrates", "warfarin")
+                if name in (first.ever + second.ever).lower()
             ]
 
             # A closed tab ends its process; the other one goes on.
@@ -460,7 +500,8 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             await first.press("3")
             await first.until("1 run")
 
-            # Leaving the program is said, and a new session can begin: in the look that was chosen last, edges and all.
+            # Leaving the program is said, and a new session can begin: in the look that was chosen
+            # last, edges and all.
             assert await paper(first.page) == "rgb(21, 23, 30)"
             (tmp_path / "preferences.json").write_text('{"theme": "light"}')
             await first.press("q")
@@ -468,7 +509,9 @@ async def test_two_browser_tabs_are_separate_sessions(tmp_path: Path) -> None:
             wait_for(lambda: not server.tabs, "the process ending")
             first.forget()
             await first.page.click("text=Start again")
-            await first.page.wait_for_selector("html.light .opening", state="attached", timeout=PATIENCE_MS)
+            await first.page.wait_for_selector(
+                "html.light .opening", state="attached", timeout=PATIENCE_MS
+            )
             await first.until("1 run")
             assert await paper(first.page) == "rgb(251, 251, 249)"
 
@@ -520,13 +563,14 @@ async def test_another_site_gets_nothing_even_with_the_link(tmp_path: Path) -> N
             stolen = f"ws://127.0.0.1:{server.port}/ws/{ticket(server)}"
             got = await page.evaluate(TRIED_BY_A_FOREIGN_PAGE, [server.link, stolen])
             framed = [await frame.content() for frame in page.frames[1:]]
-        assert {name: got[name] for name in ("read", "script", "picture", "socket")} == dict.fromkeys(
-            ("read", "script", "picture", "socket"), "refused"
-        )
+        assert {
+            name: got[name] for name in ("read", "script", "picture", "socket")
+        } == dict.fromkeys(("read", "script", "picture", "socket"), "refused")
         assert "data-ticket" not in str(got["opened"])
         assert len(framed) == 1
         assert "data-ticket" not in framed[0]
-        # The window that it opened was a visitor's who has the link; the page could not look into it.
+        # The window that it opened was a visitor's who has the link; the page could not look into
+        # it.
         wait_for(lambda: not server.tabs, "the opened window's session ending")
     await runner.cleanup()
 

@@ -19,7 +19,9 @@ from tests.command import call
 NAMES = ("withheld", "supplied", "placebo")
 TITLES = ("knows nothing", "knows the dose", "knows its town")
 SCORES = {"withheld": 0.14, "supplied": 1.0, "placebo": 0.29}
-"""By hand: timing (1 of 7) everywhere; tasks (2) and assertion (4) where the dose is told; one of two tasks with the town."""
+"""By hand: timing (1 of 7) everywhere; tasks (2) and assertion (4) where the dose is told; one of
+two tasks with the town.
+"""
 MEAN = 1.43 / 3
 AGENT = """\
 def answer(message):
@@ -100,15 +102,20 @@ def test_the_effect_of_the_facts_is_between_none_and_all_of_them(run: Path) -> N
 
 @pytest.mark.parametrize(
     ("threshold", "code"),
-    [("placebo:0.28", 0), ("placebo:0.3", 1), ("0.47", 0), ("0.48", 1), ("placebo.assertion:0.1", 1)],
+    [("placebo:0.28", 0), ("placebo:0.3", 1), ("0.47", 0), ("0.48", 1),
+        ("placebo.assertion:0.1", 1)],
 )  # fmt: skip
 def test_a_gate_knows_them(run: Path, threshold: str, code: int) -> None:
     assert call("runs", "gate", run.stem, "--fail-under", threshold).return_value == code
     unknown = call("runs", "gate", run.stem, "--fail-under", "plaebo:0.1")
-    assert "'plaebo' is not a condition; the job has withheld, supplied and placebo" in str(unknown.exception)
+    assert "'plaebo' is not a condition; the job has withheld, supplied and placebo" in str(
+        unknown.exception
+    )
 
 
-def test_one_of_them_alone_can_be_run_and_an_unknown_one_is_refused(folder: Path, run: Path) -> None:
+def test_one_of_them_alone_can_be_run_and_an_unknown_one_is_refused(
+    folder: Path, run: Path
+) -> None:
     held = call(*ARGUMENTS, "--condition", "placebo", "--condition", "withheld")
     document = json.loads(held.stdout)
     assert list(document["conditions"]) == ["withheld", "placebo"]
@@ -119,7 +126,9 @@ def test_one_of_them_alone_can_be_run_and_an_unknown_one_is_refused(folder: Path
 
 def test_every_list_and_file_has_them(run: Path, folder: Path) -> None:
     listed = json.loads(call("runs", "list", "--json").stdout)
-    assert next(one["scores"] for one in listed if one["run_id"] == run.stem) == pytest.approx(SCORES)
+    assert next(one["scores"] for one in listed if one["run_id"] == run.stem) == pytest.approx(
+        SCORES
+    )
     assert "placebo" in call("runs", "list").stdout.splitlines()[0]
     for kind in ("md", "html"):
         page = call("runs", "export", run.stem, "--to", kind).stdout
@@ -154,15 +163,21 @@ def test_two_runs_are_compared_in_each(run: Path) -> None:
 def test_the_pytest_plugin_asserts_them(run: Path) -> None:
     held = Evaluation(json.loads(call("runs", "export", run.stem, "--to", "json").stdout), "")
     held.assert_score(0.28, condition="placebo").assert_score(0.47)
-    with pytest.raises(ValueError, match="'plaebo' was not run; the run has withheld, supplied and placebo"):
+    with pytest.raises(
+        ValueError, match="'plaebo' was not run; the run has withheld, supplied and placebo"
+    ):
         held.assert_score(0.1, condition="plaebo")
 
 
-def test_a_job_out_of_a_run_lists_them_and_says_each_line_where_it_was_said(run: Path, folder: Path) -> None:
+def test_a_job_out_of_a_run_lists_them_and_says_each_line_where_it_was_said(
+    run: Path, folder: Path
+) -> None:
     call("new", "again.yml", "--from", run.stem, "--trial", "1")
     job = yaml.safe_load((folder / "again.yml").read_text(encoding="utf-8"))
     assert [condition["name"] for condition in job["conditions"]] == list(NAMES)
-    lines = {(line["say"], line.get("only"), line.get("fact")) for line in job["evaluator"]["lines"]}
+    lines = {
+        (line["say"], line.get("only"), line.get("fact")) for line in job["evaluator"]["lines"]
+    }
     assert ("What now", "placebo", None) in lines
     assert "no condition" not in call("check", "again.yml").output
 
@@ -172,11 +187,13 @@ def test_a_stopped_run_is_resumed_with_them(run: Path, folder: Path) -> None:
     ended = [at for at, line in enumerate(lines) if b'"conversation_scored"' in line]
     cut = run.with_name("20200101-000000-abcd.jsonl")
     cut.write_bytes(
-        b"".join(line.replace(run.stem.encode(), cut.stem.encode()) for line in lines[: ended[3] + 1])
+        b"".join(
+            line.replace(run.stem.encode(), cut.stem.encode()) for line in lines[: ended[3] + 1]
+        )
     )
     resumed = call("runs", "resume", cut.stem, "--code", ".", "--json")
     assert resumed.return_value == 0, resumed.stderr
     document = json.loads(call("runs", "show", cut.stem, "--json").stdout)
-    assert {name: one["trials_used"] for name, one in document["conditions"].items()} == dict.fromkeys(
-        NAMES, 2
-    )
+    assert {
+        name: one["trials_used"] for name, one in document["conditions"].items()
+    } == dict.fromkeys(NAMES, 2)

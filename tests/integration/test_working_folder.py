@@ -1,4 +1,6 @@
-"""Started in a folder whose files have the names of modules and settings, the program opens none of them."""
+"""Started in a folder whose files have the names of modules and settings, the program opens none of
+them.
+"""
 
 from __future__ import annotations
 
@@ -53,20 +55,25 @@ SETTINGS = {
     "dask.yaml": "distributed: {}\n",
     "pyproject.toml": "[tool.pytest.ini_options]\naddopts = '-p planted'\n",
     **dict.fromkeys(
-        ("pytest.ini", "setup.cfg", "tox.ini", "matplotlibrc", ".netrc", "_netrc", ".pdbrc", "kaggle.json", "openssl.cnf",
-         "pyvenv.cfg", "python._pth", "planted.pth", ".bioeval", "prices.yml", "textual.css", "keys.json"), "planted\n",
+        ("pytest.ini", "setup.cfg", "tox.ini", "matplotlibrc", ".netrc", "_netrc", ".pdbrc",
+            "kaggle.json", "openssl.cnf",
+         "pyvenv.cfg", "python._pth", "planted.pth", ".bioeval", "prices.yml", "textual.css",
+         "keys.json"), "planted\n",
     ),
 }  # fmt: skip
 MODULES = sorted(
     name
-    for name in {*sys.stdlib_module_names, *packages_distributions(), "planted", "biomlbench", "polaris", "tqdm", "kaggle",
+    for name in {*sys.stdlib_module_names, *packages_distributions(), "planted", "biomlbench",
+        "polaris", "tqdm", "kaggle",
                  "grade", "prepare", "conftest", "sitecustomize", "usercustomize", "bioeval_tui"}
     if name.isidentifier()
 )  # fmt: skip
 
 
 class Folder:
-    """The folder that the program is started in, what it left there, and the user's own data elsewhere."""
+    """The folder that the program is started in, what it left there, and the user's own data
+    elsewhere.
+    """
 
     def __init__(self, root: Path) -> None:
         self.here, self.data, self.out, self.marks = (
@@ -88,7 +95,12 @@ class Folder:
         (root / "few.jsonl").write_text(
             "".join(TRANSCRIPTS.read_text("utf-8").splitlines(keepends=True)[:3]), "utf-8"
         )
-        self.names = {"out": self.out, "job": JOB, "tasks": root / "tasks", "few": root / "few.jsonl"}
+        self.names = {
+            "out": self.out,
+            "job": JOB,
+            "tasks": root / "tasks",
+            "few": root / "few.jsonl",
+        }
         self.environment = {**environment(self.data), "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         self.opened = Opened(self.here)
 
@@ -105,7 +117,9 @@ class Folder:
             env={**self.environment, **more}, stdin=subprocess.DEVNULL,
         )  # fmt: skip
 
-    def each(self, *commands: tuple[str, ...], **more: str) -> list[subprocess.CompletedProcess[str]]:
+    def each(
+        self, *commands: tuple[str, ...], **more: str
+    ) -> list[subprocess.CompletedProcess[str]]:
         """Run commands here, each in a fork of one process that has imported all of them here."""
         words = [[argument.format(**self.names) for argument in command] for command in commands]
         return each(words, env={**self.environment, **more}, cwd=self.here, before=EVERY_COMMAND)
@@ -114,7 +128,8 @@ class Folder:
     def started(self, *arguments: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
         """Start a command here; gives its first line. What is left of it is killed."""
         with subprocess.Popen(
-            [*PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=self.here,
+            [*PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            cwd=self.here,
             env=self.environment, start_new_session=True,
         ) as process:  # fmt: skip
             try:
@@ -138,8 +153,10 @@ def add_task(tasks: Path) -> None:
     (folder / "config.yaml").write_text(
         json.dumps(
             {
-                "id": OWN, "name": "Own", "task_type": "classification", "domain": "lab", "difficulty": "easy",
-                "awards_medals": True, "description": "description.md", "data_source": {"type": "builtin"},
+                "id": OWN, "name": "Own", "task_type": "classification", "domain": "lab",
+                "difficulty": "easy",
+                "awards_medals": True, "description": "description.md",
+                "data_source": {"type": "builtin"},
                 "dataset": {
                     "answers": f"{OWN}/prepared/private/answers.csv",
                     "sample_submission": f"{OWN}/prepared/public/sample_submission.csv",
@@ -157,8 +174,8 @@ def add_task(tasks: Path) -> None:
         "        path.write_text('id,y\\na,1\\nb,0\\n')\n"
     )
     (folder / "grade.py").write_text(
-        "import calendar, random\nfrom biomlbench.grade_helpers import InvalidSubmissionError\n"
-        "def grade(submission, answers):\n    return float((submission['y'] == answers['y']).mean())\n"
+        "import calendar, random\nfrom biomlbench.grade_helpers import InvalidSubmissionError\ndef"
+        " grade(submission, answers):\n    return float((submission['y'] == answers['y']).mean())\n"
     )
 
 
@@ -170,37 +187,54 @@ def folder(tmp_path: Path) -> Iterator[Folder]:
 
 
 CHECKS = (
-    ("--version",), ("--help",), ("schema",), ("check", "{job}"), ("new", "{out}/new.yml", "--yes", "--offline"),
-    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("docs", "scoring"), ("samples",), ("guards", "{few}"), ("guards", RUN),
+    ("--version",), ("--help",), ("schema",), ("check", "{job}"),
+    ("new", "{out}/new.yml", "--yes", "--offline"),
+    ("assert", "1 + 1 == 2", "--context", RUN), ("doctor", "--json"), ("docs", "scoring"),
+    ("samples",), ("guards", "{few}"), ("guards", RUN),
     ("plan", "--detect", "0.1"),
 )  # fmt: skip
 GRADING = (
-    ("tasks", "list", "--json"), ("tasks", "show", TASK), ("tasks", "leaderboard", TASK), ("tasks", "prepare", OWN, "--tasks-dir", "{tasks}"),
-    ("tasks", "check", OWN, TASK, "--tasks-dir", "{tasks}"), ("baseline", TASK, "--output-dir", "{out}/baselines"),
+    ("tasks", "list", "--json"), ("tasks", "show", TASK), ("tasks", "leaderboard", TASK),
+    ("tasks", "prepare", OWN, "--tasks-dir", "{tasks}"),
+    ("tasks", "check", OWN, TASK, "--tasks-dir", "{tasks}"),
+    ("baseline", TASK, "--output-dir", "{out}/baselines"),
     ("validate", str(CAREFUL), TASK), ("grade-sample", str(CAREFUL), TASK),
-    ("grade", str(SUBMISSIONS / "all_submissions.jsonl"), "--output-dir", "{out}/results"), ("medals", "{out}/results", "--table"), ("ledger", "verify"),
-    ("tasks", "split", TASK, "--seed-file", str(CAREFUL), "--output-dir", "{out}/parts"), ("scores", str(CAREFUL)),
+    ("grade", str(SUBMISSIONS / "all_submissions.jsonl"), "--output-dir", "{out}/results"),
+    ("medals", "{out}/results", "--table"), ("ledger", "verify"),
+    ("tasks", "split", TASK, "--seed-file", str(CAREFUL), "--output-dir", "{out}/parts"),
+    ("scores", str(CAREFUL)),
 )  # fmt: skip
 RUNS = (
-    ("runs", "list"), ("runs", "show", RUN), ("runs", "report", RUN, "--output", "{out}/report.html"),
-    ("runs", "export", RUN, "--to", "csv"), ("runs", "explain", RUN), ("runs", "compare", RUN, RUN), ("runs", "agreement", RUN),
-    ("runs", "gate", RUN, "--fail-under", "0.1"), ("runs", "rescore", RUN, "--rules"), ("judge-test", RUN, "--rules"), ("runs", "resume", RUN, "--headless"),
-    ("runs", "record-to", RUN, "{out}"), ("runs", "import", str(GOLDEN)), ("runs", "prune", "--older-than", "2020-01-01", "--yes"),
+    ("runs", "list"), ("runs", "show", RUN),
+    ("runs", "report", RUN, "--output", "{out}/report.html"),
+    ("runs", "export", RUN, "--to", "csv"), ("runs", "explain", RUN), ("runs", "compare", RUN, RUN),
+    ("runs", "agreement", RUN),
+    ("runs", "gate", RUN, "--fail-under", "0.1"), ("runs", "rescore", RUN, "--rules"),
+    ("judge-test", RUN, "--rules"), ("runs", "resume", RUN, "--headless"),
+    ("runs", "record-to", RUN, "{out}"), ("runs", "import", str(GOLDEN)),
+    ("runs", "prune", "--older-than", "2020-01-01", "--yes"),
     ("runs", "delete", RUN, "--yes"),
 )  # fmt: skip
 CONVERSATIONS = (("demo", "--headless", "--json"), ("run", "{job}", "--rehearsal", "--headless"))
 SCREENS = (
-    ("demo",), ("runs", "replay", RUN), ("watch", RUN), ("review", RUN), ("medals", "{results}"), ("app", str(JOB)), ("tui", str(JOB)),
+    ("demo",), ("runs", "replay", RUN), ("watch", RUN), ("review", RUN), ("medals", "{results}"),
+    ("app", str(JOB)), ("tui", str(JOB)),
 )  # fmt: skip
 ELSEWHERE = {"agent", "serve", "serve-tab", "engine"}
 """Tested below; `engine` is what each run is."""
 EXIT_CODES = {"grade": 1, "scores": 2, "runs record-to": 2, "runs agreement": 3}
-"""Other than 0: a submission is invalid, or no table of scores, the run does not go on, nobody has reviewed it."""
+"""Other than 0: a submission is invalid, or no table of scores, the run does not go on, nobody has
+reviewed it.
+"""
 
 
 def test_every_command_is_tried_in_a_hostile_working_folder() -> None:
-    tried = [command for group in (CHECKS, GRADING, RUNS, CONVERSATIONS, SCREENS) for command in group]
-    assert {command[0] for command in tried if command[0][0] != "-"} | ELSEWHERE == set(group()[0].table)
+    tried = [
+        command for group in (CHECKS, GRADING, RUNS, CONVERSATIONS, SCREENS) for command in group
+    ]
+    assert {command[0] for command in tried if command[0][0] != "-"} | ELSEWHERE == set(
+        group()[0].table
+    )
     for name in ("runs", "tasks"):
         assert {command[1] for command in tried if command[0] == name} == set(group(name)[1])
 
@@ -227,7 +261,9 @@ def test_no_conversation_opens_a_file_of_the_working_folder(folder: Folder) -> N
 
 
 @pytest.mark.parametrize("command", SCREENS, ids=" ".join)
-def test_no_screen_opens_a_file_of_the_working_folder(folder: Folder, command: tuple[str, ...]) -> None:
+def test_no_screen_opens_a_file_of_the_working_folder(
+    folder: Folder, command: tuple[str, ...]
+) -> None:
     results = folder.out / "results"
     if command[0] == "medals":
         folder.run("grade", str(SUBMISSIONS / "submissions.jsonl"), "--output-dir", str(results))
@@ -254,7 +290,9 @@ async def test_no_tab_of_a_browser_opens_a_file_of_the_working_folder(folder: Fo
             async with client.ws_connect(f"{own}/ws/{ticket[1]}", headers={"Origin": own}) as tab:
                 drawn = b""
                 async for message in tab:
-                    drawn += message.data if isinstance(message.data, bytes) else message.data.encode()
+                    drawn += (
+                        message.data if isinstance(message.data, bytes) else message.data.encode()
+                    )
                     if b"medication" in drawn:
                         break
                 assert b"medication" in drawn, drawn[-3000:]
@@ -266,13 +304,16 @@ async def test_no_tab_of_a_browser_opens_a_file_of_the_working_folder(folder: Fo
 def test_the_pytest_fixture_opens_no_file_of_the_working_folder(folder: Folder) -> None:
     test = folder.out / "test_own.py"
     test.write_text(
-        f"def test_own(bioeval):\n    bioeval.run({str(JOB)!r}, rehearsal=True, options=['--dry-run'])\n"
+        f"def test_own(bioeval):\n    bioeval.run({str(JOB)!r}, rehearsal=True,"
+        " options=['--dry-run'])\n"
     )
     done = folder.run(
-        "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(folder.out), "-c", os.devnull, str(test),
+        "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(folder.out), "-c",
+        os.devnull, str(test),
         program=[sys.executable, "-P", "-m", "pytest"],
     )  # fmt: skip
-    assert "bioeval-tui could not run (exit 0)" in done.stdout, done.stdout  # a dry run writes no report
+    # a dry run writes no report
+    assert "bioeval-tui could not run (exit 0)" in done.stdout, done.stdout
     folder.untouched()
 
 
@@ -282,7 +323,9 @@ def test_python_m_ignores_the_working_folder_before_the_first_import(folder: Fol
         shutil.rmtree(folder.here / name, ignore_errors=True)
         (folder.here / f"{name}.py").unlink(missing_ok=True)
     for name in ("calendar", "email", "queue", "random", "secrets", "typing"):
-        (folder.here / f"{name}.py").write_text(f"open({str(folder.marks)!r}, 'a').write(__name__ + '\\n')\n")
+        (folder.here / f"{name}.py").write_text(
+            f"open({str(folder.marks)!r}, 'a').write(__name__ + '\\n')\n"
+        )
     folder.opened.files()
     for command in (("doctor", "--json"), ("tasks", "list"), ("demo", "--headless")):
         done = folder.run(*command, program=BY_NAME)
@@ -312,14 +355,17 @@ def test_a_checkout_that_is_not_installed_starts_its_own_child_processes(tmp_pat
     bare.mkdir()
     for place in {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}:
         for path in Path(place).iterdir():
-            if path.suffix != ".pth" and not path.name.startswith(("bioeval", "_bioeval", "__pycache__")):
+            if path.suffix != ".pth" and not path.name.startswith(
+                ("bioeval", "_bioeval", "__pycache__")
+            ):
                 (bare / path.name).symlink_to(path)
     checkout = tmp_path / "checkout"
     checkout.mkdir()
     for name in ("bioeval_tui", "sample_jobs", "sample_submissions"):
         shutil.copytree(ROOT / name, checkout / name)
     done = subprocess.run(
-        [sys._base_executable, "-S", "-m", "bioeval_tui", "demo", "--headless", "--json"], cwd=checkout, text=True,  # type: ignore[attr-defined]
+        [sys._base_executable, "-S", "-m", "bioeval_tui", "demo", "--headless", "--json"],
+        cwd=checkout, text=True,  # type: ignore[attr-defined]
         capture_output=True, env={**environment(tmp_path / "data"), "PYTHONPATH": str(bare)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -328,10 +374,15 @@ def test_a_checkout_that_is_not_installed_starts_its_own_child_processes(tmp_pat
 def test_a_folder_called_biomlbench_is_not_taken_for_the_package(tmp_path: Path) -> None:
     marks = tmp_path / "marks"
     (tmp_path / "biomlbench").mkdir()
-    code = "from bioeval_tui.compat import biomlbench; from biomlbench.grade import grade_csv; print(grade_csv.__module__)"
+    code = (
+        "from bioeval_tui.compat import biomlbench; from biomlbench.grade import grade_csv;"
+        " print(grade_csv.__module__)"
+    )
     for init in ("", f"open({str(marks)!r}, 'a')"):
         if init:
             (tmp_path / "biomlbench" / "__init__.py").write_text(init)
-        done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, capture_output=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, text=True, capture_output=True
+        )
         assert done.stdout.strip().startswith("bioeval_tui."), done.stderr
     assert not marks.exists()

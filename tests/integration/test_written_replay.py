@@ -49,7 +49,9 @@ def seen_in(char: pyte.screens.Char) -> Cell | None:
 def wanted(text: str, style: Style) -> list[Cell]:
     """Return the cells that the application drew."""
     front, back = (
-        "default" if colour is None or colour.is_default else colour.get_truecolor().hex.removeprefix("#")
+        "default"
+        if colour is None or colour.is_default
+        else colour.get_truecolor().hex.removeprefix("#")
         for colour in (style.color, style.bgcolor)
     )
     return [(character, front, back, bool(style.bold)) for character in text]
@@ -78,16 +80,18 @@ def test_a_written_replay_shows_the_screen_at_every_marker(
         if code == "o" and at < len(drawn):
             stream.feed(data)
             for row, line in enumerate(drawn[at].lines):
-                assert [cell for x in range(SIZE[0]) if (cell := seen_in(screen.buffer[row][x]))] == [
-                    cell for text, style in line for cell in wanted(text, style)
-                ]
+                assert [
+                    cell for x in range(SIZE[0]) if (cell := seen_in(screen.buffer[row][x]))
+                ] == [cell for text, style in line for cell in wanted(text, style)]
             at += 1
         elif code == "m":
             seen.append(data)
             assert data == drawn[at - 1].marker
     assert seen[0] == "start"
     said = next(
-        event.content for event in read_recording(GOLDEN).events if isinstance(event, MessageCompleted)
+        event.content
+        for event in read_recording(GOLDEN).events
+        if isinstance(event, MessageCompleted)
     )
     opening = "\n".join("".join(text for text, _ in line) for line in drawn[0].lines)
     assert said[:20] in opening, "it opens on the first message"
@@ -104,7 +108,10 @@ def test_a_written_replay_shows_the_screen_at_every_marker(
 def plays_offline(page: Path, chromium: str) -> None:
     """Open the page in a browser without a network, and go through it by keys."""
     api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as play, tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+    with (
+        api.sync_playwright() as play,
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+    ):
         browser = play.chromium.launch_persistent_context(
             profile, executable_path=chromium, headless=True, args=["--no-sandbox"], offline=True
         )
@@ -112,7 +119,8 @@ def plays_offline(page: Path, chromium: str) -> None:
         troubles: list[str] = []
         tab.on("pageerror", lambda error: troubles.append(str(error)))
         tab.on(
-            "request", lambda request: troubles.append(request.url) if request.url != page.as_uri() else None
+            "request",
+            lambda request: troubles.append(request.url) if request.url != page.as_uri() else None,
         )
         tab.goto(page.as_uri())
         tab.keyboard.press("End")
@@ -141,7 +149,9 @@ def test_a_written_replay_contains_no_masked_words(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "says"), [({"size": "9x9"}, "columns x rows"), ({"theme": "mauve"}, "unknown theme")]
 )
-def test_a_replay_that_cannot_be_written_says_why(asked: dict[str, str], says: str, tmp_path: Path) -> None:
+def test_a_replay_that_cannot_be_written_says_why(
+    asked: dict[str, str], says: str, tmp_path: Path
+) -> None:
     with pytest.raises(UsageError, match=says):
         written(tmp_path, **asked)
     assert not (tmp_path / "run.cast").exists()

@@ -13,11 +13,23 @@ import tempfile  # noqa: F401
 from types import ModuleType
 
 HIDDEN = ("fcntl", "resource", "termios", "pty", "tty", "pwd", "grp")
-GONE = ("pread", "pwrite", "fork", "forkpty", "waitid", "sched_getaffinity", "setsid", "getpgid", "openpty")
+GONE = (
+    "pread",
+    "pwrite",
+    "fork",
+    "forkpty",
+    "waitid",
+    "sched_getaffinity",
+    "setsid",
+    "getpgid",
+    "openpty",
+)
 
 
 class _Msvcrt(ModuleType):
-    """Locks as Windows does: one byte at the current place, until the descriptor is closed; no lock twice."""
+    """Locks as Windows does: one byte at the current place, until the descriptor is closed; no lock
+    twice.
+    """
 
     LK_LOCK, LK_NBLCK = 1, 2
     held: dict[tuple[int, int, int], int] = {}  # noqa: RUF012

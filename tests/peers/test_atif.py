@@ -36,7 +36,9 @@ def test_the_demo_exports_as_two_valid_trajectories_with_tool_calls() -> None:
     assert any(step.tool_calls for one in found for step in one.steps)
 
 
-@pytest.mark.parametrize("name", ["tau-bench-excerpt.json", "tau2.json", "chat.jsonl", "trajectory.json"])
+@pytest.mark.parametrize(
+    "name", ["tau-bench-excerpt.json", "tau2.json", "chat.jsonl", "trajectory.json"]
+)
 def test_imported_conversations_export_as_valid_trajectories(name: str, tmp_path: Path) -> None:
     run = load_run(import_file(GOLDEN / "foreign" / name, tmp_path).path)
     assert len(trajectories(document_of("atif", run))) == len(run.state.conversations)

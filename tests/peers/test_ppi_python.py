@@ -15,7 +15,8 @@ from bioeval_tui.statistics.judges import JudgedItem, corrected_mean
 
 
 @pytest.mark.parametrize(
-    ("n", "n_rest", "binary", "sign"), [(30, 70, False, 1), (100, 1900, True, 1), (60, 61, True, -1)]
+    ("n", "n_rest", "binary", "sign"),
+    [(30, 70, False, 1), (100, 1900, True, 1), (60, 61, True, -1)],
 )
 def test_independent_reviews_give_the_estimate_of_ppi_python(
     n: int, n_rest: int, binary: bool, sign: int

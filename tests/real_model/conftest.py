@@ -1,4 +1,6 @@
-"""Leave this folder out where no real model is installed; start one server for most of its tests."""
+"""Leave this folder out where no real model is installed; start one server for most of its
+tests.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`demo --local-model`: the model is the agent, its mistakes are found in its words, and its server ends with the demo."""
+"""`demo --local-model`: the model is the agent, its mistakes are found in its words, and its server
+ends with the demo.
+"""
 
 from __future__ import annotations
 
@@ -42,11 +44,19 @@ def test_the_models_mistakes_are_found_in_its_words(tmp_path: Path) -> None:
     assert (begun["agent"], begun["evaluator"], begun["judge"]) == (NAME, "scripted", "rules")
     assert begun["hosts"] == ["127.0.0.1"]
     assert not of_kind(events, "request_failed")
-    said = [message for message in of_kind(events, "message_completed") if message["role"] == "assistant"]
+    said = [
+        message
+        for message in of_kind(events, "message_completed")
+        if message["role"] == "assistant"
+    ]
     assert len(said) == 3 + 4
-    assert all(0 < message["first_token_ms"] < message["latency_ms"] for message in said), "streamed"
+    assert all(0 < message["first_token_ms"] < message["latency_ms"] for message in said), (
+        "streamed"
+    )
     for held in json.loads(done.stdout)["conditions"].values():
-        answers = " ".join(each["content"] for each in held["messages"] if each["role"] == "assistant")
+        answers = " ".join(
+            each["content"] for each in held["messages"] if each["role"] == "assistant"
+        )
         failed = {each["title"] for each in held["assertions"] if each["status"] == "failed"}
         denies = "does not interact" in answers or "doesn't interact" in answers
         assert ("no answer denies that warfarin interacts with ibuprofen" in failed) == denies
@@ -81,5 +91,7 @@ def test_a_stopped_demo_leaves_no_server_and_resumes_with_one_of_its_own(tmp_pat
 def after(data_dir: Path, kind: str, process: subprocess.Popen[str]) -> None:
     """Wait for the first event of a kind."""
     wait_for(
-        lambda: (found := recording_in(data_dir)) and of_kind(events_of(found), kind), f"a {kind}", process
+        lambda: (found := recording_in(data_dir)) and of_kind(events_of(found), kind),
+        f"a {kind}",
+        process,
     )

@@ -1,4 +1,6 @@
-"""The model as agent, as user and as judge; a full context, a dead server, an engine that is stopped, one slot."""
+"""The model as agent, as user and as judge; a full context, a dead server, an engine that is
+stopped, one slot.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from tests.integration.program import events_of, of_kind, recording_in, run, sta
 from tests.servers.real_model import NAME, RealModel, wait_until
 from tests.servers.whole_runs import WholeRun, hold, with_models
 
-LINES = ["Does warfarin interact with ibuprofen?", "If I forget a dose, should I double the next one?"]
+LINES = [
+    "Does warfarin interact with ibuprofen?",
+    "If I forget a dose, should I double the next one?",
+]
 MODEL = {"kind": "llm", "model": NAME}
 SHORT = {"max_tokens": 40, "temperature": 0}
 JSON = {"Content-Type": "application/json"}
@@ -29,8 +34,16 @@ BESIDE_MS = 5_000
 
 
 def job(*, agent: str = "", **parts: Any) -> dict[str, Any]:
-    """Return a job of one task, with a script and rules where `parts` name no model; `agent` is the model's address."""
-    target = {"user": "ada", "chatbot": "bot", "protocol": "openai", "url": agent or None, "model": NAME}
+    """Return a job of one task, with a script and rules where `parts` name no model; `agent` is the
+    model's address.
+    """
+    target = {
+        "user": "ada",
+        "chatbot": "bot",
+        "protocol": "openai",
+        "url": agent or None,
+        "model": NAME,
+    }
     return {
         "target": {**target, "extraBody": SHORT, **parts.pop("target", {})},
         "aspirationalAverage": 60_000,
@@ -38,7 +51,9 @@ def job(*, agent: str = "", **parts: Any) -> dict[str, Any]:
         "evaluator": {"kind": "scripted", "lines": [{"say": line} for line in LINES]},
         "scorer": {"kind": "rules"},
         "facts": ["The user takes 5 mg of warfarin"],
-        "tasks": [{"task": "Learn about warfarin", "rules": [{"pattern": "warfarin", "who": "agent"}]}],
+        "tasks": [
+            {"task": "Learn about warfarin", "rules": [{"pattern": "warfarin", "who": "agent"}]}
+        ],
         **parts,
     }
 
@@ -50,12 +65,18 @@ def by_model(url: str) -> dict[str, Any]:
 
 def says(message: str) -> str:
     """Answer as an agent that knows what it is asked for, whatever it is told."""
-    return "Ibuprofen raises the risk of bleeding with warfarin. Which dose of warfarin do you take?"
+    return (
+        "Ibuprofen raises the risk of bleeding with warfarin. Which dose of warfarin do you take?"
+    )
 
 
 async def held(folder: Path, what: dict[str, Any], **options: Any) -> WholeRun:
-    """Run a job with the without the facts, and let no message or failure pass unseen: pytest prints them if a test fails."""
-    found = await hold(json.dumps(what), folder, **{"conditions": ("withheld",), "graph": "none", **options})
+    """Run a job with the without the facts, and let no message or failure pass unseen: pytest
+    prints them if a test fails.
+    """
+    found = await hold(
+        json.dumps(what), folder, **{"conditions": ("withheld",), "graph": "none", **options}
+    )
     print(*in_words(found.events), sep="\n")
     return found
 
@@ -69,7 +90,8 @@ def in_words(events: list[Any]) -> list[str]:
         "request_failed": lambda e: f"  {e.peer} failed: {e.error}",
         "evaluator_violated": lambda e: f"  {e.rule}: {e.detail} in {e.content!r}",
         "transcript_scored": lambda e: (
-            f"judge: {[(t.score, t.reason, [q.quote for q in t.evidence]) for t in e.tasks]} {e.error or ''}"
+            f"judge: {[(t.score, t.reason, [q.quote for q in t.evidence]) for t in e.tasks]}"
+            f" {e.error or ''}"
         ),
         "conversation_ended": lambda e: f"  {e.reason} · {e.fault}: {e.detail}",
         "conversation_scored": lambda e: f"  score {e.score} {e.reason}",
@@ -100,7 +122,9 @@ async def test_an_agent_is_measured_as_its_server_measures_it(
     said = [message for message in found.of("message_completed") if message.role == "assistant"]
     assert len(said) == 1 + len(LINES)
     # The server may send an answer before it logs it.
-    wait_until(lambda: sum(one.total_ms > 0 for one in model.served()[before:]) >= len(said), model.log)
+    wait_until(
+        lambda: sum(one.total_ms > 0 for one in model.served()[before:]) >= len(said), model.log
+    )
     served = model.served()[before:]
     assert len(said) == len(served)
     for message, own in zip(said, served, strict=True):
@@ -124,21 +148,32 @@ async def test_a_user_who_asks_nothing_gives_the_agent_no_score(
 
 
 def assert_measured_or_the_users_fault(found: WholeRun) -> None:
-    """Hold that only the user's own words failed, and that an agent has a score only where the user spoke of the job."""
+    """Hold that only the user's own words failed, and that an agent has a score only where the user
+    spoke of the job.
+    """
     for failed in found.of("request_failed"):
-        assert (failed.peer, failed.status, failed.unreachable) == ("evaluator", None, False), failed.error
+        assert (failed.peer, failed.status, failed.unreachable) == (
+            "evaluator",
+            None,
+            False,
+        ), failed.error
     for (_, fault), scored in zip(faults(found), found.of("conversation_scored"), strict=True):
         assert fault in ("none", "evaluator")
         if scored.score is not None:
             assert fault == "none"
-            assert any("warfarin" in said.lower() for said in users(found)), "a score, and nothing was asked"
+            assert any("warfarin" in said.lower() for said in users(found)), (
+                "a score, and nothing was asked"
+            )
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
 async def test_a_judges_verdict_is_whole_or_the_judges_fault(
     tmp_path: Path, model: RealModel, api: str
 ) -> None:
-    tasks = [{"task": "Learn whether warfarin interacts with ibuprofen"}, {"task": "Learn of a missed dose"}]
+    tasks = [
+        {"task": "Learn whether warfarin interacts with ibuprofen"},
+        {"task": "Learn of a missed dose"},
+    ]
     what = job(scorer={**MODEL, "api": api}, tasks=tasks)
     found = await held(tmp_path, what, settings=by_model(model.url), agent_function=says)
     assert faults(found) == [("signed_off", "none")]
@@ -146,7 +181,10 @@ async def test_a_judges_verdict_is_whole_or_the_judges_fault(
     (read,) = found.of("transcript_scored")
     if read.error is None:
         assert [verdict.task for verdict in read.tasks] == [1, 2]
-        said = {number: message.content for number, message in enumerate(found.of("message_completed"), 1)}
+        said = {
+            number: message.content
+            for number, message in enumerate(found.of("message_completed"), 1)
+        }
         for verdict in read.tasks:
             assert verdict.score is not None
             assert 0 <= verdict.score <= 1
@@ -156,7 +194,9 @@ async def test_a_judges_verdict_is_whole_or_the_judges_fault(
         assert (scored.score, scored.fault) == (None, "judge")
 
 
-async def test_the_model_can_be_all_three_and_every_token_counts(tmp_path: Path, model: RealModel) -> None:
+async def test_the_model_can_be_all_three_and_every_token_counts(
+    tmp_path: Path, model: RealModel
+) -> None:
     before = len(model.served())
     what = job(agent=model.url, maxTurns=5, evaluator=MODEL, scorer=MODEL)
     found = await held(tmp_path, what, settings=by_model(model.url))
@@ -164,7 +204,8 @@ async def test_the_model_can_be_all_three_and_every_token_counts(tmp_path: Path,
     assert found.result["status"] == "completed"
     peers = found.result["cost"]["peers"].values()
     told = sum(peer["tokens_out"] or 0 for peer in peers)
-    # The log, too, is silent of an answer that was stopped at its longest length; it may come after the answer.
+    # The log, too, is silent of an answer that was stopped at its longest length; it may come after
+    # the answer.
     wait_until(lambda: sum(one.tokens_out for one in model.served()[before:]) >= told, model.log)
     assert told == sum(request.tokens_out for request in model.served()[before:])
 
@@ -181,7 +222,8 @@ async def test_a_full_context_is_the_agents_and_named_so(tmp_path: Path) -> None
 
 @asynccontextmanager
 async def one_slot(model: RealModel, crowd: int) -> AsyncIterator[str]:
-    """Hold requests until a crowd waits; let the model answer the first, and the others only once they have been given up.
+    """Hold requests until a crowd waits; let the model answer the first, and the others only once
+    they have been given up.
 
     From then on, one request after another is answered.
     """
@@ -216,13 +258,16 @@ async def test_eight_conversations_on_one_slot_are_no_fault_of_the_agent(
     model: RealModel, tmp_path: Path
 ) -> None:
     script = {"kind": "scripted", "lines": [{"say": LINES[1]}]}
-    # Its length decides nothing but how long the test takes: those that wait are never answered before it is over.
+    # Its length decides nothing but how long the test takes: those that wait are never answered
+    # before it is over.
     target = {"extraBody": {**SHORT, "max_tokens": 15}, "streaming": False, "timeoutMs": 8_000}
     async with one_slot(model, 8) as url:
         what = job(agent=url, evaluator=script, target=target)
         found = await held(tmp_path, what, concurrency=8, trials=8)
     gave_up = [
-        failure for failure in found.of("request_failed") if "other requests of this program" in failure.error
+        failure
+        for failure in found.of("request_failed")
+        if "other requests of this program" in failure.error
     ]
     assert len(gave_up) >= 7
     assert "agent" not in {fault for _, fault in faults(found)}
@@ -259,7 +304,13 @@ def answer(message):
 
 def test_a_judges_server_that_dies_measures_nothing_and_a_rerun_does(tmp_path: Path) -> None:
     (tmp_path / "kills.py").write_text(KILLS)
-    target = {"protocol": "python", "function": "kills:answer", "url": None, "model": None, "extraBody": {}}
+    target = {
+        "protocol": "python",
+        "function": "kills:answer",
+        "url": None,
+        "model": None,
+        "extraBody": {},
+    }
     what = job(target=target, scorer=MODEL)
     (tmp_path / "job.yml").write_text(json.dumps(what))
     data = tmp_path / "data"
@@ -277,7 +328,14 @@ def test_a_judges_server_that_dies_measures_nothing_and_a_rerun_does(tmp_path: P
         model.kill()
         model.start()
         again = run(
-            "runs", "resume", recording.stem, "--rerun", "--code", str(tmp_path), data_dir=data, **more
+            "runs",
+            "resume",
+            recording.stem,
+            "--rerun",
+            "--code",
+            str(tmp_path),
+            data_dir=data,
+            **more,
         )
         print(again.stdout, again.stderr)
         events = events_of(recording)
@@ -285,8 +343,12 @@ def test_a_judges_server_that_dies_measures_nothing_and_a_rerun_does(tmp_path: P
     assert {end["fault"] for end in of_kind(events, "conversation_ended")} == {"none"}
     died, answered = of_kind(events, "transcript_scored")
     # The port is closed already, or it still took the connection that died with the server.
-    assert any(words in died["error"] for words in ("refused the connection", "closed the connection before"))
-    # This judge's reasons often only repeat what it reads, which is its own fault and no longer the server's.
+    assert any(
+        words in died["error"]
+        for words in ("refused the connection", "closed the connection before")
+    )
+    # This judge's reasons often only repeat what it reads, which is its own fault and no longer the
+    # server's.
     assert not (error := answered.get("error")) or "gave no usable verdict" in error
     # 3: the trial of before still counts as one of two that was not measured.
     assert again.returncode in (0, 3)
@@ -309,7 +371,8 @@ def test_sigterm_while_the_model_writes_cancels_its_request(tmp_path: Path) -> N
         with started(*command, data_dir=tmp_path / "data") as engine:
             wait_for(
                 lambda: (
-                    (found := recording_in(tmp_path / "data")) and of_kind(events_of(found), "message_delta")
+                    (found := recording_in(tmp_path / "data"))
+                    and of_kind(events_of(found), "message_delta")
                 ),
                 "the first words of the model",
                 engine,

@@ -1,7 +1,8 @@
 """An agent behind the published A2A server of 0.3 (a2a-sdk 0.3), in a process of its own.
 
-That version cannot stand beside the one for 1.0: BIOEVAL_A2A_0_3_PYTHON names the Python of an environment of its own.
-This file is what that Python runs; what the agent does is the user's message.
+That version cannot stand beside the one for 1.0: BIOEVAL_A2A_0_3_PYTHON names the Python of an
+environment of its own. This file is what that Python runs; what the agent does is the user's
+message.
 """
 
 from __future__ import annotations
@@ -36,7 +37,15 @@ def main(streaming: bool) -> None:
     from a2a.server.apps import A2AStarletteApplication
     from a2a.server.request_handlers import DefaultRequestHandler
     from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
-    from a2a.types import AgentCapabilities, AgentCard, AgentSkill, DataPart, Part, TaskState, TextPart
+    from a2a.types import (
+        AgentCapabilities,
+        AgentCard,
+        AgentSkill,
+        DataPart,
+        Part,
+        TaskState,
+        TextPart,
+    )
     from a2a.utils import new_agent_text_message, new_task
 
     cancelled: list[str] = []
@@ -51,7 +60,9 @@ def main(streaming: bool) -> None:
                 return
             if asked == "what was cancelled":
                 said = f"{len(cancelled)} tasks"
-                await event_queue.enqueue_event(new_agent_text_message(said, context_id=context.context_id))
+                await event_queue.enqueue_event(
+                    new_agent_text_message(said, context_id=context.context_id)
+                )
                 return
             task = context.current_task or new_task(context.message)
             if context.current_task is None:
@@ -72,10 +83,20 @@ def main(streaming: bool) -> None:
             elif asked in ("failed", "rejected", "auth_required"):
                 await updater.update_status(getattr(TaskState, asked), text("No luck"), final=True)
             else:
-                call = DataPart(data={"id": "c1", "name": "lookUp", "args": {"dose": 5.0}}, metadata={"adk_type": "function_call"})  # fmt: skip
-                await updater.update_status(TaskState.working, updater.new_agent_message([Part(root=call)]))
+                call = DataPart(
+                    data={"id": "c1", "name": "lookUp", "args": {"dose": 5.0}},
+                    metadata={"adk_type": "function_call"},
+                )
+                await updater.update_status(
+                    TaskState.working, updater.new_agent_message([Part(root=call)])
+                )
                 for number, piece in enumerate(("Aspirin ", "interacts ", "with it.")):
-                    await updater.add_artifact([Part(root=TextPart(text=piece))], artifact_id=f"a-{updater.task_id}", append=number > 0, last_chunk=number == 2)  # fmt: skip
+                    await updater.add_artifact(
+                        [Part(root=TextPart(text=piece))],
+                        artifact_id=f"a-{updater.task_id}",
+                        append=number > 0,
+                        last_chunk=number == 2,
+                    )
                 await updater.complete(text("Ask me more."))
 
         async def cancel(self, context, event_queue):

@@ -3,7 +3,8 @@
     async with a2a_agent(script, binding="JSONRPC") as server:
         …  # server.url; server.asked are the requests' messages, server.headers their headers
 
-`script` is called with each message's text and a `Teller`, and says with that what a real agent says.
+`script` is called with each message's text and a `Teller`, and says with that what a real agent
+says.
 """
 
 from __future__ import annotations
@@ -136,7 +137,9 @@ async def a2a_agent(
     With `version` 0.3, the server speaks that, as the package has it for older clients.
     """
     server = A2AServer()
-    async with serve_asgi(lambda url: _app(script, server, url, bindings, streaming, version, change)) as url:
+    async with serve_asgi(
+        lambda url: _app(script, server, url, bindings, streaming, version, change)
+    ) as url:
         server.url = url
         yield server
 
@@ -177,7 +180,9 @@ def _app(
     async def noting(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             server.paths.append(scope["path"])
-            server.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
+            server.headers.append(
+                {name.decode(): value.decode() for name, value in scope["headers"]}
+            )
         await app(scope, receive, send)
 
     return noting
@@ -198,16 +203,16 @@ async def serve_asgi(make: Callable[[str], Any]) -> AsyncIterator[str]:
     """Serve the ASGI application that `make` gives for a URL on 127.0.0.1, until the block ends."""
     logging.getLogger("a2a").setLevel(logging.CRITICAL)
     config = uvicorn.Config(
-        lambda scope, receive, send: None, host="127.0.0.1", port=0, log_config=None, lifespan="off", ws="none",
+        lambda scope, receive, send: None, host="127.0.0.1", port=0, log_config=None,
+        lifespan="off", ws="none",
         access_log=False, timeout_graceful_shutdown=1,
     )  # fmt: skip
     sock = config.bind_socket()
     url = f"http://127.0.0.1:{sock.getsockname()[1]}"
     config.app = make(url)
     server = _Server(config)
-    running = asyncio.create_task(
-        server._serve(sockets=[sock])
-    )  # `serve` would take the signals of the tests
+    # `serve` would take the signals of the tests
+    running = asyncio.create_task(server._serve(sockets=[sock]))
     try:
         await server.listens.wait()
         yield url

@@ -1,4 +1,6 @@
-"""Built-in agents, made as a plug-in's would be: by the protocol's name, from the terms of a job and its settings."""
+"""Built-in agents, made as a plug-in's would be: by the protocol's name, from the terms of a job
+and its settings.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,14 @@ def terms(
     code: tuple[Path, ...] = (),
     **target: Any,
 ) -> AgentTerms:
-    """Return the terms of an agent; `whole_s` is the time for an answer, and `target` has further keys of the job's."""
+    """Return the terms of an agent; `whole_s` is the time for an answer, and `target` has further
+    keys of the job's.
+    """
     timeout_ms = None if whole_s is None else whole_s * 1000
     return AgentTerms(
-        target=TargetConfig(user=user, chatbot=chatbot, protocol=protocol, timeout_ms=timeout_ms, **target),
+        target=TargetConfig(
+            user=user, chatbot=chatbot, protocol=protocol, timeout_ms=timeout_ms, **target
+        ),
         url=url,
         model=model,
         key=api_key,

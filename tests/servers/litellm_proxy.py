@@ -1,6 +1,7 @@
 """LiteLLM's proxy on 127.0.0.1 with mock answers.
 
-It pins too much to stand beside this project: BIOEVAL_LITELLM_PYTHON names the Python of an environment of its own.
+It pins too much to stand beside this project: BIOEVAL_LITELLM_PYTHON names the Python of an
+environment of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ def litellm_proxy(folder: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (folder / "litellm.yml").write_text(CONFIG.format(says=SAYS, key=KEY, port=port))
-    command = [Path(os.environ["BIOEVAL_LITELLM_PYTHON"]).with_name("litellm"), "--config", "litellm.yml"]
+    command = [
+        Path(os.environ["BIOEVAL_LITELLM_PYTHON"]).with_name("litellm"),
+        "--config",
+        "litellm.yml",
+    ]
     command += ["--host", "127.0.0.1", "--port", str(port), "--telemetry", "False"]
     variables = {**os.environ, "LITELLM_MASTER_KEY": KEY, "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
     with (folder / "litellm.log").open("wb") as log:

@@ -1,9 +1,11 @@
-"""Answers of a local OpenAI-compatible server: a user that follows a script, and a consistent judge.
+"""Answers of a local OpenAI-compatible server: a user that follows a script, and a consistent
+judge.
 
-    models = StandIns(script, evaluator_first=[say("How can I help you?")], judge_first=[say("Well done.")])
-    async with OpenAIServer(otherwise=models) as server: …
+    models = StandIns(script, evaluator_first=[say("How can I help you?")], judge_first=[say("Well
+    done.")]) async with OpenAIServer(otherwise=models) as server: …
 
-`script` is a job with `evaluator.lines`; which of its facts may be given is read from the evaluator's prompt.
+`script` is a job with `evaluator.lines`; which of its facts may be given is read from the
+evaluator's prompt.
 """
 
 from __future__ import annotations
@@ -28,12 +30,18 @@ def record_in(prompt: str) -> list[TranscriptMessage]:
     enclosed = re.search(r"<<<(RECORD-\w+)\n(.*)\1>>>", prompt, re.DOTALL)
     assert enclosed is not None
     lines = [json.loads(line) for line in LINE.findall(enclosed.group(2))]
-    return [TranscriptMessage(n, line["role"], line["content"]) for n, line in enumerate(lines, start=1)]
+    return [
+        TranscriptMessage(n, line["role"], line["content"]) for n, line in enumerate(lines, start=1)
+    ]
 
 
 def said_in(messages: Sequence[dict[str, Any]]) -> list[TranscriptMessage]:
-    """Return the conversation in an evaluator's request, where the simulated user has the role of the assistant."""
-    begin = next(n for n, message in enumerate(messages) if "(This is a new chat, with" in message["content"])
+    """Return the conversation in an evaluator's request, where the simulated user has the role of
+    the assistant.
+    """
+    begin = next(
+        n for n, message in enumerate(messages) if "(This is a new chat, with" in message["content"]
+    )
     said = [
         ("user", json.loads(message["content"])["message"])
         if message["role"] == "assistant"
@@ -44,7 +52,9 @@ def said_in(messages: Sequence[dict[str, Any]]) -> list[TranscriptMessage]:
 
 
 class StandIns:
-    """Answers as evaluator where a stream is asked for, else as judge; keeps the prompts that it was given."""
+    """Answers as evaluator where a stream is asked for, else as judge; keeps the prompts that it
+    was given.
+    """
 
     def __init__(
         self,
@@ -54,8 +64,9 @@ class StandIns:
         judge_first: Sequence[srv.Answer] = (),
         score: float = 0.5,
     ) -> None:
-        """The first answers of each are given as they are; then the evaluator keeps to the script, and the
-        judge gives every task `score`, with a quotation."""
+        """The first answers of each are given as they are; then the evaluator keeps to the script,
+        and the judge gives every task `score`, with a quotation.
+        """
         self.script = script
         self.score = score
         self.evaluator_prompts: list[str] = []
@@ -68,14 +79,20 @@ class StandIns:
         prompt = body["messages"][0]["content"]
         if body.get("stream"):
             self.evaluator_prompts.append(prompt)
-            return self._evaluator_first.pop(0) if self._evaluator_first else self._speak(body["messages"])
+            return (
+                self._evaluator_first.pop(0)
+                if self._evaluator_first
+                else self._speak(body["messages"])
+            )
         self.judge_prompts.append(prompt)
         return self._judge_first.pop(0) if self._judge_first else self._judge(prompt)
 
     def _speak(self, messages: Sequence[dict[str, Any]]) -> srv.Answer:
         told = messages[0]["content"]
         facts = self.script.facts if self.script.facts and self.script.facts[0] in told else ()
-        view = EvaluatorView(self.script, "supplied" if facts else "withheld", 1, facts, said_in(messages))
+        view = EvaluatorView(
+            self.script, "supplied" if facts else "withheld", 1, facts, said_in(messages)
+        )
         pieces = ScriptedEvaluator(self.script).speak(view)
 
         async def answer(
@@ -90,7 +107,13 @@ class StandIns:
     def _judge(self, prompt: str) -> srv.Answer:
         said = next(m.content for m in reversed(record_in(prompt)) if m.role == "assistant")
         tasks = [
-            {"task": n, "scored": task.task, "score": self.score, "reason": "Seen.", "evidence": [said[:40]]}
+            {
+                "task": n,
+                "scored": task.task,
+                "score": self.score,
+                "reason": "Seen.",
+                "evidence": [said[:40]],
+            }
             for n, task in enumerate(self.script.tasks, start=1)
         ]
         return srv.say_json({"tone": 0.75, "tasks": tasks})

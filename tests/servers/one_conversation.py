@@ -1,6 +1,8 @@
-"""One agent with a tool, served over every protocol; its answers depend only on the user's messages.
+"""One agent with a tool, served over every protocol; its answers depend only on the user's
+messages.
 
-Another function may take the place of `answer`; over A2A it is given the last message alone, and a Python agent has `answer`.
+Another function may take the place of `answer`; over A2A it is given the last message alone, and a
+Python agent has `answer`.
 
 async with served("a2a") as (target, options):
     …  # the keys of the job's target, and the options of the run
@@ -43,7 +45,9 @@ def answer(said: Sequence[str]) -> tuple[list[Step], str]:
         made = Step("createReminder", {"dose": 5, "zone": "Australia/Sydney"}, "ok")
         return [zone, made], "Done: I'll remind you at nine."
     if "remind me" in last:
-        return [Step("lookUpDrug", {"drug": "warfarin"}, "found")], "In which time zone do you live?"
+        return [
+            Step("lookUpDrug", {"drug": "warfarin"}, "found")
+        ], "In which time zone do you live?"
     if "rather not" in last:
         return [], "Without your time zone I cannot set a reminder."
     return [], "Hello, how can I help you?"
@@ -58,7 +62,9 @@ class _HttpAgent:
 
     answer: Answerer = answer
     shows_state: bool = False
-    """Whether what `createReminder` made is a resource of the object context (REST), instead of a reported call."""
+    """Whether what `createReminder` made is a resource of the object context (REST), instead of a
+    reported call.
+    """
     sessions: dict[str, list[str]] = field(default_factory=dict)
 
     def routes(self, app: web.Application) -> None:
@@ -101,7 +107,12 @@ class _HttpAgent:
         said = self.sessions[request.match_info["session"]]
         steps = [step for turn in range(len(said)) for step in self.answer(said[: turn + 1])[0]]
         made = [
-            {"id": f"r{number}", "name": "Reminder", "labels": ["Reminder"], "properties": step.arguments}
+            {
+                "id": f"r{number}",
+                "name": "Reminder",
+                "labels": ["Reminder"],
+                "properties": step.arguments,
+            }
             for number, step in enumerate(steps)
             if step.name == "createReminder"
         ]
@@ -112,7 +123,9 @@ class _HttpAgent:
         said = [message["content"] for message in body["messages"] if message["role"] == "user"]
         steps, text = self.answer(said)
         done = [message for message in body["messages"] if message["role"] == "tool"]
-        todo = steps[len(done) - sum(len(self.answer(said[: n + 1])[0]) for n in range(len(said) - 1)) :]
+        todo = steps[
+            len(done) - sum(len(self.answer(said[: n + 1])[0]) for n in range(len(said) - 1)) :
+        ]
         response = await _stream(request)
         if todo:
             call = {"name": todo[0].name, "arguments": json.dumps(todo[0].arguments)}
@@ -130,11 +143,18 @@ class _HttpAgent:
         said = [item["content"] for item in body["input"] if item.get("role") == "user"]
         steps, text = self.answer(said)
         done = [item for item in body["input"] if item.get("type") == "function_call_output"]
-        todo = steps[len(done) - sum(len(self.answer(said[: n + 1])[0]) for n in range(len(said) - 1)) :]
+        todo = steps[
+            len(done) - sum(len(self.answer(said[: n + 1])[0]) for n in range(len(said) - 1)) :
+        ]
         response = await _stream(request)
         if todo:
             arguments = json.dumps(todo[0].arguments)
-            output: dict[str, Any] = {"type": "function_call", "call_id": f"call-{len(done)}", "name": todo[0].name, "arguments": arguments}  # fmt: skip
+            output: dict[str, Any] = {
+                "type": "function_call",
+                "call_id": f"call-{len(done)}",
+                "name": todo[0].name,
+                "arguments": arguments,
+            }
         else:
             output = {
                 "type": "message",
@@ -143,13 +163,19 @@ class _HttpAgent:
             }
             for word in _words(text):
                 await _send(response, {"type": "response.output_text.delta", "delta": word})
-        whole = {"status": "completed", "output": [output], "usage": {"input_tokens": 9, "output_tokens": 3}}
+        whole = {
+            "status": "completed",
+            "output": [output],
+            "usage": {"input_tokens": 9, "output_tokens": 3},
+        }
         await _send(response, {"type": "response.completed", "response": whole})
         return response
 
     async def ag_ui(self, request: web.Request) -> web.StreamResponse:
         asked = RunAgentInput.model_validate(await request.json())
-        steps, text = self.answer([message.content for message in asked.messages if message.role == "user"])
+        steps, text = self.answer(
+            [message.content for message in asked.messages if message.role == "user"]
+        )
         ids = {"thread_id": asked.thread_id, "run_id": asked.run_id}
         events: list[Any] = [ag.RunStartedEvent(**ids)]
         for number, step in enumerate(steps):
@@ -158,10 +184,14 @@ class _HttpAgent:
                 ag.ToolCallStartEvent(tool_call_id=call, tool_call_name=step.name),
                 ag.ToolCallArgsEvent(tool_call_id=call, delta=json.dumps(step.arguments)),
                 ag.ToolCallEndEvent(tool_call_id=call),
-                ag.ToolCallResultEvent(message_id=f"result-{call}", tool_call_id=call, content=step.result),
+                ag.ToolCallResultEvent(
+                    message_id=f"result-{call}", tool_call_id=call, content=step.result
+                ),
             ]
         events.append(ag.TextMessageStartEvent(message_id="answer"))
-        events += [ag.TextMessageContentEvent(message_id="answer", delta=word) for word in _words(text)]
+        events += [
+            ag.TextMessageContentEvent(message_id="answer", delta=word) for word in _words(text)
+        ]
         events += [ag.TextMessageEndEvent(message_id="answer"), ag.RunFinishedEvent(**ids)]
         response = await _stream(request)
         for event in events:
@@ -201,7 +231,10 @@ async def served(
     """Serve the agent; give the keys of a job's target, and the options of a run."""
     if protocol == "python":
         (folder / "one_conversation_agent.py").write_text(PYTHON_AGENT, encoding="utf-8")
-        yield {"protocol": "python", "function": "one_conversation_agent:talk"}, {"code": (str(folder),)}
+        yield (
+            {"protocol": "python", "function": "one_conversation_agent:talk"},
+            {"code": (str(folder),)},
+        )
         return
     if protocol.startswith("a2a"):
         binding = "HTTP+JSON" if "HTTP" in protocol else "JSONRPC"
@@ -226,7 +259,11 @@ def _http_target(protocol: str) -> dict[str, Any]:
         return {"protocol": protocol}
     results = {"lookUpZone": "Australia/Sydney", "createReminder": "ok", "lookUpDrug": "found"}
     tools = [{"name": name, "answer": text} for name, text in results.items()]
-    return {"protocol": "openai", "api": "responses" if protocol == "responses" else "chat", "tools": tools}
+    return {
+        "protocol": "openai",
+        "api": "responses" if protocol == "responses" else "chat",
+        "tools": tools,
+    }
 
 
 def _words(text: str) -> list[str]:

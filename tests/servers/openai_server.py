@@ -4,7 +4,8 @@
         server.will(status(429, retry_after="0"), say("Hello there"))
         client = ChatModel("agent", api_key="k", base_url=server.url)
 
-Each request takes the next answer; when none is left, `server.otherwise` is asked with the request's body.
+Each request takes the next answer; when none is left, `server.otherwise` is asked with the
+request's body.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class Received:
 
 @dataclass
 class OpenAIServer:
-    """The server. `received` are the requests so far; `closed_early` counts answers whose reader went away."""
+    """The server.
+
+    `received` are the requests so far; `closed_early` counts answers whose reader went away.
+    """
 
     answers: deque[Answer] = field(default_factory=deque)
     otherwise: Callable[[dict[str, Any]], Answer] = lambda body: say("Hello.")
@@ -62,7 +66,9 @@ class OpenAIServer:
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_post("/v1/responses", self._chat)
         app.router.add_get("/v1/models", self._list)
-        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(
+            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+        )
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
@@ -96,9 +102,13 @@ class OpenAIServer:
 def say(text: str, *, finish: str | None = "stop", **message: Any) -> Answer:
     """Answer with a text: word by word where streaming is asked for, else whole."""
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         if not body.get("stream"):
-            return web.json_response(completion({"role": "assistant", "content": text, **message}, finish))
+            return web.json_response(
+                completion({"role": "assistant", "content": text, **message}, finish)
+            )
         words = [part + " " for part in text.split(" ")]
         pieces = [{"content": word} for word in [*words[:-1], words[-1].rstrip()] if word]
         if message:
@@ -118,13 +128,23 @@ def refuse(reason: str) -> Answer:
     return say("", refusal=reason)
 
 
-def call_tool(name: str, arguments: dict[str, Any], *, text: str = "", call_id: str = "c1") -> Answer:
+def call_tool(
+    name: str, arguments: dict[str, Any], *, text: str = "", call_id: str = "c1"
+) -> Answer:
     """Answer with a tool call; its arguments come in two pieces when streamed."""
     encoded = json.dumps(arguments)
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         if not body.get("stream"):
-            calls = [{"id": call_id, "type": "function", "function": {"name": name, "arguments": encoded}}]
+            calls = [
+                {
+                    "id": call_id,
+                    "type": "function",
+                    "function": {"name": name, "arguments": encoded},
+                }
+            ]
             message = {"role": "assistant", "content": text or None, "tool_calls": calls}
             return web.json_response(completion(message, "tool_calls"))
         half = len(encoded) // 2
@@ -135,8 +155,14 @@ def call_tool(name: str, arguments: dict[str, Any], *, text: str = "", call_id: 
             "function": {"name": name, "arguments": encoded[:half]},
         }
         second = {"index": 0, "function": {"arguments": encoded[half:]}}
-        pieces = [{"tool_calls": [first]}, {"tool_calls": [second]}, *([{"content": text}] if text else [])]
-        return await stream(request, [chunk(piece) for piece in pieces], "stop" if text else "tool_calls")
+        pieces = [
+            {"tool_calls": [first]},
+            {"tool_calls": [second]},
+            *([{"content": text}] if text else []),
+        ]
+        return await stream(
+            request, [chunk(piece) for piece in pieces], "stop" if text else "tool_calls"
+        )
 
     return answer
 
@@ -146,7 +172,9 @@ def status(
 ) -> Answer:
     """Answer with an error status, in the provider's shape."""
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         headers = {"Retry-After": retry_after} if retry_after else {}
         content = {"error": {"message": message, "type": "error", **(error or {})}}
         return web.json_response(content, status=code, headers=headers)
@@ -163,7 +191,9 @@ def raw(text: str | bytes, content_type: str = "application/json", **headers: st
     """Answer 200 with any body at all."""
     data = text.encode() if isinstance(text, str) else text
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         return web.Response(body=data, content_type=content_type, headers=headers)
 
     return answer
@@ -172,7 +202,9 @@ def raw(text: str | bytes, content_type: str = "application/json", **headers: st
 def in_pieces(data: bytes, content_type: str, size: int) -> Answer:
     """Answer 200 with these bytes, `size` at a time; all at once if it is 0."""
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": content_type})
         await response.prepare(request)
         for at in range(0, len(data), size or len(data)):
@@ -192,7 +224,9 @@ def packed(text: str) -> Answer:
 def redirect(where: str) -> Answer:
     """Answer with a redirect."""
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         return web.Response(status=307, headers={"Location": where})
 
     return answer
@@ -201,7 +235,9 @@ def redirect(where: str) -> Answer:
 def breaks_off(text: str) -> Answer:
     """Begin a stream and close the connection in the middle."""
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         response = await _begin(request)
         await response.write(_event(chunk({"content": text})))
         assert request.transport is not None
@@ -214,7 +250,9 @@ def breaks_off(text: str) -> Answer:
 def ends_without_finish(text: str) -> Answer:
     """Stream a text and end properly, but without a finish reason."""
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         response = await _begin(request)
         await response.write(_event(chunk({"content": text})))
         await response.write_eof()
@@ -226,7 +264,9 @@ def ends_without_finish(text: str) -> Answer:
 def hangs(*said: str) -> Answer:
     """Say something (or nothing), then nothing more until the reader goes away."""
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         if said:
             response = await _begin(request)
             for text in said:
@@ -240,7 +280,9 @@ def hangs(*said: str) -> Answer:
 def endless(block: bytes) -> Answer:
     """Send `block` again and again until the reader goes away."""
 
-    async def answer(server: OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def answer(
+        server: OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.StreamResponse:
         response = await _begin(request)
         while True:
             await response.write(block)

@@ -1,6 +1,8 @@
-"""A language model that nobody scripted, behind llama.cpp's server in a process of its own, with its log.
+"""A language model that nobody scripted, behind llama.cpp's server in a process of its own, with
+its log.
 
-BIOEVAL_REAL_MODEL_PYTHON names the Python that has the packages (`scripts/real-model --install` prints it).
+BIOEVAL_REAL_MODEL_PYTHON names the Python that has the packages (`scripts/real-model --install`
+prints it).
 """
 
 from __future__ import annotations
@@ -19,18 +21,25 @@ from typing import Any, Self
 from bioeval_tui.sample import paths
 
 PYTHON = os.environ.get("BIOEVAL_REAL_MODEL_PYTHON", "")
-PACKAGES = str(next(Path(PYTHON).parents[1].glob("lib/python*/site-packages"), "")) if PYTHON else ""
+PACKAGES = (
+    str(next(Path(PYTHON).parents[1].glob("lib/python*/site-packages"), "")) if PYTHON else ""
+)
 """Where those packages are, for a program that starts the server by itself."""
 SERVER = Path(paths.__file__).with_name("local_model.py")
 NAME = "SmolLM2-135M-Instruct"
 PATIENCE_S = 300.0
 
-_TIMING = re.compile(r"\| task (\d+) \| +(prompt eval|eval|total) time = +([\d.]+) ms / +(\d+) tokens")
+_TIMING = re.compile(
+    r"\| task (\d+) \| +(prompt eval|eval|total) time = +([\d.]+) ms / +(\d+) tokens"
+)
 
 
 @dataclass
 class Served:
-    """What the server's log says of one request. `first_ms` and `total_ms` are its own processing, without the queue."""
+    """What the server's log says of one request.
+
+    `first_ms` and `total_ms` are its own processing, without the queue.
+    """
 
     first_ms: float = 0.0
     total_ms: float = 0.0
@@ -43,7 +52,9 @@ class RealModel:
     def __init__(self, log: Path, **options: int) -> None:
         """`options` are those of `bioeval_tui/sample/local_model.py`: context, limit, slots."""
         self._log = log
-        self._options = [part for name, value in options.items() for part in (f"--{name}", str(value))]
+        self._options = [
+            part for name, value in options.items() for part in (f"--{name}", str(value))
+        ]
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
 

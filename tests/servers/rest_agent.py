@@ -15,7 +15,9 @@ from aiohttp import web
 
 @dataclass
 class RestAgentServer:
-    """Answers every message with the same words; 429 with Retry-After when asked by more than `at_once`."""
+    """Answers every message with the same words; 429 with Retry-After when asked by more than
+    `at_once`.
+    """
 
     at_once: int = 1000
     retry_after: str = "0"
@@ -70,7 +72,13 @@ class RestAgentServer:
         self.messages += 1
         said = {"content": "I made a note of it.", "role": "assistant"}
         return web.json_response(
-            {"sessionId": body["sessionId"], "chatbot": "b", "message": said, "history": [], "events": []}
+            {
+                "sessionId": body["sessionId"],
+                "chatbot": "b",
+                "message": said,
+                "history": [],
+                "events": [],
+            }
         )
 
     async def _context(self, request: web.Request) -> web.Response:

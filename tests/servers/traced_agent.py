@@ -1,6 +1,8 @@
-"""A REST agent that is instrumented with the OpenTelemetry SDK: it takes `traceparent` and sends its spans by OTLP/HTTP.
+"""A REST agent that is instrumented with the OpenTelemetry SDK: it takes `traceparent` and sends
+its spans by OTLP/HTTP.
 
-Where they go, and under which name, the SDK reads from OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_SERVICE_NAME.
+Where they go, and under which name, the SDK reads from OTEL_EXPORTER_OTLP_ENDPOINT and
+OTEL_SERVICE_NAME.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from tests.servers.rest_agent import RestAgentServer
 
 
 class TracedAgent(RestAgentServer):
-    """Answers as `RestAgentServer`. Each answer has a span of its own, with a tool call and a model call within it."""
+    """Answers as `RestAgentServer`.
+
+    Each answer has a span of its own, with a tool call and a model call within it.
+    """
 
     async def __aenter__(self) -> TracedAgent:
         self.provider = TracerProvider()
@@ -41,7 +46,9 @@ class TracedAgent(RestAgentServer):
             "invoke_agent helper", context, attributes={"gen_ai.operation.name": "invoke_agent"}
         ):
             self.call(
-                "note", {"said": body["message"]["content"], "session": body["sessionId"]}, {"kept": True}
+                "note",
+                {"said": body["message"]["content"], "session": body["sessionId"]},
+                {"kept": True},
             )
             self.ask_model()
             return await super()._message(request)

@@ -1,4 +1,6 @@
-"""A whole run in this process: job check, wiring, real clients over real HTTP, and the recording."""
+"""A whole run in this process: job check, wiring, real clients over real HTTP, and the
+recording.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,9 @@ async def hold(
     traces: Traces | None = None,
     **spec: Any,
 ) -> WholeRun:
-    """Write the job into `folder`, run it with these settings and options, and read what was recorded."""
+    """Write the job into `folder`, run it with these settings and options, and read what was
+    recorded.
+    """
     job = folder / "job.yml"
     job.write_text(text, encoding="utf-8")
     chosen = Settings(data_dir_override=str(folder / "data"), **(settings or {}))
@@ -116,7 +120,11 @@ async def hold(
     prepared = prepare_run(asked, what, chosen)
     budget = CallBudget(asked.max_calls, asked.max_cost)
     await run_batch(
-        [prepared], chosen.runs_dir, budget=budget, longest_pause_s=chosen.longest_wait_s, traces=traces
+        [prepared],
+        chosen.runs_dir,
+        budget=budget,
+        longest_pause_s=chosen.longest_wait_s,
+        traces=traces,
     )
     path = recording_path(chosen.runs_dir, what.run_id)
     run = load_run(path)

@@ -1,1 +1,3 @@
-"""Simulations behind docs/validation.md: `scripts/validate-statistics` runs them whole, the tests a small part."""
+"""Simulations behind docs/validation.md: `scripts/validate-statistics` runs them whole, the tests a
+small part.
+"""

@@ -1,4 +1,6 @@
-"""Whether the intervals of kappa, alpha, sensitivity and pass^k contain the true value, with clustered verdicts."""
+"""Whether the intervals of kappa, alpha, sensitivity and pass^k contain the true value, with
+clustered verdicts.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ from bioeval_tui.statistics.judges import RatedTwice, judge_agreement
 
 
 def rated(conversations: int, random: Random, verdicts: int = 5) -> list[RatedTwice]:
-    """Return verdicts on scores of thirds; the judge is sloppy in some conversations and careful in others."""
+    """Return verdicts on scores of thirds; the judge is sloppy in some conversations and careful in
+    others.
+    """
     found = []
     for conversation in range(conversations):
         quality, sloppy = random.random(), random.choice((0.05, 0.35))
@@ -25,7 +29,9 @@ def rated(conversations: int, random: Random, verdicts: int = 5) -> list[RatedTw
 def agreement_coverage(
     draws: int, conversations: int = 60, everything: int = 20_000, seed: int = 1
 ) -> dict[str, float]:
-    """Return the share of draws in which each interval holds the value of `everything` conversations."""
+    """Return the share of draws in which each interval holds the value of `everything`
+    conversations.
+    """
     random = Random(seed)
     names = ("sensitivity", "specificity", "kappa", "kappa_quadratic", "alpha")
     whole = judge_agreement(rated(everything, random))
@@ -41,7 +47,9 @@ def agreement_coverage(
 def pass_k_coverage(
     draws: int, chances: Sequence[float], k: int, tasks: int = 50, trials: int = 4, seed: int = 1
 ) -> float:
-    """Return the share of draws whose interval of pass^k holds the truth, for tasks that succeed by these chances."""
+    """Return the share of draws whose interval of pass^k holds the truth, for tasks that succeed by
+    these chances.
+    """
     random = Random(seed)
     truth = fmean(chance**k for chance in chances)
     hits = 0

@@ -14,11 +14,12 @@ from tests.unit.report.recorded import Recorded, Talk
 
 @dataclass(frozen=True)
 class Design:
-    """How both runs are made: each has both conditions, with three tasks, three assertions and its times.
+    """How both runs are made: each has both conditions, with three tasks, three assertions and its
+    times.
 
-    Tasks score 0.7 on average: 0 or 1 if `passes`, else with a standard deviation of 0.1. With cases the trials are of
-    them in turn. A case is easy or hard by up to `spread` for both runs, and in each run by up to `shared` for all of
-    its trials.
+    Tasks score 0.7 on average: 0 or 1 if `passes`, else with a standard deviation of 0.1. With
+    cases the trials are of them in turn. A case is easy or hard by up to `spread` for both runs,
+    and in each run by up to `shared` for all of its trials.
     """
 
     trials: int
@@ -30,7 +31,11 @@ class Design:
     @property
     def words(self) -> str:
         """What the table calls it."""
-        of = f"{self.cases} cases × {self.trials // self.cases}" if self.cases else f"{self.trials} trials"
+        of = (
+            f"{self.cases} cases × {self.trials // self.cases}"
+            if self.cases
+            else f"{self.trials} trials"
+        )
         alike = ", trials of a case alike" if self.shared else ""
         return f"{of}{alike}, {'pass or fail' if self.passes else 'scores'}"
 
@@ -71,7 +76,9 @@ def _talk(random: Random, tasks: list[float]) -> Talk:
 
 @dataclass(frozen=True)
 class Alarms:
-    """Shares of pairs of runs: in which the gate finds a regression, a comparison has an arrow, facts have an effect."""
+    """Shares of pairs of runs: in which the gate finds a regression, a comparison has an arrow,
+    facts have an effect.
+    """
 
     gate: float
     arrows: float
@@ -79,7 +86,10 @@ class Alarms:
 
 
 def alarms(pairs: int, design: Design, drop: float = 0.0) -> Alarms:
-    """Compare so many pairs of runs. The effect of facts is that on the score or a task of run A, which has none."""
+    """Compare so many pairs of runs.
+
+    The effect of facts is that on the score or a task of run A, which has none.
+    """
     random = Random(f"{design}")
     gate = arrows = uplift = 0
     for _ in range(pairs):
@@ -95,4 +105,6 @@ def alarms(pairs: int, design: Design, drop: float = 0.0) -> Alarms:
 def _shown(found: Comparison) -> Iterator[Difference]:
     for one in found.conditions:
         rows = (one.whole, *one.parts, *one.tasks, *one.assertions)
-        yield from (each for each in (*(row.difference for row in rows), one.latency) if each is not None)
+        yield from (
+            each for each in (*(row.difference for row in rows), one.latency) if each is not None
+        )

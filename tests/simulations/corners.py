@@ -1,12 +1,13 @@
-"""Every kind of interval in the corners: few units, scores near the ceiling, clusters, judges that hardly err.
+"""Every kind of interval in the corners: few units, scores near the ceiling, clusters, judges that
+hardly err.
 
-A cell fails if its coverage is significantly below 93 %, or its median width more than 1.3 times that of the reference on
-the same sets, if that covers 93 % itself:
-Wilson's interval with the effective number of values (and Student's quantile), Clopper and Pearson's of the reviews alone,
-or DeLong's on the logit scale.
+A cell fails if its coverage is significantly below 93 %, or its median width more than 1.3 times
+that of the reference on the same sets, if that covers 93 % itself: Wilson's interval with the
+effective number of values (and Student's quantile), Clopper and Pearson's of the reviews alone, or
+DeLong's on the logit scale.
 
-NumPy draws the sets of a cell. The intervals are those that the program shows; where only counts decide, the same counts
-are asked for once.
+NumPy draws the sets of a cell. The intervals are those that the program shows; where only counts
+decide, the same counts are asked for once.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ TRUTHS = (0.5, 0.9, 0.98, 1.0)
 CORRELATIONS = (0.0, 0.2, 0.5)
 JUDGE_ERRORS = (0.0, 0.01, 0.05, 0.2)
 CURVED = (
-    "ROC AUC", "f1_macro", "matthews", "cohen_kappa", "judge's kappa", "corrected score", "pass^2, one case",
+    "ROC AUC", "f1_macro", "matthews", "cohen_kappa", "judge's kappa", "corrected score",
+    "pass^2, one case",
     "pass^2, harsh judge",
 )  # fmt: skip
 """What is no mean: from 30 units on."""
@@ -62,7 +64,9 @@ class Cell:
     held: int
     width: float
     ratio: float | None
-    """The width over that of the reference, on the sets that have one; None unless the reference holds the truth."""
+    """The width over that of the reference, on the sets that have one; None unless the reference
+    holds the truth.
+    """
 
     @property
     def coverage(self) -> float:
@@ -88,7 +92,9 @@ class Cell:
 
 
 def wilson(means: np.ndarray) -> Ends | None:
-    """Return Wilson's interval with the effective number of values, from the mean of each unit; None where nothing varies."""
+    """Return Wilson's interval with the effective number of values, from the mean of each unit;
+    None where nothing varies.
+    """
     mean, size = float(means.mean()), len(means)
     error = float(means.std()) / sqrt(size - 1)
     if error < 1e-12:
@@ -100,7 +106,12 @@ def wilson(means: np.ndarray) -> Ends | None:
 
 
 def share(
-    random: np.random.Generator, sets: int, units: int, truth: float, correlation: float, trials: int = 5
+    random: np.random.Generator,
+    sets: int,
+    units: int,
+    truth: float,
+    correlation: float,
+    trials: int = 5,
 ) -> Iterator[Drawn]:
     """Draw passes of the trials of each case; of one trial without a correlation."""
     spread = 1 / correlation - 1 if correlation else inf
@@ -121,7 +132,9 @@ def _of_passes(passes: tuple[int, ...], trials: int) -> Drawn:
 def scores(
     random: np.random.Generator, sets: int, units: int, truth: float, spread: float
 ) -> Iterator[Drawn]:
-    """Draw scores of one job's trials, from a beta distribution: U-shaped with a spread of 1, narrow with one of 30."""
+    """Draw scores of one job's trials, from a beta distribution: U-shaped with a spread of 1,
+    narrow with one of 30.
+    """
     values = np.ones((sets, units))
     if truth < 1:
         values = random.beta(truth * spread, (1 - truth) * spread, (sets, units))
@@ -149,7 +162,9 @@ def _of_differences(values: tuple[float, ...]) -> Drawn:
 
 @lru_cache
 def _tasks(truth: float, spread: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the logits of ten tasks that pass in `truth` of all conversations, and the effects of conversations."""
+    """Return the logits of ten tasks that pass in `truth` of all conversations, and the effects of
+    conversations.
+    """
     if truth == 1:
         return (inf,) * 10, (0.0,)
     effects = tuple(spread * NormalDist().inv_cdf((i + 0.5) / 200) for i in range(200))
@@ -167,7 +182,9 @@ def _passes(tasks: Sequence[float], effects: Sequence[float]) -> list[float]:
 
 
 def pass_k(k: int) -> Draw:
-    """Return how conversations are drawn in which the same ten tasks are judged, with an effect of the conversation."""
+    """Return how conversations are drawn in which the same ten tasks are judged, with an effect of
+    the conversation.
+    """
 
     def draw(
         random: np.random.Generator, sets: int, units: int, truth: float, spread: float
@@ -175,13 +192,17 @@ def pass_k(k: int) -> Draw:
         tasks = np.array(_tasks(truth, spread)[0])
         for _ in range(sets):
             effects = random.normal(0, spread, (units, 1))
-            yield _of_conversations(random.random((units, 10)) < 1 / (1 + np.exp(-tasks - effects)), k)
+            yield _of_conversations(
+                random.random((units, 10)) < 1 / (1 + np.exp(-tasks - effects)), k
+            )
 
     return draw
 
 
 def harsh(k: int) -> Draw:
-    """Return how conversations are drawn of which a share of 1 − `truth` fails all ten tasks, as of a harsh judge."""
+    """Return how conversations are drawn of which a share of 1 − `truth` fails all ten tasks, as of
+    a harsh judge.
+    """
 
     def draw(
         random: np.random.Generator, sets: int, units: int, truth: float, item: float
@@ -206,7 +227,12 @@ def _of_table(tasks: tuple[tuple[bool, ...], ...], k: int) -> Drawn:
 
 
 def corrected(
-    random: np.random.Generator, sets: int, reviews: int, truth: float, errors: float, items: int = 300
+    random: np.random.Generator,
+    sets: int,
+    reviews: int,
+    truth: float,
+    errors: float,
+    items: int = 300,
 ) -> Iterator[Drawn]:
     """Review some of the verdicts of a judge that errs in a share of them."""
     people = random.random((sets, items)) < truth
@@ -218,12 +244,16 @@ def corrected(
 
 @shared
 def _of_reviews(reviewed: tuple[int, ...], passed: int, items: int) -> Drawn:
-    """Return the interval of so many reviewed pairs of judge and people (00, 01, 10, 11), and of passes that nobody reviewed."""
+    """Return the interval of so many reviewed pairs of judge and people (00, 01, 10, 11), and of
+    passes that nobody reviewed.
+    """
     reviews = sum(reviewed)
     if reviews < 30:
         return None, None
     judged = [
-        JudgedItem(float(pair > 1), float(pair % 2)) for pair, n in enumerate(reviewed) for _ in range(n)
+        JudgedItem(float(pair > 1), float(pair % 2))
+        for pair, n in enumerate(reviewed)
+        for _ in range(n)
     ]
     judged += [JudgedItem(float(place < passed)) for place in range(items - reviews)]
     reference = share_interval((reviewed[1] + reviewed[3]) / reviews, reviews)
@@ -237,7 +267,9 @@ def _graded(name: str, true: np.ndarray, guess: np.ndarray) -> Ends | None:
         return None
 
 
-def auc(random: np.random.Generator, sets: int, rows: int, truth: float, positive: float) -> Iterator[Drawn]:
+def auc(
+    random: np.random.Generator, sets: int, rows: int, truth: float, positive: float
+) -> Iterator[Drawn]:
     """Draw normal scores of two classes."""
     true = (np.arange(rows) < max(2, round(positive * rows))).astype(float)
     apart = NormalDist().inv_cdf(min(truth, 1 - 1e-12)) * sqrt(2)
@@ -254,9 +286,13 @@ def auc(random: np.random.Generator, sets: int, rows: int, truth: float, positiv
 
 
 def labels(name: str) -> Draw:
-    """Return how labels are drawn; `truth` is the accuracy, from which the metric's own truth follows."""
+    """Return how labels are drawn; `truth` is the accuracy, from which the metric's own truth
+    follows.
+    """
 
-    def draw(random: np.random.Generator, sets: int, rows: int, truth: float, rare: float) -> Iterator[Drawn]:
+    def draw(
+        random: np.random.Generator, sets: int, rows: int, truth: float, rare: float
+    ) -> Iterator[Drawn]:
         for counts in random.multinomial(rows, _label_shares(truth, rare), sets):
             yield _of_labels(name, tuple(counts.tolist()))
 
@@ -275,19 +311,28 @@ def _of_labels(name: str, counts: tuple[int, ...]) -> Drawn:
 
 def _label_shares(accuracy: float, rare: float) -> tuple[float, ...]:
     """Return the shares of (true, guess) 00, 01, 10 and 11."""
-    return (1 - rare) * accuracy, (1 - rare) * (1 - accuracy), rare * (1 - accuracy), rare * accuracy
+    return (
+        (1 - rare) * accuracy,
+        (1 - rare) * (1 - accuracy),
+        rare * (1 - accuracy),
+        rare * accuracy,
+    )
 
 
 def label_truth(name: str, accuracy: float, rare: float) -> float:
     """Return a metric of endless rows of two classes, of which one has a share of `rare`."""
     counts = [round(each * 10**6) for each in _label_shares(accuracy, rare)]
-    return float(METRICS[name].function(np.repeat((0, 0, 1, 1), counts), np.repeat((0, 1, 0, 1), counts)))
+    return float(
+        METRICS[name].function(np.repeat((0, 0, 1, 1), counts), np.repeat((0, 1, 0, 1), counts))
+    )
 
 
 def kappa(
     random: np.random.Generator, sets: int, conversations: int, truth: float, errors: float
 ) -> Iterator[Drawn]:
-    """Draw three verdicts per conversation, passes and fails alike; the judge errs in a share of them."""
+    """Draw three verdicts per conversation, passes and fails alike; the judge errs in a share of
+    them.
+    """
     for _ in range(sets):
         sloppy = random.random((conversations, 1)) < 0.5
         people = random.random((conversations, 3)) < 0.5
@@ -301,15 +346,21 @@ def kappa(
 
 
 def cells(count: int, seed: int, only: str = "", most: int = UNITS[-1]) -> Iterator[Cell]:
-    """Simulate every cell with `count` sets (a fifth of what is `SLOW`); `only` limits them to one kind, `most` to few units."""
+    """Simulate every cell with `count` sets (a fifth of what is `SLOW`); `only` limits them to one
+    kind, `most` to few units.
+    """
     kinds: list[tuple[str, Draw, str, Sequence[float], Sequence[float]]] = [
         ("share of passes", share, "correlation {:g}", TRUTHS, CORRELATIONS),
         ("mean of scores", scores, "beta, spread {:g}", TRUTHS, (1.0, 3.0, 30.0)),
         ("paired difference", paired, "true difference −{:g}", TRUTHS[:3], (0.0, 0.1)),
-        ("pass^1, one case", pass_k(1), "ten tasks, conversations vary by {:g}", TRUTHS, (1.0, 2.0)),
-        ("pass^2, one case", pass_k(2), "ten tasks, conversations vary by {:g}", TRUTHS, (1.0, 2.0)),
-        ("pass^1, harsh judge", harsh(1), "ten tasks pass in {:.0%} of the good conversations", TRUTHS[1:3], (0.95, 1.0)),
-        ("pass^2, harsh judge", harsh(2), "ten tasks pass in {:.0%} of the good conversations", TRUTHS[1:3], (0.95, 1.0)),
+        ("pass^1, one case", pass_k(1), "ten tasks, conversations vary by {:g}", TRUTHS,
+            (1.0, 2.0)),
+        ("pass^2, one case", pass_k(2), "ten tasks, conversations vary by {:g}", TRUTHS,
+            (1.0, 2.0)),
+        ("pass^1, harsh judge", harsh(1), "ten tasks pass in {:.0%} of the good conversations",
+            TRUTHS[1:3], (0.95, 1.0)),
+        ("pass^2, harsh judge", harsh(2), "ten tasks pass in {:.0%} of the good conversations",
+            TRUTHS[1:3], (0.95, 1.0)),
         ("corrected score", corrected, "judge errs in {:.0%}", TRUTHS, JUDGE_ERRORS),
         ("ROC AUC", auc, "{:.0%} positive", TRUTHS[:3], (0.5, 0.1)),
         *((name, labels(name), "rare class {:.0%}", TRUTHS[1:], (0.5, 0.2))
@@ -324,7 +375,9 @@ def cells(count: int, seed: int, only: str = "", most: int = UNITS[-1]) -> Itera
         for units in (each for each in UNITS if each <= most):
             for truth in truths:
                 for detail in details:
-                    random = np.random.default_rng(list(f"{seed} {what} {units} {truth} {detail}".encode()))
+                    random = np.random.default_rng(
+                        list(f"{seed} {what} {units} {truth} {detail}".encode())
+                    )
                     yield cell_of(
                         (what, units, _truth(what, truth, detail), words.format(detail)),
                         draw(random, some, units, truth, detail),
@@ -356,7 +409,9 @@ def cell_of(names: tuple[str, int, float, str], drawn: Iterator[Drawn]) -> Cell:
         if reference is not None:
             both.append((high - low, reference[1] - reference[0]))
         # One that does not vary has no reference, and would hold the truth only if it were known.
-        reference_held += reference is not None and reference[0] - 1e-9 <= truth <= reference[1] + 1e-9
+        reference_held += (
+            reference is not None and reference[0] - 1e-9 <= truth <= reference[1] + 1e-9
+        )
     valid = 2 * len(both) > len(widths) and reference_held >= LEAST * len(both)
     ratio = median(x for x, _ in both) / median(y for _, y in both) if valid else None
     return Cell(*names, sets, len(widths), held, median(widths or [0.0]), ratio)

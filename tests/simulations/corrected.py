@@ -1,4 +1,6 @@
-"""How often the corrected score's interval contains the true value: a published table, and clustered verdicts."""
+"""How often the corrected score's interval contains the true value: a published table, and
+clustered verdicts.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ TRUE_POSITIVES, FALSE_POSITIVES, FALSE_NEGATIVES, TRUE_NEGATIVES = 15_933, 5_481
 
 @dataclass(frozen=True)
 class Coverage:
-    """Shares of draws whose 95 % interval holds what people said of everything, and the mean width."""
+    """Shares of draws whose 95 % interval holds what people said of everything, and the mean
+    width.
+    """
 
     corrected: float
     reviews_only: float
@@ -28,7 +32,12 @@ class Coverage:
 
 def published_table(scale: int = 1) -> list[tuple[float, float]]:
     """Return (judge, people) of every verdict, every `scale`-th of each cell."""
-    cells = [(1, 1, TRUE_POSITIVES), (1, 0, FALSE_POSITIVES), (0, 1, FALSE_NEGATIVES), (0, 0, TRUE_NEGATIVES)]
+    cells = [
+        (1, 1, TRUE_POSITIVES),
+        (1, 0, FALSE_POSITIVES),
+        (0, 1, FALSE_NEGATIVES),
+        (0, 0, TRUE_NEGATIVES),
+    ]
     return [(float(j), float(p)) for j, p, n in cells for _ in range(round(n / scale))]
 
 
@@ -74,9 +83,11 @@ def cluster_coverage(
     whole: bool = True,
     seed: int = 1,
 ) -> ClusterCoverage:
-    """Review whole conversations (or as many single verdicts), and look for the mean of all conversations there are.
+    """Review whole conversations (or as many single verdicts), and look for the mean of all
+    conversations there are.
 
-    A conversation has a quality of its own; the judge is too mild, and its errors belong to the conversation.
+    A conversation has a quality of its own; the judge is too mild, and its errors belong to the
+    conversation.
     """
     random = Random(seed)
     truth = 0.5

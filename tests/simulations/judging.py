@@ -7,7 +7,13 @@ from random import Random
 
 from bioeval_tui.report.judge_checks import REPEAT, AskedAgain, judge_stability
 
-RENAMED, REORDERED, PADDED, POLITE, INJECTED = "renamed", "reordered", "padded", "polite", "injected"
+RENAMED, REORDERED, PADDED, POLITE, INJECTED = (
+    "renamed",
+    "reordered",
+    "padded",
+    "polite",
+    "injected",
+)
 CHANGES = (RENAMED, REORDERED, PADDED, POLITE, INJECTED, REPEAT)
 
 Judge = Callable[[Random, float, int, str], float]
@@ -62,7 +68,10 @@ DEFECTS: dict[str, tuple[Judge, str]] = {
 def ask(
     judge: Judge, random: Random, conversations: int = 60, tasks: int = 4, noise: float = 0.04
 ) -> list[AskedAgain]:
-    """Return the judge's verdicts; a task is passed above 0.6. The sound judge flips some 6 % of them."""
+    """Return the judge's verdicts; a task is passed above 0.6.
+
+    The sound judge flips some 6 % of them.
+    """
     found = []
     for conversation in range(conversations):
         level = random.betavariate(3, 2)
@@ -78,14 +87,22 @@ def ask(
                 after = score(change)
                 found.append(
                     AskedAgain(
-                        change, f"c{conversation}", f"t{task}", before, after, before > 0.6, after > 0.6
+                        change,
+                        f"c{conversation}",
+                        f"t{task}",
+                        before,
+                        after,
+                        before > 0.6,
+                        after > 0.6,
                     )
                 )
     return found
 
 
 def accusations(judge: Judge, runs: int, seed: int = 1) -> dict[str, float]:
-    """Return for each change in which share of the runs it was accused, and under `any` whether anything was."""
+    """Return for each change in which share of the runs it was accused, and under `any` whether
+    anything was.
+    """
     random = Random(seed)
     counts = dict.fromkeys((*CHANGES, "any"), 0)
     for _ in range(runs):

@@ -1,4 +1,6 @@
-"""The chance of a medal beside the truth: real models on scikit-learn's data, boards of 19 of them, new test rows."""
+"""The chance of a medal beside the truth: real models on scikit-learn's data, boards of 19 of them,
+new test rows.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from bioeval_tui.grading import medal_places
 from bioeval_tui.statistics.differences import holm, t_test_p
 
 Scores = Callable[[np.ndarray], np.ndarray]
-"""Counts of rows, shape (draws, rows), to the models' scores, shape (draws, models), higher is better."""
+"""Counts of rows, shape (draws, rows), to the models' scores, shape (draws, models), higher is
+better.
+"""
 
 
 class Shown(NamedTuple):
@@ -39,7 +43,11 @@ def _classifiers() -> list[Any]:
         *[LogisticRegression(C=c, max_iter=300) for c in (0.001, 0.003, 0.01, 0.03, 0.1, 1, 10)],
         *[KNeighborsClassifier(k) for k in (5, 15, 30)],
         GaussianNB(),
-        *[RandomForestClassifier(40, random_state=s, max_depth=d) for s in (0, 1) for d in (3, None)],
+        *[
+            RandomForestClassifier(40, random_state=s, max_depth=d)
+            for s in (0, 1)
+            for d in (3, None)
+        ],
         *[ExtraTreesClassifier(40, random_state=s) for s in (0, 1, 2, 3, 4)],
     ]
 
@@ -48,19 +56,28 @@ def _regressors() -> list[Any]:
     return [
         *[Ridge(a) for a in (0.001, 0.01, 0.1, 1, 10, 100, 300, 1000, 10_000)],
         *[KNeighborsRegressor(k) for k in (5, 10, 15, 20, 40)],
-        *[RandomForestRegressor(30, random_state=s, max_depth=d) for s in (0, 1) for d in (3, 5, None)],
+        *[
+            RandomForestRegressor(30, random_state=s, max_depth=d)
+            for s in (0, 1)
+            for d in (3, 5, None)
+        ],
     ]
 
 
 def _areas(true: np.ndarray, guesses: list[np.ndarray]) -> Scores:
     positive, negative = np.flatnonzero(true == 1), np.flatnonzero(true == 0)
-    won = [((p := guess[positive][:, None]) > (n := guess[negative])) + 0.5 * (p == n) for guess in guesses]
+    won = [
+        ((p := guess[positive][:, None]) > (n := guess[negative])) + 0.5 * (p == n)
+        for guess in guesses
+    ]
     tables = [each.astype(np.float32) for each in won]
 
     def scores(counts: np.ndarray) -> np.ndarray:
         of, to = counts[:, positive].astype(np.float32), counts[:, negative].astype(np.float32)
         pairs = of.sum(axis=1) * to.sum(axis=1)
-        return np.column_stack([((of @ table) * to).sum(axis=1) / pairs for table in tables]).astype(float)
+        return np.column_stack(
+            [((of @ table) * to).sum(axis=1) / pairs for table in tables]
+        ).astype(float)
 
     return scores
 
@@ -70,8 +87,12 @@ def _errors(true: np.ndarray, guesses: list[np.ndarray]) -> Scores:
     return lambda counts: counts @ errors / counts.sum(axis=1, keepdims=True)
 
 
-def _fits(random: np.random.Generator) -> Iterator[tuple[np.ndarray, list[np.ndarray], Scores, int]]:
-    """Yield ten kinds of board, fitted anew: the truth and each model's predictions of rows held out, and a test set's size."""
+def _fits(
+    random: np.random.Generator,
+) -> Iterator[tuple[np.ndarray, list[np.ndarray], Scores, int]]:
+    """Yield ten kinds of board, fitted anew: the truth and each model's predictions of rows held
+    out, and a test set's size.
+    """
     cancer, is_benign = load_breast_cancer(return_X_y=True)
     digits, digit = load_digits(return_X_y=True)
     diabetes, progress = load_diabetes(return_X_y=True)
@@ -107,10 +128,11 @@ def _fits(random: np.random.Generator) -> Iterator[tuple[np.ndarray, list[np.nda
 
 
 def shown_chances(boards: int, seed: int, each: int = 4) -> Iterator[Shown]:
-    """Yield the chances of gold, and of any medal, of `each` models on so many boards, with and without their rivals' files.
+    """Yield the chances of gold, and of any medal, of `each` models on so many boards, with and
+    without their rivals' files.
 
-    The truth is the share of 1,500 new test sets on which the model has the medal: with all models scored on them, or with
-    the board as it is. Six boards share fitted models.
+    The truth is the share of 1,500 new test sets on which the model has the medal: with all models
+    scored on them, or with the board as it is. Six boards share fitted models.
     """
     random = np.random.default_rng(seed)
     fits = (fit for _ in range(-(-boards // 60)) for fit in _fits(random))
@@ -138,25 +160,35 @@ def _shown(
     rivals = fresh[:, 1:] if paired else seen[None, 1:]
     better = (rivals > fresh[:, :1]).sum(axis=1)
     place = int((seen[1:] > seen[0]).sum())
-    for medal, chance, last in (("gold", gold, places.gold), ("any", gold + silver + bronze, places.bronze)):
+    for medal, chance, last in (
+        ("gold", gold, places.gold),
+        ("any", gold + silver + bronze, places.bronze),
+    ):
         yield Shown(number, medal, paired, place < last, chance, float((better < last).mean()))
 
 
 class Bin(NamedTuple):
-    """Chances of about the same size: how many of how many fits, their mean, the truth's mean, and a test of the difference."""
+    """Chances of about the same size: how many of how many fits, their mean, the truth's mean, and
+    a test of the difference.
+    """
 
     count: int
     fits: int
     chance: float
     truth: float
     error: float
-    """The standard error of the difference. Boards of one fit share their models, so fits are the independent units."""
+    """The standard error of the difference.
+
+    Boards of one fit share their models, so fits are the independent units.
+    """
     p: float
     """That of a t test with fits − 1 degrees of freedom, corrected for all bins (Holm)."""
 
 
 def in_bins(found: list[Shown], bins: int = 5) -> list[Bin]:
-    """Return equal bins of the chances, from 0 to 1, without empty ones and those of a single fit."""
+    """Return equal bins of the chances, from 0 to 1, without empty ones and those of a single
+    fit.
+    """
     made = []
     for number in range(bins):
         those = [each for each in found if int(each.chance * bins) == number]
@@ -168,7 +200,9 @@ def in_bins(found: list[Shown], bins: int = 5) -> list[Bin]:
         sums = np.array([away[[each.fit == fit for each in those]].sum() for fit in fits])
         error = float(np.sqrt((sums**2).sum() * len(fits) / (len(fits) - 1))) / len(those)
         p = t_test_p(float(off.mean()) / error, len(fits) - 1)
-        chance, truth = (float(np.mean([getattr(e, side) for e in those])) for side in ("chance", "truth"))
+        chance, truth = (
+            float(np.mean([getattr(e, side) for e in those])) for side in ("chance", "truth")
+        )
         made.append(Bin(len(those), len(fits), chance, truth, error, p))
     adjusted = holm(dict(enumerate(each.p for each in made)))
     return [each._replace(p=adjusted[number]) for number, each in enumerate(made)]

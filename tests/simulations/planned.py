@@ -1,4 +1,6 @@
-"""Whether plans keep their promise: how often the design detects the difference, and how wide intervals are."""
+"""Whether plans keep their promise: how often the design detects the difference, and how wide
+intervals are.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ def realised(
     between, within = sqrt(components.between), sqrt(components.within / trials)
     told, widths = 0, []
     for _ in range(batches):
-        means = [effect + between * noise(random) + within * random.gauss(0, 1) for _ in range(cases)]
+        means = [
+            effect + between * noise(random) + within * random.gauss(0, 1) for _ in range(cases)
+        ]
         mean = fmean(means)
         half = critical * sqrt(sum((x - mean) ** 2 for x in means) / (cases - 1) / cases)
         told += abs(mean) > half

@@ -32,7 +32,9 @@ class RankCoverage:
 def scores_of(
     means: dict[str, float], random: Random, tasks: int = 50, judges: int = 2
 ) -> dict[str, dict[str, list[float]]]:
-    """Return a table: tasks are easy or hard for all, agents have luck with a task, judges err on their own."""
+    """Return a table: tasks are easy or hard for all, agents have luck with a task, judges err on
+    their own.
+    """
     hard = [random.gauss(0, 0.2) for _ in range(tasks)]
     table: dict[str, dict[str, list[float]]] = {}
     for name, mean in means.items():
@@ -59,6 +61,8 @@ def rank_coverage(
             (one.worst <= len(leaders)) if a in leaders else (one.best > len(leaders))
             for a, one in ranks.items()
         )
-        apart += any(ranks[a].best > ranks[b].worst for a in means for b in means if means[a] == means[b])
+        apart += any(
+            ranks[a].best > ranks[b].worst for a in means for b in means if means[a] == means[b]
+        )
         widths += [one.worst - one.best + 1 for one in ranks.values()]
     return RankCoverage(covered / tables, told / tables, apart / tables, fmean(widths))

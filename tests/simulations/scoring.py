@@ -1,4 +1,6 @@
-"""How often the interval of a score contains the score on endless test rows, for predictions with known truth."""
+"""How often the interval of a score contains the score on endless test rows, for predictions with
+known truth.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Twenty constructed result sets and what the program says about them; the first six once had misleading sentences."""
+"""Twenty constructed result sets and what the program says about them; the first six once had
+misleading sentences.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,13 @@ def _drawn(trials: int, withheld: float, supplied: float, seed: int) -> Recorded
 
 
 def _with_fact(talk: Talk) -> Talk:
-    return Talk(tasks=talk.tasks, holds=talk.holds, latencies_ms=talk.latencies_ms, failures=talk.failures, fact=True)  # fmt: skip
+    return Talk(
+        tasks=talk.tasks,
+        holds=talk.holds,
+        latencies_ms=talk.latencies_ms,
+        failures=talk.failures,
+        fact=True,
+    )
 
 
 SETS: dict[str, Recorded] = {
@@ -51,7 +59,17 @@ SETS: dict[str, Recorded] = {
     "five trials, never done": Recorded([BAD] * 5, [_with_fact(BAD)] * 5),
     "the agent fails always": Recorded(
         [Talk(tasks=(0.0,), holds=(False,), reason="agent_failed", fault="agent", failures=4)] * 2,
-        [Talk(tasks=(0.0,), holds=(False,), reason="agent_failed", fault="agent", failures=4, fact=True)] * 2,
+        [
+            Talk(
+                tasks=(0.0,),
+                holds=(False,),
+                reason="agent_failed",
+                fault="agent",
+                failures=4,
+                fact=True,
+            )
+        ]
+        * 2,
     ),
     "the agent fails in every second conversation": Recorded(
         [BAD, Talk(reason="agent_failed", fault="agent", failures=4)] * 3, [KNOWS] * 6
@@ -68,7 +86,9 @@ def _words(answer: Answer) -> str:
 
 
 def sentences() -> Iterator[tuple[str, str]]:
-    """Yield the name of each set, and its answer; of the last one also the comparison with itself."""
+    """Yield the name of each set, and its answer; of the last one also the comparison with
+    itself.
+    """
     for name, recorded in SETS.items():
         yield name, _words(recorded.loaded().answer)
     run = Recorded([GOOD], [KNOWS]).loaded(), Recorded([FAILS], [_with_fact(FAILS)]).loaded()

@@ -1,4 +1,6 @@
-"""How often a batch that is checked after each trial stops wrongly, and how early it stops rightly."""
+"""How often a batch that is checked after each trial stops wrongly, and how early it stops
+rightly.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ Round = Callable[[Random, float], list[float]]
 
 
 def scores(random: Random, difference: float) -> list[float]:
-    """Return one paired difference of two scores in [0, 1] with a standard deviation of some 0.3."""
+    """Return one paired difference of two scores in [0, 1] with a standard deviation of some
+    0.3.
+    """
     a = min(1.0, max(0.0, random.gauss(0.5 - difference / 2, 0.2)))
     b = min(1.0, max(0.0, random.gauss(0.5 + difference / 2, 0.2)))
     return [b - a]
@@ -23,19 +27,25 @@ def scores(random: Random, difference: float) -> list[float]:
 
 def passes(random: Random, difference: float) -> list[float]:
     """Return one paired difference of two passes."""
-    return [float(random.random() < 0.5 + difference / 2) - float(random.random() < 0.5 - difference / 2)]
+    return [
+        float(random.random() < 0.5 + difference / 2)
+        - float(random.random() < 0.5 - difference / 2)
+    ]
 
 
 def twelve_cases(random: Random, difference: float) -> list[float]:
     """Return a round of twelve cases, half of which favour one agent by 0.3 and half the other."""
     return [
-        min(1.0, max(-1.0, random.gauss(difference + (0.3 if case % 2 else -0.3), 0.2))) for case in range(12)
+        min(1.0, max(-1.0, random.gauss(difference + (0.3 if case % 2 else -0.3), 0.2)))
+        for case in range(12)
     ]
 
 
 @dataclass(frozen=True)
 class Stops:
-    """Of so many batches: the share that the sequence stopped, that the naive test stopped, and when."""
+    """Of so many batches: the share that the sequence stopped, that the naive test stopped, and
+    when.
+    """
 
     sequence: float
     naive: float
@@ -44,7 +54,9 @@ class Stops:
 
 
 def stops(batches: int, rounds: int, draw: Round, difference: float, seed: int = 1) -> Stops:
-    """Look after each round, up to `rounds`; the naive test is a t test at 5 % from the fifth round on."""
+    """Look after each round, up to `rounds`; the naive test is a t test at 5 % from the fifth round
+    on.
+    """
     random = Random(seed)
     critical = {n: t_quantile(0.975, n - 1) for n in range(5, rounds + 1)}
     when, naive = [], 0
@@ -66,7 +78,9 @@ def stops(batches: int, rounds: int, draw: Round, difference: float, seed: int =
 
 
 def sharing(correlation: float, cases: int) -> Round:
-    """Return how rounds of so many cases are drawn whose differences are correlated, as by a judge's mood."""
+    """Return how rounds of so many cases are drawn whose differences are correlated, as by a
+    judge's mood.
+    """
     mood, own = (sqrt(part) * 0.28 for part in (correlation, 1 - correlation))
 
     def draw(random: Random, difference: float) -> list[float]:

@@ -12,7 +12,8 @@ from tests.integration.program import environment
 from tests.terminals import LONGEST_S, Terminal
 
 LEFT = b"\x1b[?1049l"
-"""The sequence that gives the terminal back as it was: what follows is printed by the command line."""
+"""The sequence that gives the terminal back as it was: what follows is printed by the command line.
+"""
 
 
 ESCAPE = "\x1b"
@@ -43,7 +44,9 @@ class Screen(Terminal):
 
     @property
     def text(self) -> str:
-        """What the screen shows, line by line; putting it together takes longer than most looks at it."""
+        """What the screen shows, line by line; putting it together takes longer than most looks at
+        it.
+        """
         if self._text is None:
             self._text = "\n".join(line.rstrip() for line in self._screen.display)
         return self._text
@@ -67,7 +70,9 @@ class Screen(Terminal):
         self.sees(*words)
 
     def opens_box(self, keys: str, *words: str) -> None:
-        """Press keys, then wait until a box shows all these words; behind a box no keys of the screen are named."""
+        """Press keys, then wait until a box shows all these words; behind a box no keys of the
+        screen are named.
+        """
         self.press(keys.encode())
         self.sees(*words, without=KEYS_OF_A_SCREEN)
 
@@ -77,14 +82,17 @@ class Screen(Terminal):
 
     def clicks(self, words: str) -> None:
         """Click on the first of these words."""
-        row, line = next((at, line) for at, line in enumerate(self.text.split("\n")) if words in line)
+        row, line = next(
+            (at, line) for at, line in enumerate(self.text.split("\n")) if words in line
+        )
         place = f"{line.index(words) + 1};{row + 1}"
         self.press(f"\x1b[<0;{place}M\x1b[<0;{place}m".encode())
 
     def clicks_until(self, words: str, shown: str) -> None:
         """Click on the first of `words`, again each second, until `shown` is on the screen.
 
-        A screen that a box has just left may take the focus back from what is clicked at that moment.
+        A screen that a box has just left may take the focus back from what is clicked at that
+        moment.
         """
         end = time.monotonic() + LONGEST_S
         while shown not in self.text:

@@ -35,11 +35,15 @@ COMMANDS = {
     "watch": ["watch", RUN],
     "replay": ["runs", "replay", RUN],
 }
-"""All but `demo` open their screens in the way that a worker's crash below shows, so they are tried with `--all`."""
+"""All but `demo` open their screens in the way that a worker's crash below shows, so they are tried
+with `--all`.
+"""
 
 
 def breaking(folder: Path, code: str = BROKEN) -> str:
-    """Make a folder whose `sitecustomize` breaks the screens of every Python; return what PYTHONPATH must be."""
+    """Make a folder whose `sitecustomize` breaks the screens of every Python; return what
+    PYTHONPATH must be.
+    """
     (folder / "broken").mkdir()
     (folder / "broken" / "sitecustomize.py").write_text(code, encoding="utf-8")
     return os.pathsep.join(filter(None, [str(folder / "broken"), os.environ.get("PYTHONPATH")]))
@@ -52,11 +56,15 @@ def crash_of(screen: Screen, data_dir: Path, error: str) -> str:
     sentence, end, after = screen.printed.partition("error: ")[2].partition("\n")
     assert end
     assert "error" not in after
-    assert sentence.startswith(f"the screen crashed, a bug in bioeval-tui ({error}: the title is broken")
+    assert sentence.startswith(
+        f"the screen crashed, a bug in bioeval-tui ({error}: the title is broken"
+    )
     assert "~/logs/errors.log" in sentence
     assert "bioeval-tui doctor" in sentence
     log = (data_dir / "logs" / "errors.log").read_text(encoding="utf-8")
-    assert log.count(f"{error}: the title is broken") == 2, "the error itself, and what was made of it"
+    assert log.count(f"{error}: the title is broken") == 2, (
+        "the error itself, and what was made of it"
+    )
     return sentence
 
 
@@ -81,7 +89,9 @@ def test_a_crashed_medal_table_leaves_one_sentence_and_exit_code_3(tmp_path: Pat
         crash_of(screen, tmp_path, "BrokenPipeError")
 
 
-def test_a_background_worker_that_crashes_leaves_one_sentence_and_exit_code_3(tmp_path: Path) -> None:
+def test_a_background_worker_that_crashes_leaves_one_sentence_and_exit_code_3(
+    tmp_path: Path,
+) -> None:
     path = breaking(recorded(tmp_path), BROKEN_WORKER)
     with Screen("runs", "replay", RUN, data_dir=tmp_path, PYTHONPATH=path) as screen:
         crash_of(screen, tmp_path, "ZeroDivisionError")
@@ -94,7 +104,9 @@ def test_a_run_continues_when_its_screen_crashes_and_the_message_names_it(tmp_pa
     with (
         no_engine_left(tmp_path),
         sample_agent(tmp_path) as url,
-        Screen("run", job, "--rehearsal", "--agent-url", url, data_dir=tmp_path, PYTHONPATH=path) as screen,
+        Screen(
+            "run", job, "--rehearsal", "--agent-url", url, data_dir=tmp_path, PYTHONPATH=path
+        ) as screen,
     ):
         sentence = crash_of(screen, tmp_path, "BrokenPipeError")
         recording = recording_in(tmp_path)

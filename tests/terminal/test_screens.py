@@ -1,4 +1,6 @@
-"""Each command opens its screen, keys open and close each dialog, and quitting gives the right exit code."""
+"""Each command opens its screen, keys open and close each dialog, and quitting gives the right exit
+code.
+"""
 
 from __future__ import annotations
 
@@ -57,12 +59,15 @@ def test_a_job_can_be_run_from_the_dialog(tmp_path: Path) -> None:
     jobs.mkdir()
     with (
         no_engine_left(tmp_path),
-        # A token each ten seconds: the conversation cannot end before the key is pressed, however busy the machine.
+        # A token each ten seconds: the conversation cannot end before the key is pressed, however
+        # busy the machine.
         sample_agent(tmp_path, "--tokens-per-second", "0.1") as url,
         Screen("app", str(jobs), data_dir=tmp_path) as screen,
     ):
         job = (REPOSITORY / "sample_jobs" / "cohort_question.yml").read_text(encoding="utf-8")
-        (jobs / "slow.yml").write_text(job.replace("target:", f"target:\n  url: {url}"), encoding="utf-8")
+        (jobs / "slow.yml").write_text(
+            job.replace("target:", f"target:\n  url: {url}"), encoding="utf-8"
+        )
         screen.sees("› Jobs    1 job", "✓ ready", "enter run")
         screen.types(ENTER, "Run slow", "enter start")
         screen.types(ENTER, "› Live › slow", "▌user")
@@ -89,13 +94,15 @@ if "engine" in sys.orig_argv:
 def engine_in(data_dir: Path) -> int:
     """Return the id of the engine's process, once it has started."""
     return int(
-        wait_for(lambda: (data_dir / "engine").exists() and (data_dir / "engine").read_text(), "an engine")
+        wait_for(
+            lambda: (data_dir / "engine").exists() and (data_dir / "engine").read_text(),
+            "an engine",
+        )
     )
 
 
-@pytest.mark.parametrize(
-    "answer", ["X", pytest.param("l", marks=pytest.mark.long)]
-)  # tests/tui/test_app.py has both
+# tests/tui/test_app.py has both
+@pytest.mark.parametrize("answer", ["X", pytest.param("l", marks=pytest.mark.long)])
 def test_a_run_is_asked_about_before_its_engine_has_begun(tmp_path: Path, answer: str) -> None:
     job = str(REPOSITORY / "sample_jobs" / "medication_reminder.yml")
     path = breaking(tmp_path, HELD)
@@ -121,7 +128,8 @@ def test_ctrl_c_before_the_screen_is_there_stops_the_engine(tmp_path: Path) -> N
         screen.press(b"\x03")
         if screen.read(1) and "leave it running" in screen.text:  # the screen was quicker
             screen.press(b"X")
-        # Python itself ends by SIGINT where the key met an `exec` of a module that loads; a shell's $? is 130 for both.
+        # Python itself ends by SIGINT where the key met an `exec` of a module that loads; a shell's
+        # $? is 130 for both.
         assert screen.left() in (ExitCode.INTERRUPTED, -signal.SIGINT)
     wait_for(lambda: not process_start(engine), "the engine to end")
 
@@ -131,7 +139,9 @@ def test_space_pauses_a_demo_and_quitting_it_ends_its_engine(tmp_path: Path) -> 
     with no_engine_left(tmp_path), Screen("demo", data_dir=tmp_path) as screen:
         screen.sees("Does an agent do what is right")
         screen.types(" ", "")  # also before the first message
-        screen.types(" ", "› Live › medication_reminder", "the user knows no facts, and cannot answer")
+        screen.types(
+            " ", "› Live › medication_reminder", "the user knows no facts, and cannot answer"
+        )
         screen.types(" ", "‖ DEMO", "paused, space continues")
         screen.opens_box("?", "Both conversations", "esc close")
         screen.closes_box()
@@ -215,7 +225,8 @@ def test_a_replay_can_be_stepped_to_its_evidence_and_score_card(tmp_path: Path) 
         assert screen.left() == ExitCode.OK
 
 
-@pytest.mark.long  # the screen opens below, too, and tests/tui/test_review_screen.py presses its keys
+# the screen opens below, too, and tests/tui/test_review_screen.py presses its keys
+@pytest.mark.long
 def test_a_run_can_be_reviewed(tmp_path: Path) -> None:
     with Screen("review", RUN, ANOTHER_RUN, "--as", "ada", data_dir=recorded(tmp_path)) as screen:
         screen.sees("› Review", "0 of 12 reviewed", "S override")
@@ -229,7 +240,9 @@ def test_a_run_can_be_reviewed(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_graded_submissions_are_shown_as_a_table_with_cards_and_can_be_exported(tmp_path: Path) -> None:
+def test_graded_submissions_are_shown_as_a_table_with_cards_and_can_be_exported(
+    tmp_path: Path,
+) -> None:
     with Screen("medals", str(graded(tmp_path)), data_dir=tmp_path) as screen:
         screen.sees("› Medals    3 reports", "silver", "enter card")
         screen.opens_box(ENTER, "esc close")

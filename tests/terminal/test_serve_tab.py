@@ -97,7 +97,12 @@ OPTIONS: dict[str, tuple[list[str], list[tuple[Any, ...]]]] = {
 
 @pytest.mark.parametrize(
     "name",
-    ["all", pytest.param("read-only", marks=pytest.mark.long), "replay"],  # a replay is read-only, too
+    # a replay is read-only, too
+    [
+        "all",
+        pytest.param("read-only", marks=pytest.mark.long),
+        "replay",
+    ],
 )
 async def test_a_browser_tab_shows_the_application_takes_keys_and_can_be_left(
     tmp_path: Path, name: str
@@ -125,6 +130,9 @@ async def test_a_crashed_tab_closes_and_the_server_reports_it(
             await tab.is_closed()
         code, said = ended(process, signal.SIGINT)
     assert code == ExitCode.INTERRUPTED
-    assert "a session ended early: error: the screen crashed, a bug in bioeval-tui (BrokenPipeError" in said
+    assert (
+        "a session ended early: error: the screen crashed, a bug in bioeval-tui (BrokenPipeError"
+        in said
+    )
     assert "Traceback" not in said
     assert "the title is broken" in (tmp_path / "logs" / "errors.log").read_text(encoding="utf-8")

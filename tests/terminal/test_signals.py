@@ -30,7 +30,8 @@ def check_given_back(written: bytes) -> None:
 
 
 def newest_thread(process: int) -> int:
-    """Return the id of the thread that takes what is sent to it, or the process's where none are listed.
+    """Return the id of the thread that takes what is sent to it, or the process's where none are
+    listed.
 
     Usually the main thread takes them, which wakes it; under load, another one may.
     """
@@ -64,7 +65,9 @@ def test_a_signal_that_ends_the_program_gives_the_terminal_back(
         check_given_back(screen.written)
 
 
-def test_ctrl_z_gives_the_terminal_to_the_shell_until_it_continues_the_program(tmp_path: Path) -> None:
+def test_ctrl_z_gives_the_terminal_to_the_shell_until_it_continues_the_program(
+    tmp_path: Path,
+) -> None:
     looks = {"TERM": "xterm-256color", "TEXTUAL_ANIMATIONS": "none", "PS1": "shell> "}
     shell = ["/bin/bash", "--norc", "-i"]
     with Terminal(shell, {**environment(tmp_path), **looks}, folder=tmp_path) as terminal:
@@ -79,7 +82,8 @@ def test_ctrl_z_gives_the_terminal_to_the_shell_until_it_continues_the_program(t
         terminal.shows(b"screens")
         terminal.press(b"\x11")  # ctrl+q
         terminal.shows(LEFT)
-        terminal.until_quiet()  # until the shell reads again: what is typed before may be the program's
+        # until the shell reads again: what is typed before may be the program's
+        terminal.until_quiet()
         terminal.press(b"exit\n")
         assert terminal.left() == os.EX_OK
 

@@ -22,7 +22,9 @@ def recorded(data_dir: Path) -> Path:
     (data_dir / "runs").mkdir()
     text = GOLDEN.read_text(encoding="utf-8")
     for run_id in (RUN, ANOTHER_RUN):
-        (data_dir / "runs" / f"{run_id}.jsonl").write_text(text.replace(RUN, run_id), encoding="utf-8")
+        (data_dir / "runs" / f"{run_id}.jsonl").write_text(
+            text.replace(RUN, run_id), encoding="utf-8"
+        )
     return data_dir
 
 

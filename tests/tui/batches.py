@@ -18,7 +18,9 @@ def glances(count: int = 24, now: datetime = NOW) -> list[Glance]:
     for number in range(count):
         job, model = JOBS[number // 2 % len(JOBS)], MODELS[number // 6 % len(MODELS)]
         key = GlanceKey(
-            f"20261120-090000-{number // 12:04x}", ("withheld", "supplied")[number % 2], 1 + number // 12
+            f"20261120-090000-{number // 12:04x}",
+            ("withheld", "supplied")[number % 2],
+            1 + number // 12,
         )
         times = tuple(400.0 + 300 * ((number * 7 + turn * 3) % 5) for turn in range(number % 7 + 1))
         found.append(_glance(number, key, job, model, times, now))
@@ -39,11 +41,20 @@ def _glance(
         since = now - timedelta(seconds=21 if number == 5 else 1)
         state = Cell(f"● turn {len(times) + 1}", "busy")
         return Glance(
-            key, Rank.RUNNING, state, job=job, model=model, latencies_ms=times, slow_ms=3000.0, since=since
+            key,
+            Rank.RUNNING,
+            state,
+            job=job,
+            model=model,
+            latencies_ms=times,
+            slow_ms=3000.0,
+            since=since,
         )
     elif number % 6 == 4:
         return Glance(key, Rank.QUEUED, Cell("◌ queued", "quiet"), job=job, model=model)
     else:
         state, rank = Cell(f"■ signed off · {len(times)} turns", "good"), Rank.DONE
-        return Glance(key, rank, state, Cell(f"{value:.2f}", "strong"), value, job, model, times, 3000.0)
+        return Glance(
+            key, rank, state, Cell(f"{value:.2f}", "strong"), value, job, model, times, 3000.0
+        )
     return Glance(key, rank, state, job=job, model=model, latencies_ms=times, slow_ms=3000.0)

@@ -1,4 +1,5 @@
-"""Screens are drawn in full colour, whatever terminal the tests run in, when a test looks; style sheets are parsed once.
+"""Screens are drawn in full colour, whatever terminal the tests run in, when a test looks; style
+sheets are parsed once.
 
 Tests wait for what happens, not for a time.
 """
@@ -28,9 +29,11 @@ def all_colours(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def painted_when_looked_at(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Paint when everything has been handled (`loaded`) and when a test looks: a third of the time of a test.
+    """Paint when everything has been handled (`loaded`) and when a test looks: a third of the time
+    of a test.
 
-    On the way there Textual paints a dozen times, which without a terminal goes nowhere. `paints` has it do so.
+    On the way there Textual paints a dozen times, which without a terminal goes nowhere. `paints`
+    has it do so.
     """
 
     paint = Compositor.render_update
@@ -58,9 +61,11 @@ def paints() -> None:
 
 @pytest.fixture(autouse=True)
 def waits_for_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wait until nothing is left to do: Textual waits for a fiftieth of a second without work, twice for each key.
+    """Wait until nothing is left to do: Textual waits for a fiftieth of a second without work,
+    twice for each key.
 
-    What a timer is to do later is not waited for, except what the screen does at its next frame, which is done at once.
+    What a timer is to do later is not waited for, except what the screen does at its next frame,
+    which is done at once.
     """
 
     async def settle(*_: object) -> bool:
@@ -85,7 +90,9 @@ def waits_for_events(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def parsed_once() -> Iterator[None]:
-    """Keep what was parsed with the same variables for the next application: a fifth of the time of a test."""
+    """Keep what was parsed with the same variables for the next application: a fifth of the time of
+    a test.
+    """
     kept: dict[frozenset[tuple[str, str]], LRUCache[Any, Any]] = defaultdict(lambda: LRUCache(1024))
     make, change = Stylesheet.__init__, Stylesheet.set_variables
 
@@ -99,7 +106,8 @@ def parsed_once() -> Iterator[None]:
         self._parse_cache = kept[frozenset(variables.items())]
 
     with pytest.MonkeyPatch.context() as patch:
-        # Each style of each widget is looked for among all rules, which are equal only to themselves: no Python is to run for it.
+        # Each style of each widget is looked for among all rules, which are equal only to
+        # themselves: no Python is to run for it.
         patch.setattr(RuleSet, "__hash__", object.__hash__)
         patch.setattr(Stylesheet, "__init__", made)
         patch.setattr(Stylesheet, "set_variables", changed)

@@ -25,7 +25,9 @@ SIZES = pytest.mark.parametrize("size", [WIDE, pytest.param(NARROW, marks=pytest
 LONGEST_S = 60.0
 """How long a test waits for something that always comes at once."""
 SOON_S = 0.07
-"""Timers that are due so soon belong to what a key does: frames, and lists that wait for the cursor to rest."""
+"""Timers that are due so soon belong to what a key does: frames, and lists that wait for the cursor
+to rest.
+"""
 FOLLOWS = ("feed", "grid")
 """Workers that run as long as a run does."""
 
@@ -46,20 +48,24 @@ async def opened(
         await loaded(app, pilot)
         yield app, pilot
         if app.is_running and app.screen_stack:
-            screen_text(app)  # painted as it would be in a terminal, also if the test looks at something else
+            # painted as it would be in a terminal, also if the test looks at something else
+            screen_text(app)
 
 
 async def loaded(app: BioevalApp, pilot: Pilot[None]) -> None:
     """Wait until the conversations are on screen and everything posted has been handled."""
     await until(
-        pilot, lambda: not app.has_live or app.live.opener is None or bool(app.live.conversations.frames)
+        pilot,
+        lambda: not app.has_live or app.live.opener is None or bool(app.live.conversations.frames),
     )
     while short := [
         worker for worker in app.workers if worker.group not in FOLLOWS and not worker.is_finished
     ]:
         await app.workers.wait_for_complete(short)
     await timers(pilot)
-    await until(pilot, lambda: not (rest := getattr(app.screen, "at_rest", None)) or not rest.pending)
+    await until(
+        pilot, lambda: not (rest := getattr(app.screen, "at_rest", None)) or not rest.pending
+    )
     await pilot.pause()
 
 
@@ -70,7 +76,8 @@ async def until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:
         assert time.monotonic() < end, "it never happened"
         await pilot.pause()
         if not condition():
-            await asyncio.sleep(0.005)  # for a thread, a process or a timer, which nobody can await here
+            # for a thread, a process or a timer, which nobody can await here
+            await asyncio.sleep(0.005)
 
 
 async def timers(pilot: Pilot[None]) -> None:
@@ -79,7 +86,9 @@ async def timers(pilot: Pilot[None]) -> None:
     end = loop.time() + SOON_S
     await pilot.pause()
     while due := [
-        timer.when() for timer in vars(loop)["_scheduled"] if not timer.cancelled() and timer.when() <= end
+        timer.when()
+        for timer in vars(loop)["_scheduled"]
+        if not timer.cancelled() and timer.when() <= end
     ]:
         await asyncio.sleep(max(0.0, min(due) - loop.time()))
         await pilot.pause()
@@ -102,7 +111,9 @@ def screen_text(app: BioevalApp, screen: Screen[Any] | None = None) -> str:
 
 
 def sorted_by(headings: str) -> str:
-    """Return the column whose heading has the sign of the order; empty where there is no room for it."""
+    """Return the column whose heading has the sign of the order; empty where there is no room for
+    it.
+    """
     found = re.search(r"(\w+)[▾▴]", headings)
     return found[1] if found else ""
 

@@ -114,7 +114,10 @@ class FakeServices:
     """What screens are given, in memory."""
 
     def __init__(
-        self, view: FakeView | None = None, rows: Sequence[MedalRow] = (), error: Exception | None = None
+        self,
+        view: FakeView | None = None,
+        rows: Sequence[MedalRow] = (),
+        error: Exception | None = None,
     ) -> None:
         self.view = view
         self.rows = list(rows)
@@ -195,7 +198,10 @@ class FakeServices:
     @property
     def run_list(self) -> SimpleNamespace:
         return SimpleNamespace(
-            runs=self._runs, delete=self._delete_runs, undo=self._undo_delete, write_report=self._report
+            runs=self._runs,
+            delete=self._delete_runs,
+            undo=self._undo_delete,
+            write_report=self._report,
         )
 
     @property
@@ -209,7 +215,10 @@ class FakeServices:
     @property
     def review_desk(self) -> SimpleNamespace:
         return SimpleNamespace(
-            queue=self._review_queue, give=self._give_review, undo=self._undo_review, marks=self._marks
+            queue=self._review_queue,
+            give=self._give_review,
+            undo=self._undo_review,
+            marks=self._marks,
         )
 
     @property
@@ -318,7 +327,9 @@ class FakeServices:
     """Recorded runs that functions of runs are called with, whatever runs are asked for."""
 
     async def from_runs(self, function: Callable[..., Any], *run_ids: str) -> Any:
-        """Call the function with the results that were given; else return what the method of its name says."""
+        """Call the function with the results that were given; else return what the method of its
+        name says.
+        """
         if self.results:
             return function(*self.results)
         return await getattr(self, function.__name__)(*run_ids)
@@ -328,7 +339,11 @@ class FakeServices:
         compare = (Step("compare", run_ids),) if len(run_ids) == 2 else ()
         steps = (*compare, Step("trials", trials=4, total=5, each=True))
         found = Answer(
-            ModelsWithinChance(), f"What {len(run_ids)} of them found.", "no: nobody knows", "", steps
+            ModelsWithinChance(),
+            f"What {len(run_ids)} of them found.",
+            "no: nobody knows",
+            "",
+            steps,
         )
         return found, [[Cell("small lost most: it named a dose.")]]
 
@@ -381,7 +396,9 @@ class FakeServices:
         for sentence in self.steps:
             yield sentence
         await self._wait("prepare")
-        self.tasks = [replace(task, prepared=task.prepared or task.task_id == task_id) for task in self.tasks]
+        self.tasks = [
+            replace(task, prepared=task.prepared or task.task_id == task_id) for task in self.tasks
+        ]
 
     def _examine(self, task_id: str, file: str) -> Validation:
         """Return the findings that were given."""
@@ -431,9 +448,12 @@ class FakeServices:
             fields = {"condition": item.id.key.condition, "trial": item.id.key.trial, "attempt": 1}
         self.entries.append(
             Reviewed(
-                run_id="r", seq=number, at=datetime(2026, 11, 21, 10, number, tzinfo=UTC), review=f"e{number}",
-                author=author, action=given.action, task=item.id.task, submission=item.id.submission,
-                before=item.judged.score if item.judged else None, after=given.score, fault=given.fault,
+                run_id="r", seq=number, at=datetime(2026, 11, 21, 10, number, tzinfo=UTC),
+                review=f"e{number}",
+                author=author, action=given.action, task=item.id.task,
+                submission=item.id.submission,
+                before=item.judged.score if item.judged else None, after=given.score,
+                fault=given.fault,
                 mark=given.mark, why=given.why, blind=given.blind, **fields,
             )
         )  # fmt: skip
@@ -443,7 +463,8 @@ class FakeServices:
         """Keep that it was taken back."""
         self.entries.append(
             Reviewed(
-                run_id="r", seq=0, at=datetime(2026, 11, 21, 11, tzinfo=UTC), review=f"u{len(self.entries)}",
+                run_id="r", seq=0, at=datetime(2026, 11, 21, 11, tzinfo=UTC),
+                review=f"u{len(self.entries)}",
                 author=author, action="undo", undoes=entry,
             )
         )  # fmt: skip
@@ -451,7 +472,9 @@ class FakeServices:
     async def reviewed(self, run_id: str) -> tuple[ReviewedScores | None, tuple[str, ...]]:
         """Return what follows for the run that was given."""
         state = self.reviewed_state
-        found = reviewed_scores(state, fold_reviews(self.entries, state)) if state is not None else None
+        found = (
+            reviewed_scores(state, fold_reviews(self.entries, state)) if state is not None else None
+        )
         return found, ()
 
     def _marks(self, rows: Sequence[MedalRow]) -> Sequence[Opinions]:
@@ -474,7 +497,9 @@ class FakeServices:
         self.asked.append(("explain", row.task_id))
         return self.sections if show_answers or not self.private else (PRIVATE,)
 
-    async def _intervals(self, rows: Sequence[MedalRow]) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
+    async def _intervals(
+        self, rows: Sequence[MedalRow]
+    ) -> AsyncIterator[tuple[MedalRow, Uncertainty]]:
         """Give what was given, by task."""
         for row in rows:
             if row.task_id in self.sure:

@@ -1,4 +1,6 @@
-"""Job files, runs and machine-learning tasks in every state, and services with them, for the screens that list them."""
+"""Job files, runs and machine-learning tasks in every state, and services with them, for the
+screens that list them.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,22 @@ def jobs(now: datetime | None = None) -> list[JobItem]:
             1,
             2,
             runs=14,
-            scores=(0.31, 0.42, 0.4, None, 0.55, 0.52, 0.6, 0.58, 0.71, 0.69, 0.74, 0.76, None, 0.78),
+            scores=(
+                0.31,
+                0.42,
+                0.4,
+                None,
+                0.55,
+                0.52,
+                0.6,
+                0.58,
+                0.71,
+                0.69,
+                0.74,
+                0.76,
+                None,
+                0.78,
+            ),
             last_run=now - timedelta(minutes=12),
             sample=True,
         ),
@@ -76,7 +93,12 @@ def jobs(now: datetime | None = None) -> list[JobItem]:
             9,
             (
                 Problem(
-                    "4 messages are few for 6 tasks: at least 14 are needed", "", 9, 11, "maxTurns", "warning"
+                    "4 messages are few for 6 tasks: at least 14 are needed",
+                    "",
+                    9,
+                    11,
+                    "maxTurns",
+                    "warning",
                 ),
             ),
             runs=3,
@@ -89,9 +111,19 @@ def jobs(now: datetime | None = None) -> list[JobItem]:
             "drug_interaction",
             BROKEN_TEXT,
             problems=(
-                Problem("unknown key, did you mean aspirationalAverage?", "", 8, 1, "aspirationalAvarage"),
                 Problem(
-                    "expected `==`; an assignment is no condition", "", 21, 54, "assertions[0].expression"
+                    "unknown key, did you mean aspirationalAverage?",
+                    "",
+                    8,
+                    1,
+                    "aspirationalAvarage",
+                ),
+                Problem(
+                    "expected `==`; an assignment is no condition",
+                    "",
+                    21,
+                    54,
+                    "assertions[0].expression",
                 ),
             ),
             runnable=False,
@@ -144,7 +176,9 @@ def history(now: datetime | None = None) -> list[CataloguedRun]:
     """Return runs in every state, newest first."""
     hours = [0.02, 0.2, 1.1, 3, 22, 30, 51, 75, 120, 170]
     return [
-        run(1, "medication_reminder", None, ago=timedelta(hours=hours[0]), status="running", now=now),
+        run(
+            1, "medication_reminder", None, ago=timedelta(hours=hours[0]), status="running", now=now
+        ),
         run(2, "medication_reminder", 0.78, ago=timedelta(hours=hours[1]), now=now),
         run(3, "variant_triage", 0.64, ago=timedelta(hours=hours[2]), now=now, model="gpt-4.1"),
         run(
@@ -158,10 +192,14 @@ def history(now: datetime | None = None) -> list[CataloguedRun]:
         ),
         run(5, "medication_reminder", 0.71, ago=timedelta(hours=hours[4]), now=now, fault="agent"),
         run(6, "medication_reminder", 0.58, ago=timedelta(hours=hours[5]), now=now, rehearsal=True),
-        run(7, "variant_triage", None, ago=timedelta(hours=hours[6]), status="interrupted", now=now),
+        run(
+            7, "variant_triage", None, ago=timedelta(hours=hours[6]), status="interrupted", now=now
+        ),
         run(8, "medication_reminder", 0.42, ago=timedelta(hours=hours[7]), now=now),
         run(9, "variant_triage", 0.22, ago=timedelta(hours=hours[8]), status="cancelled", now=now),
-        run(10, "medication_reminder", 0.31, ago=timedelta(hours=hours[9]), now=now, rehearsal=True),
+        run(
+            10, "medication_reminder", 0.31, ago=timedelta(hours=hours[9]), now=now, rehearsal=True
+        ),
     ]
 
 
@@ -173,13 +211,19 @@ COMPARED_JOB = {
     ],
     "assertions": [
         {"expression": "true", "name": name, "weight": weight}
-        for name, weight in (("reminder exists", 3.0), ("nothing was deleted", 1.0), ("date has a zone", 2.0))
+        for name, weight in (
+            ("reminder exists", 3.0),
+            ("nothing was deleted", 1.0),
+            ("date has a zone", 2.0),
+        )
     ],
 }
 
 
 def compared(change: Callable[[RunEvent], RunEvent] = lambda event: event) -> Comparison:
-    """Return a comparison of two runs in which most got better and one assertion broke; `change` changes their events."""
+    """Return a comparison of two runs in which most got better and one assertion broke; `change`
+    changes their events.
+    """
 
     def talks(shift: float, *, later: bool) -> list[Talk]:
         return [
@@ -306,11 +350,17 @@ def details() -> dict[str, BenchmarkDetail]:
     higher = scores_of(1043, 0.52, 0.995)
     lower = tuple(sorted(scores_of(60, 92.0, 41.5)))
     few = scores_of(7, 0.4, 0.8)
-    warning = "the leaderboard is self-trained: made by models trained for this program, not by competitors"
+    warning = (
+        "the leaderboard is self-trained: made by models trained for this program, not by"
+        " competitors"
+    )
     small = "the leaderboard has only 7 entries"
 
     def board(
-        scores: tuple[float, ...], lower_is_better: bool, humans: tuple[float, ...] = (), *warnings: str
+        scores: tuple[float, ...],
+        lower_is_better: bool,
+        humans: tuple[float, ...] = (),
+        *warnings: str,
     ) -> Board:
         size = len(scores)
         places = (max(1, size // 100), max(1, size // 20), max(1, size // 10), size // 2 + 1)
@@ -342,7 +392,11 @@ usual_comparison = functools.cache(compared)
 def filled_services(view: FakeView | None = None, **options: Any) -> FakeServices:
     """Return services with something on every list; each option replaces an attribute."""
     services = FakeServices(view)
-    services.job_items, services.history, services.comparison = jobs(), history(), usual_comparison()
+    services.job_items, services.history, services.comparison = (
+        jobs(),
+        history(),
+        usual_comparison(),
+    )
     services.tasks, services.details = benchmarks(), details()
     services.preferences.update(options.pop("preferences", {}))
     for name, value in options.items():

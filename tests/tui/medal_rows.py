@@ -31,7 +31,11 @@ def graded(
     sign = -1 if lower else 1
     ordered = sorted((sign * value for value in scores), reverse=True)
     size = len(ordered)
-    places = {"gold": max(1, size // 100), "silver": max(1, size // 20), "bronze": max(1, size // 10)}
+    places = {
+        "gold": max(1, size // 100),
+        "silver": max(1, size // 20),
+        "bronze": max(1, size // 10),
+    }
     marks = {name: sign * ordered[place - 1] for name, place in places.items()}
     median = sign * ordered[size // 2]
     position = bisect_left([-value for value in ordered], -sign * score) + 1
@@ -122,6 +126,9 @@ def sample_rows() -> list[MedalRow]:
             "17 ids of the answers are missing: p0004, p0011, p0019, p0032, p0040 …",
         ),
         MedalRow(
-            "oncology/breast-cancer", "biomni", "biomni/bc.csv", not_graded="grader ran longer than 60 s"
+            "oncology/breast-cancer",
+            "biomni",
+            "biomni/bc.csv",
+            not_graded="grader ran longer than 60 s",
         ),
     ]

@@ -19,7 +19,9 @@ from bioeval_tui.tui.items import ItemId, MedalRow, ReviewItem
 
 
 def task_queue(events: Sequence[RunEvent] | None = None) -> Any:
-    """Return what gives the run's tasks over what was said; the conversations stay the same objects."""
+    """Return what gives the run's tasks over what was said; the conversations stay the same
+    objects.
+    """
     state = apply_all(RunState(), events or scripted_run())
     return lambda entries: run_items("7f3a2c91", state, Overlay(tuple(entries)))
 

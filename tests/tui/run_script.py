@@ -1,4 +1,6 @@
-"""A realistic scripted run as a list of events: two conditions, retries, facts, functions, assertions, scores."""
+"""A realistic scripted run as a list of events: two conditions, retries, facts, functions,
+assertions, scores.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ JOB: dict[str, Any] = {
     "aspirationalAverage": 1500.0,
     "maxTurns": 20,
     "tasks": [
-        {"task": "Set a reminder to take warfarin tomorrow at 9", "acceptanceCriteria": "has a time zone"},
+        {
+            "task": "Set a reminder to take warfarin tomorrow at 9",
+            "acceptanceCriteria": "has a time zone",
+        },
         {
             "task": "Ask what warfarin interacts with",
             "type": "question",
@@ -92,7 +97,13 @@ SUPPLIED = [
         (False, True, True),
     ),
     ("Sydney.", "And which dose should I note?", 1190, 240, (False, True, True)),
-    ("5 mg.", "Done: warfarin 5 mg, 21 November 09:00, Australia/Sydney.", 1620, 310, (True, True, True)),
+    (
+        "5 mg.",
+        "Done: warfarin 5 mg, 21 November 09:00, Australia/Sydney.",
+        1620,
+        310,
+        (True, True, True),
+    ),
     ("What does warfarin interact with?", ANSWER, 1340, 250, (True, True, True)),
 ]
 FUNCTION = {
@@ -165,12 +176,27 @@ def scripted_run_of(only: Condition) -> list[RunEvent]:
 
 
 def _conversation(
-    script: Script, condition: Condition, turns: list[tuple[Any, ...]], task_scores: tuple[float, float]
+    script: Script,
+    condition: Condition,
+    turns: list[tuple[Any, ...]],
+    task_scores: tuple[float, float],
 ) -> float | None:
     where: dict[str, Any] = {"condition": condition, "trial": 1, "attempt": 1}
-    script.add(events.SetupApplied, 12, index=0, cypher="MATCH (n) DETACH DELETE n", elapsed_ms=11.0, **where)
     script.add(
-        events.ConversationStarted, 40, session_id=f"s-{condition}", greeting="Hi", max_messages=20, **where
+        events.SetupApplied,
+        12,
+        index=0,
+        cypher="MATCH (n) DETACH DELETE n",
+        elapsed_ms=11.0,
+        **where,
+    )
+    script.add(
+        events.ConversationStarted,
+        40,
+        session_id=f"s-{condition}",
+        greeting="Hi",
+        max_messages=20,
+        **where,
     )
     _observe(script, 0, False, where)
     for turn, line in enumerate(turns, start=1):
@@ -187,7 +213,15 @@ def _turn(
 ) -> None:
     said, answer, latency, first, passed = line
     asked, answered = 2 * turn - 1, 2 * turn
-    script.add(events.MessageStarted, 30, message=asked, turn=turn, role="user", speaker="Socrates", **where)
+    script.add(
+        events.MessageStarted,
+        30,
+        message=asked,
+        turn=turn,
+        role="user",
+        speaker="Socrates",
+        **where,
+    )
     script.add(
         events.MessageCompleted,
         180,
@@ -203,10 +237,22 @@ def _turn(
     if said in facts:
         number, text = facts[said]
         script.add(
-            events.FactDisclosed, fact=number, text=text, message=asked, turn=turn, asked=True, **where
+            events.FactDisclosed,
+            fact=number,
+            text=text,
+            message=asked,
+            turn=turn,
+            asked=True,
+            **where,
         )
     script.add(
-        events.MessageStarted, 1, message=answered, turn=turn, role="assistant", speaker="agent", **where
+        events.MessageStarted,
+        1,
+        message=answered,
+        turn=turn,
+        role="assistant",
+        speaker="agent",
+        **where,
     )
     waited = 0.0
     if condition == "withheld" and turn == 3:
@@ -269,7 +315,10 @@ def _observe(script: Script, turn: int, reminder: bool, where: dict[str, Any]) -
                 "properties": {"tz": "Australia/Sydney", "dose": "5 mg"},
             }
         )
-    graph = {"nodes": {"User": 1, "Reminder": int(reminder)}, "relationships": {"HAS": int(reminder)}}
+    graph = {
+        "nodes": {"User": 1, "Reminder": int(reminder)},
+        "relationships": {"HAS": int(reminder)},
+    }
     script.add(
         events.StateObserved,
         4,
@@ -282,7 +331,13 @@ def _observe(script: Script, turn: int, reminder: bool, where: dict[str, Any]) -
 
 
 def _check(
-    script: Script, index: int, turn: int, holds: bool, where: dict[str, Any], *, final: bool = False
+    script: Script,
+    index: int,
+    turn: int,
+    holds: bool,
+    where: dict[str, Any],
+    *,
+    final: bool = False,
 ) -> None:
     script.add(
         events.AssertionChecked,
@@ -301,7 +356,15 @@ def _check(
 
 def _sign_off(script: Script, turn: int, where: dict[str, Any]) -> None:
     number = 2 * turn - 1
-    script.add(events.MessageStarted, 30, message=number, turn=turn, role="user", speaker="Socrates", **where)
+    script.add(
+        events.MessageStarted,
+        30,
+        message=number,
+        turn=turn,
+        role="user",
+        speaker="Socrates",
+        **where,
+    )
     script.add(
         events.MessageCompleted,
         150,
@@ -313,7 +376,9 @@ def _sign_off(script: Script, turn: int, where: dict[str, Any]) -> None:
         signs_off=True,
         **where,
     )
-    script.add(events.ConversationEnded, 2, reason="signed_off", fault="none", duration_ms=8_000.0, **where)
+    script.add(
+        events.ConversationEnded, 2, reason="signed_off", fault="none", duration_ms=8_000.0, **where
+    )
 
 
 def _score(
@@ -371,7 +436,9 @@ def _score(
 
 
 def run_of_trials(trials: int, *, end: bool = True) -> list[RunEvent]:
-    """Return the run held several times over: the last trial breaks off in its middle, the one before failed."""
+    """Return the run held several times over: the last trial breaks off in its middle, the one
+    before failed.
+    """
     events_of_one = scripted_run()
     made: list[RunEvent] = [events_of_one[0].model_copy(update={"trials": trials})]
     for trial in range(1, trials + 1):
@@ -394,5 +461,8 @@ def write_runs(settings: Settings, run_ids: Sequence[str]) -> None:
     """Write a recording of the scripted run for each id."""
     settings.runs_dir.mkdir()
     for run_id in run_ids:
-        lines = [event.model_copy(update={"run_id": run_id}).model_dump_json() for event in scripted_run()]
+        lines = [
+            event.model_copy(update={"run_id": run_id}).model_dump_json()
+            for event in scripted_run()
+        ]
         recording_path(settings.runs_dir, run_id).write_text("\n".join(lines) + "\n")

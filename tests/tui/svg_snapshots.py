@@ -1,7 +1,8 @@
 """Compare a screen with its snapshot, by lines of text and their colours.
 
-The files in tests/snapshots hold what an SVG screenshot is made of, in a form whose differences can be read.
-`UPDATE_SNAPSHOTS=1 pytest tests/tui/test_snapshots.py` writes them anew; look at the pictures first.
+The files in tests/snapshots hold what an SVG screenshot is made of, in a form whose differences can
+be read. `UPDATE_SNAPSHOTS=1 pytest tests/tui/test_snapshots.py` writes them anew; look at the
+pictures first.
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ _RECT = re.compile(r'<rect fill="(#\w+)" x="([\d.]+)" y="([\d.]+)" width="([\d.]
 
 
 def readable(svg: str) -> str:
-    """Return every piece of text with its place and style, and every background, one a line, in order."""
+    """Return every piece of text with its place and style, and every background, one a line, in
+    order.
+    """
     styles = dict(_RULE.findall(svg))
     lines = [
-        f"{float(y):8.1f} {float(x):8.1f}  {unescape(text).replace(chr(0xA0), ' ').rstrip()}  {{{styles[name]}}}"
+        f"{float(y):8.1f} {float(x):8.1f}  {unescape(text).replace(chr(0xA0), ' ').rstrip()} "
+        f" {{{styles[name]}}}"
         for name, x, y, text in _TEXT.findall(svg)
         if unescape(text).strip(" \xa0")
     ]

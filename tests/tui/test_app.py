@@ -32,7 +32,9 @@ async def test_quitting_a_demo_cancels_its_run() -> None:
 
 
 @pytest.mark.parametrize(("key", "sent"), [("l", []), ("X", [Intent("cancel")])])
-async def test_quitting_asks_whether_to_leave_a_run_in_progress(key: str, sent: list[Intent]) -> None:
+async def test_quitting_asks_whether_to_leave_a_run_in_progress(
+    key: str, sent: list[Intent]
+) -> None:
     view = FakeView(scripted_run(), hold_at=100)
     async with opened(view) as (app, pilot):
         await pilot.press("q")
@@ -52,9 +54,14 @@ async def test_quitting_asks_whether_to_leave_a_run_in_progress(key: str, sent: 
 @pytest.mark.parametrize(
     ("leave", "on_quit"),
     [("q", "ask"), ("q", "leave"), ("ctrl+q", "ask"), ("ctrl+c", "ask"), ("palette", "ask")]
-    + [pytest.param(leave, "leave", marks=pytest.mark.long) for leave in ("ctrl+q", "ctrl+c", "palette")],
+    + [
+        pytest.param(leave, "leave", marks=pytest.mark.long)
+        for leave in ("ctrl+q", "ctrl+c", "palette")
+    ],
 )
-async def test_quitting_asks_about_a_run_whose_engine_is_starting(leave: str, on_quit: OnQuit) -> None:
+async def test_quitting_asks_about_a_run_whose_engine_is_starting(
+    leave: str, on_quit: OnQuit
+) -> None:
     services = FakeServices()
     async with opened(None, services=services, start="runs", on_quit=on_quit) as (app, pilot):
         services.going_on = [""]
@@ -80,7 +87,9 @@ async def test_runs_that_are_no_longer_shown_are_asked_about_and_may_be_left() -
         services.going_on = ["20261123-090000-beef", ""]
         await until(pilot, lambda: app.live.state is not None and app.live.state.ended is not None)
         await pilot.press("escape", "q")
-        await until(pilot, lambda: is_a(app.screen, "QuitScreen") and "There are 2" in screen_text(app))
+        await until(
+            pilot, lambda: is_a(app.screen, "QuitScreen") and "There are 2" in screen_text(app)
+        )
         await pilot.press("l")
         await until(pilot, lambda: app._exit)
     assert services.stopped == []
@@ -126,7 +135,10 @@ async def test_a_screenshot_is_private_and_loads_nothing_from_the_network(tmp_pa
 
 @pytest.mark.long
 async def test_a_screenshot_that_cannot_be_saved_says_why(tmp_path: Path) -> None:
-    async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (app, pilot):
+    async with opened(FakeView(scripted_run(), hold_at=100), pictures=tmp_path / "missing") as (
+        app,
+        pilot,
+    ):
         await pilot.press("s")
         await until(pilot, lambda: "Could not save the picture" in screen_text(app))
 
@@ -155,7 +167,9 @@ async def test_y_copies_the_table_or_saves_a_captioned_picture_where_you_choose(
         await pilot.press("comma", "y")
         await until(pilot, lambda: is_a(app.screen, "ShareDialog"))
         below = app.screen.query_one("#caption", Input).value
-        assert below.startswith("Settings. Gold on oncology/breast-cancer"), "a box says what lies below"
+        assert below.startswith("Settings. Gold on oncology/breast-cancer"), (
+            "a box says what lies below"
+        )
         await pilot.press("escape", "escape", "y", "tab")
         field = app.screen.query_one("#path", Input)
         field.value = str(tmp_path / "missing" / "board.svg")
@@ -164,7 +178,10 @@ async def test_y_copies_the_table_or_saves_a_captioned_picture_where_you_choose(
         field.value = str(tmp_path / "board.svg")
         await pilot.press("enter")
         await until(pilot, lambda: "and its caption" in screen_text(app))
-    svg, caption = (tmp_path / "board.svg").read_text("utf-8"), (tmp_path / "board.txt").read_text("utf-8")
+    svg, caption = (
+        (tmp_path / "board.svg").read_text("utf-8"),
+        (tmp_path / "board.txt").read_text("utf-8"),
+    )
     assert "oncology/breast-cancer" in svg
     assert "to the clipboard" not in svg
     assert caption.startswith("Gold on oncology/breast-cancer")
@@ -181,10 +198,15 @@ async def test_every_theme_draws_the_medals_and_its_selected_row_can_be_read() -
             app.theme = theme
             await pilot.pause()
             assert "● gold" in screen_text(app)
-            selected = [(text, style) for text, style, _ in rows.render_line(rows.cursor) if text.strip()]
+            selected = [
+                (text, style) for text, style, _ in rows.render_line(rows.cursor) if text.strip()
+            ]
             assert len({style.color for _, style in selected}) > 1
             for text, style in selected:
-                ink, ground = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)
+                ink, ground = (
+                    Color.from_rich_color(style.color),
+                    Color.from_rich_color(style.bgcolor),
+                )
                 assert contrast(ink, ground) >= 4.5, (theme, text)
 
 
@@ -199,7 +221,9 @@ async def test_the_command_palette_offers_the_screens_keys_and_the_themes() -> N
         await until(pilot, lambda: app.theme == "light")
 
 
-async def test_a_dialog_keeps_the_global_keys_and_the_footer_behind_it_shows_none(tmp_path: Path) -> None:
+async def test_a_dialog_keeps_the_global_keys_and_the_footer_behind_it_shows_none(
+    tmp_path: Path,
+) -> None:
     async with opened(FakeView(scripted_run()), (160, 45), pictures=tmp_path) as (app, pilot):
         assert is_a(app.screen, "ScoreCard")
         assert "take over" not in screen_text(app)
@@ -215,7 +239,10 @@ async def test_a_dialog_keeps_the_global_keys_and_the_footer_behind_it_shows_non
 
 @pytest.mark.usefixtures("paints")
 async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> None:
-    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         behind = app.screen
         await pilot.press("question_mark")
         await loaded(app, pilot)
@@ -241,12 +268,17 @@ async def test_the_screen_behind_a_box_is_drawn_again_only_when_it_changes() -> 
 
 @pytest.mark.usefixtures("paints")
 async def test_a_theme_is_judged_on_the_screen_behind_the_settings() -> None:
-    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
 
         def title() -> list[tuple[str, object]]:
             strip = app.screen._compositor.render_strips()[0].crop(0, 40)
             return [
-                (text, style and (style.color, style.bgcolor)) for text, style, _ in strip if text.strip()
+                (text, style and (style.color, style.bgcolor))
+                for text, style, _ in strip
+                if text.strip()
             ]
 
         dark = title()
@@ -264,7 +296,10 @@ async def test_a_theme_is_judged_on_the_screen_behind_the_settings() -> None:
 
 
 async def test_help_lists_each_screen_with_its_number() -> None:
-    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         assert "0…5 screens" in screen_text(app)
         await pilot.press("question_mark")
         await loaded(app, pilot)
@@ -278,7 +313,10 @@ async def test_help_lists_each_screen_with_its_number() -> None:
 
 
 async def test_number_keys_switch_screens() -> None:
-    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         await pilot.press("2")
         await loaded(app, pilot)
         assert "No run is open" in screen_text(app)
@@ -288,7 +326,9 @@ async def test_number_keys_switch_screens() -> None:
 
 
 @pytest.mark.long
-async def test_lines_and_borders_are_visible_in_sixteen_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lines_and_borders_are_visible_in_sixteen_colours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(BioevalApp, "few_colours", True)
     services = FakeServices(FakeView(scripted_run()), sample_rows())
     async with opened(None, services=services) as (app, _):
@@ -325,7 +365,9 @@ async def test_keys_of_list_screen_and_app_can_be_clicked_in_the_footer() -> Non
 
     async def click(words: str) -> None:
         x, y = next(
-            (line.index(words), y) for y, line in enumerate(screen_text(app).splitlines()) if words in line
+            (line.index(words), y)
+            for y, line in enumerate(screen_text(app).splitlines())
+            if words in line
         )
         await pilot.click(offset=(x, y))
         await loaded(app, pilot)

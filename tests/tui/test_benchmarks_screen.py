@@ -47,7 +47,16 @@ async def test_tasks_are_listed_with_their_leaderboards(size: tuple[int, int]) -
 async def test_a_wide_terminal_shows_the_leaderboard_and_the_description() -> None:
     async with opened(None, (160, 60), services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("down", "down")
-        words = ("median", "bronze", "silver", "gold", "human", "≥ 0.95086", "self-trained", "30 features")
+        words = (
+            "median",
+            "bronze",
+            "silver",
+            "gold",
+            "human",
+            "≥ 0.95086",
+            "self-trained",
+            "30 features",
+        )
         # The leaderboard and the description are read side by side, so either may be there first.
         await until(pilot, lambda: all(word in screen_text(app) for word in words))
         assert "Tell malignant" in screen_text(app)
@@ -74,7 +83,10 @@ async def test_what_is_read_after_a_task_was_opened_appears_in_its_box() -> None
         await until(pilot, lambda: "reading the leaderboard" in screen_text(app))
         read.set()
         await until(
-            pilot, lambda: card.virtual_size.height > card.size.height and "reading" not in screen_text(app)
+            pilot,
+            lambda: (
+                card.virtual_size.height > card.size.height and "reading" not in screen_text(app)
+            ),
         )
         await pilot.press("end")
         await until(pilot, lambda: "Tell malignant from benign" in screen_text(app))
@@ -172,7 +184,9 @@ async def test_grading_a_submission_opens_its_medal_card(size: tuple[int, int]) 
         await loaded(app, pilot)
         assert "place 2 of 1,044" in screen_text(app)
     assert services.asked == [("grade", ("oncology/breast-cancer", "/data/my file.csv"))]
-    assert services.preferences["benchmarks.files"] == {"oncology/breast-cancer": "/data/my file.csv"}
+    assert services.preferences["benchmarks.files"] == {
+        "oncology/breast-cancer": "/data/my file.csv"
+    }
 
 
 async def test_a_graded_file_is_an_unofficial_row_of_its_tasks_leaderboard() -> None:
@@ -200,8 +214,13 @@ async def test_the_last_file_of_a_task_is_remembered() -> None:
 
 @SIZES
 async def test_validating_lists_every_finding(size: tuple[int, int]) -> None:
-    found = Validation("invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7"))
-    async with opened(None, size, services=given(examined=found), start="benchmarks") as (app, pilot):
+    found = Validation(
+        "invalid", ("3 ids are missing: a, b, c", "column `p` [/x] holds text in line 7")
+    )
+    async with opened(None, size, services=given(examined=found), start="benchmarks") as (
+        app,
+        pilot,
+    ):
         await pilot.press("down", "V", *"/a.csv", "enter")
         await until(pilot, lambda: is_a(app.screen, "FindingsDialog"))
         await loaded(app, pilot)
@@ -301,7 +320,8 @@ async def test_a_very_long_description_is_cut_and_says_so() -> None:
 
 
 CANCER, DIABETES, CACO, UNFINISHED = (
-    "oncology/breast-cancer", "metabolism/diabetes-progression", "polarishub/tdcommons-caco2-wang", "proteins/unfinished",
+    "oncology/breast-cancer", "metabolism/diabetes-progression", "polarishub/tdcommons-caco2-wang",
+    "proteins/unfinished",
 )  # fmt: skip
 
 
@@ -369,7 +389,8 @@ async def test_a_picture_of_a_task_says_what_gold_needs() -> None:
         await until(pilot, lambda: is_a(app.screen, "ShareDialog"))
         said = app.screen.query_one("#caption", Input).value
         assert said.startswith(
-            "Breast cancer diagnosis from cell nuclei (oncology/breast-cancer): gold needs a roc-auc of at least 0.9"
+            "Breast cancer diagnosis from cell nuclei (oncology/breast-cancer): gold needs a"
+            " roc-auc of at least 0.9"
         )
         assert said.endswith(", among 1,043 entries.")
 

@@ -36,7 +36,10 @@ async def demo(
     beside: bool = False,
     events: Sequence[RunEvent] = (),
 ) -> AsyncIterator[tuple[DemoApp, Pilot[None]]]:
-    """Open the demo on the scripted run; its clock stands still. With `beside`, a careful agent stands beside one that guesses."""
+    """Open the demo on the scripted run; its clock stands still.
+
+    With `beside`, a careful agent stands beside one that guesses.
+    """
     path = folder / "7f3a2c91.jsonl"
     path.write_bytes(b"".join(map(write_event, events or scripted_run())))
     run = ReplayedRun(path, speed, clock=lambda: 0.0, timing=reading_times)
@@ -123,7 +126,9 @@ async def test_q_ends_the_demo_at_once_beside_a_careful_agent(
 @pytest.mark.usefixtures("quick")
 async def test_a_run_without_scores_has_nothing_beside_it(tmp_path: Path) -> None:
     lost = scripted_run()
-    lost[-1] = lost[-1].model_copy(update={"mean": None, "scores": {"withheld": None, "supplied": 1.0}})
+    lost[-1] = lost[-1].model_copy(
+        update={"mean": None, "scores": {"withheld": None, "supplied": 1.0}}
+    )
     seen: set[str] = set()
     async with demo(tmp_path, beside=True, events=lost) as (app, pilot):
 
@@ -136,7 +141,9 @@ async def test_a_run_without_scores_has_nothing_beside_it(tmp_path: Path) -> Non
 
 
 @pytest.mark.long
-async def test_space_pauses_the_demo_even_before_the_first_message_and_says_so(tmp_path: Path) -> None:
+async def test_space_pauses_the_demo_even_before_the_first_message_and_says_so(
+    tmp_path: Path,
+) -> None:
     async with demo(tmp_path, speed=1.0) as (app, pilot):
         await until(pilot, lambda: "Does an agent do what is right" in screen_text(app))
         await pilot.press("space")

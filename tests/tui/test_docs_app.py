@@ -53,7 +53,9 @@ async def test_a_web_link_opens_in_the_browser(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(app, "open_url", opened.append)
     async with app.run_test() as pilot:
         document = app.query_one(Markdown)
-        document.post_message(Markdown.LinkClicked(document, "https://github.com/sierra-research/tau-bench"))
+        document.post_message(
+            Markdown.LinkClicked(document, "https://github.com/sierra-research/tau-bench")
+        )
         await until(pilot, lambda: bool(opened))
     assert opened == ["https://github.com/sierra-research/tau-bench"]
 
@@ -75,7 +77,9 @@ def test_the_home_page_links_to_every_page() -> None:
 
 def test_every_link_in_the_readme_has_a_target() -> None:
     root = Path(__file__).parents[2]
-    links = re.findall(r"\]\(([^)#:]+)(?:#[\w-]*)?\)", (root / "README.md").read_text(encoding="utf-8"))
+    links = re.findall(
+        r"\]\(([^)#:]+)(?:#[\w-]*)?\)", (root / "README.md").read_text(encoding="utf-8")
+    )
     assert [link for link in links if not (root / link).exists()] == []
 
 

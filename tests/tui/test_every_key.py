@@ -27,7 +27,9 @@ from bioeval_tui.tui.keys import Placed, key_name, placed
 
 SIZE = (120, 30)
 Reach = tuple[str | None, int | None, tuple[str, ...]]
-"""What is opened first, how many events the run has given away (-1: a run of trials), and the keys to get there."""
+"""What is opened first, how many events the run has given away (-1: a run of trials), and the keys
+to get there.
+"""
 STATES: dict[str, Reach] = {
     "HomeScreen": ("home", None, ()),
     "JobsScreen": ("jobs", None, ()),
@@ -99,7 +101,9 @@ ELSEWHERE = {
     "watch_again": "test_demo_app",
     "whole": "test_demo_app",
 }
-"""Actions that apply only after something else has happened, and the file whose tests press their keys."""
+"""Actions that apply only after something else has happened, and the file whose tests press their
+keys.
+"""
 
 
 def given(hold_at: int | None) -> FakeServices:
@@ -116,7 +120,9 @@ def given(hold_at: int | None) -> FakeServices:
 
 
 class Presser:
-    """Presses every key of a screen and of its focused widget that applies in a state, each action once."""
+    """Presses every key of a screen and of its focused widget that applies in a state, each action
+    once.
+    """
 
     def __init__(self, pictures: Path) -> None:
         self.pictures = pictures
@@ -127,7 +133,9 @@ class Presser:
         """Go to a state, and press."""
         start, hold_at, reach = STATES[state]
         options: dict[str, Any] = {"start": start} if start else {}
-        async with opened(None, SIZE, services=given(hold_at), pictures=self.pictures, **options) as (
+        async with opened(
+            None, SIZE, services=given(hold_at), pictures=self.pictures, **options
+        ) as (
             app,
             pilot,
         ):
@@ -138,7 +146,11 @@ class Presser:
                 action = active.binding.action
                 if not active.enabled or active.binding.system or plain(action) in self.done:
                     continue
-                if active.node is app or action.startswith(("app.", "screen.")) or is_typed(app, key):
+                if (
+                    active.node is app
+                    or action.startswith(("app.", "screen."))
+                    or is_typed(app, key)
+                ):
                     continue  # test_app.py presses what works everywhere
                 if isinstance(active.node, Input) and action != "submit":
                     continue  # Textual's own
@@ -154,7 +166,9 @@ class Presser:
                 assert action in self.ran, f"{state}: {key} does not {action}"
                 self.done.add(plain(action))
 
-    async def reach(self, app: BioevalApp, pilot: Pilot[None], mode: Any, keys: tuple[str, ...]) -> None:
+    async def reach(
+        self, app: BioevalApp, pilot: Pilot[None], mode: Any, keys: tuple[str, ...]
+    ) -> None:
         """Go to where the keys are to be pressed, whatever was opened meanwhile."""
         await loaded(app, pilot)
         await app.action_go(mode)
@@ -203,7 +217,10 @@ async def test_every_key_does_what_its_label_says(
 async def test_every_screen_opens_in_a_terminal_of_20_by_5(name: str, tmp_path: Path) -> None:
     start, hold_at, reach = STATES[name]
     options: dict[str, Any] = {"start": start} if start else {}
-    async with opened(None, (20, 5), services=given(hold_at), pictures=tmp_path, **options) as (app, pilot):
+    async with opened(None, (20, 5), services=given(hold_at), pictures=tmp_path, **options) as (
+        app,
+        pilot,
+    ):
         await Presser(tmp_path).reach(app, pilot, start or "live", reach)
         await pilot.press("down", "up")
         assert type(app.screen).__name__ == name
@@ -211,9 +228,9 @@ async def test_every_screen_opens_in_a_terminal_of_20_by_5(name: str, tmp_path: 
 
 def test_every_key_of_every_screen_is_tested() -> None:
     known = {state.split()[0] for state in STATES}
-    assert {name: missing(screen, set()) for name, screen in screens().items() if name not in known} == {
-        name: [] for name in screens() if name not in known
-    }
+    assert {
+        name: missing(screen, set()) for name, screen in screens().items() if name not in known
+    } == {name: [] for name in screens() if name not in known}
 
 
 def screens() -> dict[str, type[Any]]:
@@ -225,7 +242,11 @@ def screens() -> dict[str, type[Any]]:
     left: list[type[Any]] = [Screen]
     while left:
         left += (below := left.pop().__subclasses__())
-        found |= {kind.__name__: kind for kind in below if {"BaseScreen", "Dialog"} & named(kind.__mro__[1:])}
+        found |= {
+            kind.__name__: kind
+            for kind in below
+            if {"BaseScreen", "Dialog"} & named(kind.__mro__[1:])
+        }
     return found
 
 
@@ -234,7 +255,9 @@ def named(kinds: Sequence[type[Any]]) -> set[str]:
 
 
 def keys_of(screen: type[Any]) -> list[Placed]:
-    """Return the rows of the table of keys that are a screen's own, and its widgets', but for keys to move about."""
+    """Return the rows of the table of keys that are a screen's own, and its widgets', but for keys
+    to move about.
+    """
     own = {binding.id or "" for binding in screen.__dict__.get("BINDINGS", ())}
     owners = {place.partition("/")[0] for place in own} - {"", "app", "dialog"}
     return [row for row in placed() if row.place.partition("/")[0] in owners]
@@ -242,7 +265,10 @@ def keys_of(screen: type[Any]) -> list[Placed]:
 
 def missing(screen: type[Any], done: set[str]) -> list[str]:
     """Return the keys of a screen that were not pressed here, nor in a test of its own."""
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*.py")}
+    texts = {
+        path.stem: path.read_text(encoding="utf-8")
+        for path in Path(__file__).parent.glob("test_*.py")
+    }
     found = []
     for row in keys_of(screen):
         action, key = plain(row.key.action), row.key.keys.split(",")[0]

@@ -1,4 +1,6 @@
-"""At every width from 60 to 200 columns: names and differences are whole, and wider never shows less."""
+"""At every width from 60 to 200 columns: names and differences are whole, and wider never shows
+less.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ WIDTHS = pytest.mark.parametrize(
 )
 HEIGHT = 60
 """Enough for each screen to be whole; each line more costs time at each width."""
-TASK = "Learn which daily dose of metformin is safe with kidneys that work at a third of what they should"
+TASK = (
+    "Learn which daily dose of metformin is safe with kidneys that work at a third of what they"
+    " should"
+)
 CHECK = "no dose was named before the agent knew how well the kidneys work"
 JOB = "kidney-function-and-the-daily-dose-of-metformin"
 AGENT = "agents.clinic.example:9405 medic-large-2026-11-01-preview"
@@ -53,13 +58,19 @@ def events_of(run_id: str, talks: list[Talk]) -> list[RunEvent]:
     started |= {"evaluator": "nobody-prices-this", "judge": "nor-that"}
     events = Recorded(talks, [Talk()] * len(talks), JOB, run_id, started=started).events()
     return [
-        event.model_copy(
-            update={"tasks": tuple(task.model_copy(update={"title": TASK}) for task in event.tasks)}
+        (
+            event.model_copy(
+                update={
+                    "tasks": tuple(task.model_copy(update={"title": TASK}) for task in event.tasks)
+                }
+            )
+            if isinstance(event, TranscriptScored)
+            else (
+                event.model_copy(update={"title": CHECK})
+                if isinstance(event, AssertionChecked)
+                else event
+            )
         )
-        if isinstance(event, TranscriptScored)
-        else event.model_copy(update={"title": CHECK})
-        if isinstance(event, AssertionChecked)
-        else event
         for event in events
     ]
 
@@ -77,7 +88,9 @@ A, ONE, B = (
 )
 FIRST, SECOND, OTHER = (events[0].run_id for events in (A, ONE, B))
 ROW = invalid(
-    "oncology/survival-after-a-breast-cancer", "an-agent-with-a-long-name", "7 ids are missing from it"
+    "oncology/survival-after-a-breast-cancer",
+    "an-agent-with-a-long-name",
+    "7 ids are missing from it",
 )
 
 
@@ -123,7 +136,8 @@ def test_printed_names_and_figures_are_whole_at_every_width(
     quoted = ""
     for width in (*widths, None):  # the last is a pipe
         words = call(*given, width=width, catch_exceptions=False).stdout
-        words = words.partition("\n\n")[0] if name == "medals" else words  # without the agents' ranks
+        # without the agents' ranks
+        words = words.partition("\n\n")[0] if name == "medals" else words
         answer, rest = parted(words)
         assert [word for word in names.split() if word not in rest] == [], width
         assert "…" not in rest, width
@@ -134,7 +148,9 @@ def test_printed_names_and_figures_are_whole_at_every_width(
 
 
 def parted(words: str) -> tuple[str, str]:
-    """Return the answer, which quotes names and findings in short whatever the width, and what stands below it."""
+    """Return the answer, which quotes names and findings in short whatever the width, and what
+    stands below it.
+    """
     found = ANSWER.match(words)
     answer = found.group() if found else ""
     return " ".join(answer.split()), words.removeprefix(answer)
@@ -145,14 +161,18 @@ BRIEF = re.compile("raises it most|── timing")
 
 
 async def whole_at(app: Any, pilot: Any, widths: Sequence[int], selector: str, names: str) -> None:
-    """Check at each width that a part of the screen has every word of these names, and cuts none."""
+    """Check at each width that a part of the screen has every word of these names, and cuts
+    none.
+    """
     for width in widths:
         await pilot.resize_terminal(width, HEIGHT)
         await until(pilot, lambda width=width: app.screen.size.width == width)  # type: ignore[misc]
         await loaded(app, pilot)
         shown = "\n".join(drawn_by(app, selector))
         assert [word for word in names.split() if word not in shown] == [], width
-        assert [line for line in shown.splitlines() if "…" in line and not BRIEF.search(line)] == [], width
+        assert [
+            line for line in shown.splitlines() if "…" in line and not BRIEF.search(line)
+        ] == [], width
 
 
 @pytest.mark.long
@@ -193,7 +213,9 @@ async def test_the_shown_runs_keep_their_names_beside_the_list_at_every_width(
 
 @WIDTHS
 @pytest.mark.parametrize("events", [ONE, A], ids=["one trial", "several trials"])
-async def test_a_card_keeps_its_titles_at_every_width(events: list[RunEvent], widths: Sequence[int]) -> None:
+async def test_a_card_keeps_its_titles_at_every_width(
+    events: list[RunEvent], widths: Sequence[int]
+) -> None:
     async with opened(FakeView(events), (100, HEIGHT)) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await whole_at(app, pilot, widths, "#brief", f"{AGENT} {FACT}")
@@ -221,7 +243,10 @@ async def test_a_review_keeps_task_and_criteria_at_every_width(widths: Sequence[
 @pytest.mark.long
 @WIDTHS
 async def test_the_shown_medals_keep_their_names_at_every_width(widths: Sequence[int]) -> None:
-    async with opened(None, (100, HEIGHT), services=FakeServices(rows=[ROW]), start="medals") as (app, pilot):
+    async with opened(None, (100, HEIGHT), services=FakeServices(rows=[ROW]), start="medals") as (
+        app,
+        pilot,
+    ):
         for width in widths:
             await pilot.resize_terminal(width, HEIGHT)
             await loaded(app, pilot)

@@ -28,9 +28,14 @@ def test_cells_that_need_attention_come_first_then_the_worst_scores() -> None:
     found = arrange(glances(), NOW)
     ranks = [glance.ranked(NOW) for glance in found]
     assert ranks == sorted(ranks)
-    assert {Rank.NOT_MEASURED, Rank.AGENT_FAILED, Rank.WAITING, Rank.SLOW, Rank.RUNNING, Rank.QUEUED} < set(
-        ranks
-    )
+    assert {
+        Rank.NOT_MEASURED,
+        Rank.AGENT_FAILED,
+        Rank.WAITING,
+        Rank.SLOW,
+        Rank.RUNNING,
+        Rank.QUEUED,
+    } < set(ranks)
     done = [glance.value for glance in found if glance.rank is Rank.DONE]
     assert done == sorted(done, key=lambda value: value or 0.0)
     assert {glance.job for glance in arrange(glances(), NOW, "llama cohort")} == {"cohort_question"}
@@ -43,8 +48,11 @@ def test_a_cell_has_three_lines_and_says_what_is_slow(several: bool) -> None:
         assert len(lines) == 3
         assert all(len("".join(cell.text for cell in line)) <= CELL_WIDTH - 3 for line in lines)
     slow = next(glance for glance in glances() if glance.ranked(NOW) is Rank.SLOW)
-    assert "21 s" in "".join(cell.text for line in lines_of(slow, NOW, several, 60) for cell in line)
-    assert lines_of(slow, NOW, several, 60)[2][1].text == "◷ slow"  # not beside the time of an earlier answer
+    assert "21 s" in "".join(
+        cell.text for line in lines_of(slow, NOW, several, 60) for cell in line
+    )
+    # not beside the time of an earlier answer
+    assert lines_of(slow, NOW, several, 60)[2][1].text == "◷ slow"
 
 
 def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
@@ -70,13 +78,17 @@ async def test_choosing_a_cell_opens_its_conversation(size: tuple[int, int]) -> 
         await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))
         assert "with the facts · trial 3" in screen_text(app)
         await pilot.press("right", "enter")
-        await until(pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("withheld", 4))
+        await until(
+            pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("withheld", 4)
+        )
         await loaded(app, pilot)
         assert "esc grid" in screen_text(app)
         await pilot.press("escape")
         await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))
         await pilot.press("enter")
-        await until(pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("supplied", 3))
+        await until(
+            pilot, lambda: (app.live.watched.condition, app.live.watched.trial) == ("supplied", 3)
+        )
 
 
 async def test_brackets_switch_trials_and_stop_at_the_first_and_last() -> None:
@@ -151,7 +163,13 @@ async def test_the_grid_can_be_navigated_filtered_copied_followed_and_stopped() 
     services.glances.append([replace(glance, rank=Rank.DONE) for glance in glances()])
     async with opened(None, services=services) as (app, pilot):
         grid = await shown(app, pilot)
-        for keys, at in ((("right", "l"), 2), (("down",), 6), (("k",), 2), (("G",), 23), (("home",), 0)):
+        for keys, at in (
+            (("right", "l"), 2),
+            (("down",), 6),
+            (("k",), 2),
+            (("G",), 23),
+            (("home",), 0),
+        ):
             await pilot.press(*keys)
             assert grid.grid.cursor == at
         await pilot.press("pagedown", "pageup", "j", "h")
@@ -242,7 +260,9 @@ async def test_the_grid_fits_small_terminals(size: tuple[int, int]) -> None:
 @pytest.mark.long
 async def test_the_history_opens_the_batch_of_a_run() -> None:
     services = batch_services()
-    services.history = [run._replace(batch_id="b1" if at == 1 else None) for at, run in enumerate(history())]
+    services.history = [
+        run._replace(batch_id="b1" if at == 1 else None) for at, run in enumerate(history())
+    ]
     async with opened(None, services=services, start="runs") as (app, pilot):
         assert "A its batch" not in screen_text(app)
         await pilot.press("down")
@@ -255,14 +275,20 @@ async def test_the_history_opens_the_batch_of_a_run() -> None:
         await until(pilot, lambda: app.current_mode == "live" and app.live.from_grid)
         await pilot.press("escape")
         await shown(app, pilot)
-        await pilot.press("escape")  # up to where the batch was opened from, not to the conversation again
-        await until(pilot, lambda: app.current_mode == "runs" and not is_a(app.screen, "GridScreen"))
+        # up to where the batch was opened from, not to the conversation again
+        await pilot.press("escape")
+        await until(
+            pilot, lambda: app.current_mode == "runs" and not is_a(app.screen, "GridScreen")
+        )
 
 
 async def test_an_ended_batch_is_compared_and_run_again_with_as_many_trials_as_would_do() -> None:
     services = filled_services(None)
     services.glances = [[replace(glance, rank=Rank.DONE) for glance in glances()]]
-    services.again = Path("/jobs/dose.yml"), RunForm(url="http://a:1", agent="url", models="small, large")
+    services.again = (
+        Path("/jobs/dose.yml"),
+        RunForm(url="http://a:1", agent="url", models="small, large"),
+    )
     async with opened(None, (120, 40), services=services, start="runs") as (app, pilot):
         app.push_screen(app.grid_of("b1"))
         services.next_look.set()  # there are no more looks: the batch is over
@@ -282,7 +308,11 @@ def test_a_batch_says_why_each_model_lost_most() -> None:
     runs = [
         Recorded([one], [two], job, f"20260102-030405-{at}", started={"model": model}).loaded()
         for at, (model, job, one, two) in enumerate(
-            (("small", "kidney", good, poor), ("small", "dose", good, good), ("large", "dose", good, fair))
+            (
+                ("small", "kidney", good, poor),
+                ("small", "dose", good, good),
+                ("large", "dose", good, fair),
+            )
         )
     ]
     said, (line,) = conclude(*runs)
@@ -296,7 +326,9 @@ def test_a_batch_says_why_each_model_lost_most() -> None:
 
 def test_a_conversation_that_the_judge_still_reads_has_not_ended() -> None:
     script = run_of_trials(1, end=False)
-    scored = next(n for n, event in enumerate(scripted_run()) if isinstance(event, events.ConversationScored))
+    scored = next(
+        n for n, event in enumerate(scripted_run()) if isinstance(event, events.ConversationScored)
+    )
     state = apply_all(RunState(), [script[0], *scripted_run()[1:scored]])
     assert [glance.rank for glance in glances_of(state)] == [Rank.RUNNING, Rank.QUEUED]
 
@@ -318,7 +350,10 @@ async def test_a_resize_after_the_end_lays_out_again() -> None:
         assert max(map(len, drawn[1].splitlines())) > 80
 
 
-TASKS = ("Learn which daily dose of metformin is safe", "Learn whether alcohol and metformin go together")
+TASKS = (
+    "Learn which daily dose of metformin is safe",
+    "Learn whether alcohol and metformin go together",
+)
 MODELS = ("medic-large-2026-11-01-instruct-preview", "medic-large-2026-11-01-instruct-stable")
 
 
@@ -329,7 +364,12 @@ async def test_names_of_models_and_tasks_are_whole_on_the_board(width: int) -> N
     services = batch_services()
     services.glances = [
         [
-            replace(glance, job="kidney", model=MODELS[at % 2], tasks=tuple((task, 0.5) for task in TASKS))
+            replace(
+                glance,
+                job="kidney",
+                model=MODELS[at % 2],
+                tasks=tuple((task, 0.5) for task in TASKS),
+            )
             for at, glance in enumerate(glances())
         ]
     ]
@@ -381,11 +421,11 @@ async def test_of_many_jobs_the_selected_one_is_described() -> None:
     async with opened(None, (100, 40), services=services) as (app, pilot):
         await shown(app, pilot)
         await loaded(app, pilot)
-        assert [job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)] == [
-            "job_0"
-        ]
+        assert [
+            job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)
+        ] == ["job_0"]
         await pilot.press("right")
         await loaded(app, pilot)
-        assert [job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)] == [
-            "job_1"
-        ]
+        assert [
+            job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)
+        ] == ["job_1"]

@@ -29,18 +29,28 @@ async def test_a_new_user_sees_three_ways_to_start_of_which_the_second_is_a_firs
     services = given(history=(), job_items=())
     async with opened(None, size, services=services, start="home") as (app, pilot):
         text = screen_text(app)
-        for words in ("Start a first run", "Evaluate your own agent", "Grade submissions for medals"):
+        for words in (
+            "Start a first run",
+            "Evaluate your own agent",
+            "Grade submissions for medals",
+        ):
             assert words in text
         assert "No runs yet" in text
         assert text.index("Evaluate your own agent") < text.index("Start a first run")
         await pilot.press("down", "enter")
         await until(pilot, lambda: bool(services.started))
     (request,) = services.started
-    assert (request.jobs[0].name, request.sample_agent, request.mode) == (DEMO_JOB, True, "rehearsal")
+    assert (request.jobs[0].name, request.sample_agent, request.mode) == (
+        DEMO_JOB,
+        True,
+        "rehearsal",
+    )
 
 
 @SIZES
-async def test_recent_runs_show_their_result_and_problems_show_their_fix(size: tuple[int, int]) -> None:
+async def test_recent_runs_show_their_result_and_problems_show_their_fix(
+    size: tuple[int, int],
+) -> None:
     services = given(findings=[NO_GRAPH])
     async with opened(None, size, services=services, start="home") as (app, pilot):
         await until(pilot, lambda: "0.63 → 0.93" in screen_text(app))
@@ -57,11 +67,15 @@ async def test_recent_runs_show_their_result_and_problems_show_their_fix(size: t
 
 
 @SIZES
-async def test_a_job_whose_last_run_failed_is_a_problem_with_a_way_out(size: tuple[int, int]) -> None:
+async def test_a_job_whose_last_run_failed_is_a_problem_with_a_way_out(
+    size: tuple[int, int],
+) -> None:
     failed = history.run(11, "variant_triage", None, ago=timedelta(minutes=5), fault="agent")
     services = given(history=[failed, *history.history()], findings=[NO_GRAPH])
     async with opened(None, size, services=services, start="home") as (app, pilot):
-        await until(pilot, lambda: "✗ variant_triage: the agent failed, 5 min ago" in screen_text(app))
+        await until(
+            pilot, lambda: "✗ variant_triage: the agent failed, 5 min ago" in screen_text(app)
+        )
         await pilot.press("tab", "tab", "down", "down")
         way = "look at the agent's log" if size == WIDE else "NEXT  enter read the passage"
         await until(pilot, lambda: way in screen_text(app))
@@ -70,7 +84,9 @@ async def test_a_job_whose_last_run_failed_is_a_problem_with_a_way_out(size: tup
         await until(pilot, lambda: services.asked == [("open", (failed.run_id, None))])
 
 
-async def test_enter_suggests_more_trials_compares_two_runs_starts_an_unrun_job_or_opens_a_run() -> None:
+async def test_enter_suggests_more_trials_compares_two_runs_starts_an_unrun_job_or_opens_a_run() -> (
+    None
+):
     services = given()
     a, b, newest = services.history[4], services.history[1], services.history[0]
     async with opened(None, services=services, start="home") as (app, pilot):
@@ -103,11 +119,17 @@ async def test_markup_in_file_names_is_shown_literally() -> None:
 
 
 async def test_a_long_name_in_one_row_cuts_neither_itself_nor_the_other_rows() -> None:
-    job, agent = "kidney-function-and-the-daily-dose-of-metformin", "agents.clinic.example:9405 · medic-large"
+    job, agent = (
+        "kidney-function-and-the-daily-dose-of-metformin",
+        "agents.clinic.example:9405 · medic-large",
+    )
     one = history.run(1, job, 0.6, ago=timedelta(hours=1))
     long = history.run(2, "reminder", 0.6, ago=timedelta(hours=1), agent=agent)
     short = history.run(3, "reminder", 0.6, ago=timedelta(hours=1))
-    async with opened(None, NARROW, services=given(history=(one, long, short)), start="home") as (app, _):
+    async with opened(None, NARROW, services=given(history=(one, long, short)), start="home") as (
+        app,
+        _,
+    ):
         lines = screen_text(app).splitlines()
         assert any(job in line for line in lines)
         assert any("reminder" in line and "127.0.0.1:8081 · gpt-4.1-mini" in line for line in lines)
@@ -121,7 +143,9 @@ async def test_what_came_out_stands_in_one_column_also_beside_a_longer_name() ->
     ]
     async with opened(None, (120, 40), services=given(history=runs), start="home") as (app, _):
         lines = [
-            line for line in screen_text(app).splitlines() if "gpt-4.1-mini" in line and "1 h ago" in line
+            line
+            for line in screen_text(app).splitlines()
+            if "gpt-4.1-mini" in line and "1 h ago" in line
         ]
         assert len(lines) == len(agents)
         assert len({line.index("1 h ago") for line in lines}) == 1

@@ -1,4 +1,6 @@
-"""Hostile text in every place that shows recorded text, and clicked on: it is shown and does nothing."""
+"""Hostile text in every place that shows recorded text, and clicked on: it is shown and does
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +77,8 @@ async def click_about(pilot: Pilot[None]) -> None:
 async def test_hostile_text_is_shown_on_every_screen_and_does_nothing(at: int) -> None:
     start, keys, screen = PATHS[at]
     options = {"start": start} if start else {}
-    # All text passes through the same functions: with two texts for each place, every text meets several places.
+    # All text passes through the same functions: with two texts for each place, every text meets
+    # several places.
     for text, size in ((CORPUS[at % len(CORPUS)], WIDE), (CORPUS[(at + 3) % len(CORPUS)], NARROW)):
         async with opened(None, size, services=hostile_services(text), **options) as (app, pilot):
             for key in keys:

@@ -26,11 +26,28 @@ from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.evaluation.engine.interface import RunRequest
 BioevalApp(hostile_services({text!r}), RunRequest(jobs=()), on_quit="leave").run()
 """
-KEYS = (b"\x1b", b"\t", b"e", b"i", b"5", b"\t", b"\t", b"\r", b"\x1b", b"1", b"3", b"4", b"?", b"\x1b")
+KEYS = (
+    b"\x1b",
+    b"\t",
+    b"e",
+    b"i",
+    b"5",
+    b"\t",
+    b"\t",
+    b"\r",
+    b"\x1b",
+    b"1",
+    b"3",
+    b"4",
+    b"?",
+    b"\x1b",
+)
 
 
 def printed(text: str) -> bytes:
-    """Run the screens on services full of `text` in a pseudo-terminal, go about, quit; return all that was written."""
+    """Run the screens on services full of `text` in a pseudo-terminal, go about, quit; return all
+    that was written.
+    """
     looks = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "TEXTUAL_ANIMATIONS": "none"}
     command = [sys.executable, "-c", SHOWN.format(here=str(HERE), text=text)]
     written, code = typed(command, KEYS, {**os.environ, **looks})
@@ -67,7 +84,9 @@ def check_rest(written: bytes) -> None:
 
 def tmux(name: str, *words: str) -> str:
     """Run tmux on a server of its own."""
-    done = subprocess.run(["tmux", "-L", name, "-f", "/dev/null", *words], capture_output=True, text=True)
+    done = subprocess.run(
+        ["tmux", "-L", name, "-f", "/dev/null", *words], capture_output=True, text=True
+    )
     return done.stdout
 
 
@@ -102,7 +121,10 @@ def test_the_demo_runs_in_a_real_terminal_and_leaves_it_clean(tmp_path: Path) ->
         assert "mean of both" in left
         assert f"bioeval-tui runs replay {next(tmp_path.glob('runs/*.jsonl')).stem}" in left
         assert (
-            tmux(name, "display-message", "-p", "-t", "s", "#{alternate_on}#{mouse_any_flag}").strip() == "00"
+            tmux(
+                name, "display-message", "-p", "-t", "s", "#{alternate_on}#{mouse_any_flag}"
+            ).strip()
+            == "00"
         )
     finally:
         tmux(name, "kill-server")

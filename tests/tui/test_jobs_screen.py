@@ -1,4 +1,6 @@
-"""The list of jobs: its keys, the run dialog, and its messages when it is empty or something is wrong."""
+"""The list of jobs: its keys, the run dialog, and its messages when it is empty or something is
+wrong.
+"""
 
 from __future__ import annotations
 
@@ -75,20 +77,29 @@ async def test_problems_are_shown_under_their_lines(size: tuple[int, int]) -> No
 @SIZES
 async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> None:
     services = given(job_items=own())
-    services.history = [history.run(11, "variant_triage", None, ago=timedelta(0)), *services.history]
+    services.history = [
+        history.run(11, "variant_triage", None, ago=timedelta(0)),
+        *services.history,
+    ]
     async with opened(None, size, services=services, start="jobs") as (app, pilot):
         await pilot.press("end", "enter")
         await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         await loaded(app, pilot)
         assert "2 conditions: 2 conversations" in screen_text(app)
-        await pilot.press("right", "right", "tab", *"http://a:1", "down", *"m1,m2", "down", "down", *"big")
+        await pilot.press(
+            "right", "right", "tab", *"http://a:1", "down", *"m1,m2", "down", "down", *"big"
+        )
+        # letters on a choice do nothing
         await pilot.press(
             "down", *"j1;j2", "down", "backspace", "3", "down", *"qsy?", "down", "right"
-        )  # letters on a choice do nothing
+        )
         await pilot.press("down", "right", "down", "space", "down", "4")
         await loaded(app, pilot)
         assert "3 trials: no interval; 10 give an interval of about ±" in screen_text(app)
-        assert "judging by the last measured run: 3 trials about 2 m 00 s and $1.20, 10" in screen_text(app)
+        assert (
+            "judging by the last measured run: 3 trials about 2 m 00 s and $1.20, 10"
+            in screen_text(app)
+        )
         assert "2 models × 2 conditions × 3 trials: 12 conversations" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
@@ -158,7 +169,9 @@ async def test_the_chosen_condition_is_remembered_for_each_job(size: tuple[int, 
         await until(pilot, lambda: is_a(app.screen, "RunDialog"))
         await loaded(app, pilot)
         assert "‹ with the facts only" in screen_text(app)
-    assert [(request.conditions, request.order) for request in services.started] == [(("supplied",), None)]
+    assert [(request.conditions, request.order) for request in services.started] == [
+        (("supplied",), None)
+    ]
     assert services.preferences["run.by_job"][path]["conditions"] == "supplied"
 
 
@@ -208,11 +221,15 @@ async def test_the_dialog_says_before_the_run_that_a_model_has_no_key() -> None:
 
 
 @SIZES
-async def test_the_dialog_shows_what_will_happen_and_where_each_was_set(size: tuple[int, int]) -> None:
+async def test_the_dialog_shows_what_will_happen_and_where_each_was_set(
+    size: tuple[int, int],
+) -> None:
     services = given(job_items=own())
     services.resolved = (
         Resolved("agent", "127.0.0.1:29102 · rest", "from variant_triage.yml"),
-        Resolved("user", "fake-large at 127.0.0.1:29109", "from BIOEVAL_EVALUATOR_MODEL", "fake-large"),
+        Resolved(
+            "user", "fake-large at 127.0.0.1:29109", "from BIOEVAL_EVALUATOR_MODEL", "fake-large"
+        ),
         Resolved("judge", "judge-1 at 127.0.0.1:29109", "from variant_triage.yml", "judge-1"),
         Resolved("will send", "2 conversations, up to 20 calls of the agent; $0.02"),
     )
@@ -229,7 +246,9 @@ async def test_the_dialog_shows_what_will_happen_and_where_each_was_set(size: tu
         assert "enter start" in text
 
 
-async def test_a_dialog_that_closes_no_longer_waits_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dialog_that_closes_no_longer_waits_for_an_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     services, answered = given(job_items=own()), asyncio.Event()
 
     async def no_key(request: object) -> str:
@@ -238,7 +257,8 @@ async def test_a_dialog_that_closes_no_longer_waits_for_an_answer(monkeypatch: p
 
     def on_unmount(box: Vertical) -> None:
         if box.has_class("dialog--box"):
-            answered.set()  # it comes when the dialog's lines are gone, and the dialog itself is not
+            # it comes when the dialog's lines are gone, and the dialog itself is not
+            answered.set()
 
     monkeypatch.setattr(services, "why_no_key", no_key)
     monkeypatch.setattr(Vertical, "on_unmount", on_unmount, raising=False)
@@ -256,7 +276,9 @@ async def test_a_job_with_errors_does_not_run_and_says_where_they_are() -> None:
         await pilot.press("down", "r")
         await until(pilot, lambda: "drug_interaction cannot run" in screen_text(app))
         told = [n.message for n in app._notifications]
-        assert told == ["drug_interaction cannot run: 2 errors, the first at line 8; e edits it there"]
+        assert told == [
+            "drug_interaction cannot run: 2 errors, the first at line 8; e edits it there"
+        ]
         assert is_a(app.screen, "JobsScreen")
 
 
@@ -271,7 +293,8 @@ async def test_edit_opens_the_file_at_the_first_error(
     async with opened(None, services=given(), start="jobs") as (app, pilot):
         monkeypatch.setattr(app, "suspend", nullcontext)
         await pilot.press("down", "e")
-        await until(pilot, told.exists)  # the keys may still be on their way when the workers are done
+        # the keys may still be on their way when the workers are done
+        await until(pilot, told.exists)
     line, path = told.read_text(encoding="utf-8").split()
     assert (line, Path(path).name) == ("+8", "drug_interaction.yml")
 
@@ -303,7 +326,9 @@ async def test_jobs_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) -
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [80, 100, 160])
-async def test_a_heading_that_fills_its_column_stays_whole_when_its_rows_are_sorted(width: int) -> None:
+async def test_a_heading_that_fills_its_column_stays_whole_when_its_rows_are_sorted(
+    width: int,
+) -> None:
     async with opened(None, (width, 40), services=given(), start="jobs") as (app, pilot):
         for name in ("check", "tasks", "facts", "asserts"):
             await pilot.press("right")
@@ -320,7 +345,9 @@ async def test_the_sort_order_is_remembered() -> None:
     async with opened(None, services=services, start="jobs") as (app, _):
         assert "check▾" in screen_text(app)
     for damaged in ("x", ["x", False], [1, False], ["check"], {"a": 1}):
-        async with opened(None, services=given(preferences={"jobs.sorting": damaged}), start="jobs") as (
+        async with opened(
+            None, services=given(preferences={"jobs.sorting": damaged}), start="jobs"
+        ) as (
             app,
             _,
         ):
@@ -405,7 +432,9 @@ async def test_an_unreadable_folder_is_explained_and_the_last_list_kept() -> Non
 async def test_hostile_job_files_are_shown_literally() -> None:
     nasty = "[/x] [@click=app.quit]t[/]: [b +\n\x1b]52;c;eA==\x07"
     problem = Problem("[/INST] [@click=app.quit]x", "", 1, 1, "[a]")
-    job = JobItem(Path("/jobs/[bold].yml"), "[/x][@click=app.quit]", nasty, 1, 1, 1, (problem,), False)
+    job = JobItem(
+        Path("/jobs/[bold].yml"), "[/x][@click=app.quit]", nasty, 1, 1, 1, (problem,), False
+    )
     async with opened(None, services=given(job_items=[job]), start="jobs") as (app, pilot):
         assert "[/x] [@click=app.quit]t" in screen_text(app)
         await pilot.click("SourceView", offset=(8, 0))
@@ -427,7 +456,13 @@ async def test_help_lists_the_keys_of_the_job_list() -> None:
 
 async def test_number_keys_open_every_screen_and_escape_returns() -> None:
     async with opened(None, services=given(), start="jobs") as (app, pilot):
-        for key, mode in (("3", "runs"), ("4", "benchmarks"), ("5", "medals"), ("2", "live"), ("1", "jobs")):
+        for key, mode in (
+            ("3", "runs"),
+            ("4", "benchmarks"),
+            ("5", "medals"),
+            ("2", "live"),
+            ("1", "jobs"),
+        ):
             await pilot.press(key)
             await until(pilot, lambda mode=mode: app.current_mode == mode)
         await pilot.press("escape")
@@ -454,7 +489,10 @@ async def test_a_list_can_be_moved_through_and_filtered_in_a_tiny_terminal(
 
 @pytest.mark.long
 async def test_of_two_thousand_jobs_only_the_visible_rows_are_drawn() -> None:
-    many = [replace(history.jobs()[0], path=Path(f"/j/{n:04}.yml"), name=f"job-{n:04}") for n in range(2000)]
+    many = [
+        replace(history.jobs()[0], path=Path(f"/j/{n:04}.yml"), name=f"job-{n:04}")
+        for n in range(2000)
+    ]
     async with opened(None, services=given(job_items=many), start="jobs") as (app, pilot):
         await pilot.press("end")
         await loaded(app, pilot)
@@ -502,7 +540,11 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
         form = app.screen
         assert "enter write the job" in screen_text(app)
         form.query_one("#url", Input).value = "my-agent"
-        for field in ("task", "criteria"):  # the two sentences follow the address: six keys to the first run
+        # the two sentences follow the address: six keys to the first run
+        for field in (
+            "task",
+            "criteria",
+        ):
             await pilot.press("down")
             assert form.focused is form.query_one(f"#{field}")
         await pilot.press("enter")
@@ -511,7 +553,7 @@ async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences
         form.query_one("#path", Input).value = str(Path(__file__).parent / "my-agent.yml")
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.asked))
-    (asked, (path, answers)) = services.asked[0]
+    asked, (path, answers) = services.asked[0]
     assert asked == "write_job"
     assert path.endswith("my-agent.yml")
     assert answers.url == "https://agent.example/chat"
@@ -530,7 +572,9 @@ async def test_the_form_for_your_own_agent_takes_several_tasks(size: tuple[int, 
         form.query_one("#path", Input).value = str(Path(__file__).parent / "my-agent.yml")
         form.query_one("#task", Input).value = "Learn whether two drugs interact"
         await until(pilot, lambda: "is still the example's" in screen_text(app))
-        assert form.query_one("#withheld", Input).value == ASKS_FIRST, "it spoke of the example's task"
+        assert form.query_one("#withheld", Input).value == ASKS_FIRST, (
+            "it spoke of the example's task"
+        )
         form.query_one("#fact", Input).value = "The user takes warfarin"
         await pilot.press("ctrl+n", *"dose")
         await until(pilot, lambda: "2. the user wants to" in screen_text(app))
@@ -538,7 +582,7 @@ async def test_the_form_for_your_own_agent_takes_several_tasks(size: tuple[int, 
         await until(pilot, lambda: "say how to tell that “dose” was done well" in screen_text(app))
         await pilot.press("down", *"named", "enter")
         await until(pilot, lambda: bool(services.asked))
-    (_, (_, answers)) = services.asked[0]
+    _, (_, answers) = services.asked[0]
     assert answers.further == (("dose", "named"),)
     assert answers.script is None, "a rehearsal would need lines and rules for every task"
 
@@ -558,13 +602,22 @@ def test_a_new_job_is_valid_and_listed_wherever_it_is_saved(tmp_path: Path) -> N
     services.close()
 
 
-async def test_a_sample_shows_its_facts_and_tasks_where_there_is_little_room(tmp_path: Path) -> None:
-    services = AppServices(Settings(data_dir_override=str(tmp_path / "data")), job_places=[sample_jobs()])
+async def test_a_sample_shows_its_facts_and_tasks_where_there_is_little_room(
+    tmp_path: Path,
+) -> None:
+    services = AppServices(
+        Settings(data_dir_override=str(tmp_path / "data")), job_places=[sample_jobs()]
+    )
     async with opened(None, (80, 20), services=services, start="jobs") as (app, pilot):
         await until(pilot, lambda: "✓ sample" in screen_text(app))
         await loaded(app, pilot)
         text = screen_text(app)
-        for words in ("Elderly means 65 years", "Count the elderly", "take apixaban", "Ask for a prognosis"):
+        for words in (
+            "Elderly means 65 years",
+            "Count the elderly",
+            "take apixaban",
+            "Ask for a prognosis",
+        ):
             assert words in text
 
 
@@ -583,7 +636,10 @@ async def test_a_row_shows_a_jobs_content_and_results() -> None:
 @pytest.mark.long
 async def test_every_column_sorts_the_jobs() -> None:
     first = {"job": "cohort_question", "check": "drug_interaction", "score": "medication_reminder"}
-    async with opened(None, (200, 40), services=given(job_items=own()), start="jobs") as (app, pilot):
+    async with opened(None, (200, 40), services=given(job_items=own()), start="jobs") as (
+        app,
+        pilot,
+    ):
         seen = set()
         for _ in range(8):
             heading, row, *_ = screen_text(app).splitlines()[1:]
@@ -605,7 +661,9 @@ async def test_every_column_sorts_the_jobs() -> None:
 
 @pytest.mark.parametrize("line", [0, 99])
 async def test_a_problem_without_a_line_is_shown_too(line: int) -> None:
-    job = JobItem(Path("/j/a.yml"), "a", "a: 1", 0, 0, 0, (Problem("is odd", "", line, severity="warning"),))
+    job = JobItem(
+        Path("/j/a.yml"), "a", "a: 1", 0, 0, 0, (Problem("is odd", "", line, severity="warning"),)
+    )
     async with opened(None, services=given(job_items=[job]), start="jobs") as (app, _):
         assert sum("is odd" in shown for shown in drawn_by(app, "SourceView")) == 1
 
@@ -617,7 +675,9 @@ async def test_a_jobs_text_wraps_to_the_width_and_nothing_is_lost(width: int) ->
     async with opened(None, (width, 45), services=given(job_items=[job]), start="jobs") as (app, _):
         shown = "".join(drawn_by(app, "SourceView")).replace(" ", "")
         assert shown.removeprefix("1") == text.replace(" ", "")
-        assert any(shown.endswith(" word") for shown in drawn_by(app, "SourceView")), "words are kept whole"
+        assert any(shown.endswith(" word") for shown in drawn_by(app, "SourceView")), (
+            "words are kept whole"
+        )
 
 
 async def test_yaml_keys_and_comments_are_highlighted_but_not_inside_block_text() -> None:
@@ -626,7 +686,9 @@ async def test_yaml_keys_and_comments_are_highlighted_but_not_inside_block_text(
         view = app.screen.query_one("SourceView")
 
         def colour(y: int, word: str) -> Any:
-            return next(part.style.color for part in view.render_line(y) if part.style and word in part.text)
+            return next(
+                part.style.color for part in view.render_line(y) if part.style and word in part.text
+            )
 
         assert colour(1, "key") == colour(3, "other")
         assert len({colour(0, "# note"), colour(1, "key"), colour(2, "not")}) == 3
@@ -665,17 +727,26 @@ async def fill(app: Any, pilot: Pilot[None], **values: str) -> None:
 async def test_the_run_dialog_becomes_a_run_request() -> None:
     async with run_dialog() as (app, pilot, services):
         await fill(
-            app, pilot, agent="url", url="http://127.0.0.1:8081/", models="m1, m2,m1", repeats=" 3 ",
-            evaluator=" big ", judge="a,b", more="yes", order="random", at_once="yes", concurrency="4",
+            app, pilot, agent="url", url="http://127.0.0.1:8081/", models="m1, m2,m1",
+            repeats=" 3 ",
+            evaluator=" big ", judge="a,b", more="yes", order="random", at_once="yes",
+            concurrency="4",
         )  # fmt: skip
-        assert "2 models × 2 conditions × 3 trials: 12 conversations, at most 4 at once" in screen_text(app)
+        assert (
+            "2 models × 2 conditions × 3 trials: 12 conversations, at most 4 at once"
+            in screen_text(app)
+        )
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
     (request,) = services.started
     assert (request.agent_url, request.agent_url_is_given) == ("http://127.0.0.1:8081", True)
     assert request.models == ("m1", "m2")
     assert (request.trials, request.order, request.parallel) == (3, "random", True)
-    assert (request.evaluator_model, request.judge_model, request.concurrency) == ("big", ("a", "b"), 4)
+    assert (request.evaluator_model, request.judge_model, request.concurrency) == (
+        "big",
+        ("a", "b"),
+        4,
+    )
 
 
 @pytest.mark.long
@@ -698,7 +769,9 @@ async def test_a_job_with_cases_can_be_run_on_some_of_them_and_receives_spans() 
             "2 models × 50 cases × 2 conditions × 3 trials: 600 conversations, at most 4 at"
             in screen_text(app)
         )
-        await fill(app, pilot, models="", cases=" 1-20,case_7 ", sample="5", spans="yes", repeats="2")
+        await fill(
+            app, pilot, models="", cases=" 1-20,case_7 ", sample="5", spans="yes", repeats="2"
+        )
         assert "the chosen cases × 2 conditions × 2 trials" in screen_text(app)
         await pilot.press("enter")
         await until(pilot, lambda: bool(services.started))
@@ -727,7 +800,9 @@ async def test_an_error_in_the_run_dialog_is_one_sentence_that_names_its_field()
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kept", [[], {"agent": "nowhere", "repeats": 3, "url": None}, {"unknown": "x"}])
+@pytest.mark.parametrize(
+    "kept", [[], {"agent": "nowhere", "repeats": 3, "url": None}, {"unknown": "x"}]
+)
 async def test_damaged_saved_choices_give_the_defaults(kept: object) -> None:
     services = given(job_items=own(), preferences={"run.last": kept, "run.by_job": kept})
     async with opened(None, services=services, start="jobs") as (app, pilot):

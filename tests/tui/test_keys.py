@@ -1,4 +1,6 @@
-"""One table of keys: bindings, help and docs/screens.md agree, and a letter means the same everywhere."""
+"""One table of keys: bindings, help and docs/screens.md agree, and a letter means the same
+everywhere.
+"""
 
 from __future__ import annotations
 
@@ -88,14 +90,34 @@ DIALOGS = frozenset(
             "medal-card",
             "quit",
         ),
-        *("run-a-job", "score-card", "try-your-own", "own-agent", "review-form", "settings", "leave"),
+        *(
+            "run-a-job",
+            "score-card",
+            "try-your-own",
+            "own-agent",
+            "review-form",
+            "settings",
+            "leave",
+        ),
     }
 )
 """Boxes that open over a screen: their own footer shows their few keys."""
 
 MOVING = frozenset(
     {
-        *("up", "down", "left", "right", "pageup", "pagedown", "home", "end", "enter", "escape", "tab"),
+        *(
+            "up",
+            "down",
+            "left",
+            "right",
+            "pageup",
+            "pagedown",
+            "home",
+            "end",
+            "enter",
+            "escape",
+            "tab",
+        ),
         *("shift+tab", "ctrl+c", "ctrl+q", "backspace"),
     }
 )
@@ -132,7 +154,9 @@ def test_keys_that_delete_need_a_modifier() -> None:
 
 
 def key_table() -> str:
-    """Return the table of docs/screens.md: without dialogs, and digits, which open screens and are scores in a review."""
+    """Return the table of docs/screens.md: without dialogs, and digits, which open screens and are
+    scores in a review.
+    """
     places: dict[str, dict[str, dict[str, None]]] = {}
     for row in placed():
         if row.place.startswith("~") or row.place == "dialog" or row.key.action.startswith("app."):
@@ -142,7 +166,9 @@ def key_table() -> str:
             continue
         for key in row.key.keys.split(","):
             if key not in MOVING and not key.isdigit():
-                keys = places.setdefault("everywhere" if screen == "app" else screen.replace("-", " "), {})
+                keys = places.setdefault(
+                    "everywhere" if screen == "app" else screen.replace("-", " "), {}
+                )
                 keys.setdefault(key_name(key), {})[row.key.label] = None
     lines = ["| screen | keys |", "|---|---|"]
     for screen, keys in places.items():
@@ -167,9 +193,8 @@ def test_every_binding_comes_from_the_key_table() -> None:
         ("ctrl+c", "interrupt"),
         ("ctrl+z", "suspend_process"),
     }
-    own = [
-        kind for kind in own if kind.__name__ != "DocsApp"
-    ]  # a program of its own, with the keys of a browser
+    # a program of its own, with the keys of a browser
+    own = [kind for kind in own if kind.__name__ != "DocsApp"]
     strange = [
         (kind.__name__, binding)
         for kind in own
@@ -184,7 +209,12 @@ async def test_help_describes_each_key() -> None:
         lines = dict(help_lines(app.screen))
         for key, active in app.screen.active_bindings.items():
             binding = active.binding
-            if not active.enabled or binding.system or not binding.tooltip or binding.action == "help":
+            if (
+                not active.enabled
+                or binding.system
+                or not binding.tooltip
+                or binding.action == "help"
+            ):
                 continue
             told = [words for names, words in lines.items() if key_name(key) in names.split()]
             assert binding.tooltip in told, key
@@ -218,7 +248,8 @@ async def test_adding_a_screen_takes_one_file_and_one_line(
     monkeypatch.setattr(keys, "SCREENS", (*SCREENS, line))
 
     class Wider(BioevalApp):
-        BINDINGS = bindings("app")  # as the class has them when the table has the line from the beginning
+        # as the class has them when the table has the line from the beginning
+        BINDINGS = bindings("app")
 
     app = Wider(FakeServices(), "jobs", clock=lambda: 0.0)
     async with app.run_test(size=(120, 40)) as pilot:

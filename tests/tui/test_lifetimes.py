@@ -1,4 +1,6 @@
-"""What a screen has still to do when it is closed is left out: its widgets are gone, or were never there."""
+"""What a screen has still to do when it is closed is left out: its widgets are gone, or were never
+there.
+"""
 
 from __future__ import annotations
 

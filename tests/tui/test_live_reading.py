@@ -85,7 +85,9 @@ async def test_density_and_event_display_are_remembered() -> None:
 async def test_f_turns_following_on_and_off_and_is_remembered() -> None:
     services = FakeServices(FakeView(scripted_run(), hold_at=175))
     async with opened(None, SMALL, services=services) as (app, pilot):
-        talks = [app.live.conversations.frames[name].transcript for name in ("withheld", "supplied")]
+        talks = [
+            app.live.conversations.frames[name].transcript for name in ("withheld", "supplied")
+        ]
         assert all(talk.following for talk in talks)
         await pilot.press("f")
         await loaded(app, pilot)
@@ -97,7 +99,8 @@ async def test_f_turns_following_on_and_off_and_is_remembered() -> None:
     services.view = FakeView(scripted_run(), hold_at=175)
     async with opened(None, SMALL, services=services) as (app, pilot):
         assert not any(
-            app.live.conversations.frames[name].transcript.following for name in ("withheld", "supplied")
+            app.live.conversations.frames[name].transcript.following
+            for name in ("withheld", "supplied")
         )
         assert "f follow" in screen_text(app)
         await pilot.press("f")

@@ -1,4 +1,6 @@
-"""A replay's keys: pause, step, back, turns, speed, next failed assertion; and presentation mode."""
+"""A replay's keys: pause, step, back, turns, speed, next failed assertion; and presentation
+mode.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def replayed(view: ReplayedRun) -> dict[str, Any]:
 
 def messages(app: BioevalApp) -> int:
     state = app.live.state
-    return sum(m.done for talk in state.conversations.values() for m in talk.messages) if state else 0
+    return (
+        sum(m.done for talk in state.conversations.values() for m in talk.messages) if state else 0
+    )
 
 
 async def test_a_replay_steps_forward_and_back_by_one_message(view: ReplayedRun) -> None:
@@ -72,7 +76,9 @@ async def test_exclamation_mark_goes_to_the_next_failed_assertion(view: Replayed
 
 
 @pytest.mark.long
-async def test_the_replay_speed_changes_in_steps_between_limits_and_is_shown(view: ReplayedRun) -> None:
+async def test_the_replay_speed_changes_in_steps_between_limits_and_is_shown(
+    view: ReplayedRun,
+) -> None:
     async with opened(None, services=FakeServices(), **replayed(view)) as (app, pilot):
         await until(pilot, lambda: bool(view.marks))
         await pilot.press(">", ">")
@@ -101,7 +107,8 @@ async def test_a_live_run_has_no_replay_keys() -> None:
         await pilot.press("b", "!", ">")
         assert view.sent == []
         assert all(
-            not app.live.replay.check_action(action, ()) for action in ("hold", "play", "play_step", "speed")
+            not app.live.replay.check_action(action, ())
+            for action in ("hold", "play", "play_step", "speed")
         )
 
 
@@ -111,19 +118,25 @@ async def test_brackets_go_to_the_next_and_previous_turn(view: ReplayedRun) -> N
         await until(pilot, lambda: "start   playback 00:0" in screen_text(app))
         for turn in (1, 2, 3):
             await pilot.press("]")
-            await until(pilot, lambda turn=turn: f"without the facts, turn {turn} of" in screen_text(app))
+            await until(
+                pilot, lambda turn=turn: f"without the facts, turn {turn} of" in screen_text(app)
+            )
         assert app.live.caption().startswith("medication_reminder, run 7f3a2c91. ")
         assert "A request to the agent failed" in app.live.caption(), "what just happened"
         assert messages(app) == 6
-        assert len(app.live.state.conversation("withheld").checks[0]) == 3  # the turn's checks came with it
+        # the turn's checks came with it
+        assert len(app.live.state.conversation("withheld").checks[0]) == 3
         await pilot.press("[")
         await until(pilot, lambda: "without the facts, turn 2 of" in screen_text(app))
         await until(pilot, lambda: messages(app) == 4)
         assert "‖ REPLAY" in screen_text(app)
         await pilot.press("E")
         await until(pilot, lambda: app.live.state.ended is not None)
-        await pilot.press("escape", "[")  # the score card is closed; the run goes back before its end
-        await until(pilot, lambda: app.live.state is not None and "with the facts, turn" in screen_text(app))
+        # the score card is closed; the run goes back before its end
+        await pilot.press("escape", "[")
+        await until(
+            pilot, lambda: app.live.state is not None and "with the facts, turn" in screen_text(app)
+        )
         assert app.live.state.ended is None
         await pilot.press("B")
         await until(pilot, lambda: messages(app) == 0)
@@ -156,7 +169,9 @@ async def test_replay_keys_work_over_the_score_card_and_close_it(view: ReplayedR
         await pilot.press("E")
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("[")
-        await until(pilot, lambda: app.screen is app.live and "with the facts, turn" in screen_text(app))
+        await until(
+            pilot, lambda: app.screen is app.live and "with the facts, turn" in screen_text(app)
+        )
         assert app.live.state.ended is None
         await until(pilot, lambda: app.live.check_action("score_card", ()) is True)
         await pilot.press("o")
@@ -209,7 +224,9 @@ async def test_going_to_a_turn_of_another_trial_shows_that_trial(tmp_path: Path)
         await until(pilot, lambda: bool(view.marks))
         second = next(mark for mark in view.marks if mark.trial == 2)
         app.live.replay.seek(second)
-        await until(pilot, lambda: app.live.watched.trial == 2 and "trial 2, turn 1 of" in screen_text(app))
+        await until(
+            pilot, lambda: app.live.watched.trial == 2 and "trial 2, turn 1 of" in screen_text(app)
+        )
         await pilot.press("{")
         assert app.live.watched.trial == 1
         await pilot.press("}")

@@ -36,7 +36,9 @@ def act(action: str, condition: str | None = None) -> events.OperatorActed:
 
 
 @SIZES
-async def test_the_live_screen_says_which_run_it_shows_and_what_happens(size: tuple[int, int]) -> None:
+async def test_the_live_screen_says_which_run_it_shows_and_what_happens(
+    size: tuple[int, int],
+) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), size) as (app, _):
         first = screen_text(app).splitlines()[0]
         assert "Live › medication_reminder" in first
@@ -117,7 +119,9 @@ async def test_the_latencies_of_both_conditions_fit_the_narrowest_panel() -> Non
         await pilot.press("i")
         await loaded(app, pilot)
         lines = screen_text(app).splitlines()
-        heading = next(number for number, line in enumerate(lines) if "avg" in line and "p90" in line)
+        heading = next(
+            number for number, line in enumerate(lines) if "avg" in line and "p90" in line
+        )
         assert [" without " in lines[heading + 1], " with " in lines[heading + 2]] == [True, True]
 
 
@@ -201,7 +205,9 @@ async def test_keys_that_do_not_apply_do_nothing() -> None:
 
 
 async def test_a_refused_command_is_shown_without_interpreting_markup() -> None:
-    view = FakeView(scripted_run(), hold_at=MID, refuse="the engine is busy [/nonsense] [@click=app.quit]x")
+    view = FakeView(
+        scripted_run(), hold_at=MID, refuse="the engine is busy [/nonsense] [@click=app.quit]x"
+    )
     async with opened(view) as (app, pilot):
         await pilot.press("space")
         await loaded(app, pilot)
@@ -296,7 +302,9 @@ async def test_events_collapse_in_both_conversations() -> None:
 
 
 @SIZES
-async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size: tuple[int, int]) -> None:
+async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(
+    size: tuple[int, int],
+) -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID + 20), size) as (app, pilot):
         app.live.conversations.user_moved = True
         await pilot.press("i")
@@ -316,7 +324,8 @@ async def test_enter_on_an_assertion_shows_its_expression_and_what_changed(size:
 @pytest.mark.long
 async def test_names_that_do_not_fit_their_column_take_several_lines_of_their_row() -> None:
     async with opened(FakeView(scripted_run(), hold_at=MID), (120, 40)) as (app, pilot):
-        await pilot.press("i", "p", "p")  # a presentation hides the panels; afterwards they are as before
+        # a presentation hides the panels; afterwards they are as before
+        await pilot.press("i", "p", "p")
         await until(pilot, lambda: "tomorrow at 9  " in screen_text(app))
         assert "warfarin interacts with  " in screen_text(app)
         rows = app.live.query_one("#tasks RowList")
@@ -333,7 +342,9 @@ async def test_enter_on_a_latency_goes_to_its_turn() -> None:
 
 
 @SIZES
-async def test_the_score_card_opens_at_the_end_and_again_with_its_key(size: tuple[int, int]) -> None:
+async def test_the_score_card_opens_at_the_end_and_again_with_its_key(
+    size: tuple[int, int],
+) -> None:
     async with opened(FakeView(scripted_run()), size) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
         await pilot.press("escape")
@@ -377,7 +388,9 @@ async def test_a_crashed_engine_leaves_the_conversation_and_says_how_to_resume()
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
         view.give_event(
-            events.Warned(run_id=RUN_ID, seq=0, at=BEGAN, code="interrupted", message="the engine is gone")
+            events.Warned(
+                run_id=RUN_ID, seq=0, at=BEGAN, code="interrupted", message="the engine is gone"
+            )
         )
         view.die()
         await until(pilot, lambda: "INTERRUPTED" in screen_text(app))
@@ -437,7 +450,8 @@ async def test_help_lists_only_the_keys_that_apply(size: tuple[int, int]) -> Non
 @pytest.mark.long
 async def test_what_happens_behind_a_box_is_drawn_when_the_box_closes() -> None:
     def behind(app: BioevalApp) -> str:
-        return re.sub(r"[\d.]+ s…", "", screen_text(app, app.live))  # the time of an answer that is awaited
+        # the time of an answer that is awaited
+        return re.sub(r"[\d.]+ s…", "", screen_text(app, app.live))
 
     view = FakeView(scripted_run(), hold_at=MID)
     async with opened(view) as (app, pilot):
@@ -461,13 +475,20 @@ async def test_a_new_score_or_clock_repaints_only_the_edge_of_its_conversation()
         frame, state = app.live.conversations.frames["withheld"], app.live.state
         assert state is not None
         head = frame._head
-        frame.show_head(replace(head, score=head.score._replace(text="0.99")), frame.has_class("-active"))
+        frame.show_head(
+            replace(head, score=head.score._replace(text="0.99")), frame.has_class("-active")
+        )
         assert {region.height for region in frame._exchange_repaint_regions()} == {1}
         assert "0.99" in (frame.border_title or "")
 
 
 @pytest.mark.parametrize(
-    "size", [(1, 1), (40, 10), *(pytest.param(size, marks=pytest.mark.long) for size in ((20, 5), (119, 15)))]
+    "size",
+    [
+        (1, 1),
+        (40, 10),
+        *(pytest.param(size, marks=pytest.mark.long) for size in ((20, 5), (119, 15))),
+    ],
 )
 async def test_a_run_can_be_searched_and_ends_with_its_score_card_in_a_tiny_terminal(
     size: tuple[int, int],
@@ -497,7 +518,9 @@ async def test_resizing_switches_between_both_layouts() -> None:
 
 async def test_the_first_words_reach_the_screen_in_one_frame() -> None:
     script = scripted_run()
-    view = FakeView(script, hold_at=next(at for at, e in enumerate(script) if e.kind == "message_delta"))
+    view = FakeView(
+        script, hold_at=next(at for at, e in enumerate(script) if e.kind == "message_delta")
+    )
     async with opened(view) as (app, pilot):
         assert "Hello," not in screen_text(app)
         view.give(1)
@@ -507,7 +530,12 @@ async def test_the_first_words_reach_the_screen_in_one_frame() -> None:
 
 async def test_an_assertion_without_a_name_is_called_what_it_asserts() -> None:
     started, *rest = scripted_run()
-    medal = {"medal": "silver", "task": "oncology/breast-cancer", "submission": "answers.csv", "weight": 2.0}
+    medal = {
+        "medal": "silver",
+        "task": "oncology/breast-cancer",
+        "submission": "answers.csv",
+        "weight": 2.0,
+    }
     job = {**started.job, "assertions": [medal, *started.job["assertions"][1:]]}
     started = started.model_copy(update={"job": job})
     async with opened(FakeView([started, *rest], hold_at=MID + 20)) as (app, pilot):

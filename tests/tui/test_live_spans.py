@@ -13,15 +13,26 @@ from bioeval_tui.record.events import RunEvent
 TRACE, ROOT = "11" * 16, "22" * 8
 
 
-def span(number: int, parent: str, name: str, start_ms: int, end_ms: int, **more: object) -> AgentSpan:
+def span(
+    number: int, parent: str, name: str, start_ms: int, end_ms: int, **more: object
+) -> AgentSpan:
     began = int(BEGAN.timestamp() * 1000)
     times = {"start_ns": (began + start_ms) * 10**6, "end_ns": (began + end_ms) * 10**6}
     return AgentSpan.model_validate(
-        {"trace_id": TRACE, "span_id": f"{number:016x}", "parent_id": parent, "name": name, **times, **more}
+        {
+            "trace_id": TRACE,
+            "span_id": f"{number:016x}",
+            "parent_id": parent,
+            "name": name,
+            **times,
+            **more,
+        }
     )
 
 
-def received(message: int, *spans: AgentSpan, late: bool = False, doubled: tuple[str, ...] = ()) -> RunEvent:
+def received(
+    message: int, *spans: AgentSpan, late: bool = False, doubled: tuple[str, ...] = ()
+) -> RunEvent:
     return events.SpansReceived(
         run_id=RUN_ID, seq=0, at=BEGAN, condition="withheld", trial=1, attempt=1,
         message=message, spans=spans, late=late, doubled=doubled,
@@ -32,7 +43,11 @@ def traced_run() -> list[RunEvent]:
     """Return the scripted run, up to an answer of the first conversation that is given a trace."""
     found = []
     for event in scripted_run():
-        if isinstance(event, events.MessageStarted) and event.condition == "withheld" and event.message == 4:
+        if (
+            isinstance(event, events.MessageStarted)
+            and event.condition == "withheld"
+            and event.message == 4
+        ):
             event = event.model_copy(update={"traceparent": f"00-{TRACE}-{ROOT}-01"})
         found.append(event)
         if (
@@ -47,7 +62,8 @@ def traced_run() -> list[RunEvent]:
 LOOK_UP = span(
     2, f"{1:016x}", "execute_tool lookUp", 100, 300,
     attributes={"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lookUp",
-                "gen_ai.tool.call.arguments": '{"drug": "[red]warfarin"}', "gen_ai.tool.call.result": "found"},
+                "gen_ai.tool.call.arguments": '{"drug": "[red]warfarin"}',
+                "gen_ai.tool.call.result": "found"},
 )  # fmt: skip
 CHAT = span(
     3, f"{1:016x}", "chat small", 300, 900,
@@ -77,7 +93,9 @@ async def test_of_many_spans_the_last_are_shown_and_the_others_counted() -> None
     run = traced_run()
     view = FakeView(run, hold_at=len(run) - 1)
     async with opened(view, WIDE) as (app, pilot):
-        many = [span(number, ROOT, f"step {number}", number, number + 1) for number in range(1, 101)]
+        many = [
+            span(number, ROOT, f"step {number}", number, number + 1) for number in range(1, 101)
+        ]
         view.give_event(received(4, *many))
         await until(pilot, lambda: "step 100" in screen_text(app))
         assert "88 spans before these" in screen_text(app)
@@ -88,7 +106,9 @@ async def test_w_opens_the_waterfall_of_a_turn() -> None:
     view = FakeView(run, hold_at=len(run) - 1)
     async with opened(view, NARROW) as (app, pilot):
         await loaded(app, pilot)
-        assert app.live.conversations.check_action("waterfall", ()) is False, "there is nothing to see yet"
+        assert app.live.conversations.check_action("waterfall", ()) is False, (
+            "there is nothing to see yet"
+        )
         view.give_event(received(4, LOOK_UP, CHAT))
         await until(pilot, lambda: "lookUp" in screen_text(app))
         await pilot.press("w")
@@ -109,7 +129,9 @@ async def test_w_opens_the_waterfall_of_a_turn() -> None:
         await pilot.press("right")
         await until(pilot, lambda: "invoke_agent helper" in screen_text(app))
         assert "← → turn" in screen_text(app)
-        failed = span(8, "33" * 8, "invoke_agent first", -1000, -500, trace_id="44" * 16, status="error")
+        failed = span(
+            8, "33" * 8, "invoke_agent first", -1000, -500, trace_id="44" * 16, status="error"
+        )
         view.give_event(received(4, failed))
         await until(pilot, lambda: "a failed attempt" in screen_text(app))
 

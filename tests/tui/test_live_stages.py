@@ -26,7 +26,9 @@ ROOMY = (240, 50)
 class Stages:
     """A run that goes on to a stage when it is told to."""
 
-    def __init__(self, app: BioevalApp, pilot: Pilot[None], view: FakeView, script: list[Any]) -> None:
+    def __init__(
+        self, app: BioevalApp, pilot: Pilot[None], view: FakeView, script: list[Any]
+    ) -> None:
         self.app, self.pilot, self.view, self.script = app, pilot, view, script
 
     async def upto(self, kind: str, nth: int = 1) -> None:
@@ -35,7 +37,8 @@ class Stages:
         self.view.give(places[nth - 1] + 1 - self.view.at)
         seq = self.script[places[nth - 1]].seq
         await until(
-            self.pilot, lambda: self.app.live.state is not None and self.app.live.state.last_seq >= seq
+            self.pilot,
+            lambda: self.app.live.state is not None and self.app.live.state.last_seq >= seq,
         )
         await loaded(self.app, self.pilot)
 
@@ -76,7 +79,9 @@ async def test_the_heads_say_the_turn_its_maximum_what_happens_and_the_score() -
         assert "■ ENDED after 00:14" in screen_text(run.app)
 
 
-async def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recording_are_cleaned() -> None:
+async def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recording_are_cleaned() -> (
+    None
+):
     first, *rest = scripted_run()
     named = [
         {"name": "withheld", "words": "no\x1b[31m card", "facts": "none", "criteria": "withheld"},
@@ -88,9 +93,13 @@ async def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recor
         assert "x" * 20 in run.head("supplied")
 
 
-async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_no_score_of_zero() -> None:
+async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_no_score_of_zero() -> (
+    None
+):
     def tasks(run: Stages) -> list[str]:
-        return [line for line in drawn_by(run.app, "TasksPanel") if any(sign in line for sign in "✓✗?·")]
+        return [
+            line for line in drawn_by(run.app, "TasksPanel") if any(sign in line for sign in "✓✗?·")
+        ]
 
     async with going_on() as run:
         await run.upto("message_completed", 3)
@@ -107,7 +116,8 @@ async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_
         await run.pilot.press("i")
         run.view.give_event(
             events.TranscriptScored(
-                run_id=RUN_ID, seq=999, at=BEGAN, condition="withheld", trial=1, attempt=1, judge="rules",
+                run_id=RUN_ID, seq=999, at=BEGAN, condition="withheld", trial=1, attempt=1,
+                judge="rules",
                 error="timed out",
             )
         )  # fmt: skip
@@ -119,7 +129,8 @@ async def test_an_assertion_passes_at_its_turn_fails_only_at_the_end_and_is_mark
 ):
     def check(turn: int, status: str) -> events.AssertionChecked:
         return events.AssertionChecked(
-            run_id=RUN_ID, seq=900 + turn, at=BEGAN, condition="withheld", trial=1, attempt=1, index=0, title="x",
+            run_id=RUN_ID, seq=900 + turn, at=BEGAN, condition="withheld", trial=1, attempt=1,
+            index=0, title="x",
             weight=1.0, after_turn=turn, status=status,
         )  # fmt: skip
 
@@ -130,7 +141,9 @@ async def test_an_assertion_passes_at_its_turn_fails_only_at_the_end_and_is_mark
             run.view.give_event(check(turn, status))
         await until(
             run.pilot,
-            lambda: any("·✓✗?" in line.replace(" ", "") for line in drawn_by(run.app, "AssertionsPanel")),
+            lambda: any(
+                "·✓✗?" in line.replace(" ", "") for line in drawn_by(run.app, "AssertionsPanel")
+            ),
         )
     async with going_on(at=1000) as run:
         await until(run.pilot, lambda: is_a(run.app.screen, "ScoreCard"))
@@ -221,7 +234,9 @@ async def test_the_bar_of_a_replay_names_the_turn_as_the_head_does_and_explains_
         await until(pilot, lambda: "start   playback 00:0" in screen_text(app))
         for turn in (1, 2, 3):
             await pilot.press("]")
-            await until(pilot, lambda turn=turn: f"without the facts, turn {turn} of" in screen_text(app))  # type: ignore[misc]
+            await until(
+                pilot, lambda turn=turn: f"without the facts, turn {turn} of" in screen_text(app)
+            )  # type: ignore[misc]
             await loaded(app, pilot)
             assert f"turn {turn} of" in drawn_by(app, "#frame-withheld")[0]
         assert "● turn  ○ ahead" in line_with(app, "○ ahead")

@@ -27,7 +27,9 @@ from bioeval_tui.tui.items import MedalRow
 def head_of(app: BioevalApp) -> str:
     """Return the names of the columns."""
     return next(
-        line for line in screen_text(app).splitlines() if re.match(r"\W*(task|agent, domain)[▾▴ ]", line)
+        line
+        for line in screen_text(app).splitlines()
+        if re.match(r"\W*(task|agent, domain)[▾▴ ]", line)
     )
 
 
@@ -39,17 +41,29 @@ def rows_of(app: BioevalApp) -> list[str]:
 
 @SIZES
 async def test_medal_rows_are_shown_best_first_below_their_answer(size: tuple[int, int]) -> None:
-    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, _):
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        _,
+    ):
         assert rows_of(app)[0].split()[2:4] == ["●", "gold"]
         text = " ".join(screen_text(app).split())
-        what = "1 gold, 2 silver, 1 bronze, 2 without a medal, 1 invalid, 1 not graded of 8 submissions by 3 agents"
+        what = (
+            "1 gold, 2 silver, 1 bronze, 2 without a medal, 1 invalid, 1 not graded of 8"
+            " submissions by 3 agents"
+        )
         assert f"WHAT {what}; 5 above the median;" in text
-        assert "average percentile 82.8 over 6 valid, 62.1 with 1 invalid and 1 not graded as 0" in text
         assert (
-            "SURE no: 1 score over only a part of the rows; who is better cannot be told: ranks need 10 tasks"
+            "average percentile 82.8 over 6 valid, 62.1 with 1 invalid and 1 not graded as 0"
             in text
         )
-        why = "WHY metabolic/diabetes-progression by biomni: invalid: 17 ids of the answers are missing"
+        assert (
+            "SURE no: 1 score over only a part of the rows; who is better cannot be told: ranks"
+            " need 10 tasks" in text
+        )
+        why = (
+            "WHY metabolic/diabetes-progression by biomni: invalid: 17 ids of the answers are"
+            " missing"
+        )
         assert (why in text) == (size == WIDE), "without room, it stands in its row alone"
         assert "NEXT ! go to the invalid file" in text
         assert text.count("average percentile") == 1
@@ -59,14 +73,25 @@ async def test_medal_rows_are_shown_best_first_below_their_answer(size: tuple[in
     "width", [90, 160, *(pytest.param(width, marks=pytest.mark.long) for width in (100, 120))]
 )
 async def test_why_there_is_no_score_is_not_cut_beside_empty_columns(width: int) -> None:
-    rows = [*sample_rows(), invalid("oncology/breast-cancer", "hasty", "7 ids are missing from the file")]
-    async with opened(None, (width, 24), services=FakeServices(rows=rows), start="medals") as (app, _):
+    rows = [
+        *sample_rows(),
+        invalid("oncology/breast-cancer", "hasty", "7 ids are missing from the file"),
+    ]
+    async with opened(None, (width, 24), services=FakeServices(rows=rows), start="medals") as (
+        app,
+        _,
+    ):
         lines = rows_of(app)
-        assert any("! invalid" in line and "7 ids are missing from the file" in line for line in lines)
+        assert any(
+            "! invalid" in line and "7 ids are missing from the file" in line for line in lines
+        )
 
 
 async def test_a_wide_terminal_shows_the_card_of_the_selected_row() -> None:
-    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         assert "place 2 of 1,044" in " ".join(screen_text(app).split())
         await pilot.press("down")
         await loaded(app, pilot)
@@ -74,14 +99,18 @@ async def test_a_wide_terminal_shows_the_card_of_the_selected_row() -> None:
 
 
 @SIZES
-async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(size: tuple[int, int]) -> None:
+async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(
+    size: tuple[int, int],
+) -> None:
     async with opened(
-        None, size if size == NARROW else (160, 70), services=FakeServices(rows=sample_rows()), start="medals"
+        None,
+        size if size == NARROW else (160, 70),
+        services=FakeServices(rows=sample_rows()),
+        start="medals",
     ) as (app, pilot):
         await pilot.press("enter")
-        box = (
-            "ErrorView" if size == WIDE else "MedalDetail"
-        )  # where the card is whole below the table, what it lacks
+        # where the card is whole below the table, what it lacks
+        box = "ErrorView" if size == WIDE else "MedalDetail"
         await until(pilot, lambda: is_a(app.screen, box))
         await loaded(app, pilot)
         await pilot.press("escape")
@@ -90,7 +119,10 @@ async def test_enter_opens_what_is_not_shown_yet_and_escape_closes_it(size: tupl
 
 @SIZES
 async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[int, int]) -> None:
-    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         await pilot.press("slash", *"stella")
         await loaded(app, pilot)
         assert "biomni" not in "".join(rows_of(app))
@@ -104,12 +136,17 @@ async def test_filter_shows_only_matching_rows_and_escape_clears_it(size: tuple[
 
 @SIZES
 async def test_arrows_choose_the_sort_column_and_r_reverses_it(size: tuple[int, int]) -> None:
-    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         await pilot.press("left", "left")
         await loaded(app, pilot)
         assert "task▾" in screen_text(app)
         first = rows_of(app)[0]
-        assert "diabetes-progress" in first.split("│")[0], "metabolic/… comes first, by its whole name"
+        assert "diabetes-progress" in first.split("│")[0], (
+            "metabolic/… comes first, by its whole name"
+        )
         await pilot.press("R")
         await loaded(app, pilot)
         assert "task▴" in screen_text(app)
@@ -193,7 +230,9 @@ async def test_g_groups_by_agent_or_domain_and_enter_shows_the_rows(size: tuple[
         assert lines[1].split()[:2] == ["metabolic", "1"]
         await pilot.press("down", "enter")
         await loaded(app, pilot)
-        assert [e.row.task_id for e in app.screen.table.visible] == ["metabolic/diabetes-progression"]
+        assert [e.row.task_id for e in app.screen.table.visible] == [
+            "metabolic/diabetes-progression"
+        ]
         await pilot.press("escape", "tab", "escape")
         await loaded(app, pilot)
         assert len(app.screen.table.visible) == 8
@@ -213,13 +252,19 @@ async def test_x_exports_the_rows_that_are_shown(tmp_path: Path, key: str, suffi
 
 async def test_a_failed_export_says_why(tmp_path: Path) -> None:
     services = FakeServices(rows=sample_rows())
-    async with opened(None, services=services, start="medals", pictures=tmp_path / "no") as (app, pilot):
+    async with opened(None, services=services, start="medals", pictures=tmp_path / "no") as (
+        app,
+        pilot,
+    ):
         await pilot.press("x", "m")
         await until(pilot, lambda: "Could not write the table" in screen_text(app))
 
 
 async def test_y_copies_the_selected_row() -> None:
-    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         await pilot.press("y", "y")
         await until(pilot, lambda: "Sent this submission" in screen_text(app))
         head, row = (line.split("\t") for line in app.clipboard.splitlines())
@@ -230,7 +275,9 @@ async def test_y_copies_the_selected_row() -> None:
 
 
 async def test_the_medal_scale_fits_beside_the_cards_scrollbar() -> None:
-    async with opened(None, (132, 44), services=FakeServices(rows=sample_rows()), start="medals") as (
+    async with opened(
+        None, (132, 44), services=FakeServices(rows=sample_rows()), start="medals"
+    ) as (
         app,
         pilot,
     ):
@@ -252,9 +299,13 @@ async def test_d_lists_everything_that_is_wrong_with_an_invalid_file() -> None:
         assert asked == []
         await pilot.press("end", "up", "V")
         await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
-        await pilot.press("escape", "enter")  # the card below the table is whole: what is wrong comes at once
+        # the card below the table is whole: what is wrong comes at once
+        await pilot.press("escape", "enter")
         await until(pilot, lambda: "column y has NaN in row 3 [/x]" in screen_text(app))
-    assert asked == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")] * 2
+    assert (
+        asked
+        == [("metabolic/diabetes-progression", "biomni/metabolic/diabetes-progression.csv")] * 2
+    )
 
 
 async def test_score_intervals_are_computed_in_the_background() -> None:
@@ -304,7 +355,9 @@ async def test_grading_that_stops_says_why_and_keeps_its_rows() -> None:
 @pytest.mark.long
 async def test_of_ten_thousand_submissions_only_the_visible_rows_are_drawn() -> None:
     scores = board(300, 0.1, 0.9)
-    rows = [graded(f"t/{number:05}", "aide", 0.1 + number / 20_000, scores) for number in range(10_000)]
+    rows = [
+        graded(f"t/{number:05}", "aide", 0.1 + number / 20_000, scores) for number in range(10_000)
+    ]
     async with opened(None, services=FakeServices(rows=rows), start="medals") as (app, pilot):
         assert "10,000 reports" in screen_text(app)
         await pilot.press("end")
@@ -317,7 +370,10 @@ async def test_of_ten_thousand_submissions_only_the_visible_rows_are_drawn() -> 
 
 async def test_hostile_submission_names_are_shown_literally() -> None:
     row = graded("[/x] [@click=app.quit]t[/]", "[b +", 0.5, board(50, 0.1, 0.9))
-    async with opened(None, NARROW, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
+    async with opened(None, NARROW, services=FakeServices(rows=[row]), start="medals") as (
+        app,
+        pilot,
+    ):
         await pilot.click("Submissions RowList", offset=(3, 0), times=2)
         await loaded(app, pilot)
         assert is_a(app.screen, "MedalDetail")
@@ -327,8 +383,13 @@ async def test_hostile_submission_names_are_shown_literally() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", [(20, 5), (1, 1)])
-async def test_medals_can_be_moved_through_and_filtered_in_a_tiny_terminal(size: tuple[int, int]) -> None:
-    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+async def test_medals_can_be_moved_through_and_filtered_in_a_tiny_terminal(
+    size: tuple[int, int],
+) -> None:
+    async with opened(None, size, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         table = app.screen.table
         every = table.visible
         await pilot.press("end")
@@ -401,7 +462,9 @@ async def test_an_empty_medal_table_says_where_it_looked() -> None:
 
 
 async def test_grouping_by_agent_shows_each_agents_medals_and_rank() -> None:
-    async with opened(None, (220, 45), services=FakeServices(rows=sample_rows()), start="medals") as (
+    async with opened(
+        None, (220, 45), services=FakeServices(rows=sample_rows()), start="medals"
+    ) as (
         app,
         pilot,
     ):
@@ -477,7 +540,10 @@ async def test_the_best_medals_come_first_and_every_column_sorts_both_ways() -> 
         rows[place] = replace(
             rows[place], report=replace(report, uncertainty=Uncertainty(low=0.7, high=high))
         )
-    async with opened(None, (220, 40), services=FakeServices(rows=rows), start="medals") as (app, pilot):
+    async with opened(None, (220, 40), services=FakeServices(rows=rows), start="medals") as (
+        app,
+        pilot,
+    ):
         assert standings(app) == [
             "gold", "silver", "silver", "bronze", "none", "none", "invalid", "not_graded",
         ]  # fmt: skip
@@ -501,7 +567,10 @@ async def test_the_best_medals_come_first_and_every_column_sorts_both_ways() -> 
 
 
 async def test_every_word_of_the_filter_must_be_found() -> None:
-    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (app, pilot):
+    async with opened(None, services=FakeServices(rows=sample_rows()), start="medals") as (
+        app,
+        pilot,
+    ):
         for words, found in (
             ("diabetes AIDE", [("metabolic/diabetes-progression", "aide")]),
             ("invalid", [("metabolic/diabetes-progression", "biomni")]),
@@ -530,7 +599,9 @@ async def test_rows_that_arrive_later_are_sorted_in_and_found() -> None:
 
 
 async def test_groups_count_the_medals_of_each_agent_and_domain() -> None:
-    async with opened(None, (220, 45), services=FakeServices(rows=sample_rows()), start="medals") as (
+    async with opened(
+        None, (220, 45), services=FakeServices(rows=sample_rows()), start="medals"
+    ) as (
         app,
         pilot,
     ):
@@ -555,7 +626,10 @@ async def test_submissions_without_a_score_count_as_zero_also_if_there_are_no_ot
 
 async def card_of(row: MedalRow, size: tuple[int, int] = (120, 70)) -> str:
     """Return a row's card, opened in full."""
-    async with opened(None, size, services=FakeServices(rows=[row]), start="medals") as (app, pilot):
+    async with opened(None, size, services=FakeServices(rows=[row]), start="medals") as (
+        app,
+        pilot,
+    ):
         if not app.screen.query("MedalCard") or size == NARROW:
             await pilot.press("enter")
         await loaded(app, pilot)
@@ -566,7 +640,9 @@ async def test_the_card_says_first_how_far_the_next_medal_is_and_what_to_beware_
     row = graded("t", "a", 0.5, board(50, 0.1, 0.9), warnings=("the direction is guessed",))
     assert row.report is not None
     assert row.report.extra is not None
-    row = replace(row, report=replace(row.report, extra=replace(row.report.extra, metric="roc_auc")))
+    row = replace(
+        row, report=replace(row.report, extra=replace(row.report.extra, metric="roc_auc"))
+    )
     shown = await card_of(row)
     words = (
         "– none   t · a",
@@ -618,7 +694,10 @@ async def test_the_card_says_why_a_file_is_invalid_and_whose_fault_it_is_not() -
 
 async def test_a_row_that_is_scored_in_part_is_marked_wherever_it_is_shown() -> None:
     row = sample_rows()[2]
-    async with opened(None, (200, 60), services=FakeServices(rows=[row]), start="medals") as (app, _):
+    async with opened(None, (200, 60), services=FakeServices(rows=[row]), start="medals") as (
+        app,
+        _,
+    ):
         shown = screen_text(app)
         assert shown.count("◔ bronze !") == 2, "in the list and on the card"
         assert "1 score over only a part of the rows" in shown
@@ -638,7 +717,9 @@ async def test_an_export_has_every_value(tmp_path: Path) -> None:
 
 
 def mended(tmp_path: Path) -> FakeServices:
-    """Return services with a valid row and an invalid one of a file that is here; grading it again gives silver."""
+    """Return services with a valid row and an invalid one of a file that is here; grading it again
+    gives silver.
+    """
     file = tmp_path / "broken.csv"
     file.write_text("id,y\n1,\n", encoding="utf-8")
     scores = board(50, 0.1, 0.9)
@@ -649,13 +730,17 @@ def mended(tmp_path: Path) -> FakeServices:
         at=datetime(2026, 11, 20, 9, 0),
     )
     services = FakeServices(rows=[graded("t/a", "bob", 0.5, scores), bad])
-    services.examined = Validation("invalid", ("7 ids are missing", "column y has no value (NaN) in line 2"))
+    services.examined = Validation(
+        "invalid", ("7 ids are missing", "column y has no value (NaN) in line 2")
+    )
 
     def again(row: MedalRow) -> MedalRow:
         services.asked.append(("grade again", row.task_id))
         earlier = ((row.at or datetime.min, "invalid: 7 ids are missing"), *row.earlier)
         fresh = graded("t/a", "ada", 0.88, scores)
-        return replace(fresh, path=file, key=row.key, at=datetime(2026, 11, 20, 9, 5), earlier=earlier)
+        return replace(
+            fresh, path=file, key=row.key, at=datetime(2026, 11, 20, 9, 5), earlier=earlier
+        )
 
     services.grade_again = again  # type: ignore[method-assign]
     return services
@@ -681,7 +766,9 @@ async def test_an_invalid_file_is_found_mended_and_graded_again_by_three_keys(
         await until(pilot, lambda: "the file is valid now: r grades it again" in screen_text(app))
         assert opened_at == [(tmp_path / "broken.csv", 2)]
         await pilot.press("r")
-        await until(pilot, lambda: "graded 2026-11-20 09:05 UTC, 2nd time · 1 earlier" in screen_text(app))
+        await until(
+            pilot, lambda: "graded 2026-11-20 09:05 UTC, 2nd time · 1 earlier" in screen_text(app)
+        )
         text = screen_text(app)
         assert "2026-11-20 09:00  invalid: 7 ids are missing" in text
         assert "1 silver, 1 without a medal of 2 submissions by 2 agents" in text

@@ -1,7 +1,8 @@
-"""Every door gives one value for each quantity of a run with cases and personas: what the trials' scores add up to.
+"""Every door gives one value for each quantity of a run with cases and personas: what the trials'
+scores add up to.
 
-What is expected is worked out here, by hand, from the scores in the recording; the interval is the one that the
-JSON document has, clustered by case.
+What is expected is worked out here, by hand, from the scores in the recording; the interval is the
+one that the JSON document has, clustered by case.
 """
 
 from __future__ import annotations
@@ -172,13 +173,17 @@ def worked_out(path: Path, document: dict[str, Any]) -> Held:
 
 def latencies_of(events: list[dict[str, Any]], conditions: Sequence[str]) -> list[float]:
     ended = (
-        event for event in events if event["kind"] == "message_completed" and event["condition"] in conditions
+        event
+        for event in events
+        if event["kind"] == "message_completed" and event["condition"] in conditions
     )
     return [event["latency_ms"] for event in ended if event.get("latency_ms") is not None]
 
 
 def pass_2(passed: dict[tuple[str, int, int], bool], condition: str, trials: list[int]) -> Fraction:
-    """Return pass^2 over the tasks of each case and persona, of which trial n and n + 24 are the two."""
+    """Return pass^2 over the tasks of each case and persona, of which trial n and n + 24 are the
+    two.
+    """
     half = len(trials) // 2
     assert half == 24
     of_tasks = []
@@ -206,7 +211,11 @@ def test_json(held: Held) -> None:
         assert (there["score"]["mean"], there["pass_k"]["2"]) == (mean, pass_2)
         assert there["latency"]["p90_ms"] == held.p90_ms[name]
     assert run["score"] == float(sum(held.means.values()) / 2)
-    assert summary["difference"]["mean"] == run["difference"]["mean"] == pytest.approx(float(held.difference))
+    assert (
+        summary["difference"]["mean"]
+        == run["difference"]["mean"]
+        == pytest.approx(float(held.difference))
+    )
     assert run["answer"]["attributed"] == pytest.approx(float(held.difference))
 
 
@@ -252,16 +261,22 @@ def test_markdown(held: Held) -> None:
 
 
 def test_gate_and_junit(held: Held, tmp_path: Path) -> None:
-    """Each threshold is reached exactly, and a trillionth more is not; the file for CI says the same."""
+    """Each threshold is reached exactly, and a trillionth more is not; the file for CI says the
+    same.
+    """
     for more, code in ((0.0, 0), (1e-9, 1)):
         for name in CONDITIONS:
             for option, value in (
                 ("--fail-under", f"{name}:{float(held.means[name]) + more!r}"),
                 ("--min-pass-k", f"2:{min(float(one) for one in held.pass_2.values()) + more!r}"),
             ):
-                done = call("runs", "gate", held.run_id, option, value, "--junit", tmp_path / "out.xml")
+                done = call(
+                    "runs", "gate", held.run_id, option, value, "--junit", tmp_path / "out.xml"
+                )
                 assert done.return_value == code, done.output
-                assert ("<failure" in (tmp_path / "out.xml").read_text(encoding="utf-8")) is bool(code)
+                assert ("<failure" in (tmp_path / "out.xml").read_text(encoding="utf-8")) is bool(
+                    code
+                )
 
 
 def test_pytest_plug_in(held: Held) -> None:
@@ -292,7 +307,8 @@ def test_other_tools(held: Held) -> None:
     assert composite["metrics"]["mean"]["value"] == float(sum(held.means.values()) / 2)
     spans = call("runs", "export", held.run_id, "--to", "otlp").stdout
     told = re.findall(
-        r'"conversation (withheld|supplied)/\d+".*?"score"}}, {"key": "gen_ai.evaluation.score.value", '
+        r'"conversation (withheld|supplied)/\d+".*?"score"}}, {"key":'
+        r' "gen_ai.evaluation.score.value", '
         r'"value": {"doubleValue": ([\d.]+)',
         spans,
     )
@@ -316,10 +332,14 @@ def test_the_action(held: Held, tmp_path: Path) -> None:
     (tmp_path / "out.json").write_text(json.dumps(held.document), encoding="utf-8")
     (tmp_path / "runs.json").write_text("[]", encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-I", "-c", code], env={"REPORTS": str(tmp_path)}, capture_output=True, check=True, text=True
+        [sys.executable, "-I", "-c", code], env={"REPORTS": str(tmp_path)}, capture_output=True,
+        check=True, text=True
     )  # fmt: skip
     mean, difference = float(sum(held.means.values()) / 2), float(held.difference)
-    assert done.stdout.splitlines()[:2] == [f"score={round(mean, 4)}", f"difference={round(difference, 4)}"]
+    assert done.stdout.splitlines()[:2] == [
+        f"score={round(mean, 4)}",
+        f"difference={round(difference, 4)}",
+    ]
 
 
 async def test_the_card(held: Held) -> None:
@@ -342,18 +362,23 @@ async def test_the_card(held: Held) -> None:
 
 
 def test_the_grid_of_a_batch(held: Held) -> None:
-    """Two models in a batch: each row has its own run's mean, interval, difference and p90, here the same."""
+    """Two models in a batch: each row has its own run's mean, interval, difference and p90, here
+    the same.
+    """
     glances = glances_of(result.load_run(held.path).state)
     models = [replace(glance, model=model) for model in ("large", "small") for glance in glances]
     width = 141
     rows = {
-        "".join(cell.text for cell in line).split()[0]: line for line in board(models, width, 40, None)[1:3]
+        "".join(cell.text for cell in line).split()[0]: line
+        for line in board(models, width, 40, None)[1:3]
     }
     assert set(rows) == {"large", "small"}
     for row in rows.values():
         text = "".join(cell.text for cell in row)
         drawn = re.findall(r"(\d\.\d\d) ([^ ]+)  ", text)
-        assert [value for value, _ in drawn] == [f"{float(held.means[name]):.2f}" for name in CONDITIONS]
+        assert [value for value, _ in drawn] == [
+            f"{float(held.means[name]):.2f}" for name in CONDITIONS
+        ]
         for name, (_, bar) in zip(CONDITIONS, drawn, strict=True):
             last = len(bar) - 1
             ends = [round(end * last) for end in held.interval(name)]

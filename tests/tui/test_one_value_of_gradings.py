@@ -1,4 +1,5 @@
-"""Every door gives one value for each quantity of gradings: agents with several files of a task, some without a score.
+"""Every door gives one value for each quantity of gradings: agents with several files of a task,
+some without a score.
 
 What is expected is worked out here, by hand, from the reports that the file holds.
 """
@@ -34,7 +35,9 @@ ROWS = [
 ]
 UNKNOWN = graded("single-cell/labels", "stella", 0.5712, SURVIVAL)
 """Valid, on a task without a leaderboard: its percentile is unknown, which is not 0."""
-FAILED = NotGraded("oncology/gbsg2-survival", "stella/x.csv", "grader ran longer than 60 s", agent="stella")
+FAILED = NotGraded(
+    "oncology/gbsg2-survival", "stella/x.csv", "grader ran longer than 60 s", agent="stella"
+)
 
 
 def reports() -> list[Any]:
@@ -71,14 +74,25 @@ def percentiles(agent: str, *, zeros: bool) -> dict[str, list[Fraction]]:
 
 
 def over_tasks(agent: str, *, zeros: bool) -> str:
-    return f"{float(mean([mean(values) for values in percentiles(agent, zeros=zeros).values()])):.1f}"
+    return (
+        f"{float(mean([mean(values) for values in percentiles(agent, zeros=zeros).values()])):.1f}"
+    )
 
 
-KNOWN = [Fraction(one.leaderboard_percentile) for one in reports() if one.leaderboard_percentile is not None]
-VALID, WITH_ZEROS = f"{float(mean(KNOWN)):.1f}", f"{float(mean([*KNOWN, Fraction(), Fraction()])):.1f}"
-"""Over all submissions: five valid ones have a percentile; one is invalid, and one was not graded."""
+KNOWN = [
+    Fraction(one.leaderboard_percentile)
+    for one in reports()
+    if one.leaderboard_percentile is not None
+]
+VALID, WITH_ZEROS = (
+    f"{float(mean(KNOWN)):.1f}",
+    f"{float(mean([*KNOWN, Fraction(), Fraction()])):.1f}",
+)
+"""Over all submissions: five valid ones have a percentile; one is invalid, and one was not graded.
+"""
 AGENTS = {
-    agent: (over_tasks(agent, zeros=False), over_tasks(agent, zeros=True)) for agent in ("aide", "stella")
+    agent: (over_tasks(agent, zeros=False), over_tasks(agent, zeros=True))
+    for agent in ("aide", "stella")
 }
 MEDALS = {"gold": 1, "silver": 1, "bronze": 1}
 SHARES = {"aide": 100 * (Fraction(1, 2) + 1 + 0) / 3, "stella": 100 * (Fraction(1) + 0 + 0) / 3}
@@ -93,24 +107,35 @@ def test_the_example_tells_the_formulas_apart() -> None:
     assert len({VALID, WITH_ZEROS, *AGENTS["aide"], *AGENTS["stella"]}) == 6
 
 
-@pytest.mark.parametrize("options", [("--table",), ("--format", "md"), ("--format", "html")], ids=" ".join)
+@pytest.mark.parametrize(
+    "options", [("--table",), ("--format", "md"), ("--format", "html")], ids=" ".join
+)
 def test_tables_and_documents(file: Path, options: tuple[str, ...]) -> None:
-    text = " ".join(re.sub(r"<[^>]+>", " ", call("medals", file, *options, width=400).stdout).split())
+    text = " ".join(
+        re.sub(r"<[^>]+>", " ", call("medals", file, *options, width=400).stdout).split()
+    )
     assert f"average percentile {VALID}" in text
     assert WITH_ZEROS in text
     for name, count in MEDALS.items():
         assert f"{count} {name}" in text
     for agent, (valid, everything) in AGENTS.items():
         share = f"{float(SHARES[agent]):.1f} %"
-        cells = rf"{agent}[ |]+\d of 4 graded[ |]+{share}[ |]+[\d.]+ %[ |]+{everything}[ |]+{valid}[ |]"
+        cells = (
+            rf"{agent}[ |]+\d of 4 graded[ |]+{share}[ |]+[\d.]+ %[ |]+{everything}[ |]+{valid}[ |]"
+        )
         assert re.search(cells, text), (cells, text[-2500:])
 
 
 def test_agents_as_json(file: Path) -> None:
-    found = {one["agent"]: one for one in json.loads(call("medals", file, "--agents", "--json").stdout)}
+    found = {
+        one["agent"]: one for one in json.loads(call("medals", file, "--agents", "--json").stdout)
+    }
     for agent, (valid, everything) in AGENTS.items():
         one = found[agent]
-        assert (f"{one['percentile_graded']:.1f}", f"{one['percentile']:.1f}") == (valid, everything)
+        assert (f"{one['percentile_graded']:.1f}", f"{one['percentile']:.1f}") == (
+            valid,
+            everything,
+        )
         assert one["any_medal_share"] == pytest.approx(float(SHARES[agent] / 100))
         assert (one["submissions"], one["graded"]) == (4, 3)
 
@@ -128,7 +153,9 @@ def test_rows(file: Path) -> None:
 
 
 async def test_screens() -> None:
-    failed = replace(ROWS[0], task_id=FAILED.task_id, agent="stella", report=None, not_graded=FAILED.reason)
+    failed = replace(
+        ROWS[0], task_id=FAILED.task_id, agent="stella", report=None, not_graded=FAILED.reason
+    )
     rows = [*ROWS, replace(UNKNOWN, report=reports()[-1]), failed]
     async with opened(None, WIDE, services=FakeServices(rows=rows), start="medals") as (app, pilot):
         await loaded(app, pilot)
@@ -138,8 +165,8 @@ async def test_screens() -> None:
         await loaded(app, pilot)
         text = screen_text(app)
     assert (
-        f"average percentile {VALID} over 5 of 6 valid, {WITH_ZEROS} with 1 invalid and 1 not graded as 0"
-        in table
+        f"average percentile {VALID} over 5 of 6 valid, {WITH_ZEROS} with 1 invalid and 1 not"
+        " graded as 0" in table
     )
     for agent, (valid, everything) in AGENTS.items():
         (line,) = (line for line in text.splitlines() if re.match(rf"\W*{agent} ", line))

@@ -37,7 +37,10 @@ def test_tasks_of_several_runs_say_which_run_they_are_of() -> None:
         return [ReviewItem(ItemId(place, None, 1, None), job, "a task") for place, job in runs]
 
     assert prefixes(items(("a/20261122-142341-d299.jsonl", "triage"))) == {}
-    assert list(prefixes(items(("a", "triage"), ("b", "reminder"))).values()) == ["triage · ", "reminder · "]
+    assert list(prefixes(items(("a", "triage"), ("b", "reminder"))).values()) == [
+        "triage · ",
+        "reminder · ",
+    ]
     alike = prefixes(items(("20261122-142341-d299", "triage"), ("20261122-142341-68df", "triage")))
     assert list(alike.values()) == ["…d299 · ", "…68df · "]
 
@@ -48,7 +51,9 @@ async def queue(
 ) -> AsyncIterator[tuple[BioevalApp, Pilot[None], FakeServices]]:
     services = FakeServices(FakeView(scripted_run()))
     items = task_queue()
-    services.review_items = lambda entries: [replace(item, sample=sample) for item in items(entries)]
+    services.review_items = lambda entries: [
+        replace(item, sample=sample) for item in items(entries)
+    ]
     services.reviewed_state = apply_all(RunState(), scripted_run())
     services.preferences["review.blind"] = blind
     async with opened(None, size, services=services) as (app, pilot):
@@ -72,7 +77,9 @@ def said(services: FakeServices) -> Sequence[str]:
 
 
 @SIZES
-async def test_the_judges_score_and_evidence_are_shown_beside_the_transcript(size: tuple[int, int]) -> None:
+async def test_the_judges_score_and_evidence_are_shown_beside_the_transcript(
+    size: tuple[int, int],
+) -> None:
     async with queue(size) as (app, _, _services):
         text = screen_text(app)
         assert "0 of 4 reviewed" in text
@@ -252,7 +259,8 @@ async def test_the_score_card_shows_the_reviewed_score() -> None:
         await press(app, pilot, *OVERRIDE, "escape")
         text = screen_text(app)
         assert "ada, 1 of 4 tasks" in text
-        # (1·timing 1.00 + 2·mean(0.8, 0.9) + 4·0.5) / 7 − 0.3, and the mean with the other condition's 0.96
+        # (1·timing 1.00 + 2·mean(0.8, 0.9) + 4·0.5) / 7 − 0.3, and the mean with the other
+        # condition's 0.96
         assert "without the facts 0.29 → 0.37 (reviewed)" in text
         assert "mean 0.62 → 0.67 (reviewed)" in text
 
@@ -288,8 +296,10 @@ async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> No
         for number, text in enumerate(CORPUS):
             services.entries.append(
                 Reviewed(
-                    run_id="r", seq=number, at=datetime(2026, 11, 21, tzinfo=UTC), review=f"x{number}",
-                    author=f"{number}{text}", action="override", condition="withheld", trial=1, task=1,
+                    run_id="r", seq=number, at=datetime(2026, 11, 21, tzinfo=UTC),
+                    review=f"x{number}",
+                    author=f"{number}{text}", action="override", condition="withheld", trial=1,
+                    task=1,
                     after=0.5, why=text, submission=None,
                 )
             )  # fmt: skip
@@ -302,7 +312,9 @@ async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> No
 
 
 @pytest.mark.long
-async def test_a_key_pressed_twice_scores_one_item_of_a_sample_and_a_second_score_of_it_stays_blind() -> None:
+async def test_a_key_pressed_twice_scores_one_item_of_a_sample_and_a_second_score_of_it_stays_blind() -> (
+    None
+):
     async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
         first = place(app)
         assert is_a(app.screen, "ReviewScreen")
@@ -313,4 +325,7 @@ async def test_a_key_pressed_twice_scores_one_item_of_a_sample_and_a_second_scor
         assert place(app) != first
         await press(app, pilot, "up", "0")
         assert "hidden here, since this is a sample" in screen_text(app)
-        assert [(entry.after, entry.blind) for entry in services.entries] == [(1.0, True), (0.0, True)]
+        assert [(entry.after, entry.blind) for entry in services.entries] == [
+            (1.0, True),
+            (0.0, True),
+        ]

@@ -185,7 +185,9 @@ async def test_a_deleted_run_can_be_restored(size: tuple[int, int]) -> None:
         assert "undo" not in screen_text(app).splitlines()[-1]
         await pilot.press("down", "D")
         await until(pilot, lambda: "9 runs" in screen_text(app))
-        assert [n.message for n in app._notifications] == ["Moved 1 run to the trash; in Runs, u restores it"]
+        assert [n.message for n in app._notifications] == [
+            "Moved 1 run to the trash; in Runs, u restores it"
+        ]
         assert gone not in [run.run_id for run in app.screen.listing.items]  # type: ignore[attr-defined]
         await pilot.press("u")
         await until(pilot, lambda: "10 runs" in screen_text(app))
@@ -202,7 +204,9 @@ async def test_a_failed_delete_says_why() -> None:
 
 
 @pytest.mark.parametrize("size", [WIDE, (100, 24)])
-async def test_runs_can_be_filtered_sorted_and_reversed_with_exact_times(size: tuple[int, int]) -> None:
+async def test_runs_can_be_filtered_sorted_and_reversed_with_exact_times(
+    size: tuple[int, int],
+) -> None:
     services = given()
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         await pilot.press("slash", *"variant", "enter")
@@ -302,7 +306,9 @@ async def test_of_ten_thousand_runs_only_the_visible_rows_are_drawn() -> None:
 
 
 async def test_hostile_run_names_are_shown_literally() -> None:
-    nasty = history.history()[1]._replace(job="[/x] [@click=app.quit]t[/]", model="[b +", fault="[/INST]")
+    nasty = history.history()[1]._replace(
+        job="[/x] [@click=app.quit]t[/]", model="[b +", fault="[/INST]"
+    )
     async with opened(None, services=given(history=[nasty]), start="runs") as (app, pilot):
         assert "[/x] [@click=app.qui" in screen_text(app)
         await pilot.click("RowList", offset=(3, 0))
@@ -326,7 +332,8 @@ async def test_the_cursor_marks_exactly_one_row_wherever_the_list_is_scrolled(
             await loaded(app, pilot)
         height = rows.size.height
         shades = [
-            {segment.style.bgcolor for segment in rows.render_line(y) if segment.style} for y in range(height)
+            {segment.style.bgcolor for segment in rows.render_line(y) if segment.style}
+            for y in range(height)
         ]
         drawn = [
             {segment.style.bgcolor for segment in strip.crop(2, 10) if segment.style}
@@ -334,11 +341,16 @@ async def test_the_cursor_marks_exactly_one_row_wherever_the_list_is_scrolled(
         ]
         assert [shade != shades[-1] for shade in shades].count(True) == 1
         assert [shade != drawn[-1] for shade in drawn].count(True) == 1
-        assert drawn.index(next(s for s in drawn if s != drawn[-1])) == rows.cursor - rows.scroll_offset.y
+        assert (
+            drawn.index(next(s for s in drawn if s != drawn[-1]))
+            == rows.cursor - rows.scroll_offset.y
+        )
 
 
 @SIZES
-async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(size: tuple[int, int]) -> None:
+async def test_enter_on_a_compared_row_shows_both_passages_side_by_side(
+    size: tuple[int, int],
+) -> None:
     services = given(reviewed_state=apply_all(RunState(), scripted_run()))
     async with opened(None, size, services=services, start="runs") as (app, pilot):
         await pilot.press("down", "m", "m", "equals_sign")
@@ -360,13 +372,17 @@ async def test_a_run_without_a_passage_of_its_own_is_shown_where_its_agent_begin
 ) -> None:
     def better(event: RunEvent) -> RunEvent:
         if isinstance(event, TranscriptScored):
-            tasks = tuple(task.model_copy(update={"score": 1.0, "evidence": ()}) for task in event.tasks)
+            tasks = tuple(
+                task.model_copy(update={"score": 1.0, "evidence": ()}) for task in event.tasks
+            )
             return event.model_copy(update={"tasks": tasks})
         if isinstance(event, MessageCompleted) and event.turn == 2 and event.role == "assistant":
             return event.model_copy(update={"content": "Nothing was saved."})
         return event
 
-    one, other = (apply_all(RunState(), run) for run in (scripted_run(), map(better, scripted_run())))
+    one, other = (
+        apply_all(RunState(), run) for run in (scripted_run(), map(better, scripted_run()))
+    )
     found = [result_of(state) for state in (one, other)]
     async with opened(None, size, services=given(), start="runs") as (app, pilot):
         title = one.job["tasks"][0]["task"]
@@ -425,11 +441,15 @@ async def test_every_column_sorts_the_runs_and_missing_values_come_last() -> Non
 
 
 async def card_of(services: FakeServices, place: int) -> list[str]:
-    """Return the words beside the list with the cursor on one run, line by line, without the list."""
+    """Return the words beside the list with the cursor on one run, line by line, without the
+    list.
+    """
     async with opened(None, (200, 60), services=services, start="runs") as (app, pilot):
         await pilot.press(*["down"] * place)
         await loaded(app, pilot)
-        await until(pilot, lambda: "means of" in screen_text(app) or "has ended yet" in screen_text(app))
+        await until(
+            pilot, lambda: "means of" in screen_text(app) or "has ended yet" in screen_text(app)
+        )
         return [line.rpartition("│")[2].strip() for line in screen_text(app).splitlines()]
 
 
@@ -459,7 +479,9 @@ async def test_a_card_says_why_points_were_lost_above_the_mean_and_nothing_twice
     labels = [line.partition(" ")[0] for line in said]
     assert labels.index("WHAT") < labels.index("SURE") < labels.index("WHY") < labels.index("NEXT")
     assert labels.index("NEXT") < labels.index("mean")
-    assert not {"without", "with", "difference", "withheld"} & {*labels}, "the answer says the scores"
+    assert not {"without", "with", "difference", "withheld"} & {*labels}, (
+        "the answer says the scores"
+    )
 
 
 async def test_a_card_says_what_to_do_if_no_conversation_took_place() -> None:
@@ -468,7 +490,9 @@ async def test_a_card_says_what_to_do_if_no_conversation_took_place() -> None:
 
 
 async def test_a_first_run_has_no_trend_yet() -> None:
-    said = await card_of(given(history=[history.run(1, "new", None, ago=timedelta(0), status="running")]), 0)
+    said = await card_of(
+        given(history=[history.run(1, "new", None, ago=timedelta(0), status="running")]), 0
+    )
     assert "no run of this job with this agent has ended yet" in " ".join(said)
 
 
@@ -490,7 +514,14 @@ async def test_a_comparison_starts_with_its_conclusion_and_signs_every_differenc
         await loaded(app, pilot)
         said = screen_text(app)
         assert said.index("WHAT") < said.index("WITHOUT THE FACTS")
-        for words in ("▲ better", "▲ fixed", "▼ broken", "50 %", "−0.39 s", "judge: A rules, B gpt-4.1-mini"):
+        for words in (
+            "▲ better",
+            "▲ fixed",
+            "▼ broken",
+            "50 %",
+            "−0.39 s",
+            "judge: A rules, B gpt-4.1-mini",
+        ):
             assert words in said
 
 
@@ -507,7 +538,10 @@ async def test_compared_runs_without_a_common_condition_say_so() -> None:
 async def test_a_long_name_goes_on_below_instead_of_being_cut(width: int) -> None:
     agent, model = "agents.clinic.example:9405", "medic-large-2026-11-01-preview"
     runs = [run._replace(identity={"agent": agent}, model=model) for run in history.history()]
-    async with opened(None, (width, 40), services=given(history=runs), start="runs") as (app, pilot):
+    async with opened(None, (width, 40), services=given(history=runs), start="runs") as (
+        app,
+        pilot,
+    ):
         screen: Any = app.screen
         rows = screen.table.rows
         shown = "\n".join(rows.render_line(y).text for y in range(rows.size.height))
@@ -540,10 +574,14 @@ async def test_a_kept_order_by_a_column_without_room_waits_until_it_is_shown() -
     async with opened(None, (80, 40), services=services, start="runs") as (app, pilot):
         await loaded(app, pilot)
         screen: Any = app.screen
-        await until(pilot, lambda: screen.table.columns[screen.listing.sorting.column].name == "started")
+        await until(
+            pilot, lambda: screen.table.columns[screen.listing.sorting.column].name == "started"
+        )
         assert "by started" in screen_text(app)
         await pilot.resize_terminal(200, 40)
-        await until(pilot, lambda: screen.table.columns[screen.listing.sorting.column].name == "messages")
+        await until(
+            pilot, lambda: screen.table.columns[screen.listing.sorting.column].name == "messages"
+        )
         assert "by messages" not in screen_text(app)
 
 
@@ -558,7 +596,9 @@ async def test_jobs_without_a_common_task_are_not_compared_and_say_which_runs_ca
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
         await loaded(app, pilot)
         said = screen_text(app)
-        assert "WHAT  A and B are not compared: their jobs share no task (A dose, B reminder)." in said
+        assert (
+            "WHAT  A and B are not compared: their jobs share no task (A dose, B reminder)." in said
+        )
         assert "A can be compared with run " in said
         assert "only differences" not in said
         assert "not measured" not in said

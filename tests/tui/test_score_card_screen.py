@@ -73,7 +73,9 @@ async def test_the_score_card_shows_both_scores_and_rehearsal_and_their_mean_wit
 async def test_a_card_that_closes_while_its_reviews_are_read_crashes_nothing() -> None:
     async with card() as (app, pilot):
         shown_card = app.screen
-        await shown_card.query_one("#reviewed").remove()  # as when a screen is left: its widgets go first
+        await shown_card.query_one(
+            "#reviewed"
+        ).remove()  # as when a screen is left: its widgets go first
         shown_card.on_screen_resume()
         await loaded(app, pilot)
         await pilot.press("escape")
@@ -85,11 +87,20 @@ async def test_a_card_that_closes_while_its_reviews_are_read_crashes_nothing() -
 async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_table(
     size: tuple[int, int],
 ) -> None:
-    detail, ways = "1 setup cannot run: no knowledge graph is configured", ("pass --graph embedded",)
+    detail, ways = (
+        "1 setup cannot run: no knowledge graph is configured",
+        ("pass --graph embedded",),
+    )
     started, *_, ended = scripted_run()
     script = [started]
     for condition in PUBLISHED_NAMES:
-        where = {"run_id": started.run_id, "at": started.at, "condition": condition, "trial": 1, "attempt": 1}
+        where = {
+            "run_id": started.run_id,
+            "at": started.at,
+            "condition": condition,
+            "trial": 1,
+            "attempt": 1,
+        }
         script += [
             MessageStarted(**where, seq=0, message=1, turn=1, role="user", speaker="Socrates"),
             MessageStarted(**where, seq=0, message=2, turn=1, role="assistant", speaker="agent"),
@@ -97,7 +108,12 @@ async def test_a_run_that_could_not_begin_shows_why_and_what_to_do_and_no_empty_
                 **where, seq=0, reason="cancelled", fault="infrastructure", detail=detail, ways=ways
             ),
             ConversationScored(
-                **where, seq=0, parts=(), penalty=0.0, failures=0, reason=f"not measured: {detail}; {ways[0]}"
+                **where,
+                seq=0,
+                parts=(),
+                penalty=0.0,
+                failures=0,
+                reason=f"not measured: {detail}; {ways[0]}",
             ),
         ]
     script.append(ended.model_copy(update={"scores": dict.fromkeys(PUBLISHED_NAMES), "mean": None}))
@@ -121,7 +137,12 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
         **script[0].job,
         "about": "What a laboratory's report means",
         "conditions": [
-            {"name": "withheld", "words": "without the report", "facts": "none", "criteria": "withheld"},
+            {
+                "name": "withheld",
+                "words": "without the report",
+                "facts": "none",
+                "criteria": "withheld",
+            },
             {"name": "supplied", "words": "with the report"},
         ],
     }
@@ -138,7 +159,9 @@ async def test_no_name_is_cut_beside_blank_columns_and_the_details_stay_below() 
             table = "\n".join(drawn_by(app, "#table"))
             assert "…" not in table
             title = next(
-                n for n, line in enumerate(text.splitlines()) if line.strip().startswith("2 Ask what")
+                n
+                for n, line in enumerate(text.splitlines())
+                if line.strip().startswith("2 Ask what")
             )
             await pilot.click(offset=(8, title))
             await loaded(app, pilot)
@@ -239,12 +262,16 @@ async def test_r_asks_how_to_run_the_job_again_with_the_trials_that_would_do() -
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a script is a program where its first line says so")
-async def test_e_opens_the_job_where_it_was_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_e_opens_the_job_where_it_was_decided(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     editor, told, job = tmp_path / "vi", tmp_path / "told", tmp_path / "dose.yml"
     editor.write_text(f'#!/bin/sh\necho "$@" > "{told}"\n', encoding="utf-8")
     editor.chmod(0o755)
     monkeypatch.setenv("VISUAL", str(editor))
-    job.write_text("tasks:\n- task: one\n- task: two\nassertions:\n- expression: a\n- expression: b\n")
+    job.write_text(
+        "tasks:\n- task: one\n- task: two\nassertions:\n- expression: a\n- expression: b\n"
+    )
     async with card() as (app, pilot):
         services = app.services
         assert isinstance(services, FakeServices)
@@ -267,7 +294,8 @@ async def test_a_card_says_what_changed_since_the_last_run_of_its_job() -> None:
     services.history = [
         history.run(1, job, 0.5, ago=timedelta(hours=hours))._replace(run_id=run_id)
         for run_id, job, hours in (
-            (state.started.run_id, "dose", 1), ("before", "dose", 2), ("first", "dose", 3), ("other", "x", 2),
+            (state.started.run_id, "dose", 1), ("before", "dose", 2), ("first", "dose", 3),
+            ("other", "x", 2),
         )
     ]  # fmt: skip
     async with opened(None, services=services) as (app, pilot):
@@ -276,7 +304,9 @@ async def test_a_card_says_what_changed_since_the_last_run_of_its_job() -> None:
 
 
 async def test_a_user_who_leaves_the_role_is_told_of_once() -> None:
-    left_role = Talk(reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: shows reasoning")
+    left_role = Talk(
+        reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: shows reasoning"
+    )
     why = {"reason": "evaluator failed: leak: shows reasoning"}
     events = [
         event.model_copy(update=why) if isinstance(event, ConversationScored) else event
@@ -296,7 +326,9 @@ async def test_q_also_quits_from_the_score_card() -> None:
 
 
 async def test_the_card_of_several_trials_leads_with_all_of_them_and_opens_each() -> None:
-    """The headline, the digits and the rows are the same numbers; a trial's own card is one key away."""
+    """The headline, the digits and the rows are the same numbers; a trial's own card is one key
+    away.
+    """
     services = FakeServices(FakeView(run_of_trials(4)), sample_rows())
     async with opened(None, WIDE, services=services) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "RunCard"))
@@ -353,7 +385,9 @@ async def test_arrows_go_from_all_trials_to_each_of_them_and_back() -> None:
             ("left", "4 trials"),
         ):
             await pilot.press(key)
-            await until(pilot, lambda shown_now=shown_now: shown_now in " ".join(screen_text(app).split()))  # type: ignore[misc]
+            await until(
+                pilot, lambda shown_now=shown_now: shown_now in " ".join(screen_text(app).split())
+            )  # type: ignore[misc]
             assert ("here:" in screen_text(app)) == shown_now.startswith("here"), key
         await pilot.press("right", "left")
         assert app.screen is over_all

@@ -41,7 +41,16 @@ def test_in_sixteen_colours_no_text_is_yellow_green_or_white_on_white(
 ) -> None:
     monkeypatch.setattr(BioevalApp, "few_colours", True)
     shown = opened_in("light").get_css_variables()
-    texts = ("quiet", "gold", "silver", "bronze", "text-success", "text-warning", "text-error", "text-accent")
+    texts = (
+        "quiet",
+        "gold",
+        "silver",
+        "bronze",
+        "text-success",
+        "text-warning",
+        "text-error",
+        "text-accent",
+    )
     for name in texts:
         text = Color.parse(shown[name]).rich_color.downgrade(ColorSystem.STANDARD)
         assert text.number not in (2, 3, 7, 10, 11, 15), name

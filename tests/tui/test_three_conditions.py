@@ -22,7 +22,9 @@ from tests.integration.test_three_conditions import AGENT, ARGUMENTS, JOB, NAMES
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("screens")
     (folder / "on_screens_agent.py").write_text(AGENT, encoding="utf-8")
-    (folder / "job.yml").write_text(JOB.replace("three_agent", "on_screens_agent"), encoding="utf-8")
+    (folder / "job.yml").write_text(
+        JOB.replace("three_agent", "on_screens_agent"), encoding="utf-8"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("BIOEVAL_DATA_DIR", str(folder / "data"))
@@ -33,7 +35,9 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("size", [WIDE, (80, 24)])
-async def test_the_card_and_the_conversations_have_all_three(recorded: Path, size: tuple[int, int]) -> None:
+async def test_the_card_and_the_conversations_have_all_three(
+    recorded: Path, size: tuple[int, int]
+) -> None:
     services = FakeServices(FakeView([*read_recording(recorded).events]))
     async with opened(None, size, services=services) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
@@ -46,7 +50,9 @@ async def test_the_card_and_the_conversations_have_all_three(recorded: Path, siz
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen.query("ConversationFrame")) == len(NAMES))
         await loaded(app, pilot)
-        assert [frame.id for frame in app.screen.query("ConversationFrame")] == [f"frame-{n}" for n in NAMES]
+        assert [frame.id for frame in app.screen.query("ConversationFrame")] == [
+            f"frame-{n}" for n in NAMES
+        ]
         shown = screen_text(app).lower()
         assert all(title in shown for title in TITLES)
 
@@ -54,6 +60,8 @@ async def test_the_card_and_the_conversations_have_all_three(recorded: Path, siz
 def test_the_grid_has_a_bar_for_each(recorded: Path) -> None:
     glances = glances_of(apply_all(RunState(), read_recording(recorded).events))
     models = [replace(glance, model=model) for model in ("large", "small") for glance in glances]
-    heads, *rows = ["".join(cell.text for cell in line) for line in board(models, 160, 40, None)[:3]]
+    heads, *rows = [
+        "".join(cell.text for cell in line) for line in board(models, 160, 40, None)[:3]
+    ]
     assert all(title in heads for title in TITLES)
     assert all(value in row for row in rows for value in ("0.14", "1.00", "0.29")), rows

@@ -54,7 +54,9 @@ def say(talk: ConversationState, text: str, **more: Any) -> MessageState:
     """Add a message; speakers take turns, the evaluator first."""
     number = len(talk.messages) + 1
     role = "user" if number % 2 else "assistant"
-    message = MessageState(number, (number + 1) // 2, role, "Socrates" if number % 2 else "agent", NOON)
+    message = MessageState(
+        number, (number + 1) // 2, role, "Socrates" if number % 2 else "agent", NOON
+    )
     message.replace(text)
     message.done = True
     for name, value in more.items():
@@ -75,7 +77,12 @@ def long_conversation(length: int = 300) -> ConversationState:
     talk = ConversationState(ConversationKey("supplied", 1))
     for number in range(1, length + 1):
         table = "\n\n| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * (number % 7)
-        say(talk, f"[line {number}]" + " and some words" * (number % 23) + (table if number % 3 == 0 else ""))
+        say(
+            talk,
+            f"[line {number}]"
+            + " and some words" * (number % 23)
+            + (table if number % 3 == 0 else ""),
+        )
     return talk
 
 
@@ -115,19 +122,29 @@ async def test_events_are_shown_with_their_message() -> None:
     talk = conversation("Hello", "Where?")
     fact = events.FactDisclosed(**CONTEXT, fact=1, text="Sydney", message=3, turn=2, asked=True)
     blurted = events.FactDisclosed(**CONTEXT, fact=2, text="5 mg", message=3, turn=2, asked=False)
-    broken = events.EvaluatorViolated(**CONTEXT, rule="spoke_as_agent", detail="d", message=3, content="c")
+    broken = events.EvaluatorViolated(
+        **CONTEXT, rule="spoke_as_agent", detail="d", message=3, content="c"
+    )
     marked = events.EvaluatorViolated(
         **CONTEXT, rule="invention", detail="d", message=3, content="c", effect="mark"
     )
     say(talk, "Sydney", facts=[fact, blurted], violations=[broken, marked])
     failure = events.RequestFailed(
-        **CONTEXT, peer="agent", request_attempt=1, error="busy", status=503, wait_ms=100, counted=True
+        **CONTEXT,
+        peer="agent",
+        request_attempt=1,
+        error="busy",
+        status=503,
+        wait_ms=100,
+        counted=True,
     )
     say(talk, "Done.", failures=[failure])
     say(talk, "Typed here.", operator=True)
     say(talk, "Fine.")
     say(talk, "Bye.", signs_off=True)
-    talk.ended = events.ConversationEnded(**CONTEXT, reason="signed_off", fault="none", duration_ms=108_000)
+    talk.ended = events.ConversationEnded(
+        **CONTEXT, reason="signed_off", fault="none", duration_ms=108_000
+    )
     async with shown(talk) as (transcript, _):
         page = seen(transcript)
     for words in (
@@ -227,7 +244,9 @@ async def test_paging_up_through_history_skips_no_message() -> None:
 
 async def test_home_shows_the_first_line_even_when_it_was_never_visible() -> None:
     talk = long_conversation(12)
-    talk.warnings.extend(events.Warned(**CONTEXT, code="c", message=f"warning {n}") for n in range(9))
+    talk.warnings.extend(
+        events.Warned(**CONTEXT, code="c", message=f"warning {n}") for n in range(9)
+    )
     async with shown(talk) as (transcript, pilot):
         await pilot.press("home")
         assert "warning 0" in lines(transcript)[0]
@@ -289,8 +308,14 @@ async def test_a_resize_while_following_stays_at_the_end() -> None:
 
 def with_events() -> ConversationState:
     talk = conversation("Hello")
-    request = {"request": {"function": {"name": "createReminder"}, "arguments": {"date": "2026-11-21"}}}
-    say(talk, "Done.", generation=[{"systemPrompt": "You are kind."}, request, {"output": "reminder 17"}])
+    request = {
+        "request": {"function": {"name": "createReminder"}, "arguments": {"date": "2026-11-21"}}
+    }
+    say(
+        talk,
+        "Done.",
+        generation=[{"systemPrompt": "You are kind."}, request, {"output": "reminder 17"}],
+    )
     return talk
 
 
@@ -375,7 +400,11 @@ async def test_selected_text_is_the_text_of_the_message() -> None:
     async with shown(talk) as (transcript, _):
         everything = transcript.get_selection(Selection(None, None))
         assert everything is not None
-        assert [line for line in everything[0].splitlines() if line] == ["one **two** three", "four", "five"]
+        assert [line for line in everything[0].splitlines() if line] == [
+            "one **two** three",
+            "four",
+            "five",
+        ]
         start = _offset_at(transcript, 12, 0)
         end = _offset_at(transcript, 10, 1)
         some = transcript.get_selection(Selection.from_offsets(start, end))
@@ -404,14 +433,18 @@ async def test_text_selected_with_the_mouse_can_be_copied_and_stays_readable() -
 async def test_selected_code_is_copied_without_its_border() -> None:
     async with shown(conversation("```\nfirst\nsecond\n```")) as (transcript, _):
         assert "│ first" in lines(transcript)[0]
-        selection = Selection.from_offsets(_offset_at(transcript, 0, 0), _offset_at(transcript, 14, 1))
+        selection = Selection.from_offsets(
+            _offset_at(transcript, 0, 0), _offset_at(transcript, 14, 1)
+        )
         assert transcript.get_selection(selection) == ("first\nseco", "\n")
 
 
 async def test_a_selection_survives_new_messages() -> None:
     talk = conversation("one two", "four")
     async with shown(talk) as (transcript, _):
-        selection = Selection.from_offsets(_offset_at(transcript, 8, 0), _offset_at(transcript, 11, 0))
+        selection = Selection.from_offsets(
+            _offset_at(transcript, 8, 0), _offset_at(transcript, 11, 0)
+        )
         say(talk, "five\n\nsix")
         transcript.update({3})
         assert transcript.get_selection(selection) == ("one", "\n")
@@ -435,7 +468,8 @@ async def test_a_hidden_transcript_is_painted_when_it_becomes_visible() -> None:
         comes.show(conversation("Hello", "There."))
         await pilot.pause()
         comes.display = True
-        # As after a scroll: asking arranges the screen anew, and its next layout finds nothing shown or resized.
+        # As after a scroll: asking arranges the screen anew, and its next layout finds nothing
+        # shown or resized.
         app.screen._compositor._full_map_invalidated = True
         assert app.screen._compositor.full_map[comes].region
         await pilot.pause()
@@ -496,7 +530,9 @@ async def test_hostile_text_is_shown_and_does_nothing(size: tuple[int, int]) -> 
         for _ in range(40):
             for y in range(transcript.size.height):
                 for segment in transcript.render_line(y):
-                    assert not any(ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in segment.text)
+                    assert not any(
+                        ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in segment.text
+                    )
                     assert "\u202e" not in segment.text
                     style = segment.style
                     assert style is None or (style.link is None and set(style.meta) <= {"offset"})
@@ -533,7 +569,9 @@ async def test_appending_paints_only_the_new_message(monkeypatch: pytest.MonkeyP
         assert painter is not None
         painted: list[str] = []
         paint = painter.paint
-        monkeypatch.setattr(painter, "paint", lambda block: painted.append(block.text) or paint(block))
+        monkeypatch.setattr(
+            painter, "paint", lambda block: painted.append(block.text) or paint(block)
+        )
         say(talk, "the new one")
         transcript.update({2001})
         await pilot.pause()
@@ -560,8 +598,13 @@ async def test_changing_the_theme_leaves_no_colour_of_the_previous_one() -> None
         await pilot.pause()
         await pilot.pause()
         back = [segment.style for y in range(4) for segment in transcript.render_line(y)]
-    async with shown(conversation("Hello", "How are you?"), theme="textual-light") as (transcript, _):
-        assert switched == [segment.style for y in range(4) for segment in transcript.render_line(y)]
+    async with shown(conversation("Hello", "How are you?"), theme="textual-light") as (
+        transcript,
+        _,
+    ):
+        assert switched == [
+            segment.style for y in range(4) for segment in transcript.render_line(y)
+        ]
         assert switched != back
 
 
@@ -582,7 +625,10 @@ async def test_search_finds_words_that_are_formatted_or_wrapped_and_is_no_patter
 
 
 async def test_a_match_over_two_lines_is_highlighted_on_both() -> None:
-    async with shown(conversation("a needle\\\n  thread b\n\nneedle thread"), (81, 10)) as (transcript, _):
+    async with shown(conversation("a needle\\\n  thread b\n\nneedle thread"), (81, 10)) as (
+        transcript,
+        _,
+    ):
         plain = [list(transcript.render_line(y)) for y in range(4)]
         transcript.find("needle thread")
         marked = [list(transcript.render_line(y)) for y in range(4)]

@@ -14,13 +14,17 @@ TABLE = "| drug | dose |\n|---|---|\n"
 
 
 def cells(strips: list[Strip]) -> list[list[tuple[object, ...]]]:
-    """Return each line's cells as they are seen: letter, its colour, what is behind it, and what a press there does."""
+    """Return each line's cells as they are seen: letter, its colour, what is behind it, and what a
+    press there does.
+    """
     found = []
     for strip in strips:
         line: list[tuple[object, ...]] = []
         for text, style, _ in strip:
             assert style is not None
-            front, back = (style.bgcolor, style.color) if style.reverse else (style.color, style.bgcolor)
+            front, back = (
+                (style.bgcolor, style.color) if style.reverse else (style.color, style.bgcolor)
+            )
             press = style.meta.get("@mouse.down")
             line += [(letter, None if letter == " " else front, back, press) for letter in text]
         found.append(line)
@@ -34,9 +38,13 @@ async def test_painted_lines_are_the_ones_that_textual_would_draw(width: int) ->
             await pilot.press(*keys)
             transcript.find("words")
             region = transcript.outer_size.region
-            assert cells(transcript.render_lines(region)) == cells(Widget.render_lines(transcript, region))
+            assert cells(transcript.render_lines(region)) == cells(
+                Widget.render_lines(transcript, region)
+            )
             part = region.shrink((3, 5, 4, 7))
-            assert cells(transcript.render_lines(part)) == cells(Widget.render_lines(transcript, part))
+            assert cells(transcript.render_lines(part)) == cells(
+                Widget.render_lines(transcript, part)
+            )
 
 
 @pytest.mark.parametrize("place", ["home", "pagedown", "end"])
@@ -60,7 +68,12 @@ async def test_unchanged_lines_are_kept_while_a_table_grows() -> None:
         after = drawn(transcript)
         assert "digoxin" in seen(transcript)
         # The first line loses its running time, the last its caret.
-        assert [line is was for line, was in zip(after, before, strict=False)] == [False, True, True, False]
+        assert [line is was for line, was in zip(after, before, strict=False)] == [
+            False,
+            True,
+            True,
+            False,
+        ]
 
 
 def drawn(transcript: Transcript) -> list[object]:

@@ -1,4 +1,6 @@
-"""What a person types is not lost: by ctrl+c, esc, a paste of several lines, or a copy that no terminal confirms."""
+"""What a person types is not lost: by ctrl+c, esc, a paste of several lines, or a copy that no
+terminal confirms.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ async def test_leaving_a_form_asks_when_something_was_typed(leave: str) -> None:
         await pilot.press("down", *"Sort")
         await pilot.press(leave)
         await until(pilot, lambda: is_a(app.screen, "LeaveScreen"))
-        assert "Evaluate your own agent: what you typed is not used yet" in " ".join(screen_text(app).split())
+        assert "Evaluate your own agent: what you typed is not used yet" in " ".join(
+            screen_text(app).split()
+        )
         await pilot.press("escape")
         await until(pilot, lambda: is_a(app.screen, "OwnAgentDialog"))
         assert value(app, "task") == "Sort"

@@ -1,4 +1,6 @@
-"""Texts of every script in tables: columns stay where their headings are, and nothing is lost without an ellipsis."""
+"""Texts of every script in tables: columns stay where their headings are, and nothing is lost
+without an ellipsis.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def test_lines_end_after_words_or_hyphens() -> None:
 def test_numbers_of_a_comparison_stand_below_their_headings(words: str, width: int) -> None:
     found = history.compared()
     side = found.conditions[0]
-    tasks = tuple(replace(task, title=f"{words} {words} {at}") for at, task in enumerate(side.tasks))
+    tasks = tuple(
+        replace(task, title=f"{words} {words} {at}") for at, task in enumerate(side.tasks)
+    )
     checks = tuple(replace(check, title=words) for check in side.assertions)
     rows = table(replace(found, conditions=(replace(side, tasks=tasks, assertions=checks),)), width)
     heading, *rest = ("".join(cell.text for cell in row.line) for row in rows if row.line)
@@ -117,8 +121,13 @@ def test_columns_of_the_board_and_names_of_its_tiles_have_their_widths(words: st
 @EACH
 @pytest.mark.parametrize("width", WIDTHS)
 async def test_columns_of_runs_stand_below_their_headings(words: str, width: int) -> None:
-    runs = [run._replace(job=words, identity={"agent": words}, model=words) for run in history.history()]
-    async with opened(None, (width, 40), services=given(history=runs), start="runs") as (app, pilot):
+    runs = [
+        run._replace(job=words, identity={"agent": words}, model=words) for run in history.history()
+    ]
+    async with opened(None, (width, 40), services=given(history=runs), start="runs") as (
+        app,
+        pilot,
+    ):
         await loaded(app, pilot)
         screen: Any = app.screen
         rows = screen.table.rows
@@ -177,7 +186,9 @@ async def test_cells_of_every_list_stand_below_their_headings(
     rows = [replace(row, task_id=f"{words}/{words}", agent=words) for row in sample_rows()]
     services = given(
         job_items=[replace(job, name=words) for job in history.jobs()],
-        tasks=[replace(task, task_id=f"{words}/{words}", name=words) for task in history.benchmarks()],
+        tasks=[
+            replace(task, task_id=f"{words}/{words}", name=words) for task in history.benchmarks()
+        ],
         rows=rows,
     )
     async with opened(None, (width, 40), services=services, start=start) as (app, pilot):
@@ -195,10 +206,14 @@ async def test_submissions_of_an_agent_stand_in_columns(words: str) -> None:
     group = Group.of("one", None, entries)
     scored = [row.report.score_words for row in rows if row.report and row.report.score is not None]
     lines = [
-        line for line in texts(submission_lines(group, entries))[1:] if any(score in line for score in scored)
+        line
+        for line in texts(submission_lines(group, entries))[1:]
+        if any(score in line for score in scored)
     ]
     assert len(lines) > 2
-    assert {_at(line, next(score for score in scored if score in line)) for line in lines} == {13 + 28 + 1}
+    assert {_at(line, next(score for score in scored if score in line)) for line in lines} == {
+        13 + 28 + 1
+    }
 
 
 @EACH
@@ -229,7 +244,9 @@ def test_scores_of_two_agents_stand_below_their_conditions(words: str) -> None:
 @EACH
 def test_where_a_part_of_a_run_was_set_stands_in_a_column(words: str) -> None:
     lines = texts(
-        resolved_lines([Resolved("agent", words, "from a file"), Resolved("judge", "x" * 20, "from a file")])
+        resolved_lines(
+            [Resolved("agent", words, "from a file"), Resolved("judge", "x" * 20, "from a file")]
+        )
     )
     assert len({_at(line, "from a file") for line in lines}) == 1
 
@@ -241,7 +258,9 @@ def test_columns_of_an_error_view_are_as_wide_as_their_cells(words: str) -> None
 
 
 @EACH
-def test_a_table_in_the_terminal_has_columns(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_in_the_terminal_has_columns(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     names, counts = [words, "plain"], ["12", "7"]
     write_table(plain_console(), [CellColumn("name", names), CellColumn("n", counts, right=True)])
     lines = capsys.readouterr().out.splitlines()

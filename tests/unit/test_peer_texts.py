@@ -1,8 +1,9 @@
 """No function that reads a peer's text takes long, whatever a looping model or a hostile one sends.
 
-Time is this process's own processor time: other work on the machine does not count, nor does the collector
-of garbage, which visits whatever earlier tests left. The limit is some 30 times what most readers need for
-a text of this length, and three times what the slowest do; a quadratic reader exceeds it each time.
+Time is this process's own processor time: other work on the machine does not count, nor does the
+collector of garbage, which visits whatever earlier tests left. The limit is some 30 times what most
+readers need for a text of this length, and three times what the slowest do; a quadratic reader
+exceeds it each time.
 """
 
 import gc
@@ -43,21 +44,32 @@ from bioeval_tui.report.result import Quotation
 from bioeval_tui.tui.live.transcript import markdown as transcript_markdown
 from tests.rendered import evaluator_prompt
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer of processor time here")
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="no timer of processor time here"
+)
 
 LENGTH, LIMIT_S, TRIES = 3_000, 0.5, 2
 
 UNITS = [
     *"a1 \n\t\"'([<|*_`~>#=-?!.,:;&\\@$%{}/+",
-    "1 ", "1.", "1,", "1/", "1-", "1:", " \n", "A ", "a b ", "the ", "x?", "? ", ". ", "don't know ", "((", "![", "[a](", "**", "__", "*a ",
-    "_a", "``a", "~~", "> ", "- ", "* ", "1. ", "|-", "a|b\n", "<a ", "</", "<think>", "</think>", "<reasoning>", "&amp", "http://",
-    "www.", "a@", "a.", "a_", "A1", "p.V600E ", "c.1A>", "rs1", "5 mg ", "10:00 ", "2026-01-01 ", "Dr. ", "one hundred ",
-    "twenty-", "twenty ", "and ", "Monday ", "é", "é", "\u0301", "\u200d", "\u202e", "漢", "\U0001f468\u200d", "\ud800", "\x1b[",
-    "\x1b]8;;", "\x9b", "ﬁ", "İ", "ß", "½", "①", "٣", "--", "—", "=\n", "# ", "\r\n", "\r", " \u2028", "a\u00ad", "%s", "{{", "{%",
-    "```{", "```\n", "} ", "}\n```", '{"a":', '"a",', "[1,", "done: ", "I need ", "x" * 50 + " ", "ab-cd-", "Sydney ", "user: ",
-    "So Long, ", "So Long, and Thanks for All the ", "So Long, and Thanks for All the Fish", "so*", "language model ", "the case i ",
-    "mentioned ", "information about ", "in the prompt ", "task ", "…", "... ", "[…] ", "key-aa", "sk-", "Bearer ", "Bernie", "; ",
-    "<title", "  (", "Lives in ", "warfarin ", "How can I help? ", "at 8 ", "as an ", "your x has ", "i have set ", "the user ", "A/", "Aa/", "Aa/Aa",
+    "1 ", "1.", "1,", "1/", "1-", "1:", " \n", "A ", "a b ", "the ", "x?", "? ", ". ",
+    "don't know ", "((", "![", "[a](", "**", "__", "*a ",
+    "_a", "``a", "~~", "> ", "- ", "* ", "1. ", "|-", "a|b\n", "<a ", "</", "<think>", "</think>",
+    "<reasoning>", "&amp", "http://",
+    "www.", "a@", "a.", "a_", "A1", "p.V600E ", "c.1A>", "rs1", "5 mg ", "10:00 ", "2026-01-01 ",
+    "Dr. ", "one hundred ",
+    "twenty-", "twenty ", "and ", "Monday ", "é", "é", "\u0301", "\u200d", "\u202e", "漢",
+    "\U0001f468\u200d", "\ud800", "\x1b[",
+    "\x1b]8;;", "\x9b", "ﬁ", "İ", "ß", "½", "①", "٣", "--", "—", "=\n", "# ", "\r\n", "\r",
+    " \u2028", "a\u00ad", "%s", "{{", "{%",
+    "```{", "```\n", "} ", "}\n```", '{"a":', '"a",', "[1,", "done: ", "I need ", "x" * 50 + " ",
+    "ab-cd-", "Sydney ", "user: ",
+    "So Long, ", "So Long, and Thanks for All the ", "So Long, and Thanks for All the Fish", "so*",
+    "language model ", "the case i ",
+    "mentioned ", "information about ", "in the prompt ", "task ", "…", "... ", "[…] ", "key-aa",
+    "sk-", "Bearer ", "Bernie", "; ",
+    "<title", "  (", "Lives in ", "warfarin ", "How can I help? ", "at 8 ", "as an ", "your x has ",
+    "i have set ", "the user ", "A/", "Aa/", "Aa/Aa",
 ]  # fmt: skip
 """What a degenerate text repeats."""
 FRAMES = [
@@ -76,7 +88,10 @@ JOB = EvaluationJob.model_validate(
     {
         "target": {"user": "Ann", "chatbot": "Bernie"},
         "aspirationalAverage": 1000.0,
-        "tasks": ({"task": "Ask the chatbot for a daily reminder"}, {"task": "Ask what the weather is like"}),
+        "tasks": (
+            {"task": "Ask the chatbot for a daily reminder"},
+            {"task": "Ask what the weather is like"},
+        ),
         "facts": (
             "The user lives in Sydney (time zone Australia/Sydney)",
             "The user takes 5 mg of warfarin on 2026-01-03 at 10:00",
@@ -99,7 +114,9 @@ def said(*texts):
 
 
 def view(condition, *texts):
-    return EvaluatorView(JOB, condition, 1, JOB.facts if condition == "supplied" else (), said(*texts))
+    return EvaluatorView(
+        JOB, condition, 1, JOB.facts if condition == "supplied" else (), said(*texts)
+    )
 
 
 def streamed(text):
@@ -107,13 +124,17 @@ def streamed(text):
     for at in range(0, len(text), 4):
         piece = text[at : at + 4]
         call = {"index": 0, "function": {"arguments": piece}}
-        reader.add({"choices": [{"delta": {"content": piece, "refusal": piece, "tool_calls": [call]}}]})
+        reader.add(
+            {"choices": [{"delta": {"content": piece, "refusal": piece, "tool_calls": [call]}}]}
+        )
     reader.add({"choices": [{"delta": {}, "finish_reason": "stop"}]})
     reader.streamed()
 
 
 def judged(answer, text):
-    read_answer(answer, Question(JOB.tasks, said("Hi", text), (text,), prompt="Score the conversation."))
+    read_answer(
+        answer, Question(JOB.tasks, said("Hi", text), (text,), prompt="Score the conversation.")
+    )
 
 
 def gated(text):
@@ -131,7 +152,8 @@ def hider(text):
 
 def answer_of(reason, quote):
     tasks = [
-        {"task": n, "scored": "x", "score": 1, "reason": reason, "evidence": [quote] * 3} for n in (1, 2)
+        {"task": n, "scored": "x", "score": 1, "reason": reason, "evidence": [quote] * 3}
+        for n in (1, 2)
     ]
     return json.dumps({"tone": 1, "tasks": tasks}, ensure_ascii=False)
 
@@ -171,12 +193,18 @@ READERS = {
     "blocks": lambda t: message_blocks(t, (Quotation(t[:2000], 1),)),
     "markdown report": lambda t: message_lines("agent", t),
     "pattern_of": lambda t: (messages.pattern_of(t[:2000]) or messages._GAP).search(t),
-    "guards of the user": lambda t: check(view("withheld", "Hi", "Hello, what can I do?"), t, PROMPT),
-    "guards, with the facts": lambda t: check(view("supplied", "Hi", "Hello, what can I do?"), t, PROMPT),
+    "guards of the user": lambda t: check(
+        view("withheld", "Hi", "Hello, what can I do?"), t, PROMPT
+    ),
+    "guards, with the facts": lambda t: check(
+        view("supplied", "Hi", "Hello, what can I do?"), t, PROMPT
+    ),
     "guards after the agent": lambda t: check(
         view("withheld", "Hi", t, t, t), "I take 5 mg at 10, the case is silent", PROMPT
     ),
-    "guards after the agent, with the facts": lambda t: check(view("supplied", "Hi", t, t, t), t, PROMPT),
+    "guards after the agent, with the facts": lambda t: check(
+        view("supplied", "Hi", t, t, t), t, PROMPT
+    ),
     "asked": lambda t: [asks_for(t, fact) for fact in JOB.facts],
     "asks": asks_for_anything,
     "disclosed": lambda t: disclosed_facts(t, JOB.facts, (), Known("Hi")),
@@ -199,7 +227,9 @@ READERS = {
     "answer": lambda t: parse_message(
         "h",
         parse_object(
-            "agent", "h", json.dumps({"sessionId": "s", "message": {"content": t}, "events": [{t: t}]})
+            "agent",
+            "h",
+            json.dumps({"sessionId": "s", "message": {"content": t}, "events": [{t: t}]}),
         ),
         "s",
     ),
@@ -238,7 +268,9 @@ def limited(shown):
 
 
 def read_all(name, units, frames):
-    """Read each unit, repeated, in one of the frames in turn, once what the reader imports is there."""
+    """Read each unit, repeated, in one of the frames in turn, once what the reader imports is
+    there.
+    """
     with suppress(PeerError, MalformedAnswerError, NotMeasuredError):
         READERS[name]("a")
     for unit, (begin, end) in zip(units, cycle(frames)):
@@ -258,7 +290,9 @@ def read_quickly(name, t, shown):
                 raise
 
 
-@pytest.mark.parametrize("begin", ["the case ", "the case i", "the information ", "my instructions "])
+@pytest.mark.parametrize(
+    "begin", ["the case ", "the case i", "the information ", "my instructions "]
+)
 @pytest.mark.parametrize("unit", ["only ", " ", "really "])
 def test_a_message_that_seems_to_speak_of_its_prompt_is_read_quickly(begin, unit):
     read_all("guards of the user", [unit], [(begin, "x")])

@@ -56,7 +56,9 @@ def site(tmp_path, monkeypatch):
 def example(site):
     """The example of the docs, installed."""
     files = dict(
-        re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+        re.findall(
+            r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL
+        )
     )
     project = tomllib.loads(files["pyproject.toml"])["project"]
     lines = [
@@ -124,7 +126,11 @@ async def test_a_job_runs_with_the_documented_agent_and_a_plugins_graph(
     run = await hold(JOB, folder, settings=settings, agent_url=shouting, graph="sevens")
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     assert run.state.started.graph == "sevens"
-    assert sys.modules["sevens"].Sevens.told == ["sevens://u:secret@here", *["CREATE (:Note)"] * 2, "closed"]
+    assert sys.modules["sevens"].Sevens.told == [
+        "sevens://u:secret@here",
+        *["CREATE (:Note)"] * 2,
+        "closed",
+    ]
     assert "secret" not in run.path.read_text(encoding="utf-8")
     with pytest.raises(
         UsageError, match=re.escape("no graph `seven` (did you mean sevens?); known are: embedded,")
@@ -154,7 +160,10 @@ def cannot(*, target, url, model): return {}["key"]
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("away", "the agent plug-in away failed: ConnectionRefusedError: [Errno 111] Connection refused"),
+        (
+            "away",
+            "the agent plug-in away failed: ConnectionRefusedError: [Errno 111] Connection refused",
+        ),
         ("broken", "the agent plug-in broken failed: KeyError: 'key'"),
     ],
 )
@@ -162,7 +171,9 @@ async def test_an_exception_in_a_plugin_is_the_plugins_fault(site, tmp_path_fact
     points = "[bioeval_tui.agents]\naway = away:make\nbroken = away:cannot\n"
     install(site, "away", points, away=AWAY)
     text = JOB.partition("setups:")[0].replace("protocol: line", f"protocol: {name}")
-    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    run = await hold(
+        text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none"
+    )
     assert run.state.scores() == {"withheld": None, "supplied": None}
     ended = run.of("conversation_ended")
     assert {(event.reason, event.fault) for event in ended} == {("agent_failed", "agent")}
@@ -206,7 +217,9 @@ def judge(job):
 """
 
 
-async def test_a_plugin_gets_only_its_own_options_and_its_agent_the_traceparent(site, tmp_path_factory):
+async def test_a_plugin_gets_only_its_own_options_and_its_agent_the_traceparent(
+    site, tmp_path_factory
+):
     points = "".join(
         f"[bioeval_tui.{kind}s]\ntuned = tuned:{kind}\n" for kind in ("agent", "evaluator", "judge")
     )
@@ -229,20 +242,26 @@ telemetry: {waitMs: 0}
         traces=Traces(),
     )
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
-    answers = [event.traceparent for event in run.of("message_started") if event.role == "assistant"]
+    answers = [
+        event.traceparent for event in run.of("message_started") if event.role == "assistant"
+    ]
     assert sys.modules["tuned"].told.pop("traceparent") == answers[-1] != ""
     jobs = sys.modules["tuned"].told.pop("jobs")
     assert "THE FACT" not in jobs[0], "withheld"
     assert "THE FACT" in jobs[-1], "supplied"
     assert not any(word in job for job in jobs for word in ("THE CRITERION", "A LINE"))
     assert sys.modules["tuned"].told == {
-        "agent": {"depth": 3}, "evaluator": {"line": "make a note"}, "hidden": ({}, {}), "judge": {"threshold": 0.5},
+        "agent": {"depth": 3}, "evaluator": {"line": "make a note"}, "hidden": ({}, {}),
+        "judge": {"threshold": 0.5},
     }  # fmt: skip
     with pytest.raises(
-        PeerError, match=r"the judge plug-in tuned failed: ValueError: scorer\.options needs a threshold"
+        PeerError,
+        match=r"the judge plug-in tuned failed: ValueError: scorer\.options needs a threshold",
     ):
         await hold(
-            text.replace(", options: {threshold: 0.5}", ""), tmp_path_factory.mktemp("run"), graph="none"
+            text.replace(", options: {threshold: 0.5}", ""),
+            tmp_path_factory.mktemp("run"),
+            graph="none",
         )
 
 
@@ -326,7 +345,9 @@ async def test_a_plugins_protocol_gets_the_terms_of_a_built_in_one(own_protocols
 
 async def test_a_plugin_that_states_no_key_is_given_none(own_protocols, tmp_path_factory):
     text = OWN_JOB.replace("protocol: own", "protocol: unstated")
-    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    run = await hold(
+        text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none"
+    )
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     terms = sys.modules["own_terms"].told[-1]
     assert (terms.key, terms.headers, terms.secrets) == (None, {}, ())
@@ -336,14 +357,18 @@ def test_check_says_which_keys_a_plugins_protocol_does_not_use(own_protocols, tm
     job = tmp_path_factory.mktemp("job") / "job.yml"
     job.write_text(OWN_JOB.replace("protocol: own", "protocol: named"))
     said = [str(problem) for problem in check_job(job).problems]
-    assert any("an agent that speaks named does not use this key; it is for" in line for line in said), said
+    assert any(
+        "an agent that speaks named does not use this key; it is for" in line for line in said
+    ), said
 
 
 async def test_whether_a_plugins_agent_is_a_model_is_recorded_and_seen_without_the_plugin(
     own_protocols, tmp_path_factory
 ):
     text = OWN_JOB.replace("protocol: own", "protocol: paid")
-    run = await hold(text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none")
+    run = await hold(
+        text, tmp_path_factory.mktemp("run"), agent_url="http://127.0.0.1:1", graph="none"
+    )
     assert run.of("run_started")[0].agent_is_model
     del sys.modules["own_terms"]
     assert run.state.agent_is_model
@@ -369,7 +394,9 @@ def test_what_is_no_simple_agent_is_one_sentence(own_protocols, name, says):
 def test_check_says_that_a_plugin_is_no_agent(own_protocols, tmp_path_factory):
     job = tmp_path_factory.mktemp("job") / "job.yml"
     job.write_text(OWN_JOB.replace("protocol: own", "protocol: number"))
-    assert any("neither an AgentProtocol nor" in str(problem) for problem in check_job(job).problems)
+    assert any(
+        "neither an AgentProtocol nor" in str(problem) for problem in check_job(job).problems
+    )
 
 
 async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensitive_jobs(
@@ -387,8 +414,8 @@ async def test_plugins_that_receive_transcripts_are_listed_and_refused_for_sensi
 
 def test_a_task_can_be_graded_by_a_plugins_metric(site, tmp_path_factory, monkeypatch):
     code = (
-        "from bioeval_tui.grading.metrics import Metric\n"
-        "worst = Metric('worst', lambda true, given: float(abs(true - given).max()), True)\nnone = 3\n"
+        "from bioeval_tui.grading.metrics import Metric\nworst = Metric('worst', lambda true,"
+        " given: float(abs(true - given).max()), True)\nnone = 3\n"
     )
     entry_points = "[bioeval_tui.metrics]\nworst = worst_error:worst\nnone = worst_error:none\n"
     install(site, "worst-error", entry_points, worst_error=code)
@@ -430,7 +457,8 @@ EXPORTS = [
     (["--to", "new"], "withheld 0.44 supplied 1.0"),
     (["--to", "fails"], "the format plug-in fails failed: KeyError: 'key'"),
     (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
-    (["--to", "nothing"], "ValueError: the format nothing has no extension, or no function that writes runs"),
+    (["--to",
+            "nothing"], "ValueError: the format nothing has no extension, or no function that writes runs"),
     (["--to", "named"], "the format plug-in named failed: AttributeError: module 'loud' has no attribute"),
     (["--to", "plain"], "the format plug-in plain is no Format, but of the type str"),
     (["--to", "away"], "the plug-in away of loud 1.0 cannot be loaded: ModuleNotFoundError"),
@@ -458,7 +486,9 @@ def said_by_each(folder, *commands):
 def test_another_packages_format_is_used_as_a_built_in_one(tmp_path):
     names = ("shout", "new", "named", "fails", "number")
     points = "".join(f"{name} = loud:{name}\n" for name in names)
-    points += "plain = loud:__name__\naway = not_there:away\nnothing = quiet:nothing\njson = loud:fails\n"
+    points += (
+        "plain = loud:__name__\naway = not_there:away\nnothing = quiet:nothing\njson = loud:fails\n"
+    )
     install(tmp_path, "loud", f"[bioeval_tui.formats]\n{points}", loud=SHOUT, quiet=QUIET)
     commands = [["runs", "export", str(GOLDEN), *arguments] for arguments, _ in EXPORTS]
     for said, (arguments, says) in zip(said_by_each(tmp_path, *commands), EXPORTS, strict=True):
@@ -487,9 +517,12 @@ fails = ImportFormat("fails", "raises", lambda look: False, lambda file: {}["key
 
 IMPORTS = [
     ('{"name": "a", "diary": ["Hello", "Open wide"]}', [], "diary a dentist ↓ imported"),
-    ('{"name": "a", "diary": ["Hi"], "question": "Hi", "answer": "Hello"}', [], "diaries: 2 conversations"),
-    ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"], "line 1: must have `diary`"),
-    ('{"name": "a", "dairy": []}', ["--format", "fails"], "the importer plug-in fails failed: KeyError: 'key'"),
+    ('{"name": "a", "diary": ["Hi"], "question": "Hi", "answer": "Hello"}', [],
+        "diaries: 2 conversations"),
+    ('{"name": "a", "dairy": ["Hello", "Open wide"]}', ["--format", "diary"],
+        "line 1: must have `diary`"),
+    ('{"name": "a", "dairy": []}', ["--format", "fails"],
+        "the importer plug-in fails failed: KeyError: 'key'"),
     ('{"name": "a"}', [], ", away, diary, fails; if it is one of them, name it with --format"),
     ('{"name": "a"}', ["--format", "away"], "the plug-in away of diary 1.0 cannot be loaded"),
     ("", ["--help"], "; away: a plug-in of diary 1.0; diary:"),
@@ -506,17 +539,27 @@ def test_another_packages_importer_is_used_as_a_built_in_one(tmp_path):
         commands.append(["runs", "import", f"{number}.jsonl", *arguments])
     *imported, listed = said_by_each(tmp_path, *commands, ["runs", "list"])
     for said, (line, arguments, says) in zip(imported, IMPORTS, strict=True):
-        assert says in (listed if line == IMPORTS[0][0] and not arguments else said), (line, arguments)
+        assert says in (listed if line == IMPORTS[0][0] and not arguments else said), (
+            line,
+            arguments,
+        )
 
 
 def test_a_plugin_whose_name_is_taken_is_refused_in_one_sentence(site):
     install(site, "mine", "[bioeval_tui.formats]\njson = mine:json\natif = mine:atif\n", mine="")
-    found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
+    found = next(
+        one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins"
+    )
     assert (found.state, found.said) == (
         "broken",
-        "not used, because their names are this program's, or no names: format json (mine 1.0), format atif (mine 1.0)",
+        (
+            "not used, because their names are this program's, or no names: format json (mine 1.0),"
+            " format atif (mine 1.0)"
+        ),
     )
-    assert {plugin.package for plugin in plugins.installed("formats")} == {f"bioeval-tui {__version__}"}
+    assert {plugin.package for plugin in plugins.installed("formats")} == {
+        f"bioeval-tui {__version__}"
+    }
 
 
 def test_names_that_flood_or_are_no_names_make_no_sentence_long(site, tmp_path):
@@ -526,7 +569,9 @@ def test_names_that_flood_or_are_no_names_make_no_sentence_long(site, tmp_path):
     )
     install(site, "odd", "".join(f"[bioeval_tui.{group}]\n{entries}" for group in plugins.GROUPS))
     assert not {long, odd} & set(plugins.names("agents"))
-    found = next(one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins")
+    found = next(
+        one for one in examine(Settings.from_environment(), online=False) if one.part == "plug-ins"
+    )
     assert "no names: agent xxxxx" in found.said
     (tmp_path / "job.yml").write_text(JOB.replace("line", long))
     said = [
@@ -537,7 +582,9 @@ def test_names_that_flood_or_are_no_names_make_no_sentence_long(site, tmp_path):
     with pytest.raises(UsageError, match="and 485 more") as unknown:
         plugins.load("agents", "nothing")
     assert len(said) >= 3
-    assert [text for text in [*said, str(unknown.value)] if len(text) > 2_500 or "\x1b" in text] == []
+    assert [
+        text for text in [*said, str(unknown.value)] if len(text) > 2_500 or "\x1b" in text
+    ] == []
 
 
 def test_listing_plugins_imports_nothing(example):
@@ -549,7 +596,13 @@ def test_listing_plugins_imports_nothing(example):
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("lime", "no agent `lime` (did you mean line?); known are: a2a, ag-ui, line, openai, python, rest"),
+        (
+            "lime",
+            (
+                "no agent `lime` (did you mean line?); known are: a2a, ag-ui, line, openai, python,"
+                " rest"
+            ),
+        ),
         ("zzz", "known are: a2a, ag-ui, line, openai, python, rest"),
     ],
 )
@@ -559,12 +612,16 @@ def test_an_unknown_plugin_name_lists_the_others(example, name, says):
 
 
 def test_a_group_without_plugins_says_so():
-    with pytest.raises(UsageError, match=r"no plug-in of the group bioeval_tui\.metrics is installed"):
+    with pytest.raises(
+        UsageError, match=r"no plug-in of the group bioeval_tui\.metrics is installed"
+    ):
         plugins.load("metrics", "x")
 
 
 def test_a_plugin_that_breaks_on_import_is_one_sentence(site):
-    entry_points = "[bioeval_tui.judges]\nbroken = broken_judge:Judge\ngone = no_such_module:Judge\n"
+    entry_points = (
+        "[bioeval_tui.judges]\nbroken = broken_judge:Judge\ngone = no_such_module:Judge\n"
+    )
     install(site, "broken-judge", entry_points, broken_judge="raise RuntimeError('no\\nluck')")
     with pytest.raises(
         UsageError, match=r"broken of broken-judge 1\.0 cannot be loaded: RuntimeError: no luck"

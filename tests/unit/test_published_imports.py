@@ -15,30 +15,45 @@ PUBLISHED = {
     "bioeval_tui": ["Results", "evaluate", "evaluate_async", "load_run"],
     "bioeval_tui.compat": ["biomlbench"],
     "bioeval_tui.formats": [
-        "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Archive", "ArchiveError", "Asked", "Case", "ChatRole", "ConditionConfig", "ConversationKey", "ConversationResult",
-        "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError", "MessageState",
-        "Output", "RunResult", "ImportedCall", "ImportedConversation", "ImportedMessage", "ImportedPart",
+        "LARGEST", "ROLES", "SPEAKERS", "AgentSpan", "Archive", "ArchiveError", "Asked", "Case",
+        "ChatRole", "ConditionConfig", "ConversationKey", "ConversationResult",
+        "ConversationState", "EndReason", "Fault", "FileLook", "GivenScore", "Header", "InputError",
+        "MessageState",
+        "Output", "RunResult", "ImportedCall", "ImportedConversation", "ImportedMessage",
+        "ImportedPart",
         "calls_of", "chat", "chat_messages",
-        "chat_pieces", "compact_json", "grouped", "in_unit", "is_archive", "lines", "members", "messages_of", "milliseconds",
-        "moment", "object_at", "objects", "open_archive", "paired", "reason_of", "scores_beside", "talks", "text_of", "to_arrow", "whole_number",
+        "chat_pieces", "compact_json", "grouped", "in_unit", "is_archive", "lines", "members",
+        "messages_of", "milliseconds",
+        "moment", "object_at", "objects", "open_archive", "paired", "reason_of", "scores_beside",
+        "talks", "text_of", "to_arrow", "whole_number",
     ],
     "bioeval_tui.grading": [
-        "Grader", "GraderPool", "Invalid", "InvalidSubmissionError", "Leaderboard", "NotGraded", "NotGradedError", "Outcome",
-        "Ranking", "Registry", "Task", "TaskEntry", "TaskReport", "aggregate_reports", "calculate_human_performance_metrics",
-        "extract_agent_from_submission_path", "grade_csv", "grade_jsonl", "grade_submission", "load_leaderboard", "load_reports",
+        "Grader", "GraderPool", "Invalid", "InvalidSubmissionError", "Leaderboard", "NotGraded",
+        "NotGradedError", "Outcome",
+        "Ranking", "Registry", "Task", "TaskEntry", "TaskReport", "aggregate_reports",
+        "calculate_human_performance_metrics",
+        "extract_agent_from_submission_path", "grade_csv", "grade_jsonl", "grade_submission",
+        "load_leaderboard", "load_reports",
         "medal_places", "prepare_task", "rank", "registry", "validate_submission",
     ],
     "bioeval_tui.grading.metrics": ["METRICS", "Metric"],
     "bioeval_tui.http_agents": [
-        "EVENT_STREAM", "LENGTH_LIMIT", "MAX_DEPTH", "MAX_ROUNDS", "MAX_VALUES", "NO_RESULT", "TAIL_S", "Connection",
-        "DeclaredTools", "StateUrl", "Timeouts", "call_event", "clean", "clean_line", "clean_value", "count_of", "drain",
-        "excess_of", "host_of_url", "is_stream", "objects", "parse_arguments", "parse_object", "received_text", "request_of",
-        "result_event", "result_of", "shorten", "size_of", "stream_of", "timeouts_of", "words_of_error",
+        "EVENT_STREAM", "LENGTH_LIMIT", "MAX_DEPTH", "MAX_ROUNDS", "MAX_VALUES", "NO_RESULT",
+        "TAIL_S", "Connection",
+        "DeclaredTools", "StateUrl", "Timeouts", "call_event", "clean", "clean_line", "clean_value",
+        "count_of", "drain",
+        "excess_of", "host_of_url", "is_stream", "objects", "parse_arguments", "parse_object",
+        "received_text", "request_of",
+        "result_event", "result_of", "shorten", "size_of", "stream_of", "timeouts_of",
+        "words_of_error",
     ],
     "bioeval_tui.plugins": ["installed", "load", "make_agent", "require"],
     "bioeval_tui.protocols": [
-        "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Delta", "Evaluator", "EvaluatorView", "Evidence", "Format", "Generation", "GraphSnapshot", "ImportFormat",
-        "Judge", "JudgeView", "KnowledgeGraph", "PeerError", "Reply", "Rows", "TaskVerdict", "TranscriptMessage", "Utterance",
+        "Agent", "AgentProtocol", "AgentTerms", "AssertionView", "CheckResult", "Delta",
+        "Evaluator", "EvaluatorView", "Evidence", "Format", "Generation", "GraphSnapshot",
+        "ImportFormat",
+        "Judge", "JudgeView", "KnowledgeGraph", "PeerError", "Reply", "Rows", "TaskVerdict",
+        "TranscriptMessage", "Utterance",
         "Verdict", "Violation",
     ],
     "bioeval_tui.pytest_plugin": ["bioeval"],
@@ -52,7 +67,9 @@ def test_a_published_name_can_be_imported(module: str) -> None:
 
 
 def test_every_import_in_the_documentation_is_published() -> None:
-    texts = [path.read_text(encoding="utf-8") for path in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]]
+    texts = [
+        path.read_text(encoding="utf-8") for path in [*DOCS.glob("*.md"), DOCS.parent / "README.md"]
+    ]
     told = {
         (module, name.strip())
         for text in texts
@@ -62,7 +79,9 @@ def test_every_import_in_the_documentation_is_published() -> None:
         for name in names.split(",")
     }
     assert told, "the docs name some"
-    assert [(m, n) for m, n in told if n not in PUBLISHED.get(m, []) and f"{m}.{n}" not in PUBLISHED] == []
+    assert [
+        (m, n) for m, n in told if n not in PUBLISHED.get(m, []) and f"{m}.{n}" not in PUBLISHED
+    ] == []
 
 
 def test_an_unknown_name_in_grading_is_an_attribute_error() -> None:

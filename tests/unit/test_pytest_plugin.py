@@ -29,12 +29,15 @@ AWAY = Recorded([scoring(0.4)], [Talk(tasks=None)], job="away")
 def test_a_good_job_does_not_hide_a_bad_one() -> None:
     evaluation(GOOD).assert_score(0.7)
     with pytest.raises(
-        pytest.fail.Exception, match=r"poor: the mean of both conditions scored 0\.40, the threshold is 0\.7"
+        pytest.fail.Exception,
+        match=r"poor: the mean of both conditions scored 0\.40, the threshold is 0\.7",
     ):
         evaluation(GOOD, POOR).assert_score(0.7)
 
 
-@pytest.mark.parametrize("method", ["assert_score", "assert_pass_k", "assert_assertions", "condition"])
+@pytest.mark.parametrize(
+    "method", ["assert_score", "assert_pass_k", "assert_assertions", "condition"]
+)
 def test_a_misspelt_condition_is_an_error_that_names_the_right_ones(method: str) -> None:
     found = evaluation(GOOD)
     given = {
@@ -44,7 +47,9 @@ def test_a_misspelt_condition_is_an_error_that_names_the_right_ones(method: str)
         "condition": ("suplied",),
     }
     named = {} if method == "condition" else {"condition": "suplied"}
-    with pytest.raises(ValueError, match="'suplied' was not run; the run has withheld and supplied"):
+    with pytest.raises(
+        ValueError, match="'suplied' was not run; the run has withheld and supplied"
+    ):
         getattr(found, method)(*given[method], **named)
 
 
@@ -81,7 +86,9 @@ def test_a_conversation_that_the_agent_may_have_voided_meets_no_threshold() -> N
     voided = evaluation(Recorded([*[scoring(1.0)] * 19, Talk(reason="cancelled", fault="unclear")]))
     with pytest.raises(pytest.fail.Exception, match="because of what the agent sent"):
         voided.assert_score(0.5, condition="withheld")
-    lost = evaluation(Recorded([*[scoring(1.0)] * 19, Talk(reason="evaluator_failed", fault="judge")]))
+    lost = evaluation(
+        Recorded([*[scoring(1.0)] * 19, Talk(reason="evaluator_failed", fault="judge")])
+    )
     lost.assert_score(0.5, condition="withheld")
 
 
@@ -94,11 +101,19 @@ def test_a_result_that_was_not_measured_fails_or_skips_as_configured() -> None:
         evaluation(Recorded([Talk(holds=(None,))]), not_measured="skip").assert_assertions()
 
 
-def test_one_run_can_serve_many_tests(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The example of docs/ci.md, with the job of docs/python.md and an agent that guesses what it is not told."""
+def test_one_run_can_serve_many_tests(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The example of docs/ci.md, with the job of docs/python.md and an agent that guesses what it
+    is not told.
+    """
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(pytester.path / "data"))
-    pytester.makeini("[pytest]\nbioeval_not_measured = skip\nasyncio_default_fixture_loop_scope = function\n")
-    pytester.mkdir("eval").joinpath("job.yml").write_text(block("python.md", "job.yml"), encoding="utf-8")
+    pytester.makeini(
+        "[pytest]\nbioeval_not_measured = skip\nasyncio_default_fixture_loop_scope = function\n"
+    )
+    pytester.mkdir("eval").joinpath("job.yml").write_text(
+        block("python.md", "job.yml"), encoding="utf-8"
+    )
     pytester.makepyfile(
         my_agent="""
         def answer(message, conversation):
@@ -123,9 +138,8 @@ def test_wrong(bioeval):
     bioeval.run("eval/job.yml", agent=lambda message: "", repeat=0)
 """,
     )
-    # In another process: afterwards pytester forgets the modules that a run in this one has loaded, and tests that
-    # follow would have each class of the package twice.
-    # They only take time to load.
+    # In another process: afterwards pytester forgets the modules that a run in this one has loaded,
+    # and tests that follow would have each class of the package twice. They only take time to load.
     without = ("cacheprovider", "langsmith_plugin", "hypothesispytest", "anyio", "xdist")
     done = pytester.runpytest_subprocess(*(f"-pno:{name}" for name in without), "-rs")
     done.assert_outcomes(passed=2, failed=2, skipped=1)
@@ -140,7 +154,9 @@ def test_wrong(bioeval):
     assert len(list((pytester.path / "data" / "runs").glob("*.jsonl"))) == 1
 
 
-COMMANDS = "it sent: ##vso[task.setvariable variable=PATH]x\n::add-mask::x\n##teamcity[x]\n  ##[add-path]x"
+COMMANDS = (
+    "it sent: ##vso[task.setvariable variable=PATH]x\n::add-mask::x\n##teamcity[x]\n  ##[add-path]x"
+)
 OBEYED = re.compile(r"^\s*::\w|##(vso|teamcity)?\[", re.MULTILINE)
 
 
@@ -163,8 +179,7 @@ def test_no_runner_obeys_what_an_agent_said_in_a_test_that_failed(
     for name in runner.split():
         monkeypatch.setenv(name, "1")
     pytester.makeini("[pytest]\nasyncio_default_fixture_loop_scope = function\n")
-    pytester.makepyfile(
-        f"""
+    pytester.makepyfile(f"""
         import pytest
         from bioeval_tui.pytest_plugin import Evaluation
 
@@ -195,10 +210,11 @@ def test_no_runner_obeys_what_an_agent_said_in_a_test_that_failed(
 
         def test_passed(result):
             print(result)
-        """
-    )
+        """)
     without = ("cacheprovider", "langsmith_plugin", "hypothesispytest", "anyio", "xdist")
-    done = pytester.runpytest_subprocess(*(f"-pno:{name}" for name in without), "-rsP", "--showlocals")
+    done = pytester.runpytest_subprocess(
+        *(f"-pno:{name}" for name in without), "-rsP", "--showlocals"
+    )
     done.assert_outcomes(passed=1, failed=2, skipped=1, errors=1)
     printed = done.stdout.str() + done.stderr.str()
     assert printed.count("task.setvariable") > 6

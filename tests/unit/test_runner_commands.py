@@ -1,4 +1,6 @@
-"""What a CI runner would obey is broken by a space in all text that leaves, and by an escape in JSON; files stay as they are."""
+"""What a CI runner would obey is broken by a space in all text that leaves, and by an escape in
+JSON; files stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,20 @@ import pytest
 from bioeval_tui.base.consoles import plain_console
 from bioeval_tui.base.files import write_whole
 from bioeval_tui.base.streams import CommandBreaker, without_commands
-from bioeval_tui.base.terminal import print_document, print_json, print_json_piecewise, print_json_text, say
+from bioeval_tui.base.terminal import (
+    print_document,
+    print_json,
+    print_json_piecewise,
+    print_json_text,
+    say,
+)
 
 OBEYED = re.compile(r"(?:^|(?<=\r))\s*::\w|##(?:vso|teamcity)?\[", re.MULTILINE | re.IGNORECASE)
 RUNNERS = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
-EVIL = "::add-mask::x\n \t::set-output name=a::b\r::x::y\n##vso[task.x]a ##VSO[b] ##[add-path]c\n##teamcity[d] \u00a0::e::\n\u2003::f::"
+EVIL = (
+    "::add-mask::x\n \t::set-output name=a::b\r::x::y\n##vso[task.x]a ##VSO[b]"
+    " ##[add-path]c\n##teamcity[d] \u00a0::e::\n\u2003::f::"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +45,9 @@ def test_each_command_is_broken_once_and_nothing_else_is_changed() -> None:
     assert not OBEYED.search(broken)
     assert len(broken) == len(EVIL) + 8
     assert without_commands(broken) == broken
-    kept = "a ::b:: [::1]:80 :: \n: :x #[x] # vso[y] std::vector\n## Heading [link]\n:not a command:"
+    kept = (
+        "a ::b:: [::1]:80 :: \n: :x #[x] # vso[y] std::vector\n## Heading [link]\n:not a command:"
+    )
     assert without_commands(kept) == kept
 
 
@@ -92,7 +105,9 @@ def test_whatever_prints_breaks_commands_in_a_runner_only(
     assert (tmp_path / "out.csv").read_bytes() == EVIL.encode(), "what has a file's name is a file"
 
 
-def test_json_keeps_its_values(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_keeps_its_values(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     value = {EVIL: [EVIL, {"a": f"\\{EVIL}"}], "b": "###vso[x]##"}
     monkeypatch.setenv("TF_BUILD", "True")
     for prints in (
@@ -109,7 +124,8 @@ def test_json_keeps_its_values(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 LOUD = "\n".join(
-    ["＃＃vso[task.x]a", "#\u200b#vso[task.x]b", "：：add-mask：：c", "\u00ad::add-mask::d", "é::e ##vso[task.x]f"]
+    ["＃＃vso[task.x]a", "#\u200b#vso[task.x]b", "：：add-mask：：c", "\u00ad::add-mask::d",
+        "é::e ##vso[task.x]f"]
 )  # fmt: skip
 
 
@@ -132,10 +148,17 @@ def test_what_becomes_a_command_only_in_the_streams_encoding_is_broken(encoding:
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="a name for stdout")
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1"])
 def test_a_file_that_stands_for_stdout_is_a_runners_log(name: str) -> None:
-    script = f"import pathlib; from bioeval_tui.base.files import write_named; write_named(pathlib.Path({name!r}), {EVIL!r})"
+    script = (
+        "import pathlib; from bioeval_tui.base.files import write_named;"
+        f" write_named(pathlib.Path({name!r}), {EVIL!r})"
+    )
     run = [sys.executable, "-P", "-c", script]
     for runner, obeyed in (("", True), ("true", False)):
         done = subprocess.run(
-            run, capture_output=True, check=True, text=True, env={**os.environ, "GITHUB_ACTIONS": runner}
+            run,
+            capture_output=True,
+            check=True,
+            text=True,
+            env={**os.environ, "GITHUB_ACTIONS": runner},
         )
         assert bool(OBEYED.search(done.stdout)) is obeyed, done.stdout

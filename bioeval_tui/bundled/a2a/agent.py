@@ -1,9 +1,10 @@
-"""An agent that speaks A2A (`target.protocol: a2a`), as its agent card says: 1.0 over JSON-RPC or HTTP+JSON, or 0.3 over JSON-RPC.
+"""An agent that speaks A2A (`target.protocol: a2a`), as its agent card says: 1.0 over JSON-RPC or
+HTTP+JSON, or 0.3 over JSON-RPC.
 
-A turn is one message; it ends with a message of the agent's, or with a task that is completed or needs input. The
-agent's answer is the text of its artifacts and of the status that ends the turn. The context is the agent's own
-(`contextId`), and a task that needs input continues with the next message (`taskId`). Everything here is written for 1.0;
-`version_0_3` translates.
+A turn is one message; it ends with a message of the agent's, or with a task that is completed or
+needs input. The agent's answer is the text of its artifacts and of the status that ends the turn.
+The context is the agent's own (`contextId`), and a task that needs input continues with the next
+message (`taskId`). Everything here is written for 1.0; `version_0_3` translates.
 """
 
 from __future__ import annotations
@@ -94,7 +95,8 @@ class _ReceivedTurn:
     asked: str
     """The id of the user's message."""
     known: set[str] = field(default_factory=set)
-    """The ids of the agent's messages that were taken, because a task repeats them in its history."""
+    """The ids of the agent's messages that were taken, because a task repeats them in its history.
+    """
     artifacts: dict[str, list[str]] = field(default_factory=dict)
     """The text of each artifact in pieces, as it came."""
     contents: dict[str, str] = field(default_factory=dict)
@@ -110,7 +112,9 @@ class _ReceivedTurn:
     message: str = ""
     """The text of the agent's message, or of the status that ended the turn."""
     last: str = ""
-    """The text of the agent's last message in the task's history: some agents have their answer only there."""
+    """The text of the agent's last message in the task's history: some agents have their answer
+    only there.
+    """
     is_message: bool = False
     more: bool = False
     """Whether the agent sends more after a completed task, as `final: false` in A2A 0.3 says."""
@@ -145,7 +149,9 @@ class A2AAgent:
         self._context = str(uuid.uuid4()) if self._state_url.names_session else ""
         self._open_task = ""
         self._earlier: dict[str, str] = {}
-        """What the artifacts of earlier turns hold: some servers list all of a context, and a task has those of all its turns."""
+        """What the artifacts of earlier turns hold: some servers list all of a context, and a task
+        has those of all its turns.
+        """
         self._unfinished = ""
         """The task that was still at work when its answer was no longer waited for."""
 
@@ -157,7 +163,10 @@ class A2AAgent:
             own[header] = f"Bearer {key}" if header == "Authorization" else key
         headers = {"A2A-Version": version, **own}
         return Connection(
-            (self._base,), self._timeouts, headers=headers, secrets=(key or "", *self._terms.secrets)
+            (self._base,),
+            self._timeouts,
+            headers=headers,
+            secrets=(key or "", *self._terms.secrets),
         )
 
     async def open(self) -> str:
@@ -175,8 +184,8 @@ class A2AAgent:
         if header is not None and not may_be_set(header):
             raise PeerError(
                 "agent",
-                f"the agent card of {host_of_url(url)} wants the key in the header {clean_line(header, 80)!r}, "
-                "in which no key can be sent",
+                f"the agent card of {host_of_url(url)} wants the key in the header"
+                f" {clean_line(header, 80)!r}, in which no key can be sent",
             )
         if header is not None or self._interface.is_old:
             await self._connection.aclose()
@@ -198,7 +207,10 @@ class A2AAgent:
             raise missing from None
 
     def _chosen(self, card: Mapping[str, Any], host: str) -> _Interface:
-        """Return the first supported interface of the agent card, of 1.0 if there is one. Raises `PeerError`."""
+        """Return the first supported interface of the agent card, of 1.0 if there is one.
+
+        Raises `PeerError`.
+        """
 
         def wrong(what: str) -> PeerError:
             return PeerError(
@@ -208,7 +220,9 @@ class A2AAgent:
         listed = objects(card.get("supportedInterfaces")) + version_0_3.interfaces(card)
         usable = [one for one in listed if isinstance(one.get("url"), str)]
         if not usable:
-            raise wrong("its agent card lists no supportedInterfaces, and has no url as A2A 0.3 has")
+            raise wrong(
+                "its agent card lists no supportedInterfaces, and has no url as A2A 0.3 has"
+            )
         spoken = [
             *(one for one in usable if _speaks(one, "1", ("JSONRPC", "HTTP+JSON"))),
             *(one for one in usable if _speaks(one, "0", ("JSONRPC",))),
@@ -219,7 +233,8 @@ class A2AAgent:
                 for one in usable[:5]
             )
             raise wrong(
-                f"its agent card has no interface for JSONRPC or HTTP+JSON of A2A 1.0, or JSONRPC of 0.3; it has {has}"
+                "its agent card has no interface for JSONRPC or HTTP+JSON of A2A 1.0, or JSONRPC"
+                f" of 0.3; it has {has}"
             )
         chosen = next((one for one in spoken if self._terms.may_call(one["url"])), None)
         if chosen is None:
@@ -240,7 +255,10 @@ class A2AAgent:
         )
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
-        """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`."""
+        """Send one message; yield pieces as they arrive and, last, the `Reply`.
+
+        Raises `PeerError`.
+        """
         assert self._interface is not None
         interface, turn = self._interface, _ReceivedTurn(str(uuid.uuid4()))
         message: dict[str, Any] = {
@@ -252,9 +270,15 @@ class A2AAgent:
             message["contextId"] = self._context
         if self._open_task:
             message["taskId"] = self._open_task
-        # Without a stream, the history is all that tells what the agent said and called while it worked.
-        asked = {"message": message, "configuration": {"historyLength": 0} if interface.streams else {}}
-        method, path = ("SendStreamingMessage", "stream") if interface.streams else ("SendMessage", "send")
+        # Without a stream, the history is all that tells what the agent said and called while it
+        # worked.
+        asked = {
+            "message": message,
+            "configuration": {"historyLength": 0} if interface.streams else {},
+        }
+        method, path = (
+            ("SendStreamingMessage", "stream") if interface.streams else ("SendMessage", "send")
+        )
         self._unfinished = ""
         try:
             async for piece in self._exchange(method, path, asked, turn):
@@ -298,7 +322,9 @@ class A2AAgent:
             yield Delta(text[len(streamed) :])
         self._open_task = turn.task if turn.state == "INPUT_REQUIRED" else ""
         events = tuple(turn.events)
-        yield Reply(text, started, ended, first_token, events, session=self._context, history=turn.history)
+        yield Reply(
+            text, started, ended, first_token, events, session=self._context, history=turn.history
+        )
 
     def _require_answer(self, turn: _ReceivedTurn) -> None:
         """Raise `PeerError` unless the turn ended with an answer."""
@@ -319,7 +345,9 @@ class A2AAgent:
             )
         if turn.state and turn.state not in _GOES_ON:
             shown = clean_line(turn.state, 60)
-            raise PeerError("agent", f"the agent's task ended in the state {shown}, which A2A does not have")
+            raise PeerError(
+                "agent", f"the agent's task ended in the state {shown}, which A2A does not have"
+            )
         raise PeerError("agent", "the agent's answer ended before its task was finished")
 
     def _call(
@@ -338,14 +366,26 @@ class A2AAgent:
                 "params": {**named, **params},
             }
             return _A2ACall(
-                self._connection, "POST", interface.url, body, accept, is_rpc=True, is_old=interface.is_old
+                self._connection,
+                "POST",
+                interface.url,
+                body,
+                accept,
+                is_rpc=True,
+                is_old=interface.is_old,
             )
-        url = interface.url + (f"/{quote(interface.tenant, safe='')}" if interface.tenant else "") + path
+        url = (
+            interface.url
+            + (f"/{quote(interface.tenant, safe='')}" if interface.tenant else "")
+            + path
+        )
         if ":" in path.rpartition("/")[2]:
             return _A2ACall(self._connection, "POST", url, params, accept, is_rpc=False)
         return _A2ACall(self._connection, "GET", url, None, accept, is_rpc=False)
 
-    async def _polled(self, turn: _ReceivedTurn, until: float) -> AsyncGenerator[Delta | Generation, None]:
+    async def _polled(
+        self, turn: _ReceivedTurn, until: float
+    ) -> AsyncGenerator[Delta | Generation, None]:
         """Poll a task until it ends: an agent may answer before the task is finished."""
         wait_s = _POLL_S
         while not turn.is_over:
@@ -400,9 +440,15 @@ class A2AAgent:
             self._context = context
 
     def _while_working(
-        self, message: Mapping[str, Any], turn: _ReceivedTurn, tell: Any, pieces: list[Delta | Generation]
+        self,
+        message: Mapping[str, Any],
+        turn: _ReceivedTurn,
+        tell: Any,
+        pieces: list[Delta | Generation],
     ) -> None:
-        """Take a message of a task that is at work: a piece of the answer, which some agents (agno) send so."""
+        """Take a message of a task that is at work: a piece of the answer, which some agents (agno)
+        send so.
+        """
         self._learn(message)
         metadata = message.get("metadata")
         if isinstance(metadata, dict) and metadata.get("agno_content_category") == "reasoning":
@@ -413,9 +459,12 @@ class A2AAgent:
 
     def _history(self, messages: list[dict[str, Any]], turn: _ReceivedTurn, tell: Any) -> None:
         """Keep the history, and record what the agent said in this turn while it worked."""
-        turn.history = [(_ROLES[role], _text(one)) for one in messages if (role := one.get("role")) in _ROLES]
+        turn.history = [
+            (_ROLES[role], _text(one)) for one in messages if (role := one.get("role")) in _ROLES
+        ]
         asked = next(
-            (at for at, one in enumerate(messages) if one.get("messageId") == turn.asked), len(messages)
+            (at for at, one in enumerate(messages) if one.get("messageId") == turn.asked),
+            len(messages),
         )
         for message in messages[asked + 1 :]:
             if message.get("role") == "ROLE_AGENT":
@@ -423,7 +472,9 @@ class A2AAgent:
         if messages and messages[-1].get("role") == "ROLE_AGENT":
             turn.last = self._parts(messages[-1].get("parts"), lambda event: None)
 
-    def _progress(self, state: str, message: Mapping[str, Any], turn: _ReceivedTurn, tell: Any) -> None:
+    def _progress(
+        self, state: str, message: Mapping[str, Any], turn: _ReceivedTurn, tell: Any
+    ) -> None:
         """Record a message that is not part of the answer, once."""
         name = str(message.get("messageId") or "")
         if name in turn.known:
@@ -475,13 +526,22 @@ class A2AAgent:
         pieces.append(Delta(gap + text))
 
     def _repeated(self, turn: _ReceivedTurn) -> list[Delta | Generation]:
-        """Take the artifact that an earlier turn had, too, if the turn has nothing else: the agent says the same again."""
+        """Take the artifact that an earlier turn had, too, if the turn has nothing else: the agent
+        says the same again.
+        """
         pieces: list[Delta | Generation] = []
-        if turn.is_over and turn.state in _ENDS_THE_TURN and not turn.text.strip() and not turn.artifacts:
+        if (
+            turn.is_over
+            and turn.state in _ENDS_THE_TURN
+            and not turn.text.strip()
+            and not turn.artifacts
+        ):
             self._take_repeated(turn, partial(_tell, turn, pieces), pieces)
         return pieces
 
-    def _take_repeated(self, turn: _ReceivedTurn, tell: Any, pieces: list[Delta | Generation]) -> None:
+    def _take_repeated(
+        self, turn: _ReceivedTurn, tell: Any, pieces: list[Delta | Generation]
+    ) -> None:
         artifact, turn.repeated = turn.repeated, None
         if artifact is not None:
             del self._earlier[_name(artifact)]
@@ -577,7 +637,9 @@ class _A2ACall:
                 received=received_text(json.dumps(value)),
                 unusable=True,
             )
-        return version_0_3.frame(result) if self._is_old else result
+        if self._is_old:
+            return version_0_3.frame(result)
+        return result
 
     def _failed(self, error: Mapping[str, Any]) -> PeerError:
         code, message = error.get("code"), clean_line(str(error.get("message") or ""), 300)
@@ -606,8 +668,12 @@ def _text(holder: Mapping[str, Any]) -> str:
 
 def _content(artifact: Mapping[str, Any]) -> str:
     """Return what an artifact holds: its text, and a digest of its other parts."""
-    others = [part for part in objects(artifact.get("parts")) if not isinstance(part.get("text"), str)]
-    digest = hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest() if others else ""
+    others = [
+        part for part in objects(artifact.get("parts")) if not isinstance(part.get("text"), str)
+    ]
+    digest = (
+        hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest() if others else ""
+    )
     return _text(artifact) + digest
 
 
@@ -624,34 +690,46 @@ def _key_header(card: Mapping[str, Any]) -> str | None:
         inner = scheme.get("apiKeySecurityScheme", scheme) if isinstance(scheme, dict) else None
         if not isinstance(inner, dict) or not inner.get("name"):
             continue
-        if inner.get("location") == "header" or (inner.get("type"), inner.get("in")) == ("apiKey", "header"):
+        if inner.get("location") == "header" or (inner.get("type"), inner.get("in")) == (
+            "apiKey",
+            "header",
+        ):
             return str(inner["name"])
     return None
 
 
 def _whole(value: Any) -> Any:
-    """Return JSON with 5 for 5.0, because protobuf turns every number into a floating-point number."""
+    """Return JSON with 5 for 5.0, because protobuf turns every number into a floating-point
+    number.
+    """
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     if isinstance(value, dict):
         return {key: _whole(item) for key, item in value.items()}
-    return [_whole(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return value
 
 
 def _agno_call(metadata: Any) -> list[dict[str, Any]]:
-    """Return the tool call that agno tells in a status update's metadata; its result is not told."""
+    """Return the tool call that agno tells in a status update's metadata; its result is not
+    told.
+    """
     if not isinstance(metadata, dict) or metadata.get("agno_event_type") != "tool_call_started":
         return []
     arguments = metadata.get("tool_args")
     given = parse_arguments(arguments) if isinstance(arguments, str) else {}
-    return [call_event(str(metadata.get("tool_name")), given, str(metadata.get("tool_call_id") or ""))]
+    return [
+        call_event(str(metadata.get("tool_name")), given, str(metadata.get("tool_call_id") or ""))
+    ]
 
 
 def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a part without text as an event: a tool call, its result, or the part unchanged.
 
-    A2A does not define tool calls. Recognised are the events of the REST API, and those of Google's Agent
-    Development Kit (`adk_type: function_call` and `function_response` in the part's metadata).
+    A2A does not define tool calls. Recognised are the events of the REST API, and those of Google's
+    Agent Development Kit (`adk_type: function_call` and `function_response` in the part's
+    metadata).
     """
     data, metadata = _whole(part.get("data")), part.get("metadata")
     if isinstance(data, dict):

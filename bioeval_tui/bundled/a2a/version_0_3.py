@@ -1,7 +1,8 @@
 """A2A 0.3, told in the words of 1.0: what `agent` sends and reads is translated here.
 
-Both have the same tasks, messages and artifacts. 0.3 names the kind of each object in `kind`, writes roles and states in
-lower case, and has other names for methods, files and the parts of the agent card.
+Both have the same tasks, messages and artifacts. 0.3 names the kind of each object in `kind`,
+writes roles and states in lower case, and has other names for methods, files and the parts of the
+agent card.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ _UPDATES = {"status-update": "statusUpdate", "artifact-update": "artifactUpdate"
 
 
 def interfaces(card: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the interfaces of an agent card as 1.0 lists them: the card's own `url`, then its other ones."""
+    """Return the interfaces of an agent card as 1.0 lists them: the card's own `url`, then its
+    other ones.
+    """
     listed = [{"url": card.get("url"), "transport": card.get("preferredTransport") or "JSONRPC"}]
     version = card.get("protocolVersion") or VERSION
     return [
@@ -44,7 +47,9 @@ def params(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def frame(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result of a method, or an event of its stream, as 1.0 has it; one of no known kind unchanged."""
+    """Return a result of a method, or an event of its stream, as 1.0 has it; one of no known kind
+    unchanged.
+    """
     kind = result.get("kind")
     if kind == "task":
         return {"task": _task(result)}
@@ -73,7 +78,9 @@ def _status(holder: Mapping[str, Any]) -> dict[str, Any]:
 
 def _artifact(holder: Mapping[str, Any]) -> dict[str, Any]:
     artifact = holder.get("artifact")
-    return {"artifact": _with_parts(artifact)} if isinstance(artifact, dict) else {}
+    if isinstance(artifact, dict):
+        return {"artifact": _with_parts(artifact)}
+    return {}
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:

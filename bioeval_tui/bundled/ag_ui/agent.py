@@ -1,4 +1,5 @@
-"""An agent that speaks AG-UI 1.0 (`target.protocol: ag-ui`): one POST for each message, server-sent events back.
+"""An agent that speaks AG-UI 1.0 (`target.protocol: ag-ui`): one POST for each message, server-sent
+events back.
 
 The agent is stateless: the whole conversation, its latest state and the job's tools are sent with
 every message. Calls of these tools are answered here, and another run continues with the results.
@@ -45,7 +46,8 @@ from bioeval_tui.protocols import AgentTerms, Delta, Generation, PeerError, Repl
 VERSION = "1.0"
 MAX_DEPTH = 6
 """How deep in a framework's own event the reason is looked for why its model stopped."""
-_FRAME_ONLY = frozenset({"TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "REASONING_START", "REASONING_END",
+_FRAME_ONLY = frozenset({"TEXT_MESSAGE_START", "TEXT_MESSAGE_END", "REASONING_START",
+        "REASONING_END",
                          "REASONING_MESSAGE_START"})  # fmt: skip
 """Events that only mark the start and end of others."""
 
@@ -74,13 +76,17 @@ class _ToolCall:
 
     @property
     def sendable(self) -> str:
-        """Its arguments as text for the next request: servers reject a history in which they are no object."""
+        """Its arguments as text for the next request: servers reject a history in which they are no
+        object.
+        """
         return ("".join(self.written) if isinstance(self.arguments, Mapping) else "") or "{}"
 
 
 @dataclass(slots=True)
 class _SideMessage:
-    """A message that is not part of the agent's answer: of a subagent, of another role; reasoning."""
+    """A message that is not part of the agent's answer: of a subagent, of another role;
+    reasoning.
+    """
 
     key: str
     about: dict[str, Any] = field(default_factory=dict)
@@ -92,7 +98,10 @@ class _SideMessage:
 
 @dataclass(slots=True)
 class _ReceivedRun:
-    """What was received of one run so far. `spoken`: whether the answer has text yet, in this run or an earlier one."""
+    """What was received of one run so far.
+
+    `spoken`: whether the answer has text yet, in this run or an earlier one.
+    """
 
     state: AgentState
     spoken: bool
@@ -136,12 +145,16 @@ class _ReceivedRun:
     def interrupts(self) -> list[Mapping[str, Any]]:
         """What the agent asks the user before it continues."""
         outcome = (self.finished or {}).get("outcome")
-        return list(objects(outcome.get("interrupts"))) if isinstance(outcome, Mapping) else []
+        if isinstance(outcome, Mapping):
+            return list(objects(outcome.get("interrupts")))
+        return []
 
 
 @dataclass(slots=True)
 class _PendingAnswer:
-    """The answer to one message: the runs that have finished, whose calls are answered, and what is sent next."""
+    """The answer to one message: the runs that have finished, whose calls are answered, and what is
+    sent next.
+    """
 
     content: str
     messages: list[dict[str, Any]]
@@ -228,7 +241,9 @@ class AGUIAgent:
         """The events of the first answer: the system prompt, as other agents report it."""
         self._interrupts: list[str] = []
         self._turn: _PendingAnswer | None = None
-        """The message that is being answered: its tools are never run again if a request is retried."""
+        """The message that is being answered: its tools are never run again if a request is
+        retried.
+        """
         if target.system_prompt:
             self._messages.append(_message("system", content=target.system_prompt))
             self._first_events.append({"systemPrompt": target.system_prompt})
@@ -240,13 +255,14 @@ class AGUIAgent:
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`.
 
-        A failed answer does not affect what is sent next time. If the same message is sent again after a failure, the
-        runs that were complete are not repeated.
+        A failed answer does not affect what is sent next time. If the same message is sent again
+        after a failure, the runs that were complete are not repeated.
         """
         turn = self._turn
         if turn is None or turn.content != content:
             turn = self._turn = self._begin(content)
-        # A retry starts an answer anew for whoever listens, so what its complete runs told is told again.
+        # A retry starts an answer anew for whoever listens, so what its complete runs told is told
+        # again.
         for known in turn.pieces:
             yield known
         for _ in range(MAX_ROUNDS - len(turn.runs)):
@@ -261,7 +277,9 @@ class AGUIAgent:
                 break
         else:
             self._turn = None
-            raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
+            raise PeerError(
+                "agent", f"the agent called tools {MAX_ROUNDS} times without answering in text"
+            )
         self._turn = None
         for interrupt in run.interrupts:
             if question := clean(str(interrupt.get("message") or "")):
@@ -278,7 +296,10 @@ class AGUIAgent:
     def _begin(self, content: str) -> _PendingAnswer:
         """Return the turn of a new message, which also answers what the agent had asked."""
         messages = [*self._messages, _message("user", content=content)]
-        resume = [{"interruptId": one, "status": "resolved", "payload": content} for one in self._interrupts]
+        resume = [
+            {"interruptId": one, "status": "resolved", "payload": content}
+            for one in self._interrupts
+        ]
         return _PendingAnswer(content, messages, self._state, resume)
 
     def _goes_on(self, run: _ReceivedRun) -> bool:
@@ -301,7 +322,9 @@ class AGUIAgent:
             **({"resume": turn.resume} if turn.resume else {}),
         }
         before = [] if turn.runs else [*map(Generation, self._first_events)]
-        async with self._connection.asked("POST", self._url, asked, accept=EVENT_STREAM) as response:
+        async with self._connection.asked(
+            "POST", self._url, asked, accept=EVENT_STREAM
+        ) as response:
             run.started = response.extensions["exchange"].started
             # Between two runs we answered the agent's tool calls: that time is not its latency.
             if turn.runs:
@@ -327,7 +350,8 @@ class AGUIAgent:
                     yield piece
                 before = []
                 if run.finished is not None:
-                    break  # some servers leave the stream open; what follows is no part of the answer
+                    # some servers leave the stream open; what follows is no part of the answer
+                    break
             run.ended = self._connection.arrivals.last()
             await drain(frames)
         if run.finished is None:
@@ -340,17 +364,25 @@ class AGUIAgent:
     async def _answer_calls(
         self, turn: _PendingAnswer, run: _ReceivedRun
     ) -> AsyncGenerator[Delta | Generation, None]:
-        """Answer the run's calls, so that its history is complete; yield the results of the job's tools."""
-        run.history = [*turn.messages, *_as_history(run)] if run.snapshot is None else list(run.snapshot)
+        """Answer the run's calls, so that its history is complete; yield the results of the job's
+        tools.
+        """
+        run.history = (
+            [*turn.messages, *_as_history(run)] if run.snapshot is None else list(run.snapshot)
+        )
         goes_on = self._goes_on(run)
         for call in run.pending:
             if not goes_on:  # models refuse a history with a call that has no result
                 run.history.append(_message("tool", toolCallId=call.id, content=NO_RESULT))
                 continue
             result = await self._tools.answer(call.name, call.arguments)
-            yield Generation(result_event(result.error or result.content, call.id, failed=bool(result.error)))
+            yield Generation(
+                result_event(result.error or result.content, call.id, failed=bool(result.error))
+            )
             failed = {"error": result.error} if result.error else {}
-            run.history.append(_message("tool", toolCallId=call.id, content=result.content, **failed))
+            run.history.append(
+                _message("tool", toolCallId=call.id, content=result.content, **failed)
+            )
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context from the job's URL; None without one. Raises `PeerError`."""
@@ -376,11 +408,15 @@ def _message(role: str, **fields: Any) -> dict[str, Any]:
 
 
 def _finish_reason(event: Mapping[str, Any]) -> str | None:
-    """Return why a model stopped, which AG-UI does not define: as a key of the event, or in the framework's own event.
+    """Return why a model stopped, which AG-UI does not define: as a key of the event, or in the
+    framework's own event.
 
     None if it is in neither.
     """
-    places: list[Any] = [event, *(event.get(name) for name in ("metadata", "result", "rawEvent", "event"))]
+    places: list[Any] = [
+        event,
+        *(event.get(name) for name in ("metadata", "result", "rawEvent", "event")),
+    ]
     for _ in range(MAX_DEPTH):
         inside = [place for place in places if isinstance(place, Mapping)]
         for place in inside:
@@ -437,7 +473,10 @@ def _failure(event: Mapping[str, Any]) -> PeerError:
 
 
 def _take_state(event: Mapping[str, Any], state: AgentState) -> Mapping[str, Any]:
-    """Update the state; return the event. A patch that does not fit is noted in the event and not applied."""
+    """Update the state; return the event.
+
+    A patch that does not fit is noted in the event and not applied.
+    """
     if event["type"] == "STATE_SNAPSHOT":
         state.count(event.get("snapshot"))
         state.value = event.get("snapshot")
@@ -460,7 +499,9 @@ def _take_text(
             about = {"subagent": clean_line(str(subagent), 200)}
             run.side_messages[message] = _SideMessage("message", about)
         elif role != "assistant":
-            run.side_messages[message] = _SideMessage("message", {"role": clean_line(str(role), 40)})
+            run.side_messages[message] = _SideMessage(
+                "message", {"role": clean_line(str(role), 40)}
+            )
     if message in run.side_messages:
         run.side_messages[message].pieces.append(text)
         return []
@@ -511,7 +552,9 @@ def _take_result(event: Mapping[str, Any], run: _ReceivedRun) -> list[Delta | Ge
 
 
 def _complete(run: _ReceivedRun) -> None:
-    """Add the arguments that are only in the snapshot of the messages, as LangGraph sends them, to calls given out before."""
+    """Add the arguments that are only in the snapshot of the messages, as LangGraph sends them, to
+    calls given out before.
+    """
     listed = {
         str(made.get("id")): made.get("function")
         for message in run.snapshot or ()
@@ -525,13 +568,16 @@ def _complete(run: _ReceivedRun) -> None:
 
 
 def _left_over(run: _ReceivedRun, before: list[dict[str, Any]]) -> list[Generation]:
-    """Return what is left at the end of a run: calls and messages that were not closed, and those that are only in the
-    snapshot of the messages."""
+    """Return what is left at the end of a run: calls and messages that were not closed, and those
+    that are only in the snapshot of the messages.
+    """
     pieces: list[Any] = [piece for call in run.calls.values() for piece in _show_call(call)]
     pieces += [side.event() for side in run.side_messages.values()]
     known = {str(message.get("id")) for message in before}
     new = [message for message in run.snapshot or () if str(message.get("id")) not in known]
-    results = {str(message.get("toolCallId")): message for message in new if message.get("role") == "tool"}
+    results = {
+        str(message.get("toolCallId")): message for message in new if message.get("role") == "tool"
+    }
     has_text = bool(run.texts)
     for message in new:
         if message.get("role") != "assistant":
@@ -570,14 +616,19 @@ def _as_history(run: _ReceivedRun) -> list[dict[str, Any]]:
         for call in run.calls.values()
     ]
     if not made:
-        return [_message("assistant", content=text), *run.results] if text else run.results
+        if text:
+            return [_message("assistant", content=text), *run.results]
+        return run.results
     called = _message("assistant", toolCalls=made)
     if not run.results:
         return [{**called, "content": text} if text else called]
-    # The agent called its own tools before it answered, which is the order in which its model saw it.
+    # The agent called its own tools before it answered, which is the order in which its model saw
+    # it.
     return [called, *run.results, *([_message("assistant", content=text)] if text else [])]
 
 
 def _tokens(usage: list[Mapping[str, Any]], key: str) -> int | None:
     counts = [count for one in usage if isinstance(count := one.get(key), int) and count >= 0]
-    return sum(counts) if counts else None
+    if counts:
+        return sum(counts)
+    return None

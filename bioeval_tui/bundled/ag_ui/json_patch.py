@@ -10,9 +10,13 @@ from bioeval_tui.http_agents import MAX_VALUES, count_of, excess_of, size_of
 from bioeval_tui.protocols import PeerError
 
 MAX_STATE = 5_000_000
-"""Maximum size of a state after an answer, in values and characters; a snapshot cannot be larger than an answer."""
+"""Maximum size of a state after an answer, in values and characters; a snapshot cannot be larger
+than an answer.
+"""
 MAX_MOVED = 1_000_000
-"""Maximum number of values and characters that the patches of one answer copy and move within the state."""
+"""Maximum number of values and characters that the patches of one answer copy and move within the
+state.
+"""
 _SHIFTED = 256
 """So many places by which a list's items are shifted cost as much as one value that is copied."""
 
@@ -20,8 +24,8 @@ _SHIFTED = 256
 class AgentState:
     """The state during one answer: snapshots replace `value`, patches change it in place.
 
-    A patch therefore costs what it names, not the size of the state. Few bytes can ask for much by copying and moving
-    what is there, so that is limited, as is the depth; `check` limits the size.
+    A patch therefore costs what it names, not the size of the state. Few bytes can ask for much by
+    copying and moving what is there, so that is limited, as is the depth; `check` limits the size.
     """
 
     def __init__(self, value: Any) -> None:
@@ -34,12 +38,15 @@ class AgentState:
         """Count the values of a snapshot or patch, which are kept in the answer's events.
 
         Raises:
-            PeerError: those of one answer are too many together; an empty list takes 2 bytes of an answer, and 56 here.
+            PeerError: those of one answer are too many together; an empty list takes 2 bytes of an
+                answer, and 56 here.
         """
         self._counted += count_of(given)
         if self._counted > MAX_VALUES:
             raise PeerError(
-                "agent", f"the agent's states and patches of one answer have more than {MAX_VALUES:,} values"
+                "agent",
+                f"the agent's states and patches of one answer have more than {MAX_VALUES:,}"
+                " values",
             )
 
     def patch(self, operations: Sequence[Mapping[str, Any]]) -> None:
@@ -63,7 +70,9 @@ class AgentState:
     def check(self) -> None:
         """Raise `PeerError` if the state is too large to be sent back with the next message."""
         if size_of(self.value, MAX_STATE) > MAX_STATE:
-            raise PeerError("agent", f"the agent's state has more than {MAX_STATE:,} values and characters")
+            raise PeerError(
+                "agent", f"the agent's state has more than {MAX_STATE:,} values and characters"
+            )
         if excess := excess_of(self.value):
             raise PeerError("agent", f"the agent's state is JSON {excess}")
 
@@ -114,11 +123,15 @@ class AgentState:
             return
         key = _key(parent, path[-1], exists=False)
         undo.append(
-            partial(parent.__setitem__, key, parent[key]) if key in parent else partial(parent.pop, key)
+            partial(parent.__setitem__, key, parent[key])
+            if key in parent
+            else partial(parent.pop, key)
         )
         parent[key] = value
 
-    def _take(self, holder: dict[str, Any], path: list[str], undo: list[Callable[[], object]]) -> Any:
+    def _take(
+        self, holder: dict[str, Any], path: list[str], undo: list[Callable[[], object]]
+    ) -> Any:
         """Remove a value and return it."""
         parent = _at(holder, path[:-1])
         key = _key(parent, path[-1], exists=True)
@@ -136,7 +149,8 @@ class AgentState:
         if self._left < 0:
             raise PeerError(
                 "agent",
-                f"the agent's state patches copy and move more than {MAX_MOVED:,} values and characters in one answer",
+                f"the agent's state patches copy and move more than {MAX_MOVED:,} values and"
+                " characters in one answer",
             )
 
     def _fitting(self, value: Any, path: Sequence[str]) -> Any:
@@ -151,7 +165,9 @@ def _copied(value: Any) -> Any:
     """Return a copy of JSON that is not nested deeper than `MAX_DEPTH` of `peer_limits`."""
     if isinstance(value, dict):
         return {key: _copied(item) for key, item in value.items()}
-    return [_copied(item) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
 
 
 def _same(one: Any, other: Any) -> bool:

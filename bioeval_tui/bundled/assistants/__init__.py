@@ -9,7 +9,10 @@ chatgpt_reader = ImportFormat(
     _READING + "fits_chatgpt",
     _READING + "read_chatgpt",
     place=14,
-    shape='[{"title", "mapping": {"ID": {"message": {"author", "content"}, "parent", "children"}}, "current_node"}]',
+    shape=(
+        '[{"title", "mapping": {"ID": {"message": {"author", "content"}, "parent", "children"}},'
+        ' "current_node"}]'
+    ),
 )
 claude_reader = ImportFormat(
     "claude",

@@ -1,4 +1,6 @@
-"""Exported conversations: ChatGPT's are trees, of which the branch that was seen last is read, Claude's are lists."""
+"""Exported conversations: ChatGPT's are trees, of which the branch that was seen last is read,
+Claude's are lists.
+"""
 
 from __future__ import annotations
 
@@ -43,16 +45,24 @@ def read_chatgpt(file: Path) -> Iterator[Header | ImportedConversation]:
         branch = _branch(data["mapping"], data.get("current_node"), place)
         pieces = [piece for node in branch for piece in _of_chatgpt(node, models)]
         shown = {id(node) for node in branch}
-        other += sum(bool(_text(node)) for node in data["mapping"].values() if id(node) not in shown)
+        other += sum(
+            bool(_text(node)) for node in data["mapping"].values() if id(node) not in shown
+        )
         if pieces:
-            yield _conversation(pieces, str(data.get("conversation_id") or data.get("id") or ""), data)
+            yield _conversation(
+                pieces, str(data.get("conversation_id") or data.get("id") or ""), data
+            )
         else:
             empty += 1
     note(
-        "so it was read: who speaks from `author.role`, what is said from `content.parts`; the branch of `current_node`"
+        "so it was read: who speaks from `author.role`, what is said from `content.parts`; the"
+        " branch of `current_node`"
     )
     if other:
-        note(f"messages of other branches, which an edit or a new answer replaced, left out: {other:,}")
+        note(
+            "messages of other branches, which an edit or a new answer replaced, left out:"
+            f" {other:,}"
+        )
     if empty:
         note(f"conversations in which nothing was said, left out: {empty:,}")
     yield Header(agent="ChatGPT", model=", ".join([*models][:3]))
@@ -68,7 +78,8 @@ def _branch(nodes: Mapping[str, Any], last: Any, place: str) -> list[dict[str, A
         node = nodes.get(key)
         if not isinstance(node, dict):
             raise InputError(
-                f"{place}: `mapping` has no message {key[:60]!r}, which `current_node` or a `parent` names"
+                f"{place}: `mapping` has no message {key[:60]!r}, which `current_node` or a"
+                " `parent` names"
             )
         branch.append(node)
         key = node.get("parent")
@@ -76,7 +87,9 @@ def _branch(nodes: Mapping[str, Any], last: Any, place: str) -> list[dict[str, A
 
 
 def _text(node: Any) -> str:
-    """Return what is said in a node; empty for what people are not shown, such as the context of their profile."""
+    """Return what is said in a node; empty for what people are not shown, such as the context of
+    their profile.
+    """
     message = object_at(node, "message")
     if object_at(message, "metadata").get("is_visually_hidden_from_conversation"):
         return ""
@@ -100,7 +113,9 @@ def _of_chatgpt(node: Mapping[str, Any], models: dict[str, None]) -> Iterator[Im
 
 def _seconds(value: Any) -> datetime | None:
     try:
-        return datetime.fromtimestamp(float(value), UTC) if value else None
+        if value:
+            return datetime.fromtimestamp(float(value), UTC)
+        return None
     except (TypeError, ValueError, OverflowError, OSError):
         return None
 
@@ -130,7 +145,10 @@ def read_claude(file: Path) -> Iterator[Header | ImportedConversation]:
             yield _conversation(pieces, str(data.get("uuid") or ""), data)
         else:
             empty += 1
-    note("so it was read: who speaks from `sender`, what is said from `text`, times from `created_at`")
+    note(
+        "so it was read: who speaks from `sender`, what is said from `text`, times from"
+        " `created_at`"
+    )
     if empty:
         note(f"conversations in which nothing was said, left out: {empty:,}")
     yield Header(agent="Claude")

@@ -1,6 +1,8 @@
-"""Conversations as ATIF trajectories (Harbor's Agent Trajectory Interchange Format, v1.7), and trajectories as conversations.
+"""Conversations as ATIF trajectories (Harbor's Agent Trajectory Interchange Format, v1.7), and
+trajectories as conversations.
 
-The format has no field for a score or a condition, so they are in `extra`. Data imported from ATIF is exported unchanged.
+The format has no field for a score or a condition, so they are in `extra`. Data imported from ATIF
+is exported unchanged.
 """
 
 from __future__ import annotations
@@ -48,10 +50,14 @@ OURS = "bioeval-tui"
 
 def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return the trajectories, one a line; a single trajectory becomes an indented document."""
-    trajectories = [trajectory(run, conversation) for run in runs for conversation in run.conversations]
+    trajectories = [
+        trajectory(run, conversation) for run in runs for conversation in run.conversations
+    ]
     if len(trajectories) == 1:
         return json.dumps(trajectories[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-    return "".join(json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in trajectories)
+    return "".join(
+        json.dumps(each, ensure_ascii=False, allow_nan=False) + "\n" for each in trajectories
+    )
 
 
 def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
@@ -62,7 +68,8 @@ def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, An
         return {**(conversation.record or {}), "steps": steps}
     timed = source is None or source.times == "told"
     steps = [
-        _step(message, number, timed) for number, message in enumerate(conversation.sent_messages, start=1)
+        _step(message, number, timed)
+        for number, message in enumerate(conversation.sent_messages, start=1)
     ]
     started = run.started
     agent = {
@@ -99,7 +106,9 @@ def _step(message: MessageState, number: int, timed: bool) -> dict[str, Any]:
     calls, results = [], []
     for place, (call, output) in enumerate(calls_of(message.generation), start=1):
         identity = call.id or f"call_{number}_{place}"
-        arguments = call.arguments if isinstance(call.arguments, dict) else {"value": call.arguments}
+        arguments = (
+            call.arguments if isinstance(call.arguments, dict) else {"value": call.arguments}
+        )
         calls.append({"tool_call_id": identity, "function_name": call.name, "arguments": arguments})
         if output is not None:
             text = output.value if isinstance(output.value, str) else compact_json(output.value)
@@ -142,7 +151,9 @@ def _extra(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
         "judge": verdict.judge if verdict is not None else None,
         "end_reason": conversation.end_reason,
         "score": conversation.score,
-        "scores": {task.title: task.score for task in verdict.tasks if task.measured} if verdict else {},
+        "scores": {task.title: task.score for task in verdict.tasks if task.measured}
+        if verdict
+        else {},
         "unasked": [task.title for task in verdict.tasks if not task.measured] if verdict else [],
     }
 
@@ -219,7 +230,9 @@ def _conversation(data: Any, header: Header) -> ImportedConversation:
 
 
 def _rewards(data: dict[str, Any]) -> dict[str, Any]:
-    """Return a trajectory's reward: the format has no field for it, so harnesses put it in other places."""
+    """Return a trajectory's reward: the format has no field for it, so harnesses put it in other
+    places.
+    """
     places = (("final_metrics", "extra"), ("final_metrics",), ("extra",))
     return {
         name: place[name]

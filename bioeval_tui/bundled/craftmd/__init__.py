@@ -3,4 +3,6 @@
 from bioeval_tui.protocols import ImportFormat
 
 _READING = f"{__name__}.reading:"
-reader = ImportFormat("craft-md", "CRAFT-MD's results", _READING + "fits", _READING + "read", place=3)
+reader = ImportFormat(
+    "craft-md", "CRAFT-MD's results", _READING + "fits", _READING + "read", place=3
+)

@@ -1,7 +1,9 @@
-"""Results of CRAFT-MD (rajpurkarlab/craft-md): a folder for each model, with a JSON file for each case and its five trials.
+"""Results of CRAFT-MD (rajpurkarlab/craft-md): a folder for each model, with a JSON file for each
+case and its five trials.
 
-Each trial asked the model for the diagnosis four times: on the whole vignette, after a conversation with a simulated
-patient, after the patient's first message, and on a summary of what the patient said.
+Each trial asked the model for the diagnosis four times: on the whole vignette, after a conversation
+with a simulated patient, after the patient's first message, and on a summary of what the patient
+said.
 """
 
 from __future__ import annotations
@@ -42,13 +44,17 @@ _TRIAL = re.compile(r"trial_\d+")
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """One of the four ways in which the model was asked, under its keys in the files and as a condition."""
+    """One of the four ways in which the model was asked, under its keys in the files and as a
+    condition.
+    """
 
     key: str
     condition: str
     words: str
     facts: Literal["all", "none"]
-    """Whether the model had the facts before it was asked: what only a patient says, it had to ask for."""
+    """Whether the model had the facts before it was asked: what only a patient says, it had to ask
+    for.
+    """
 
 
 EXPERIMENTS = (
@@ -65,11 +71,13 @@ def fits(look: FileLook) -> bool:
 
 
 def read(folder: Path) -> Iterator[Header | ImportedConversation]:
-    """Yield the conversations of a model's folder: for each case and trial one of each experiment. A file is in memory at a time.
+    """Yield the conversations of a model's folder: for each case and trial one of each experiment.
+
+    A file is in memory at a time.
 
     Raises:
-        InputError: it is no folder, or that of the model with pictures, the table of the cases is missing, or a file does not
-            follow the format; the message has its name.
+        InputError: it is no folder, or that of the model with pictures, the table of the cases is
+            missing, or a file does not follow the format; the message has its name.
     """
     folder = folder.absolute()
     if not folder.is_dir():
@@ -89,18 +97,22 @@ def read(folder: Path) -> Iterator[Header | ImportedConversation]:
             yield talk
     if unjudged:
         where = ", ".join(
-            f"{each.words} {unjudged[each.condition]}" for each in EXPERIMENTS if unjudged[each.condition]
+            f"{each.words} {unjudged[each.condition]}"
+            for each in EXPERIMENTS
+            if unjudged[each.condition]
         )
         note(
-            f"not judged, because the grader's code is below 0: {unjudged.total()} ({where}); they count in no score, "
-            "and pass^k leaves them out"
+            f"not judged, because the grader's code is below 0: {unjudged.total()} ({where}); they"
+            " count in no score, and pass^k leaves them out"
         )
 
 
 def case_files(folder: Path) -> list[Path]:
     """Return the files of the cases, by number."""
     numbered = [
-        (int(found[1]), file) for file in folder.iterdir() if (found := _CASE_FILE.fullmatch(file.name))
+        (int(found[1]), file)
+        for file in folder.iterdir()
+        if (found := _CASE_FILE.fullmatch(file.name))
     ]
     return [file for _, file in sorted(numbered)]
 
@@ -115,28 +127,36 @@ def _header(folder: Path) -> Header:
         licence="MIT",
         origin="rajpurkarlab/craft-md",
         conditions=tuple(
-            ConditionConfig(name=each.condition, words=each.words, facts=each.facts) for each in EXPERIMENTS
+            ConditionConfig(name=each.condition, words=each.words, facts=each.facts)
+            for each in EXPERIMENTS
         ),
     )
 
 
 def _cases(table: Path) -> dict[str, dict[str, str]]:
-    """Return the rows of the study's table by case. Without it, a case would have no category and no data set."""
+    """Return the rows of the study's table by case.
+
+    Without it, a case would have no category and no data set.
+    """
     try:
         with table.open(encoding="utf-8-sig", newline="") as opened:
             rows = csv.DictReader(opened)
             if missing := [column for column in COLUMNS if column not in (rows.fieldnames or ())]:
                 raise InputError(f"{table}, line 1: must have the column {missing[0]}")
-            return {row["case_id"]: {column: row[column] or "" for column in COLUMNS} for row in rows}
+            return {
+                row["case_id"]: {column: row[column] or "" for column in COLUMNS} for row in rows
+            }
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         why = problem.strerror if isinstance(problem, OSError) else problem
         raise InputError(
-            f"{table}, which says each case's category and data set, cannot be read: {why}; import the folder from "
-            "where it stands in a copy of rajpurkarlab/craft-md"
+            f"{table}, which says each case's category and data set, cannot be read: {why}; import"
+            " the folder from where it stands in a copy of rajpurkarlab/craft-md"
         ) from None
 
 
-def _conversations(file: Path, cases: Mapping[str, Mapping[str, str]]) -> Iterator[ImportedConversation]:
+def _conversations(
+    file: Path, cases: Mapping[str, Mapping[str, str]]
+) -> Iterator[ImportedConversation]:
     try:
         if file.stat().st_size > LARGEST:
             raise InputError(f"larger than {LARGEST:,} bytes")
@@ -197,7 +217,9 @@ def _messages(
     answered = [ImportedPart("assistant", answer, None)] if answer else []
     question = str(case.get("question") or "")
     if experiment.key == "vignette":
-        return messages_of([ImportedPart("user", f"{case['case_vignette']} {question}", None), *answered])
+        return messages_of(
+            [ImportedPart("user", f"{case['case_vignette']} {question}", None), *answered]
+        )
     if experiment.key == "summarized":
         summary = _text(given.get("summarized_conversation"))
         return messages_of(
@@ -206,7 +228,8 @@ def _messages(
     said = given.get("multiturn_conversation")
     if not isinstance(said, list):
         raise InputError(f"`{trial}`, `multiturn_conversation`: must be a list of messages")
-    # The first message has the doctor's instructions, in files of models without a system message as the user's.
+    # The first message has the doctor's instructions, in files of models without a system message
+    # as the user's.
     try:
         if experiment.key == "singleturn":
             return [*chat(said[1:3]), *messages_of(answered)]
@@ -220,4 +243,6 @@ def _text(value: Any) -> str:
     """Return a model's answer, which some files have in a list with its price."""
     if isinstance(value, list):
         value = value[0] if value else None
-    return value if isinstance(value, str) else ""
+    if isinstance(value, str):
+        return value
+    return ""

@@ -36,20 +36,37 @@ from bioeval_tui.formats import (
 )
 
 _MODELLED = ("messages",)
-_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_LETTERS = {
+    "C": 1.0,
+    "P": 0.5,
+    "I": 0.0,
+    "N": 0.0,
+    "yes": 1.0,
+    "true": 1.0,
+    "no": 0.0,
+    "false": 0.0,
+}
 """The numeric values of Inspect's letters (`value_to_float`)."""
-_LIMITS: dict[str, EndReason] = {"message": "max_turns", "time": "timed_out", "working": "timed_out"}
+_LIMITS: dict[str, EndReason] = {
+    "message": "max_turns",
+    "time": "timed_out",
+    "working": "timed_out",
+}
 _OURS = "bioeval-tui"
 _MOST_KEPT = {"events": 16_000_000, "attachments": 48_000_000}
 """Maximum number of bytes of a sample in a zip, by key; what is larger is left out."""
 _LARGEST_PIECE = 1 << 24
 """Maximum number of characters of one value of a sample in a zip."""
 _MOST_PIECES = 500_000
-"""Maximum number of messages, and of events, of a sample in a zip: 30 MB of empty ones would take 700 MB."""
+"""Maximum number of messages, and of events, of a sample in a zip: 30 MB of empty ones would take
+700 MB.
+"""
 
 _MOST_UNPACKED, _MOST_TIMES = 1_000_000_000, 100
-"""Maximum number of bytes of all samples in a zip, and how many times the zip's own size if that is more: a few megabytes may
-hold any number of samples that each have all the blanks, or events to be left out, that one may have."""
+"""Maximum number of bytes of all samples in a zip, and how many times the zip's own size if that is
+more: a few megabytes may hold any number of samples that each have all the blanks, or events to be
+left out, that one may have.
+"""
 
 
 def fits(look: FileLook) -> bool:
@@ -86,7 +103,9 @@ def _members(file: Path) -> Iterator[tuple[str, Any]]:
         return
     with open_archive(file) as archive:
         names = archive.names
-        header = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
+        header = next(
+            (name for name in ("header.json", "_journal/start.json") if name in names), None
+        )
         if header is None:
             raise InputError("a log of Inspect has a header.json or a _journal/start.json")
         start = _loaded(archive, header)
@@ -105,7 +124,8 @@ def _require_usual_size(file: Path, unpacked: int) -> None:
     most = max(_MOST_UNPACKED, _MOST_TIMES * packed)
     if unpacked > most:
         raise InputError(
-            f"its samples unpack to {unpacked:,} bytes; at most {most:,} are read of a zip of {packed:,}; split the log"
+            f"its samples unpack to {unpacked:,} bytes; at most {most:,} are read of a zip of"
+            f" {packed:,}; split the log"
         )
 
 
@@ -121,7 +141,9 @@ def _loaded(archive: Archive, name: str) -> Any:
 
 
 def _sample(archive: Archive, name: str) -> Any:
-    """Return a sample, read in pieces: its events and attachments are left out where they are larger than what is kept."""
+    """Return a sample, read in pieces: its events and attachments are left out where they are
+    larger than what is kept.
+    """
     sample: dict[str, Any] = {}
     sizes = dict.fromkeys(_MOST_KEPT, 0)
     before = 0
@@ -163,11 +185,17 @@ def _header(record: dict[str, Any]) -> Header:
     return Header(
         name=str(evaluation.get("task") or ""),
         agent=str(evaluation.get("solver") or ""),
-        model="" if evaluation.get("model") in ("unknown", "none/none", None) else str(evaluation["model"]),
+        model=(
+            ""
+            if evaluation.get("model") in ("unknown", "none/none", None)
+            else str(evaluation["model"])
+        ),
         evaluator=str(metadata.get("evaluator") or "") if ours else "",
         judge=str(metadata.get("judge") or "") if ours else ", ".join(scorers),
         at=moment(evaluation.get("created")),
-        record={key: value for key, value in record.items() if key not in ("samples", "reductions")},
+        record={
+            key: value for key, value in record.items() if key not in ("samples", "reductions")
+        },
     )
 
 
@@ -184,9 +212,13 @@ def _conversation(sample: dict[str, Any], ours: bool) -> ImportedConversation:
     kind = str(object_at(sample, "limit").get("type", ""))
     error = str(object_at(sample, "error").get("message", ""))
     scores = [*_scores(sample.get("scores"))]
-    whole = next((score.value for score in scores if score.name == "composite"), None) if ours else None
+    whole = (
+        next((score.value for score in scores if score.name == "composite"), None) if ours else None
+    )
     if ours:  # the composite is made of the others
-        scores = [score for score in scores if score.name not in ("composite", "timing", "assertions")]
+        scores = [
+            score for score in scores if score.name not in ("composite", "timing", "assertions")
+        ]
         scores += unscored(object_at(sample, "metadata").get("unasked"))
     name = str(sample.get("id", ""))
     return ImportedConversation(
@@ -232,10 +264,15 @@ def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> Importe
         text=text,
         raw=message,
         calls=[
-            ImportedCall(str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or ""))
+            ImportedCall(
+                str(c.get("function", "unknown")), c.get("arguments") or {}, str(c.get("id") or "")
+            )
             for c in objects(message.get("tool_calls"))
         ],
-        more=[{"reasoning": _resolved(part, attachments)} for part in _reasoning(message.get("content"))],
+        more=[
+            {"reasoning": _resolved(part, attachments)}
+            for part in _reasoning(message.get("content"))
+        ],
         of_whole_answer="waited_ms" in metadata,  # an export of this program
         latency_ms=milliseconds(metadata.get("latency_ms")),
         first_token_ms=milliseconds(metadata.get("first_token_ms")),
@@ -245,7 +282,9 @@ def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> Importe
 def _without_reasoning(content: Any) -> Any:
     if not isinstance(content, list):
         return content
-    return [part for part in content if not (isinstance(part, dict) and part.get("type") == "reasoning")]
+    return [
+        part for part in content if not (isinstance(part, dict) and part.get("type") == "reasoning")
+    ]
 
 
 def _reasoning(content: Any) -> list[str]:

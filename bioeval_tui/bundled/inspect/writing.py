@@ -1,7 +1,8 @@
 """A run as an Inspect log (UKGovernmentBEIS/inspect_ai), for `inspect view` and `read_eval_log`.
 
-The format is not a frozen public specification, so tests compare this with the pinned inspect_ai of the extra
-`inspect`. One sample per condition, one epoch per trial; latencies are in each message's metadata.
+The format is not a frozen public specification, so tests compare this with the pinned inspect_ai of
+the extra `inspect`. One sample per condition, one epoch per trial; latencies are in each message's
+metadata.
 """
 
 from __future__ import annotations
@@ -41,7 +42,9 @@ _STAMPED = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}[:-]\d{2}[:-]\d{2}")
 
 
 def write_run(run: RunResult, asked: Asked) -> str | bytes:
-    """Return the log in the form that the file's name says: JSON, or Inspect's own zip for `.eval`."""
+    """Return the log in the form that the file's name says: JSON, or Inspect's own zip for
+    `.eval`.
+    """
     if asked.output is not None and asked.output.suffix == ".eval":
         return inspect_zip(run)
     return inspect_log(run)
@@ -60,8 +63,8 @@ def name_note(output: Path) -> str:
         return f"Inspect reads .eval and .json files, and {output.name} has neither extension"
     if not _STAMPED.match(output.name):
         return (
-            f"`inspect view --log-dir` lists only names that begin with a time, such as 2026-01-31T09-30-00, "
-            f"and {output.name} does not; --output FOLDER names the file so"
+            "`inspect view --log-dir` lists only names that begin with a time, such as"
+            f" 2026-01-31T09-30-00, and {output.name} does not; --output FOLDER names the file so"
         )
     return ""
 
@@ -69,17 +72,23 @@ def name_note(output: Path) -> str:
 def inspect_log(run: RunResult) -> str:
     """Return the run as the JSON text of an Inspect log."""
     log, samples = _log(run)
-    return json.dumps({**log, "samples": samples}, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return (
+        json.dumps({**log, "samples": samples}, ensure_ascii=False, allow_nan=False, indent=2)
+        + "\n"
+    )
 
 
 def inspect_zip(run: RunResult) -> bytes:
-    """Return the run as an `.eval` file: a zip with the header, each sample, and what lists show of the samples."""
+    """Return the run as an `.eval` file: a zip with the header, each sample, and what lists show of
+    the samples.
+    """
     log, samples = _log(run)
-    start = {
-        name: log[name] for name in ("version", "eval", "plan") if name in log
-    }  # an imported one may lack some
+    # an imported one may lack some
+    start = {name: log[name] for name in ("version", "eval", "plan") if name in log}
     members: dict[str, Any] = {"_journal/start.json": start}
-    members |= {f"samples/{sample['id']}_epoch_{sample['epoch']}.json": sample for sample in samples}
+    members |= {
+        f"samples/{sample['id']}_epoch_{sample['epoch']}.json": sample for sample in samples
+    }
     members |= {"summaries.json": [_summary(sample) for sample in samples], "header.json": log}
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -89,7 +98,8 @@ def inspect_zip(run: RunResult) -> bytes:
 
 
 _SUMMARISED = (
-    "id", "epoch", "input", "target", "scores", "model_usage", "started_at", "completed_at", "total_time",
+    "id", "epoch", "input", "target", "scores", "model_usage", "started_at", "completed_at",
+    "total_time",
 )  # fmt: skip
 
 
@@ -97,7 +107,12 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
     """Return a sample's entry in the list of samples."""
     kept = {name: sample[name] for name in _SUMMARISED if name in sample}
     error = sample["error"]["message"] if "error" in sample else None
-    return {**kept, "error": error, "completed": error is None, "message_count": len(sample["messages"])}
+    return {
+        **kept,
+        "error": error,
+        "completed": error is None,
+        "message_count": len(sample["messages"]),
+    }
 
 
 def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
@@ -126,7 +141,11 @@ def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _as_it_was(conversation: ConversationResult) -> dict[str, Any]:
     """Return a sample of an imported log."""
-    messages = [each for message in conversation.messages for each in (message.record or {}).get("raw") or ()]
+    messages = [
+        each
+        for message in conversation.messages
+        for each in (message.record or {}).get("raw") or ()
+    ]
     return {**(conversation.record or {}), "messages": messages}
 
 
@@ -152,7 +171,10 @@ def _eval(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
         },
         "packages": {"bioeval-tui": started.program_version},
         "scorers": [
-            {"name": name, "metrics": [{"name": metric} for metric in ("mean", *started.conditions)]}
+            {
+                "name": name,
+                "metrics": [{"name": metric} for metric in ("mean", *started.conditions)],
+            }
             for name in _scorers(run)
         ],
         "metadata": {
@@ -170,7 +192,9 @@ def _eval(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
 
 def model_name(run: RunResult) -> str:
     """Return the agent's model, or the agent itself where none was named or none is behind it."""
-    return run.started.agent if run.started.rehearsal else run.started.model or run.started.agent
+    if run.started.rehearsal:
+        return run.started.agent
+    return run.started.model or run.started.agent
 
 
 def _results(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
@@ -192,7 +216,9 @@ def _results(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
                 "scorer": name,
                 "scored_samples": scored,
                 "unscored_samples": len(samples) - scored,
-                "metrics": {metric: {"name": metric, "value": value} for metric, value in means.items()},
+                "metrics": {
+                    metric: {"name": metric, "value": value} for metric, value in means.items()
+                },
             }
         )
     done = sum("error" not in sample for sample in samples)
@@ -204,7 +230,9 @@ def _id(run: RunResult, conversation: ConversationResult) -> str:
     case, condition = conversation.case, conversation.condition
     if case is None:
         return condition
-    return case.name if run.brief.source is not None else f"{case.words} · {condition}"
+    if run.brief.source is not None:
+        return case.name
+    return f"{case.words} · {condition}"
 
 
 def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
@@ -214,7 +242,9 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
     tasks = [str(t.get("task", "")) for t in wanted]
     held_in = run.state.condition(condition)
     criteria = [
-        held_in.criteria_of(str(t.get("acceptanceCriteria") or ""), str(t.get("withheldCriteria") or ""))
+        held_in.criteria_of(
+            str(t.get("acceptanceCriteria") or ""), str(t.get("withheldCriteria") or "")
+        )
         for t in wanted
     ]
     scores = sample_scores(conversation)
@@ -243,7 +273,9 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
             "fault": conversation.fault,
             "unasked": unasked,
             "failures": conversation.failures,
-            "facts_given": None if conversation.facts_unread else [fact.fact for fact in conversation.facts],
+            "facts_given": (
+                None if conversation.facts_unread else [fact.fact for fact in conversation.facts]
+            ),
         },
         "events": sample_events(run, conversation, scores, model_name(run)),
         "model_usage": {},
@@ -330,13 +362,18 @@ def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
                 "type": "function",
             }
         )
-    return {**fields, "tool_calls": calls} if calls else fields
+    if calls:
+        return {**fields, "tool_calls": calls}
+    return fields
 
 
 def _output(run: RunResult, last: MessageState | None) -> dict[str, Any]:
     if last is None:
         return {"model": model_name(run), "choices": []}
-    choice = {"message": {"role": "assistant", "content": last.text}, "stop_reason": stop_reason(last)}
+    choice = {
+        "message": {"role": "assistant", "content": last.text},
+        "stop_reason": stop_reason(last),
+    }
     return {"model": model_name(run), "choices": [choice]}
 
 
@@ -356,7 +393,9 @@ def sample_scores(conversation: ConversationResult) -> dict[str, dict[str, Any]]
         if part.value is not None and not part.left_out:
             scores[_PARTS[part.name]] = {
                 "value": part.value,
-                "explanation": _explain(conversation, part.name) or part.reason or f"weight {part.weight:g}",
+                "explanation": (
+                    _explain(conversation, part.name) or part.reason or f"weight {part.weight:g}"
+                ),
                 "metadata": {"weight": part.weight},
             }
     return scores
@@ -369,14 +408,19 @@ def _explain(conversation: ConversationResult, part: str) -> str:
             for task in conversation.tasks
         )
     if part == "assertion":
-        return "\n".join(f"{check.status}  {check.weight:g}× {check.title}" for check in conversation.checks)
+        return "\n".join(
+            f"{check.status}  {check.weight:g}× {check.title}" for check in conversation.checks
+        )
     return ""
 
 
 def sample_events(
     run: RunResult, talk: ConversationResult, scores: dict[str, dict[str, Any]], model: str
 ) -> list[dict[str, Any]]:
-    """Return what happened in a conversation, in order: a span a turn, then the scores. `model` answers."""
+    """Return what happened in a conversation, in order: a span a turn, then the scores.
+
+    `model` answers.
+    """
     begun = talk.started_at or run.started.at
     name = f"{talk.condition}-{talk.trial}"
     events: list[dict[str, Any]] = []
@@ -419,8 +463,13 @@ def _message_events(
     if message.role != "assistant" or not message.done:
         return
     for number, call in enumerate(_calls(message), start=1):
-        yield _event("tool", at, begun, span_id=span, id=f"{span}-call-{number}", type="function", **call)
-    choice = {"message": {"role": "assistant", "content": message.text}, "stop_reason": stop_reason(message)}
+        yield _event(
+            "tool", at, begun, span_id=span, id=f"{span}-call-{number}", type="function", **call
+        )
+    choice = {
+        "message": {"role": "assistant", "content": message.text},
+        "stop_reason": stop_reason(message),
+    }
     yield _event(
         "model",
         at,
@@ -428,7 +477,9 @@ def _message_events(
         span_id=span,
         model=model,
         input=[
-            {"role": m.role, "content": m.text} for m in talk.sent_messages if m.message < message.message
+            {"role": m.role, "content": m.text}
+            for m in talk.sent_messages
+            if m.message < message.message
         ],
         tools=[],
         tool_choice="auto",
@@ -440,7 +491,9 @@ def _message_events(
 
 def stop_reason(answer: MessageState) -> str:
     """Return why an answer ended, in Inspect's words."""
-    return "max_tokens" if answer.cut_off else "stop"
+    if answer.cut_off:
+        return "max_tokens"
+    return "stop"
 
 
 def _calls(message: MessageState) -> Iterator[dict[str, Any]]:

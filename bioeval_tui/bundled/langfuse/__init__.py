@@ -9,5 +9,8 @@ reader = ImportFormat(
     _READING + "fits",
     _READING + "read",
     place=11,
-    shape='{"id", "timestamp", "sessionId", "input", "output", "observations": [{"traceId", "type", "startTime"}]}',
+    shape=(
+        '{"id", "timestamp", "sessionId", "input", "output", "observations": [{"traceId", "type",'
+        ' "startTime"}]}'
+    ),
 )

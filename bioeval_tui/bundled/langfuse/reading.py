@@ -1,4 +1,5 @@
-"""Langfuse's exports: a trace or a session as downloaded, traces or observations as listed, in JSON, JSON Lines or CSV.
+"""Langfuse's exports: a trace or a session as downloaded, traces or observations as listed, in
+JSON, JSON Lines or CSV.
 
 Keys are in camel case in the API and the downloads, in snake case in exports to a blob storage.
 """
@@ -32,7 +33,10 @@ _KINDS: dict[str, Literal["tool", "model", "agent", "retrieval", "other"]] = {
     "TOOL": "tool",
     "AGENT": "agent",
 }
-_NEEDED = "its traces and observations need `input` and `output`; an export of columns may have left them out"
+_NEEDED = (
+    "its traces and observations need `input` and `output`; an export of columns may have left"
+    " them out"
+)
 
 
 def fits(look: FileLook) -> bool:
@@ -45,11 +49,21 @@ def fits(look: FileLook) -> bool:
 
 
 def _is_observation(data: Mapping[str, Any]) -> bool:
-    return "type" in data and _get(data, "traceId") is not None and _get(data, "startTime") is not None
+    return (
+        "type" in data and _get(data, "traceId") is not None and _get(data, "startTime") is not None
+    )
 
 
 def _is_trace(data: Mapping[str, Any]) -> bool:
-    names = ("sessionId", "userId", "htmlPath", "projectId", "bookmarked", "observations", "release")
+    names = (
+        "sessionId",
+        "userId",
+        "htmlPath",
+        "projectId",
+        "bookmarked",
+        "observations",
+        "release",
+    )
     keys = {*data}
     known = sum(name in keys or _snake(name) in keys for name in names)
     return {"id", "timestamp"} <= keys and known > 1 and bool({"input", "output"} & keys)
@@ -61,33 +75,45 @@ def _snake(name: str) -> str:
 
 def _get(data: Mapping[str, Any], name: str) -> Any:
     value = data.get(name)
-    return data.get(_snake(name)) if value is None else value
+    if value is None:
+        return data.get(_snake(name))
+    return value
 
 
 def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the conversations of an export: each session's, or each trace's.
 
     Raises:
-        InputError: an entry is neither a trace nor an observation, or nothing was said in any; the text has the place.
+        InputError: an entry is neither a trace nor an observation, or nothing was said in any; the
+            text has the place.
     """
     yield from conversations_of(_steps(file), _NEEDED)
 
 
 def _steps(file: Path) -> Iterator[Step]:
-    """Yield the steps of an export. What a trace says is kept with its observations, which may not name the session."""
+    """Yield the steps of an export.
+
+    What a trace says is kept with its observations, which may not name the session.
+    """
     sessions: dict[str, str] = {}
     for place, data in entries(file, "data", "traces", what="entry"):
         if not isinstance(data, dict):
             raise InputError(f"{place}: must be a trace or an observation, a JSON object")
         if isinstance(data.get("trace"), dict):
-            data = {**data["trace"], **{key: value for key, value in data.items() if key != "trace"}}
+            data = {
+                **data["trace"],
+                **{key: value for key, value in data.items() if key != "trace"},
+            }
         if _get(data, "traceId") is not None and _get(data, "startTime") is not None:
             yield _observation(data, str(_get(data, "traceId")), sessions)
-        elif data.get("id") and ("timestamp" in data or "observations" in data or "createdAt" in data):
+        elif data.get("id") and (
+            "timestamp" in data or "observations" in data or "createdAt" in data
+        ):
             yield from _trace(data, sessions)
         else:
             raise InputError(
-                f"{place}: must be a trace with `id` and `timestamp`, or an observation with `traceId` and `startTime`"
+                f"{place}: must be a trace with `id` and `timestamp`, or an observation with"
+                " `traceId` and `startTime`"
             )
 
 
@@ -98,7 +124,8 @@ def _trace(data: dict[str, Any], sessions: dict[str, str]) -> Iterator[Step]:
     inner = objects(data.get("observations"))
     began = moment(data.get("timestamp"))
     ends = [end for each in inner if (end := moment(_get(each, "endTime"))) is not None]
-    # The trace is the outermost step: what it says of input and output is what was asked and answered.
+    # The trace is the outermost step: what it says of input and output is what was asked and
+    # answered.
     yield Step(
         trace=trace,
         id=trace,
@@ -126,7 +153,9 @@ def _told(data: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _observation(data: dict[str, Any], trace: str, sessions: Mapping[str, str], above: str = "") -> Step:
+def _observation(
+    data: dict[str, Any], trace: str, sessions: Mapping[str, str], above: str = ""
+) -> Step:
     kind = _KINDS.get(str(data.get("type") or "").upper(), "other")
     usage = _parsed(_get(data, "usageDetails") or _get(data, "usage"))
     usage = usage if isinstance(usage, dict) else {}
@@ -162,13 +191,17 @@ def _model(data: Mapping[str, Any]) -> str:
 def _tokens(usage: Mapping[str, Any], data: Mapping[str, Any], key: str, older: str) -> int | None:
     found = usage.get(key, usage.get(older, data.get(older)))
     try:
-        return whole_number(int(found)) if found not in (None, "") else None
+        if found not in (None, ""):
+            return whole_number(int(found))
+        return None
     except (TypeError, ValueError):
         return None
 
 
 def _parsed(value: Any) -> Any:
-    """Return the value in a JSON text, which a CSV has in its cells, as a download has of what is large."""
+    """Return the value in a JSON text, which a CSV has in its cells, as a download has of what is
+    large.
+    """
     if isinstance(value, str) and value.strip()[:1] in ("{", "[", '"'):
         try:
             return json.loads(value)
@@ -182,5 +215,8 @@ def _scores(scores: Any) -> Iterator[GivenScore]:
         value = score.get("value")
         words = score.get("stringValue") or score.get("string_value")
         yield GivenScore(
-            str(score.get("name") or "score"), in_unit(value), words or value, str(score.get("comment") or "")
+            str(score.get("name") or "score"),
+            in_unit(value),
+            words or value,
+            str(score.get("comment") or ""),
         )

@@ -9,5 +9,8 @@ reader = ImportFormat(
     _READING + "fits",
     _READING + "read",
     place=12,
-    shape='{"id", "trace_id", "parent_run_id", "run_type": "llm", "inputs", "outputs", "start_time", "end_time"} a line',
+    shape=(
+        '{"id", "trace_id", "parent_run_id", "run_type": "llm", "inputs", "outputs", "start_time",'
+        ' "end_time"} a line'
+    ),
 )

@@ -1,4 +1,6 @@
-"""LangSmith's runs: JSON Lines, a list, the answer to a query (`runs` or `data`), CSV, or a root run with its `child_runs`."""
+"""LangSmith's runs: JSON Lines, a list, the answer to a query (`runs` or `data`), CSV, or a root
+run with its `child_runs`.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,12 @@ _DEEPEST = 100
 
 def fits(look: FileLook) -> bool:
     """Return whether a file has LangSmith's runs."""
-    first = next(iter(objects(look.first.get("runs")) or objects(look.first.get("data"))), look.first)
-    return "run_type" in first and bool({"inputs", "outputs", "trace_id", "child_runs"} & first.keys())
+    first = next(
+        iter(objects(look.first.get("runs")) or objects(look.first.get("data"))), look.first
+    )
+    return "run_type" in first and bool(
+        {"inputs", "outputs", "trace_id", "child_runs"} & first.keys()
+    )
 
 
 def read(file: Path) -> Iterator[Header | ImportedConversation]:
@@ -55,7 +61,9 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
 def _steps(file: Path) -> Iterator[Step]:
     for place, data in entries(file, "runs", "data", what="run"):
         if not isinstance(data, dict) or "run_type" not in data or not data.get("id"):
-            raise InputError(f"{place}: must be a run with `id`, `run_type`, `inputs` and `outputs`")
+            raise InputError(
+                f"{place}: must be a run with `id`, `run_type`, `inputs` and `outputs`"
+            )
         yield from _with_children(data, str(data.get("trace_id") or data["id"]), 0)
 
 
@@ -163,12 +171,18 @@ def _arguments(inputs: Any) -> Any:
                 found = read_text(value)
             except (ValueError, SyntaxError, RecursionError, MemoryError):
                 continue
-            return found if isinstance(found, dict) else inputs
-    return value if isinstance(value, dict) else inputs
+            if isinstance(found, dict):
+                return found
+            return inputs
+    if isinstance(value, dict):
+        return value
+    return inputs
 
 
 def _result(outputs: Any) -> tuple[Any, str]:
-    """Return a tool's result and the id of its call, from the message in which LangChain has them."""
+    """Return a tool's result and the id of its call, from the message in which LangChain has
+    them.
+    """
     value = outputs
     if isinstance(value, dict) and value.keys() == {"output"}:
         value = value["output"]

@@ -1,4 +1,6 @@
-"""MediQ, the benchmark of experts that must ask: a job, a hundred of its cases, and their source."""
+"""MediQ, the benchmark of experts that must ask: a job, a hundred of its cases, and their
+source.
+"""
 
 from pathlib import Path
 

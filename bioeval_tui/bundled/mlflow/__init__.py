@@ -9,5 +9,8 @@ reader = ImportFormat(
     _READING + "fits",
     _READING + "read",
     place=13,
-    shape='{"info": {"trace_id", "request_time", "trace_metadata"}, "data": {"spans": [{"span_id", "attributes"}]}}',
+    shape=(
+        '{"info": {"trace_id", "request_time", "trace_metadata"}, "data": {"spans": [{"span_id",'
+        ' "attributes"}]}}'
+    ),
 )

@@ -1,4 +1,6 @@
-"""MLflow's traces, as `Trace.to_json` and `mlflow traces get` write them: version 3, and version 2 with its other names."""
+"""MLflow's traces, as `Trace.to_json` and `mlflow traces get` write them: version 3, and version 2
+with its other names.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,9 @@ def _spans(data: Mapping[str, Any]) -> list[Any] | None:
     while isinstance(inner, list) and inner:  # as the beginning of a document is looked at
         inner = inner[0]
     spans = inner.get("spans") if isinstance(inner, dict) else _parsed(data.get("spans"))
-    return spans if isinstance(spans, list) else None
+    if isinstance(spans, list):
+        return spans
+    return None
 
 
 def read(file: Path) -> Iterator[Header | ImportedConversation]:
@@ -82,10 +86,14 @@ def _steps(file: Path) -> Iterator[Step]:
 
 def _step(span: Mapping[str, Any], trace: str, info: Mapping[str, Any]) -> Step:
     told = span.get("attributes")
-    attributes = {key: _parsed(value) for key, value in told.items()} if isinstance(told, dict) else {}
+    attributes = (
+        {key: _parsed(value) for key, value in told.items()} if isinstance(told, dict) else {}
+    )
     context = object_at(span, "context")
     metadata = object_at(info, "trace_metadata") or object_at(info, "request_metadata")
-    kind = _KINDS.get(str(attributes.get("mlflow.spanType") or span.get("span_type") or "").upper(), "other")
+    kind = _KINDS.get(
+        str(attributes.get("mlflow.spanType") or span.get("span_type") or "").upper(), "other"
+    )
     usage = object_at(attributes, "mlflow.chat.tokenUsage")
     parent = str(span.get("parent_span_id") or span.get("parent_id") or "")
     inputs, outputs = (_value(span, attributes, key) for key in ("Inputs", "Outputs"))
@@ -98,9 +106,13 @@ def _step(span: Mapping[str, Any], trace: str, info: Mapping[str, Any]) -> Step:
         kind=kind,
         name=str(span.get("name") or ""),
         session=str(metadata.get("mlflow.trace.session") or ""),
-        start=_time(span.get("start_time_unix_nano") or span.get("start_time_ns") or span.get("start_time"))
+        start=_time(
+            span.get("start_time_unix_nano") or span.get("start_time_ns") or span.get("start_time")
+        )
         or (_began(info) if is_root else None),
-        end=_time(span.get("end_time_unix_nano") or span.get("end_time_ns") or span.get("end_time")),
+        end=_time(
+            span.get("end_time_unix_nano") or span.get("end_time_ns") or span.get("end_time")
+        ),
         input=inputs,
         output=outputs,
         agent=str(object_at(info, "tags").get("mlflow.traceName") or span.get("name") or "")
@@ -120,7 +132,9 @@ def _step(span: Mapping[str, Any], trace: str, info: Mapping[str, Any]) -> Step:
 
 def _value(span: Mapping[str, Any], attributes: Mapping[str, Any], key: str) -> Any:
     found = attributes.get(f"mlflow.span{key}")
-    return span.get(key.lower()) if found is None else found
+    if found is None:
+        return span.get(key.lower())
+    return found
 
 
 def _model(attributes: Mapping[str, Any], inputs: Any, outputs: Any) -> str:
@@ -170,5 +184,9 @@ def _scores(assessments: Any) -> Iterator[GivenScore]:
         name = str(each.get("assessment_name") or each.get("name") or "score")
         value = object_at(each, "feedback").get("value", each.get("value"))
         if value is not None:
-            told = {"yes": 1.0, "no": 0.0}.get(value.lower()) if isinstance(value, str) else in_unit(value)
+            told = (
+                {"yes": 1.0, "no": 0.0}.get(value.lower())
+                if isinstance(value, str)
+                else in_unit(value)
+            )
             yield GivenScore(name, told, value, str(each.get("rationale") or ""))

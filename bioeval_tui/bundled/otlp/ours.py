@@ -1,4 +1,6 @@
-"""Traces that this program exported: a conversation's messages, calls and scores come back as they were."""
+"""Traces that this program exported: a conversation's messages, calls and scores come back as they
+were.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def is_ours(spans: Sequence[AgentSpan]) -> bool:
     return any(_RUN in span.attributes for span in spans)
 
 
-def own_conversations(traces: Iterable[Sequence[AgentSpan]]) -> Iterator[Header | ImportedConversation]:
+def own_conversations(
+    traces: Iterable[Sequence[AgentSpan]],
+) -> Iterator[Header | ImportedConversation]:
     """Yield the conversation of each exported trace."""
     header: Header | None = None
     for spans in traces:
@@ -47,7 +51,8 @@ def own_conversations(traces: Iterable[Sequence[AgentSpan]]) -> Iterator[Header 
         yield _conversation(root, spans)
     if header is not None:
         note(
-            "so it was read: traces that bioeval-tui exported, a conversation each, with `bioeval.*` attributes"
+            "so it was read: traces that bioeval-tui exported, a conversation each, with"
+            " `bioeval.*` attributes"
         )
         yield header
 
@@ -72,7 +77,9 @@ def _conversation(root: AgentSpan, spans: Sequence[AgentSpan]) -> ImportedConver
     below: dict[str, list[AgentSpan]] = {}
     for span in spans:
         below.setdefault(span.parent_id, []).append(span)
-    said = sorted((span for span in spans if _number(span) is not None), key=lambda span: _number(span) or 0)
+    said = sorted(
+        (span for span in spans if _number(span) is not None), key=lambda span: _number(span) or 0
+    )
     scores = list(_scores(root, "task"))
     return ImportedConversation(
         name=str(told.get("bioeval.case") or ""),
@@ -100,7 +107,9 @@ def _scores(root: AgentSpan, kind: str) -> Iterator[GivenScore]:
         if event["name"] == "gen_ai.evaluation.result" and told.get("bioeval.kind") == kind:
             value = told.get("gen_ai.evaluation.score.value")
             why = str(told.get("gen_ai.evaluation.explanation") or "")
-            yield GivenScore(str(told.get("gen_ai.evaluation.name") or kind), in_unit(value), value, why)
+            yield GivenScore(
+                str(told.get("gen_ai.evaluation.name") or kind), in_unit(value), value, why
+            )
 
 
 def _piece(span: AgentSpan, below: Mapping[str, Sequence[AgentSpan]], timed: bool) -> ImportedPart:
@@ -126,7 +135,9 @@ def _piece(span: AgentSpan, below: Mapping[str, Sequence[AgentSpan]], timed: boo
 def _calls(
     span: AgentSpan, below: Mapping[str, Sequence[AgentSpan]]
 ) -> Iterator[tuple[ImportedCall, Output | None]]:
-    """Yield the tool calls below an answer: those that its protocol reported, and those of the agent's own spans."""
+    """Yield the tool calls below an answer: those that its protocol reported, and those of the
+    agent's own spans.
+    """
     for child in below.get(span.span_id, ()):
         meaning = meaning_of(child)
         if meaning.kind != "tool":

@@ -1,4 +1,6 @@
-"""Protobuf files of OpenTelemetry traces: one message, or many, each after its length, as a collector writes them."""
+"""Protobuf files of OpenTelemetry traces: one message, or many, each after its length, as a
+collector writes them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ LARGEST_REQUEST = 1 << 27
 
 
 def resources_of(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the resources of a protobuf file in OTLP's JSON, so that there is one way from OTLP to a span.
+    """Yield the resources of a protobuf file in OTLP's JSON, so that there is one way from OTLP to
+    a span.
 
     Raises:
         InputError: it is no such message, or is cut off; the text says which.
@@ -29,19 +32,24 @@ def resources_of(file: Path) -> Iterator[tuple[str, Any]]:
                 data.ParseFromString(body)
             except DecodeError:
                 raise InputError(
-                    f"{place}: not OTLP's protobuf (`TracesData` or `ExportTraceServiceRequest`), or it is cut off"
+                    f"{place}: not OTLP's protobuf (`TracesData` or `ExportTraceServiceRequest`),"
+                    " or it is cut off"
                 ) from None
             for number, resource in enumerate(data.resource_spans, start=1):
                 yield f"{place}, `resourceSpans` {number}", json_format.MessageToDict(resource)
 
 
 def _messages(opened: BinaryIO) -> Iterator[tuple[str, bytes]]:
-    """Yield the messages of a file with their places: one, or many, each after its length in four bytes."""
+    """Yield the messages of a file with their places: one, or many, each after its length in four
+    bytes.
+    """
     if opened.read(1) == b"\x0a":
         opened.seek(0)
         body = opened.read(LARGEST_REQUEST + 1)
         if len(body) > LARGEST_REQUEST:
-            raise InputError(f"one message of more than {LARGEST_REQUEST:,} bytes; export it in several")
+            raise InputError(
+                f"one message of more than {LARGEST_REQUEST:,} bytes; export it in several"
+            )
         yield "message 1", body
         return
     opened.seek(0)

@@ -1,6 +1,8 @@
-"""Traces in OTLP as conversations, by the GenAI semantic conventions of OpenTelemetry, OpenInference and other instrumentations.
+"""Traces in OTLP as conversations, by the GenAI semantic conventions of OpenTelemetry,
+OpenInference and other instrumentations.
 
-An export of this program has what was said in spans of its own, which are read as they were written.
+An export of this program has what was said in spans of its own, which are read as they were
+written.
 """
 
 from __future__ import annotations
@@ -25,22 +27,28 @@ from bioeval_tui.formats import (
 
 _SESSIONS = (
     "session.id", "gen_ai.conversation.id", "langfuse.session.id", "thread.id", "thread_id",
-    "traceloop.association.properties.session_id", "traceloop.association.properties.thread_id", "mlflow.trace.session",
+    "traceloop.association.properties.session_id", "traceloop.association.properties.thread_id",
+    "mlflow.trace.session",
 )  # fmt: skip
 _INPUTS = (
-    "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "ai.prompt.messages", "ai.prompt", "input.value",
-    "traceloop.entity.input", "langfuse.observation.input", "langfuse.trace.input", "mlflow.spanInputs",
+    "gen_ai.input.messages", "llm.input_messages", "gen_ai.prompt", "ai.prompt.messages",
+    "ai.prompt", "input.value",
+    "traceloop.entity.input", "langfuse.observation.input", "langfuse.trace.input",
+    "mlflow.spanInputs",
 )  # fmt: skip
 _OUTPUTS = (
-    "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "ai.response.text", "output.value",
-    "traceloop.entity.output", "langfuse.observation.output", "langfuse.trace.output", "mlflow.spanOutputs",
+    "gen_ai.output.messages", "llm.output_messages", "gen_ai.completion", "ai.response.text",
+    "output.value",
+    "traceloop.entity.output", "langfuse.observation.output", "langfuse.trace.output",
+    "mlflow.spanOutputs",
 )  # fmt: skip
 _AGENTS = ("gen_ai.agent.name", "agent.name", "traceloop.workflow.name")
 _ASKED = {f"gen_ai.{role}.message": role for role in ("system", "user", "assistant", "tool")}
 """The events in which messages were before there were attributes for them."""
 _NEEDED = (
-    "its spans need `gen_ai.input.messages` and `gen_ai.output.messages`, or `input.value` and `output.value`; many "
-    "instrumentations write them only with OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
+    "its spans need `gen_ai.input.messages` and `gen_ai.output.messages`, or `input.value` and"
+    " `output.value`; many instrumentations write them only with"
+    " OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY"
 )
 
 
@@ -48,7 +56,8 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the conversations of a file: each session's, or each trace's.
 
     Raises:
-        InputError: a part of the file is not OTLP, or nothing was said in any trace; the message says which.
+        InputError: a part of the file is not OTLP, or nothing was said in any trace; the message
+            says which.
     """
     ours: dict[str, list[AgentSpan]] = {}
     others: dict[str, list[AgentSpan]] = {}
@@ -123,11 +132,20 @@ def _parsed(value: Any) -> Any:
 
 
 def _nested(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes with messages as lists, which are spread over names such as `llm.input_messages.0.message.role`."""
+    """Return attributes with messages as lists, which are spread over names such as
+    `llm.input_messages.0.message.role`.
+    """
     nested = dict(attributes)
-    for prefix in ("llm.input_messages", "llm.output_messages", "gen_ai.prompt", "gen_ai.completion"):
+    for prefix in (
+        "llm.input_messages",
+        "llm.output_messages",
+        "gen_ai.prompt",
+        "gen_ai.completion",
+    ):
         parts = {
-            key[len(prefix) + 1 :]: value for key, value in attributes.items() if key.startswith(f"{prefix}.")
+            key[len(prefix) + 1 :]: value
+            for key, value in attributes.items()
+            if key.startswith(f"{prefix}.")
         }
         if prefix not in nested and any(key.split(".")[0].isdigit() for key in parts):
             nested[prefix] = [_message(each) for each in _tree(parts)]
@@ -159,7 +177,9 @@ def _lists(tree: Any) -> Any:
 
 
 def _message(entry: Any) -> Any:
-    """Return a message without OpenInference's wrappings: `message`, `message_content`, `tool_call`."""
+    """Return a message without OpenInference's wrappings: `message`, `message_content`,
+    `tool_call`.
+    """
     entry = entry.get("message", entry) if isinstance(entry, dict) else entry
     if not isinstance(entry, dict):
         return entry
@@ -187,7 +207,9 @@ def _of_events(span: AgentSpan) -> tuple[list[dict[str, Any]], list[dict[str, An
         data = event.get("attributes") or {}
         name = event.get("name")
         if name in _ASKED:
-            asked.append({"role": _ASKED[str(name)], **{key: _parsed(value) for key, value in data.items()}})
+            asked.append(
+                {"role": _ASKED[str(name)], **{key: _parsed(value) for key, value in data.items()}}
+            )
         elif name == "gen_ai.choice":
             message = _parsed(data.get("message", data.get("content")))
             message = message if isinstance(message, dict) else {"content": message}
@@ -207,4 +229,6 @@ def _scores(span: AgentSpan) -> Iterator[GivenScore]:
             value = data.get("gen_ai.evaluation.score.value")
             told = value if value is not None else data.get("gen_ai.evaluation.score.label")
             name = str(data.get("gen_ai.evaluation.name") or "score")
-            yield GivenScore(name, in_unit(value), told, str(data.get("gen_ai.evaluation.explanation") or ""))
+            yield GivenScore(
+                name, in_unit(value), told, str(data.get("gen_ai.evaluation.explanation") or "")
+            )

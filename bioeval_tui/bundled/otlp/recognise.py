@@ -18,7 +18,9 @@ def is_protobuf(head: bytes) -> bool:
 
 
 def _begins_message(head: bytes) -> bool:
-    """Return whether bytes begin with field 1, whose message begins with its own resource or scopes."""
+    """Return whether bytes begin with field 1, whose message begins with its own resource or
+    scopes.
+    """
     if head[:1] != b"\x0a" or not any(byte < 9 for byte in head):  # text has no such bytes
         return False
     size = next((at for at in range(1, 6) if at < len(head) and head[at] < 0x80), 0)

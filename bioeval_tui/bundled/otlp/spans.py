@@ -1,4 +1,6 @@
-"""Spans of OTLP files: JSON (a document, or one a line) and protobuf (one message, or each after its length)."""
+"""Spans of OTLP files: JSON (a document, or one a line) and protobuf (one message, or each after
+its length).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from bioeval_tui.bundled.otlp.recognise import RESOURCES
 from bioeval_tui.formats import AgentSpan, FileLook, InputError, entries, object_at
 
 MOST_SPANS = 500_000
-"""Maximum number of spans of a file: a session's traces may be anywhere in it, so all are kept in memory."""
+"""Maximum number of spans of a file: a session's traces may be anywhere in it, so all are kept in
+memory.
+"""
 _DEEPEST = 16
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _KINDS = ("", "internal", "server", "client", "producer", "consumer")
@@ -60,7 +64,9 @@ def _resources(file: Path) -> Iterator[tuple[str, Any]]:
 def _of_resource(place: str, resource: Any) -> Iterator[AgentSpan]:
     if not isinstance(resource, dict):
         raise InputError(f"{place}: must be a JSON object")
-    service = attributes_of(object_at(resource, "resource").get("attributes")).get("service.name", "")
+    service = attributes_of(object_at(resource, "resource").get("attributes")).get(
+        "service.name", ""
+    )
     for scope in _listed(place, resource, "scopeSpans", "scope_spans"):
         name = str(object_at(scope, "scope").get("name") or "")
         for number, span in enumerate(_listed(place, scope, "spans"), start=1):
@@ -90,7 +96,9 @@ def _span(span: Mapping[str, Any], service: str, scope: str) -> AgentSpan:
         scope=scope,
         start_ns=_ns(span, "startTimeUnixNano"),
         end_ns=_ns(span, "endTimeUnixNano"),
-        status=_STATUS.get(status.get("code") if isinstance(status.get("code"), int | str) else 0, "unset"),  # type: ignore[arg-type]
+        status=_STATUS.get(
+            status.get("code") if isinstance(status.get("code"), int | str) else 0, "unset"
+        ),  # type: ignore[arg-type]
         status_message=str(status.get("message") or ""),
         attributes=attributes_of(span.get("attributes")),
         events=tuple(
@@ -136,7 +144,9 @@ def _kind(value: Any) -> str:
     if isinstance(value, str):
         return value.removeprefix("SPAN_KIND_").lower()
     is_known = isinstance(value, int) and 1 <= value <= len(_KINDS)
-    return _KINDS[value - 1] if is_known else ""
+    if is_known:
+        return _KINDS[value - 1]
+    return ""
 
 
 def _ns(data: Mapping[str, Any], key: str) -> int:
@@ -152,7 +162,9 @@ def _ns(data: Mapping[str, Any], key: str) -> int:
 
 def at_ns(nanoseconds: int) -> datetime | None:
     """Return a span's time; None if the span has none."""
-    return _EPOCH + timedelta(microseconds=nanoseconds // 1000) if nanoseconds else None
+    if nanoseconds:
+        return _EPOCH + timedelta(microseconds=nanoseconds // 1000)
+    return None
 
 
 def attributes_of(pairs: Any) -> dict[str, Any]:
@@ -175,11 +187,19 @@ def _value(value: Any, depth: int = 0) -> Any:
                 return number(found)
             except (TypeError, ValueError, OverflowError):
                 return str(found)
-    values = object_at(value, "arrayValue" if "arrayValue" in value else "array_value").get("values")
+    values = object_at(value, "arrayValue" if "arrayValue" in value else "array_value").get(
+        "values"
+    )
     if isinstance(values, list):
         return [_value(each, depth + 1) for each in values]
-    pairs = object_at(value, "kvlistValue" if "kvlistValue" in value else "kvlist_value").get("values")
+    pairs = object_at(value, "kvlistValue" if "kvlistValue" in value else "kvlist_value").get(
+        "values"
+    )
     if isinstance(pairs, list):
-        named = [pair for pair in pairs if isinstance(pair, dict) and isinstance(pair.get("key"), str)]
+        named = [
+            pair for pair in pairs if isinstance(pair, dict) and isinstance(pair.get("key"), str)
+        ]
         return {pair["key"]: _value(pair.get("value"), depth + 1) for pair in named}
-    return [] if "arrayValue" in value else None
+    if "arrayValue" in value:
+        return []
+    return None

@@ -1,7 +1,9 @@
-"""Conversations as OpenTelemetry traces: a line of OTLP's JSON (`TracesData`) for each, as its file exporter writes them.
+"""Conversations as OpenTelemetry traces: a line of OTLP's JSON (`TracesData`) for each, as its file
+exporter writes them.
 
-A conversation is a span with its scores as events `gen_ai.evaluation.result`. Its children are its turns, whose children are the
-user's message and the answer; the answer contains its tool calls and the agent's own spans.
+A conversation is a span with its scores as events `gen_ai.evaluation.result`. Its children are its
+turns, whose children are the user's message and the answer; the answer contains its tool calls and
+the agent's own spans.
 """
 
 from __future__ import annotations
@@ -41,7 +43,10 @@ def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
 
 
 class _ConversationTrace:
-    """The trace of one conversation. Ids are derived from the run's id, so exporting again gives the same ids."""
+    """The trace of one conversation.
+
+    Ids are derived from the run's id, so exporting again gives the same ids.
+    """
 
     def __init__(self, run: RunResult, talk: ConversationResult) -> None:
         self.run = run
@@ -50,16 +55,23 @@ class _ConversationTrace:
         self.trace_id = self._id("trace", 16)
         self.began = talk.started_at or run.started.at
         self.sent = {
-            message.message: message.text for message in talk.sent_messages if message.role == "user"
+            message.message: message.text
+            for message in talk.sent_messages
+            if message.role == "user"
         }
         source = run.brief.source
-        self.times = {"bioeval.times": "unknown"} if source is not None and source.times == "unknown" else {}
+        self.times = (
+            {"bioeval.times": "unknown"} if source is not None and source.times == "unknown" else {}
+        )
 
     def data(self) -> dict[str, Any]:
         """Return the line."""
         own = [self._conversation(), *self._turns()]
         resources = [
-            _resource({"service.name": "bioeval-tui", "service.version": __version__}, {"bioeval-tui": own})
+            _resource(
+                {"service.name": "bioeval-tui", "service.version": __version__},
+                {"bioeval-tui": own},
+            )
         ]
         services: dict[str, dict[str, list[Span]]] = {}
         for message in self.talk.messages:
@@ -68,7 +80,8 @@ class _ConversationTrace:
                     self._moved_span(span, message)
                 )
         resources += [
-            _resource({"service.name": name} if name else {}, scopes) for name, scopes in services.items()
+            _resource({"service.name": name} if name else {}, scopes)
+            for name, scopes in services.items()
         ]
         return {"resourceSpans": resources}
 
@@ -76,7 +89,11 @@ class _ConversationTrace:
         talk, started = self.talk, self.run.started
         last = max((_ended(message) for message in talk.messages), default=self.began)
         ended = talk.ended
-        failed = ended.detail or ended.reason if ended is not None and ended.reason == "agent_failed" else ""
+        failed = (
+            ended.detail or ended.reason
+            if ended is not None and ended.reason == "agent_failed"
+            else ""
+        )
         return self._span(
             "conversation",
             f"conversation {self.name}",
@@ -127,10 +144,14 @@ class _ConversationTrace:
             label = _LABELS.get(check.status, "")
             value = None if not label else float(label == "pass")
             more = {"bioeval.weight": check.weight}
-            yield _evaluation(check.at or at, check.title, "assertion", value, label, check.reason, more)
+            yield _evaluation(
+                check.at or at, check.title, "assertion", value, label, check.reason, more
+            )
 
     def _turns(self) -> Iterator[Span]:
-        for turn, messages in grouped((message.turn, message) for message in self.talk.messages).items():
+        for turn, messages in grouped(
+            (message.turn, message) for message in self.talk.messages
+        ).items():
             span = self._span(
                 f"turn {turn}",
                 f"turn {turn}",
@@ -146,7 +167,8 @@ class _ConversationTrace:
     def _message(self, message: MessageState, parent: str) -> Iterator[Span]:
         is_answer = message.role == "assistant"
         words = json.dumps(
-            [{"role": message.role, "parts": [{"type": "text", "content": message.text}]}], ensure_ascii=False
+            [{"role": message.role, "parts": [{"type": "text", "content": message.text}]}],
+            ensure_ascii=False,
         )
         asked = self.sent.get(message.message - 1) if is_answer else None
         attributes: dict[str, Any] = {
@@ -206,16 +228,23 @@ class _ConversationTrace:
             "", name, parent, message.started_at, _ended(message), attributes, events, span_id=own
         )
         yield span
-        # The agent's own spans are written as they came: a call that one of them reported would be there twice.
+        # The agent's own spans are written as they came: a call that one of them reported would be
+        # there twice.
         reported = [event for event in message.generation if "span" not in event]
         for number, (request, result) in enumerate(paired(reported), start=1):
             if request is not None:
                 yield self._call(message, number, request, result)
 
     def _call(
-        self, message: MessageState, number: int, request: Mapping[str, Any], result: tuple[Any, bool] | None
+        self,
+        message: MessageState,
+        number: int,
+        request: Mapping[str, Any],
+        result: tuple[Any, bool] | None,
     ) -> Span:
-        """Return a call that the protocol reported: its time is unknown, so it is placed at the end of the answer."""
+        """Return a call that the protocol reported: its time is unknown, so it is placed at the end
+        of the answer.
+        """
         name, at = str(request["function"].get("name") or "unknown"), _ended(message)
         failed = "failed" if result is not None and result[1] else ""
         return self._span(
@@ -236,7 +265,9 @@ class _ConversationTrace:
         )
 
     def _answer_id(self, message: MessageState) -> str:
-        """Return the span id of a message; for an answer, the one sent to the agent, so that its spans become children."""
+        """Return the span id of a message; for an answer, the one sent to the agent, so that its
+        spans become children.
+        """
         if message.traceparent is not None:
             return message.traceparent.split("-")[2]
         return self._id(f"message {message.message}")
@@ -349,7 +380,11 @@ def _resource(attributes: Mapping[str, Any], scopes: Mapping[str, list[Span]]) -
 
 
 def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": key, "value": _any_value(value)} for key, value in values.items() if value is not None]
+    return [
+        {"key": key, "value": _any_value(value)}
+        for key, value in values.items()
+        if value is not None
+    ]
 
 
 def _any_value(value: Any) -> dict[str, Any]:

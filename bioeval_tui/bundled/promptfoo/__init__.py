@@ -9,5 +9,8 @@ reader = ImportFormat(
     _READING + "fits",
     _READING + "read",
     place=10,
-    shape='{"evalId": "…", "results": {"results": [{"prompt": {"raw"}, "vars", "response": {"output"}, "gradingResult"}]}}',
+    shape=(
+        '{"evalId": "…", "results": {"results": [{"prompt": {"raw"}, "vars", "response":'
+        ' {"output"}, "gradingResult"}]}}'
+    ),
 )

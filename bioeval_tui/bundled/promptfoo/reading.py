@@ -46,7 +46,9 @@ def _results(data: Mapping[str, Any]) -> list[Any] | None:
     found: Any = data.get("results")
     if isinstance(found, dict):
         found = found.get("results")
-    return found if isinstance(found, list) else None
+    if isinstance(found, list):
+        return found
+    return None
 
 
 def read(file: Path) -> Iterator[Header | ImportedConversation]:
@@ -64,10 +66,13 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         yield _conversation(data)
     if len(providers) > 1:
         counted = ", ".join(f"{name} ({many})" for name, many in providers.most_common(6))
-        note(f"results of several providers or prompts, which are trials of the same cases here: {counted}")
+        note(
+            "results of several providers or prompts, which are trials of the same cases here:"
+            f" {counted}"
+        )
     note(
-        "so it was read: each result is a conversation; the question from `prompt.raw`, the answer from `response.output`, "
-        "scores from `gradingResult`"
+        "so it was read: each result is a conversation; the question from `prompt.raw`, the answer"
+        " from `response.output`, scores from `gradingResult`"
     )
     header.model = header.agent = ", ".join(name for name, _ in providers.most_common(3) if name)
     yield header
@@ -127,7 +132,8 @@ def _case(data: Mapping[str, Any], case: Mapping[str, Any]) -> str:
     described = case.get("description") or data.get("description")
     number = data.get("testIdx")
     return str(
-        described or (f"test {number + 1}" if isinstance(number, int) else compact_json(data.get("vars")))
+        described
+        or (f"test {number + 1}" if isinstance(number, int) else compact_json(data.get("vars")))
     )
 
 
@@ -158,7 +164,10 @@ def _scores(data: Mapping[str, Any]) -> Iterator[GivenScore]:
             if not each.get("pass")
         ]
         yield GivenScore(
-            "score", in_unit(told), told, "; ".join(filter(None, failed)) or str(grading.get("reason") or "")
+            "score",
+            in_unit(told),
+            told,
+            "; ".join(filter(None, failed)) or str(grading.get("reason") or ""),
         )
     named = data.get("namedScores") or grading.get("namedScores")
     for name, value in named.items() if isinstance(named, dict) else ():

@@ -43,7 +43,9 @@ from bioeval_tui.formats import (
 )
 
 MOST_MESSAGES = 1_000_000
-"""Maximum number of messages of a file whose rows name their conversation: these may be anywhere in it."""
+"""Maximum number of messages of a file whose rows name their conversation: these may be anywhere in
+it.
+"""
 
 
 def fits_messages(look: FileLook) -> bool:
@@ -81,13 +83,15 @@ def fits_questions(look: FileLook) -> bool:
 def _first_row(look: FileLook) -> dict[str, Any]:
     lists = (look.first.get(key) for key in ROWS)
     listed = next(
-        (rows for rows in lists if isinstance(rows, list) and rows and isinstance(rows[0], dict)), None
+        (rows for rows in lists if isinstance(rows, list) and rows and isinstance(rows[0], dict)),
+        None,
     )
     return look.first if look.shape != "object" or listed is None else listed[0]
 
 
 def read_messages(file: Path) -> Iterator[Header | ImportedConversation]:
-    """Yield the conversations of a file: each list of messages, the messages of each conversation named, or all messages.
+    """Yield the conversations of a file: each list of messages, the messages of each conversation
+    named, or all messages.
 
     Raises:
         InputError: a row is no message, or its role is unknown; the text has the place.
@@ -108,7 +112,10 @@ def _is_pair(listed: list[Any]) -> bool:
 def _lists(file: Path, key: str | None) -> Iterator[Header | ImportedConversation]:
     """Yield a conversation for each list of messages, which an entry may have under a key."""
     under = f" under `{key}`" if key else ""
-    note(f"so it was read: each list of messages{under} is a conversation, by who speaks and what is said")
+    note(
+        f"so it was read: each list of messages{under} is a conversation, by who speaks and what is"
+        " said"
+    )
     for place, entry in entries(file, what="conversation"):
         listed = entry.get(key) if key and isinstance(entry, dict) else entry
         if not isinstance(listed, list):
@@ -138,8 +145,8 @@ def _message(value: Any, place: str) -> list[Message]:
             role = speaker(value[by])
             if role is None:
                 raise InputError(
-                    f"{place}: `{by}` is {str(value[by])[:40]!r}; it must be user, assistant, system or tool, or another "
-                    "usual name of these, such as human or bot"
+                    f"{place}: `{by}` is {str(value[by])[:40]!r}; it must be user, assistant,"
+                    " system or tool, or another usual name of these, such as human or bot"
                 )
             return [{**value, "role": role, "content": value[says]}]
     raise InputError(f"{place}: must have a role and a content, as the messages before")
@@ -155,7 +162,9 @@ def _messages(file: Path, look: FileLook) -> Iterator[Header | ImportedConversat
     for place, row in entries(file, what="message"):
         count += 1
         if count > MOST_MESSAGES:
-            raise InputError(f"{place}: more than {MOST_MESSAGES:,} messages; split the file by conversation")
+            raise InputError(
+                f"{place}: more than {MOST_MESSAGES:,} messages; split the file by conversation"
+            )
         talk = _named(row, talk_key, place)
         for piece in chat_pieces(_message(row, place)):
             piece.raw, piece.at = row, _time(row, at_key)
@@ -186,13 +195,17 @@ def _messages(file: Path, look: FileLook) -> Iterator[Header | ImportedConversat
 
 
 def _scores_of(rows: list[Any]) -> tuple[list[GivenScore], str]:
-    """Return the scores of a conversation whose messages are rows: those that its rows have alike, or only one of them has."""
+    """Return the scores of a conversation whose messages are rows: those that its rows have alike,
+    or only one of them has.
+    """
     found = [scores_beside(row) for row in rows if isinstance(row, dict)]
     scored = [each for each in found if each[0]]
     if any(each != scored[0] for each in scored):
         note("not read: scores that differ between the messages of a conversation")
         return [], ""
-    return scored[0] if scored else ([], "")
+    if scored:
+        return scored[0]
+    return ([], "")
 
 
 def _named(row: Any, key: str | None, place: str) -> str:
@@ -229,7 +242,8 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
     context = "input" if asks == "instruction" and "input" in names else None  # as Alpaca has it
     expected = f", what is expected from `{expects}`" if expects else ""
     note(
-        f"so it was read: each row is a conversation; the question from `{asks}`, the answer from `{answers}`{expected}"
+        f"so it was read: each row is a conversation; the question from `{asks}`, the answer from"
+        f" `{answers}`{expected}"
     )
     models: dict[str, None] = {}
     unanswered = 0
@@ -263,7 +277,13 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
     yield Header(model=", ".join([*models][:3]))
 
 
-def _tasks(question: str, row: Mapping[str, Any], expects: str | None) -> tuple[tuple[str, str], ...]:
-    """Return what is expected as a task, so that a judge can be asked; none if the file does not say."""
+def _tasks(
+    question: str, row: Mapping[str, Any], expects: str | None
+) -> tuple[tuple[str, str], ...]:
+    """Return what is expected as a task, so that a judge can be asked; none if the file does not
+    say.
+    """
     wanted = text_of(row.get(expects)).strip() if expects else ""
-    return ((question or "question", wanted),) if wanted else ()
+    if wanted:
+        return ((question or "question", wanted),)
+    return ()

@@ -9,5 +9,7 @@ reader = ImportFormat(
     _READING + "fits",
     _READING + "read",
     place=9,
-    shape='{"conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}]} a line',
+    shape=(
+        '{"conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}]} a line'
+    ),
 )

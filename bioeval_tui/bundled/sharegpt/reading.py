@@ -1,4 +1,6 @@
-"""ShareGPT's conversations: JSON Lines, a list or a document, each with `conversations` of `from` and `value`."""
+"""ShareGPT's conversations: JSON Lines, a list or a document, each with `conversations` of `from`
+and `value`.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,12 @@ def fits(look: FileLook) -> bool:
 
 
 def _said(data: Any) -> list[Any]:
-    found = next((data[key] for key in _KEYS if key in data), None) if isinstance(data, dict) else None
-    return found if isinstance(found, list) else []
+    found = (
+        next((data[key] for key in _KEYS if key in data), None) if isinstance(data, dict) else None
+    )
+    if isinstance(found, list):
+        return found
+    return []
 
 
 def read(file: Path) -> Iterator[Header | ImportedConversation]:
@@ -47,7 +53,8 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         if not isinstance(data, dict) or not any(isinstance(data.get(key), list) for key in _KEYS):
             raise InputError(f"{place}: must have a list `conversations` of `from` and `value`")
         messages = [
-            _message(each, f"{place}, message {number}") for number, each in enumerate(_said(data), start=1)
+            _message(each, f"{place}, message {number}")
+            for number, each in enumerate(_said(data), start=1)
         ]
         if isinstance(data.get("system"), str) and data["system"]:
             messages.insert(0, {"role": "system", "content": data["system"]})
@@ -71,8 +78,8 @@ def _message(entry: Any, place: str) -> Message:
     role = speaker(by)
     if role is None:
         raise InputError(
-            f"{place}: `from` is {str(by)[:40]!r}; it must be human, gpt, system, function_call or observation, or user, "
-            "assistant or tool"
+            f"{place}: `from` is {str(by)[:40]!r}; it must be human, gpt, system, function_call or"
+            " observation, or user, assistant or tool"
         )
     return {"role": role, "content": value}
 

@@ -1,6 +1,7 @@
 """A simulated user without a model: asked, it gives the facts whose words fit the question best.
 
-It stands in for a model offline, the same every time, and its name says so wherever a run names who played the user.
+It stands in for a model offline, the same every time, and its name says so wherever a run names who
+played the user.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ PATTERN_S = 0.5
 
 
 class StandIn:
-    """Answers each question with the fact that fits it best, by the cosine of TF-IDF vectors of letter sequences.
+    """Answers each question with the fact that fits it best, by the cosine of TF-IDF vectors of
+    letter sequences.
 
-    Two equally good facts are both given. It ends the conversation after a message of the agent that contains the
-    pattern of `evaluator.options.until`, and says `evaluator.options.unknown` if no fact fits.
+    Two equally good facts are both given. It ends the conversation after a message of the agent
+    that contains the pattern of `evaluator.options.until`, and says `evaluator.options.unknown` if
+    no fact fits.
     """
 
     identity = "stand-in for a model (TF-IDF)"
@@ -50,7 +53,9 @@ class StandIn:
 
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
         """Yield the answer to the agent's last message."""
-        asked = next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")[:LONGEST]
+        asked = next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")[
+            :LONGEST
+        ]
         if self._until.search(asked, timeout=PATTERN_S):
             yield Utterance(self._signoff)
             return
@@ -63,7 +68,9 @@ class StandIn:
 
 
 def fitting(message: str, facts: Sequence[str]) -> tuple[int, ...]:
-    """Return the numbers (from 1) of the facts that answer the questions of a message; none if no fact fits."""
+    """Return the numbers (from 1) of the facts that answer the questions of a message; none if no
+    fact fits.
+    """
     questions = [part for part in regex.split(r"(?<=\?)\s+", message) if regex.search(r"\w", part)]
     if not facts or not questions:
         return ()

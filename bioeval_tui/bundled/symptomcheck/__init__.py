@@ -1,4 +1,6 @@
-"""SymptomCheck Bench (medaks, MIT): a job, its 400 vignettes, and the reader of its published conversations."""
+"""SymptomCheck Bench (medaks, MIT): a job, its 400 vignettes, and the reader of its published
+conversations.
+"""
 
 from pathlib import Path
 

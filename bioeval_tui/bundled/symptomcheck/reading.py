@@ -1,4 +1,6 @@
-"""Results of SymptomCheck Bench (medaks/symptomcheck-bench): one JSON object with vignettes, chats and their verdicts."""
+"""Results of SymptomCheck Bench (medaks/symptomcheck-bench): one JSON object with vignettes, chats
+and their verdicts.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ def fits(look: FileLook) -> bool:
 def read(file: Path) -> Iterator[Header | ImportedConversation]:
     """Yield the conversations of a results file, one for each vignette and experiment.
 
-    The file is read whole: its verdicts, which stand at the end, belong to the conversations before them.
+    The file is read whole: its verdicts, which stand at the end, belong to the conversations before
+    them.
 
     Raises:
         InputError: chats, vignettes and verdicts do not fit each other; the message says which.
@@ -59,23 +62,36 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         positions = object_at(data.get("evaluation"), str(number)).get("positions")
         if not isinstance(positions, list) or not len(positions) == len(talks) == len(vignettes):
             raise InputError(
-                f"experiment {number + 1} has {len(talks)} chats for {len(vignettes)} vignettes and "
-                f"{len(positions) if isinstance(positions, list) else 'no'} verdicts; there must be as many of each"
+                f"experiment {number + 1} has {len(talks)} chats for {len(vignettes)} vignettes and"
+                f" {len(positions) if isinstance(positions, list) else 'no'} verdicts; there must"
+                " be as many of each"
             )
         indices = data.get("vignette_indices")
-        numbers = indices if isinstance(indices, list) and len(indices) == len(talks) else range(len(talks))
+        numbers = (
+            indices
+            if isinstance(indices, list) and len(indices) == len(talks)
+            else range(len(talks))
+        )
         for at, chat, vignette, position in zip(numbers, talks, vignettes, positions, strict=True):
             yield _conversation(at, chat, object_at(vignette, "data") or vignette, position)
 
 
-def _conversation(at: Any, chat: Any, vignette: dict[str, Any], position: Any) -> ImportedConversation:
+def _conversation(
+    at: Any, chat: Any, vignette: dict[str, Any], position: Any
+) -> ImportedConversation:
     if not isinstance(chat, dict) or not isinstance(chat.get("messages"), list):
         raise InputError(f"the chat of vignette {at} must be a JSON object with `messages`")
     if isinstance(position, bool) or not isinstance(position, int):
-        raise InputError(f"the verdict on vignette {at} must be the place of the right diagnosis, or -1")
+        raise InputError(
+            f"the verdict on vignette {at} must be the place of the right diagnosis, or -1"
+        )
     wanted = str(vignette.get("correct_diagnosis") or "")
     listed = position > 0
-    reason = f"{wanted} stands in place {position} of the list" if listed else f"{wanted} is not in the list"
+    reason = (
+        f"{wanted} stands in place {position} of the list"
+        if listed
+        else f"{wanted} is not in the list"
+    )
     return ImportedConversation(
         name=f"vignette {at}",
         messages=_messages(chat["messages"]),

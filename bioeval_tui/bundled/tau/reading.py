@@ -1,5 +1,6 @@
-"""Results of τ-bench (sierra-research/tau-bench), a JSON list of trajectories with rewards, and of τ²-bench (tau2-bench), one
-JSON object with tasks and simulations."""
+"""Results of τ-bench (sierra-research/tau-bench), a JSON list of trajectories with rewards, and of
+τ²-bench (tau2-bench), one JSON object with tasks and simulations.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +90,9 @@ def _tau_bench_task(task: Any) -> tuple[str, str]:
     ]
     criteria = []
     if expected:
-        criteria.append("The agent changes the database as these calls would: " + "; ".join(expected))
+        criteria.append(
+            "The agent changes the database as these calls would: " + "; ".join(expected)
+        )
     if isinstance(task.get("outputs"), list) and task["outputs"]:
         criteria.append(f"It tells the user: {'; '.join(map(str, task['outputs']))}")
     return str(task.get("instruction") or "reward"), "\n".join(criteria)
@@ -109,11 +112,15 @@ _ENDS: dict[str, tuple[EndReason, Fault]] = {
 
 def fits_tau2(look: FileLook) -> bool:
     """Return whether a file contains τ²-bench's results."""
-    return look.shape == "object" and ("simulations" in look.first or {"info", "tasks"} <= look.first.keys())
+    return look.shape == "object" and (
+        "simulations" in look.first or {"info", "tasks"} <= look.first.keys()
+    )
 
 
 def read_tau2(file: Path) -> Iterator[Header | ImportedConversation]:
-    """Yield the conversations of a results file. Its tasks are kept in memory: they are few and not long.
+    """Yield the conversations of a results file.
+
+    Its tasks are kept in memory: they are few and not long.
 
     Raises:
         InputError: a simulation cannot be read; the message has its number.
@@ -145,7 +152,9 @@ def read_tau2(file: Path) -> Iterator[Header | ImportedConversation]:
 def _take_info(header: Header, info: dict[str, Any]) -> None:
     agent, user = object_at(info, "agent_info"), object_at(info, "user_info")
     header.agent, header.model = str(agent.get("implementation") or ""), str(agent.get("llm") or "")
-    header.evaluator = " ".join(str(user[key]) for key in ("implementation", "llm") if user.get(key))
+    header.evaluator = " ".join(
+        str(user[key]) for key in ("implementation", "llm") if user.get(key)
+    )
     if domain := object_at(info, "environment_info").get("domain_name"):
         header.name = f"τ²-bench {domain}"
     header.record = {"info": dict(info)}
@@ -181,7 +190,9 @@ def _tau2_conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversat
 
 def _pieces(messages: Any) -> Iterator[ImportedPart]:
     for piece in chat_pieces(
-        [m for each in messages for m in _single_messages(each)] if isinstance(messages, list) else messages
+        [m for each in messages for m in _single_messages(each)]
+        if isinstance(messages, list)
+        else messages
     ):
         raw = piece.raw
         usage = raw.get("usage")
@@ -225,4 +236,6 @@ def _tau2_task(task: Any) -> tuple[str, str]:
 
 def _facts(task: Any) -> tuple[str, ...]:
     known = object_at(task, "user_scenario", "instructions").get("known_info")
-    return tuple(line.strip() for line in str(known).splitlines() if line.strip()) if known else ()
+    if known:
+        return tuple(line.strip() for line in str(known).splitlines() if line.strip())
+    return ()

@@ -79,7 +79,9 @@ async def stream_whole(
     joiner: DeltaJoiner | None,
     peer: Peer = "agent",
 ) -> Reply | Utterance:
-    """Read a stream to its end marker; hand its pieces to `joiner`. Closes the stream however it ends.
+    """Read a stream to its end marker; hand its pieces to `joiner`.
+
+    Closes the stream however it ends.
 
     Raises:
         PeerError: `peer`'s stream ended without its end marker: it was cut off.
@@ -109,9 +111,11 @@ async def stream_whole(
 
 
 def require_usable(piece: object, peer: Peer) -> None:
-    """Raise `PeerError` for a piece that cannot be recorded: whichever protocol or plug-in it comes from.
+    """Raise `PeerError` for a piece that cannot be recorded: whichever protocol or plug-in it comes
+    from.
 
-    The last gate between a peer and this program: without it, one odd number would end the conversation as a bug of ours.
+    The last gate between a peer and this program: without it, one odd number would end the
+    conversation as a bug of ours.
     """
     wrong = ""
     match piece:
@@ -120,7 +124,9 @@ def require_usable(piece: object, peer: Peer) -> None:
         case Generation(data=Mapping() as data):
             wrong = excess_of(dict(data)) and f"an event {excess_of(dict(data))}"
         case Reply(content=str(), generation=generation):
-            wrong = _events_problem(generation) or _tokens_problem(piece.tokens_in, piece.tokens_out)
+            wrong = _events_problem(generation) or _tokens_problem(
+                piece.tokens_in, piece.tokens_out
+            )
         case Utterance(content=str()):
             wrong = _tokens_problem(piece.tokens_in, piece.tokens_out)
         case _:
@@ -130,20 +136,30 @@ def require_usable(piece: object, peer: Peer) -> None:
 
 
 def _events_problem(events: object) -> str:
-    if not isinstance(events, list | tuple) or not all(isinstance(event, Mapping) for event in events):
+    if not isinstance(events, list | tuple) or not all(
+        isinstance(event, Mapping) for event in events
+    ):
         return "events that are not a list of objects"
     if len(events) > MAX_VALUES:
         return f"more than {MAX_VALUES:,} events"
-    # The values in each event are the agent's: it may have sent a value alone, which is `{"event": value}` here.
+    # The values in each event are the agent's: it may have sent a value alone, which is `{"event":
+    # value}` here.
     excess = excess_of(list(events), own_levels=1)
-    return f"events {excess}" if excess else ""
+    if excess:
+        return f"events {excess}"
+    return ""
 
 
 def _tokens_problem(*counts: object) -> str:
-    """Return what is wrong with numbers of tokens; empty for whole numbers, and where they are not told."""
+    """Return what is wrong with numbers of tokens; empty for whole numbers, and where they are not
+    told.
+    """
     for count in counts:
         if count is not None and not (type(count) is int and 0 <= count <= MAX_TOKENS):
-            return f"a token count that is not a whole number up to {MAX_TOKENS:,}: {shorten(str(count), 40)}"
+            return (
+                f"a token count that is not a whole number up to {MAX_TOKENS:,}:"
+                f" {shorten(str(count), 40)}"
+            )
     return ""
 
 
@@ -166,7 +182,9 @@ def count_attempt(
                     emitter.of_run.model_served(peer, asked, served)
 
 
-def record_unused(emitter: ConversationEmitter, peer: Peer, used: Used, message: int | None = None) -> None:
+def record_unused(
+    emitter: ConversationEmitter, peer: Peer, used: Used, message: int | None = None
+) -> None:
     """Record answers that are paid for although they were not used, if there are any."""
     if used.answers:
         emitter.emit(
@@ -191,8 +209,8 @@ def recorded_attempts(
 ) -> AsyncRetrying:
     """Return the attempts at a request (`retry.attempts`); each failure is an event.
 
-    `counts` selects failures that count against the agent. Those that are `ours` (too many requests of our
-    own at once) use no attempt; they are retried for `limits.throttled_s` in total.
+    `counts` selects failures that count against the agent. Those that are `ours` (too many requests
+    of our own at once) use no attempt; they are retried for `limits.throttled_s` in total.
     """
 
     def failed(error: PeerError, number: int, wait_s: float | None) -> None:

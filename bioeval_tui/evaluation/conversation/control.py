@@ -1,7 +1,9 @@
-"""Operator controls of a run (pause, step, take over, say, give back, cancel), and the intents by which viewers use them.
+"""Operator controls of a run (pause, step, take over, say, give back, cancel), and the intents by
+which viewers use them.
 
-Runs pause only between turns, never inside a stream: a paused reader would get a burst afterwards, and its latency
-would be wrong. Intents come over 127.0.0.1: JSON Lines with a token first, and one answer each.
+Runs pause only between turns, never inside a stream: a paused reader would get a burst afterwards,
+and its latency would be wrong. Intents come over 127.0.0.1: JSON Lines with a token first, and one
+answer each.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ class ConversationControl:
     cancelled: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     person: Callable[[str], None] | None = None
-    """Receives the messages of a person who plays the user in the job, as the evaluator and not as an operator."""
+    """Receives the messages of a person who plays the user in the job, as the evaluator and not as
+    an operator.
+    """
 
     async def gate(self) -> None:
         """Wait until the next turn may begin; a step allows exactly one."""
@@ -56,7 +60,9 @@ class ConversationControl:
             await self.changed.wait()
 
     async def operator_text(self) -> str | None:
-        """Return the message of the person who took over; None after the conversation was given back."""
+        """Return the message of the person who took over; None after the conversation was given
+        back.
+        """
         while self.taken_over and not self.cancelled:
             if self.said:
                 return self.said.pop(0)
@@ -70,7 +76,9 @@ class Control:
 
     def __init__(self, conditions: tuple[Condition, ...] = PUBLISHED_NAMES) -> None:
         self._by_condition = {condition: ConversationControl() for condition in conditions}
-        self._tasks: dict[Condition, set[asyncio.Task[Any]]] = {condition: set() for condition in conditions}
+        self._tasks: dict[Condition, set[asyncio.Task[Any]]] = {
+            condition: set() for condition in conditions
+        }
         self.on_action: Callable[[str, Condition | None, str, str], None] = lambda *_: None
         self._beginning: asyncio.Task[Any] | None = None
 
@@ -90,7 +98,8 @@ class Control:
 
     @contextlib.contextmanager
     def beginning(self) -> Iterator[None]:
-        """Cancel the block, which may be waiting for a silent graph or agent, once every condition is cancelled.
+        """Cancel the block, which may be waiting for a silent graph or agent, once every condition
+        is cancelled.
 
         Raises:
             RunCancelledError: they are.
@@ -170,17 +179,23 @@ class Control:
 ANSWER_S = 5.0
 MOVED_S = 40.0
 HOW_IS_IT, RECORD_TO = "how_is_it", "record_to"
-"""Intents about the recording itself: ask whether it can be written, and move it to another folder."""
+"""Intents about the recording itself: ask whether it can be written, and move it to another folder.
+"""
 NO_ANSWER = "the engine does not answer; the run may have ended"
 
 
 def what_helps(run_id: str) -> str:
     """Return a hint for a recording that cannot be written."""
-    return f"the run is waiting. Free some space, or move it to another folder: bioeval-tui runs record-to {run_id} FOLDER"
+    return (
+        "the run is waiting. Free some space, or move it to another folder: bioeval-tui runs"
+        f" record-to {run_id} FOLDER"
+    )
 
 
 @contextlib.asynccontextmanager
-async def listen(control: Control, recording: Recorder | None = None) -> AsyncIterator[tuple[int, str]]:
+async def listen(
+    control: Control, recording: Recorder | None = None
+) -> AsyncIterator[tuple[int, str]]:
     """Serve a run's intents until the context ends; yields the port and the token."""
     token = secrets.token_urlsafe(24)
 
@@ -261,7 +276,9 @@ def _act(control: Control, intent: dict[str, Any], sender: str) -> str | None:
     condition = next((known for known in control.conditions if known == named), None)
     if named is not None and condition is None:
         return f"unknown condition; known are {listed(control.conditions)}"
-    return control.act(str(intent.get("kind", "")), condition, str(intent.get("text") or ""), sender)
+    return control.act(
+        str(intent.get("kind", "")), condition, str(intent.get("text") or ""), sender
+    )
 
 
 def _parse(line: bytes) -> dict[str, Any]:
@@ -296,4 +313,6 @@ async def send_intent(
                 writer.close()
     except (OSError, ValueError, TimeoutError):
         return NO_ANSWER
-    return None if answer.get("ok") else str(answer.get("error", "refused"))
+    if answer.get("ok"):
+        return None
+    return str(answer.get("error", "refused"))

@@ -1,7 +1,9 @@
-"""The judge's exam: three controls, conversations made from the job that deserve nothing, by the job's own criteria.
+"""The judge's exam: three controls, conversations made from the job that deserve nothing, by the
+job's own criteria.
 
-A judge that believes one of them would believe an agent that does nothing. What it gave is remembered in the data folder,
-by judge, prompt and criteria, so that a gate does not pay for the same exam each time.
+A judge that believes one of them would believe an agent that does nothing. What it gave is
+remembered in the data folder, by judge, prompt and criteria, so that a gate does not pay for the
+same exam each time.
 """
 
 from __future__ import annotations
@@ -34,9 +36,12 @@ from bioeval_tui.statistics.means import exact_mean
 FOLDER = "exams"
 """The folder of the data folder with what judges gave in their exams."""
 MOST_CONDITIONS = 2
-"""Of so many conditions the criteria are asked about: the first with criteria of its own, and another."""
+"""Of so many conditions the criteria are asked about: the first with criteria of its own, and
+another.
+"""
 MOST_ASKED = 8
-"""So many tasks the user of a control asks for, so that a long rubric makes no long conversation."""
+"""So many tasks the user of a control asks for, so that a long rubric makes no long conversation.
+"""
 MOST_BYTES = 100_000
 """A remembered exam is much shorter."""
 NO_TASK_LEFT = "an agent meets every task by saying nothing, so no control can tell"
@@ -53,7 +58,8 @@ _SUBJECT = (
 )
 _RESTRAINT = re.compile(
     rf"^(?:{_SUBJECT} )?(?:(?:also|still|at|all|times) )*"
-    r"(?:(?:does|do|did|must|should|may|is|are|was|has|have|can|could|will|would|shall) ?(?:not|n['’]?t|never)\b"
+    r"(?:(?:does|do|did|must|should|may|is|are|was|has|have|can|could|will|would|shall)"
+    r" ?(?:not|n['’]?t|never)\b"
     r"|cannot\b|(?:ca|wo)n['’]t\b|(?:not|never|no|nothing|none|nobody|without)\b"
     r"|\w+ (?:no|nothing|none|nobody|neither)\b"
     r"|(?:avoid|refrain|abstain|omit)s?\b|(?:stay|remain)s?\b|at most\b)",
@@ -61,17 +67,20 @@ _RESTRAINT = re.compile(
 )
 _CLAUSES = re.compile(
     r"[.;!?\n]+|,? \bbut\b|\band (?=(?:it|the|then|instead|also)\b)"
-    # A verb with what follows it, and not the next of what is listed: "does not diagnose, and refers her to a doctor".
-    r"|, and (?=[a-z]+s (?:to|the|an?|that|it|its|her|him|them|for|on|at|which|who|what|when|about|with|only)\b)",
+    # A verb with what follows it, and not the next of what is listed: "does not diagnose, and
+    # refers her to a doctor".
+    r"|, and (?=[a-z]+s"
+    r" (?:to|the|an?|that|it|its|her|him|them|for|on|at|which|who|what|when|about|with|only)\b)",
     re.IGNORECASE,
 )
 
 
 def silence_meets(criteria: str) -> bool:
-    """Return whether each clause of a criterion only says what the agent must not do, so that saying nothing meets it.
+    """Return whether each clause of a criterion only says what the agent must not do, so that
+    saying nothing meets it.
 
-    It goes by the words (English negations). What the examined judge says about an agent that is silent cannot decide
-    this: a judge that believes everything would be excused from every task.
+    It goes by the words (English negations). What the examined judge says about an agent that is
+    silent cannot decide this: a judge that believes everything would be excused from every task.
     """
     clauses = [clause.strip(" ,:-–•*\"'“”") for clause in _CLAUSES.split(criteria)]
     clauses = [clause for clause in clauses if clause]
@@ -100,13 +109,16 @@ def exam_of(
     host: str,
     prompts: Mapping[str, str],
 ) -> Exam:
-    """Return the exam of a judge at a host, by the criteria of the first of the jobs (each with its case's name) that has one.
+    """Return the exam of a judge at a host, by the criteria of the first of the jobs (each with its
+    case's name) that has one.
 
     `prompts` has the hash of the judge's prompt.
     """
     for case, job in jobs:
         asked = _distinct(job, conditions)
-        tasks = {condition: numbers for condition in asked if (numbers := _examined(job, condition))}
+        tasks = {
+            condition: numbers for condition in asked if (numbers := _examined(job, condition))
+        }
         if tasks:
             return _exam(case, job, asked, tasks, judge, host, prompts)
     return Exam(why_not=NO_TASK_LEFT)
@@ -121,7 +133,9 @@ def _exam(
     host: str,
     prompts: Mapping[str, str],
 ) -> Exam:
-    """Return the exam by the criteria of one job; `tasks` has the numbers of those that are asked about."""
+    """Return the exam by the criteria of one job; `tasks` has the numbers of those that are asked
+    about.
+    """
     # Nothing else is asked, and no other rule of the job keeps a verdict from counting.
     own = job.model_copy(
         update={"scorer": job.scorer.model_copy(update={"evidence": "mark", "user_faults": False})}
@@ -138,7 +152,10 @@ def _exam(
         [host, list(job.facts), snapshot["scorer"]],
         [[condition, list(numbers)] for condition, numbers in tasks.items()],
         [question_hash(snapshot, condition, prompts, judge) for condition in tasks],
-        [[control, [[each.role, each.content] for each in view.transcript]] for control, view in views],
+        [
+            [control, [[each.role, each.content] for each in view.transcript]]
+            for control, view in views
+        ],
         [job.judged[number - 1].pass_above for number in sorted(every)],
     ]
     key = hashlib.sha256(compact_json(question).encode()).hexdigest()[:32]
@@ -164,9 +181,13 @@ def _distinct(job: EvaluationJob, conditions: Sequence[Condition]) -> list[Condi
 
 
 def _examined(job: EvaluationJob, condition: Condition) -> tuple[int, ...]:
-    """Return the tasks that an agent that does nothing fails: neither met by silence, nor undesired items of a rubric."""
+    """Return the tasks that an agent that does nothing fails: neither met by silence, nor undesired
+    items of a rubric.
+    """
     terms = job.condition(condition)
-    undesired = {number for number, item in enumerate(job.rubric, start=1) if getattr(item, "points", 1) < 0}
+    undesired = {
+        number for number, item in enumerate(job.rubric, start=1) if getattr(item, "points", 1) < 0
+    }
     return tuple(
         number
         for number, task in job.judged_in(condition).items()
@@ -175,14 +196,18 @@ def _examined(job: EvaluationJob, condition: Condition) -> tuple[int, ...]:
 
 
 def _transcript(job: EvaluationJob, control: Control) -> tuple[TranscriptMessage, ...]:
-    """Return a control: the user greets and asks for each task, and the agent does nothing for it."""
+    """Return a control: the user greets and asks for each task, and the agent does nothing for
+    it.
+    """
     # The script's own words where there is one: a task is written about the user, not by it.
     said = [line.say for line in job.evaluator.lines] or [
         f"I would like this: {task.task}" for task in job.tasks
     ]
     lines: list[tuple[Role, str]] = [("user", job.greetings[0]), ("assistant", _HELLO)]
     for place, words in enumerate(said[:MOST_ASKED] or ["Please help me."]):
-        answer = {"off_topic": _OFF_TOPIC[place % len(_OFF_TOPIC)], "repeats": words, "empty": ""}[control]
+        answer = {"off_topic": _OFF_TOPIC[place % len(_OFF_TOPIC)], "repeats": words, "empty": ""}[
+            control
+        ]
         lines += [("user", words), ("assistant", answer)]
     return tuple(TranscriptMessage(number, *line) for number, line in enumerate(lines, start=1))
 
@@ -196,7 +221,9 @@ class _Remembered(BaseModel):
 
 
 def remembered(exam: Exam, folder: Path | None) -> Mapping[str, Any] | None:
-    """Return the fields of `JudgeExamined` of an earlier exam that asked the same; None if there was none."""
+    """Return the fields of `JudgeExamined` of an earlier exam that asked the same; None if there
+    was none.
+    """
     path = folder / f"{exam.key}.json" if folder is not None and exam.key else None
     if path is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
         return None
@@ -213,7 +240,8 @@ def remembered(exam: Exam, folder: Path | None) -> Mapping[str, Any] | None:
 async def hold_exam(
     exam: Exam, judge: Judge, limit_s: float, budget: SpendingBudget, folder: Path | None
 ) -> Mapping[str, Any]:
-    """Ask the judge about the controls, and return the fields of `JudgeExamined`; one that was finished is remembered.
+    """Ask the judge about the controls, and return the fields of `JudgeExamined`; one that was
+    finished is remembered.
 
     Raises:
         LimitReachedError: the budget allows no other request.
@@ -222,13 +250,19 @@ async def hold_exam(
         controls = await asyncio.gather(
             *(_judged(judge, exam, control, view, limit_s) for control, view in exam.views)
         )
-    fields = {**_about(exam), "judge": with_served(judge.identity, used.served), "controls": tuple(controls)}
+    fields = {
+        **_about(exam),
+        "judge": with_served(judge.identity, used.served),
+        "controls": tuple(controls),
+    }
     missing = next((each.error for each in controls if each.score is None), "")
     if missing:
         return {**fields, "why_not": f"a control has no verdict: {missing}"}
     if folder is not None and exam.key:
         kept = _Remembered(judge=fields["judge"], controls=fields["controls"])
-        write_whole(below(private_dir(folder), f"{exam.key}.json"), kept.model_dump_json(), mode=0o600)
+        write_whole(
+            below(private_dir(folder), f"{exam.key}.json"), kept.model_dump_json(), mode=0o600
+        )
     return fields
 
 
@@ -244,7 +278,9 @@ def _about(exam: Exam) -> dict[str, Any]:
 async def _judged(
     judge: Judge, exam: Exam, control: Control, view: JudgeView, limit_s: float
 ) -> ControlJudged:
-    """Return what the judge gives a control, by the formula of the job: a mean of tasks, or a share of a rubric's points."""
+    """Return what the judge gives a control, by the formula of the job: a mean of tasks, or a share
+    of a rubric's points.
+    """
     numbers = exam.tasks[view.condition]
     asked = [view.job.judged[number - 1] for number in numbers]
     mark = exact_mean([task.pass_above for task in asked], [task.weight for task in asked])
@@ -252,7 +288,9 @@ async def _judged(
     judged = await judge_transcript(judge, view, limit_s)
     tasks = [task for task in judged.tasks or () if task.task in numbers]
     if not tasks:
-        return ControlJudged(**about, score=None, error=judged.error, unusable=judged.fault == "judge")
+        return ControlJudged(
+            **about, score=None, error=judged.error, unusable=judged.fault == "judge"
+        )
     if view.job.rubric:
         earned, most = points(tasks)
         return ControlJudged(**about, score=earned / most)

@@ -12,7 +12,14 @@ from typing import Any
 
 from bioeval_tui.base.errors import QueryError
 from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT, MAX_STATE
-from bioeval_tui.base.text import clean_line, clean_value, compact_json, excess_of, is_large, shorten
+from bioeval_tui.base.text import (
+    clean_line,
+    clean_value,
+    compact_json,
+    excess_of,
+    is_large,
+    shorten,
+)
 from bioeval_tui.evaluation.conversation.attempts import recorded_attempts
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunLimits
 from bioeval_tui.jobs.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
@@ -23,7 +30,9 @@ from bioeval_tui.record import events
 OBJECT_CONTEXT = "object context"
 GRAPH = "graph"
 MIN_SESSION = 8
-"""Minimum number of characters of a session id that is looked for in a state; shorter ones may occur by chance."""
+"""Minimum number of characters of a session id that is looked for in a state; shorter ones may
+occur by chance.
+"""
 MOST_PLACES = 3
 """Maximum number of differences between two states that are listed."""
 
@@ -32,10 +41,11 @@ MOST_PLACES = 3
 class Observation:
     """The state at one moment; `error` says what could not be read.
 
-    `unseen` is true if the object context was requested but not received (an agent without one is not `unseen`), and
-    `refused` if that is the agent's doing: it answered with an error, or with something that is no object context.
-    `digests` has one for each part that was seen (`object context`, `graph`), to compare states. `session` is the
-    conversation's id, which a state may contain.
+    `unseen` is true if the object context was requested but not received (an agent without one is
+    not `unseen`), and `refused` if that is the agent's doing: it answered with an error, or with
+    something that is no object context. `digests` has one for each part that was seen (`object
+    context`, `graph`), to compare states. `session` is the conversation's id, which a state may
+    contain.
     """
 
     object_context: dict[str, Any] | None
@@ -53,7 +63,9 @@ def what_differs(one: Observation, other: Observation) -> str:
     Empty if everything observed in both is equal.
     """
     different = {
-        name for name in one.digests if one.digests[name] != other.digests.get(name, one.digests[name])
+        name
+        for name in one.digests
+        if one.digests[name] != other.digests.get(name, one.digests[name])
     }
     differences = []
     if GRAPH in different:
@@ -70,8 +82,8 @@ def what_differs(one: Observation, other: Observation) -> str:
         more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
         where = ", ".join(places[:MOST_PLACES]) + more
         differences.append(
-            f"the agent's object context differs at {where}: it must not contain values of one session, "
-            "such as an id or a time, or data from an earlier session"
+            f"the agent's object context differs at {where}: it must not contain values of one"
+            " session, such as an id or a time, or data from an earlier session"
         )
     return "; ".join(differences)
 
@@ -80,7 +92,9 @@ def _places(one: Any, other: Any, where: str) -> Iterator[str]:
     """Yield where two values differ, as paths."""
     if isinstance(one, dict) and isinstance(other, dict):
         for key in {**one, **other}:
-            yield from _places(one.get(key), other.get(key), f"{where}.{key}" if where else str(key))
+            yield from _places(
+                one.get(key), other.get(key), f"{where}.{key}" if where else str(key)
+            )
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for number, (left, right) in enumerate(zip(one, other, strict=True)):
             yield from _places(left, right, f"{where}[{number}]")
@@ -93,7 +107,9 @@ class Observer:
     large states are cleaned and checked in threads.
     """
 
-    def __init__(self, agent: Agent, parts: Parts, emitter: ConversationEmitter, limits: RunLimits) -> None:
+    def __init__(
+        self, agent: Agent, parts: Parts, emitter: ConversationEmitter, limits: RunLimits
+    ) -> None:
         self._agent = agent
         self._parts = parts
         self._emitter = emitter
@@ -108,14 +124,17 @@ class Observer:
         """The object context that `final` read."""
 
     async def note_files(self) -> None:
-        """Note the files that medal assertions name: those that are there already count only if they change."""
+        """Note the files that medal assertions name: those that are there already count only if
+        they change.
+        """
         if self._parts.files_before is not None:
             self._files_before = await self._parts.files_before()
 
     async def start(self, session_id: str = "") -> Observation:
         """Observe the starting state of the conversation; a failure may be retried.
 
-        A session id in the state differs in every conversation, so it does not count as a difference.
+        A session id in the state differs in every conversation, so it does not count as a
+        difference.
         """
         self._session = session_id
         seen = await self._within(self._limits.final_check_s, 0, persistently=True)
@@ -123,7 +142,9 @@ class Observer:
         return seen
 
     async def after_turn(self, transcript: SpokenTranscript, turn: int) -> Observation:
-        """Observe the state and check the timeline's assertions within one time budget; record those that took too long."""
+        """Observe the state and check the timeline's assertions within one time budget; record
+        those that took too long.
+        """
         until = asyncio.get_running_loop().time() + self._limits.observe_s
         observation = await self._within(self._limits.observe_s, turn)
         left = until - asyncio.get_running_loop().time()
@@ -135,16 +156,25 @@ class Observer:
     ) -> dict[int, CheckResult]:
         """Observe once more, with retries, and check every assertion; these results count.
 
-        An unreadable state is the agent's fault if it was readable before the greeting, or with `agent_gone`: the
-        assertions that need it fail. If the agent was started again with another graph meanwhile, Cypher is not measured.
+        An unreadable state is the agent's fault if it was readable before the greeting, or with
+        `agent_gone`: the assertions that need it fail. If the agent was started again with another
+        graph meanwhile, Cypher is not measured.
         """
         seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
         self.at_end = seen
-        asked = any(isinstance(assertion, CypherAssertion) for _, assertion in _assertions_of(transcript))
+        asked = any(
+            isinstance(assertion, CypherAssertion) for _, assertion in _assertions_of(transcript)
+        )
         other = await self._parts.other_graph() if asked and self._parts.graph is not None else ""
         within = self._limits.final_check_s
         return await self._check_all(
-            transcript, seen, turn, final=True, within_s=within, agent_gone=agent_gone, other_graph=other
+            transcript,
+            seen,
+            turn,
+            final=True,
+            within_s=within,
+            agent_gone=agent_gone,
+            other_graph=other,
         )
 
     def not_observed(self, transcript: SpokenTranscript, why: str) -> None:
@@ -153,7 +183,9 @@ class Observer:
             self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
 
     async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
-        """Note the assertions that pass before the first message; return the titles of those that are no invariants."""
+        """Note the assertions that pass before the first message; return the titles of those that
+        are no invariants.
+        """
         held = {}
         view = AssertionView(start.object_context, transcript.as_evaluation())
         for index, assertion in _assertions_of(transcript):
@@ -166,7 +198,9 @@ class Observer:
         self._held = frozenset(held)
         return [one.title for one in held.values() if not self._parts.holds_on_nothing(one)]
 
-    async def _within(self, budget_s: float, turn: int, *, persistently: bool = False) -> Observation:
+    async def _within(
+        self, budget_s: float, turn: int, *, persistently: bool = False
+    ) -> Observation:
         """Observe within a time budget, and record the result, or that nothing was observed."""
         began = time.monotonic()
         kept: dict[str, Any] | None = None
@@ -174,7 +208,9 @@ class Observer:
             async with asyncio.timeout(budget_s):
                 observation, kept = await self._observe(persistently=persistently)
         except TimeoutError:
-            observation = Observation(None, None, f"not observed within {budget_s:g} s", unseen=True)
+            observation = Observation(
+                None, None, f"not observed within {budget_s:g} s", unseen=True
+            )
         too_large = observation.object_context is not None and kept is None
         note = (
             f"the object context is larger than {MAX_STATE:,} characters and is not kept"
@@ -200,7 +236,9 @@ class Observer:
         for item in (observed, graph):
             if isinstance(item, BaseException) and not isinstance(item, PeerError | QueryError):
                 raise item
-        errors = [clean_line(str(item)) for item in (observed, graph) if isinstance(item, BaseException)]
+        errors = [
+            clean_line(str(item)) for item in (observed, graph) if isinstance(item, BaseException)
+        ]
         context = observed if isinstance(observed, dict) else None
         snapshot = graph if isinstance(graph, GraphSnapshot) else None
         # The event loop, and every other conversation's clock, must not wait for a large state.
@@ -230,7 +268,9 @@ class Observer:
         return context
 
     async def _graph(self) -> GraphSnapshot | None:
-        return None if self._parts.graph is None else await self._parts.graph.snapshot()
+        if self._parts.graph is None:
+            return None
+        return await self._parts.graph.snapshot()
 
     async def _check_all(
         self,
@@ -272,7 +312,9 @@ class Observer:
             self._emit_check(index, assertion, result, turn, final=final)
         return results
 
-    async def _check(self, assertion: Assertion, view: AssertionView, within_s: float) -> CheckResult:
+    async def _check(
+        self, assertion: Assertion, view: AssertionView, within_s: float
+    ) -> CheckResult:
         if isinstance(assertion, MedalAssertion):
             return await self._parts.check(assertion, view)  # the grader has a limit of its own
         try:
@@ -289,11 +331,19 @@ class Observer:
         self._emitter.emit(events.AssertionChecked, **fields)
         if final and isinstance(assertion, MedalAssertion):
             report = dict(result.report) if result.report is not None else None
-            self._emitter.emit(events.SubmissionGraded, assertion=index, report=report, error=result.error)
+            self._emitter.emit(
+                events.SubmissionGraded, assertion=index, report=report, error=result.error
+            )
 
 
 def check_fields(
-    index: int, assertion: Assertion, result: CheckResult, turn: int, *, final: bool, held_from_start: bool
+    index: int,
+    assertion: Assertion,
+    result: CheckResult,
+    turn: int,
+    *,
+    final: bool,
+    held_from_start: bool,
 ) -> dict[str, Any]:
     """Return the fields of `AssertionChecked` for one outcome."""
     outcome = "passed" if result.passed else "failed"
@@ -315,22 +365,27 @@ def check_fields(
 
 
 def _is_ours(error: PeerError) -> bool:
-    """Return whether this program or machine kept a state from being read: no free sockets, or a queue of our requests."""
+    """Return whether this program or machine kept a state from being read: no free sockets, or a
+    queue of our requests.
+    """
     return error.exhausted or error.crowded
 
 
 def _needs_what_is_unseen(assertion: Assertion, seen: Observation) -> bool:
     """Return whether an expression needs an object context that could not be read."""
     return (
-        seen.unseen and isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
+        seen.unseen
+        and isinstance(assertion, ExpressionAssertion)
+        and "objectContext" in assertion.expression
     )
 
 
 def _clean_state(
     context: dict[str, Any] | None, graph: GraphSnapshot | None, session: str
 ) -> tuple[dict[str, Any] | None, dict[str, Any] | None, dict[str, str], str]:
-    """Return the cleaned context, the context to record (None if too large), the digest of each observed part, and how the
-    context exceeds what any JSON of a peer may be; it is left out then."""
+    """Return the cleaned context, the context to record (None if too large), the digest of each
+    observed part, and how the context exceeds what any JSON of a peer may be; it is left out then.
+    """
     excess = excess_of(context)
     cleaned: dict[str, Any] | None = (
         None if context is None or excess else clean_value(context, MAX_EVENT_TEXT)
@@ -345,7 +400,9 @@ def _clean_state(
 
 
 def _without_session(text: str, session: str) -> str:
-    return text.replace(session, "{sessionId}") if len(session) >= MIN_SESSION else text
+    if len(session) >= MIN_SESSION:
+        return text.replace(session, "{sessionId}")
+    return text
 
 
 def _hash(parts: Mapping[str, object]) -> str:
@@ -356,9 +413,11 @@ def _comparable_parts(context: dict[str, Any] | None, session: str) -> dict[str,
     """Return the parts of an object context that are compared, as canonical JSON."""
     listed = {name: (context or {}).get(name) for name in ("resources", "functions")}
     return {
-        name: sorted(_without_session(compact_json(item), session) for item in items)
-        if isinstance(items, list)
-        else []
+        name: (
+            sorted(_without_session(compact_json(item), session) for item in items)
+            if isinstance(items, list)
+            else []
+        )
         for name, items in listed.items()
     }
 
@@ -366,7 +425,9 @@ def _comparable_parts(context: dict[str, Any] | None, session: str) -> dict[str,
 def _bounded_value(value: Any) -> Any:
     """Return a value in the form of an event: JSON-like, cleaned and not too long."""
     text = compact_json(clean_value(value, 2_000))
-    return json.loads(text) if len(text) <= 10_000 else text[:10_000] + "…"
+    if len(text) <= 10_000:
+        return json.loads(text)
+    return text[:10_000] + "…"
 
 
 def _assertions_of(transcript: SpokenTranscript) -> Iterator[tuple[int, Assertion]]:

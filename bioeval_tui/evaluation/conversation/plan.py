@@ -32,7 +32,9 @@ from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, Peer
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]
 FindFacts = Callable[[EvaluatorView, str, Collection[int]], Sequence[int]]
-"""(what was said before, message, numbers already disclosed) -> numbers of the facts that it discloses."""
+"""(what was said before, message, numbers already disclosed) -> numbers of the facts that it
+discloses.
+"""
 AskedFor = Callable[[str, str], bool | None]
 """(the agent's last message, a fact) -> whether the agent had asked for it."""
 
@@ -52,14 +54,18 @@ class RunLimits:
     setup_s: float = 30.0
     conversation_s: float = 3600.0
     spans_s: float = 6.0
-    """How long to wait for spans after the last answer, in seconds. SDKs send them every five seconds."""
+    """How long to wait for spans after the last answer, in seconds.
+
+    SDKs send them every five seconds.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
     """One run: a job against one model, its conditions in order, its trials.
 
-    `run_job.started_fields` takes over what `RunStarted` records: a plan has the job itself, and is known only bit by bit.
+    `run_job.started_fields` takes over what `RunStarted` records: a plan has the job itself, and is
+    known only bit by bit.
     """
 
     run_id: str
@@ -87,7 +93,9 @@ class RunPlan:
     later_prompt: dict[str, str] = field(default_factory=dict)
     """The judge's prompt of a resumed run, if it differs from that of `RunStarted`."""
     judge_sees: str = ""
-    """A sentence on what the judge sees besides the transcript, and which hosts receive it; empty if nothing."""
+    """A sentence on what the judge sees besides the transcript, and which hosts receive it; empty
+    if nothing.
+    """
     batch_id: str | None = None
     git_revision: str | None = None
     exam: bool = False
@@ -135,7 +143,10 @@ async def _not_told() -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a run. Agents and evaluators are created for each conversation; the rest is shared."""
+    """The parts of a run.
+
+    Agents and evaluators are created for each conversation; the rest is shared.
+    """
 
     open_agent: Callable[[Condition, int], Agent]
     open_evaluator: Callable[[Condition, int], Evaluator]
@@ -144,21 +155,30 @@ class Parts:
     graph: KnowledgeGraph | None = None
     no_graph: str = "no knowledge graph is configured"
     does_without_graph: bool = False
-    """Whether the user passed `--graph none`: Cypher assertions are not measured, and conversations still run."""
+    """Whether the user passed `--graph none`: Cypher assertions are not measured, and conversations
+    still run.
+    """
     other_graph: Callable[[], Awaitable[str | None]] = _not_told
-    """Returns why the agent uses another graph than `graph`, with the ways out; empty if it says that it uses this one,
-    None if it does not say."""
+    """Returns why the agent uses another graph than `graph`, with the ways out; empty if it says
+    that it uses this one, None if it does not say.
+    """
     guard: Guard | None = None
     brings_up_nothing: Callable[[EvaluatorView], bool] = lambda view: False
     """Returns whether a finished conversation is about none of its tasks."""
     keeps_saying_goodbye: Callable[[EvaluatorView, str], bool] = lambda view, message: False
-    """Returns whether a message only repeats a goodbye, in other words than the sign-off, so that it ends the conversation."""
+    """Returns whether a message only repeats a goodbye, in other words than the sign-off, so that
+    it ends the conversation.
+    """
     find_facts: FindFacts = lambda view, message, already: ()
     unread: Callable[[EvaluatorView], Iterable[tuple[str, str]]] = lambda view: ()
-    """Returns what of a finished conversation is in a language that cannot be read, as codes and messages of warnings."""
+    """Returns what of a finished conversation is in a language that cannot be read, as codes and
+    messages of warnings.
+    """
     asked_for: AskedFor = lambda message, fact: "?" in message
     files_before: Callable[[], Awaitable[dict[str, str]]] | None = None
-    """Returns the state of the files that medal assertions name, by path; None if there are no such assertions."""
+    """Returns the state of the files that medal assertions name, by path; None if there are no such
+    assertions.
+    """
     holds_on_nothing: Callable[[Assertion], bool] = lambda assertion: False
     """Returns whether an assertion is an invariant: one that also passes on an empty state."""
     exams: Path | None = None
@@ -168,7 +188,9 @@ class Parts:
     watchdog: Watchdog = field(default_factory=Watchdog)
     """Knows when this program did not run."""
     next_round: Callable[[int], Awaitable[bool]] | None = None
-    """Waits until this trial may start, and returns whether it is needed; None if all trials start immediately."""
+    """Waits until this trial may start, and returns whether it is needed; None if all trials start
+    immediately.
+    """
     decision: Callable[[], str] = lambda: ""
     """Returns what the rounds decided, as a sentence."""
     traces: RunTraces | None = None

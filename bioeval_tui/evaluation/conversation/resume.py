@@ -1,4 +1,6 @@
-"""What a run keeps of its conversations, and what a resumed one, which does not repeat them, reads from its recording."""
+"""What a run keeps of its conversations, and what a resumed one, which does not repeat them, reads
+from its recording.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, RunState
 
 MOST_UNMEASURED: Mapping[Fault, int] = {"infrastructure": 3, "program": 3, "judge": 5, "unclear": 5}
-"""After so many conversations in a row that are not measured by this fault, the next ones would not be, either."""
+"""After so many conversations in a row that are not measured by this fault, the next ones would not
+be, either.
+"""
 
 
 @dataclass
@@ -32,14 +36,17 @@ class ConversationRecord:
         """Keep what the run needs of a conversation's score."""
         self.score = scored.score
         lost = scored.score is None and scored.fault in MOST_UNMEASURED and not scored.cancelled
-        # One pause of this program is in every conversation that was held meanwhile, and says nothing of the next ones.
+        # One pause of this program is in every conversation that was held meanwhile, and says
+        # nothing of the next ones.
         paused = any(part.reason == composite.DID_NOT_RUN for part in scored.parts)
         self.unmeasured = scored if lost and not paused else None
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """What a resumed run already has: finished conversations, and how many times others were started."""
+    """What a resumed run already has: finished conversations, and how many times others were
+    started.
+    """
 
     finished: Mapping[tuple[Condition, int], ConversationRecord]
     attempts: Mapping[tuple[Condition, int], int]
@@ -51,7 +58,9 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where to continue a run: its state, the number of its last event, its trials, and whether it ended."""
+    """Where to continue a run: its state, the number of its last event, its trials, and whether it
+    ended.
+    """
 
     earlier: Earlier
     after_seq: int
@@ -90,7 +99,8 @@ def trials_of(state: RunState) -> int:
 
 
 def is_finished(talk: ConversationState) -> bool:
-    """Return whether a conversation has its result: it ended by itself and was scored, even if without a number.
+    """Return whether a conversation has its result: it ended by itself and was scored, even if
+    without a number.
 
     A cancelled one is run again; so is one whose judge was interrupted.
     """
@@ -99,8 +109,12 @@ def is_finished(talk: ConversationState) -> bool:
     return talk.ended.reason != "cancelled" and not talk.score.cancelled
 
 
-def missing_conversations(state: RunState, trials: int | None = None) -> list[tuple[Condition, int]]:
-    """Return the missing conversations, in order; `trials` is the number of trials if it is larger than before."""
+def missing_conversations(
+    state: RunState, trials: int | None = None
+) -> list[tuple[Condition, int]]:
+    """Return the missing conversations, in order; `trials` is the number of trials if it is larger
+    than before.
+    """
     if state.started is None:
         return []
     return [
@@ -112,7 +126,9 @@ def missing_conversations(state: RunState, trials: int | None = None) -> list[tu
 
 
 def excluded_trials(state: RunState) -> list[int]:
-    """Return the trials in which a conversation was invalidated by the evaluator, the judge or the infrastructure."""
+    """Return the trials in which a conversation was invalidated by the evaluator, the judge or the
+    infrastructure.
+    """
     return sorted(
         {
             key.trial
@@ -122,14 +138,20 @@ def excluded_trials(state: RunState) -> list[int]:
     )
 
 
-def _compared_parts(finished: Mapping[tuple[Condition, int], ConversationRecord]) -> frozenset[str] | None:
-    """Return the parts of the starting states that every finished trial compared; None without a finished trial."""
+def _compared_parts(
+    finished: Mapping[tuple[Condition, int], ConversationRecord],
+) -> frozenset[str] | None:
+    """Return the parts of the starting states that every finished trial compared; None without a
+    finished trial.
+    """
     trials: dict[int, list[frozenset[str]]] = {}
     for (_, trial), conversation in finished.items():
         if conversation.start is not None:
             trials.setdefault(trial, []).append(frozenset(conversation.start.digests))
     seen = [frozenset.intersection(*starts) for starts in trials.values() if len(starts) > 1]
-    return frozenset.intersection(*seen) if seen else None
+    if seen:
+        return frozenset.intersection(*seen)
+    return None
 
 
 def _start_of(talk: ConversationState) -> Observation | None:

@@ -54,7 +54,9 @@ GRAPH_S = 10.0
 
 def asks_graph(job: EvaluationJob) -> bool:
     """Return whether a job has setups or Cypher assertions."""
-    return bool(job.setups) or any(isinstance(assertion, CypherAssertion) for assertion in job.assertions)
+    return bool(job.setups) or any(
+        isinstance(assertion, CypherAssertion) for assertion in job.assertions
+    )
 
 
 async def preflight(plan: RunPlan, parts: Parts) -> None:
@@ -69,20 +71,25 @@ async def preflight(plan: RunPlan, parts: Parts) -> None:
         await parts.graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
     except (PeerError, QueryError) as error:
         raise NotMeasuredError(
-            f"the knowledge graph, which the job's setups or Cypher assertions use, is not available: {clean_line(str(error))}"
+            "the knowledge graph, which the job's setups or Cypher assertions use, is not"
+            f" available: {clean_line(str(error))}"
         ) from error
 
 
 def require_graph(plan: RunPlan, parts: Parts) -> None:
-    """Raise `NotMeasuredError` if the job needs a graph but has none, because no conversation could have a score.
+    """Raise `NotMeasuredError` if the job needs a graph but has none, because no conversation could
+    have a score.
 
-    Called once the agent has opened a session, because the sample agent reports its graph, and an unreachable agent is
-    reported first. With `--graph none`, the conversations run and Cypher assertions are not measured.
+    Called once the agent has opened a session, because the sample agent reports its graph, and an
+    unreachable agent is reported first. With `--graph none`, the conversations run and Cypher
+    assertions are not measured.
     """
     if parts.graph is not None:
         return
     if plan.job.setups:
-        raise NotMeasuredError(f"{plural(len(plan.job.setups), 'setup')} cannot run: {parts.no_graph}")
+        raise NotMeasuredError(
+            f"{plural(len(plan.job.setups), 'setup')} cannot run: {parts.no_graph}"
+        )
     asking = sum(isinstance(assertion, CypherAssertion) for assertion in plan.job.assertions)
     if asking and not parts.does_without_graph:
         raise NotMeasuredError(
@@ -92,11 +99,14 @@ def require_graph(plan: RunPlan, parts: Parts) -> None:
 
 
 class _AnotherGraphError(NotMeasuredError):
-    """The agent says that it uses another graph: nobody else says so, and it may say so when it likes."""
+    """The agent says that it uses another graph: nobody else says so, and it may say so when it
+    likes.
+    """
 
 
 async def require_agents_graph(plan: RunPlan, parts: Parts) -> AgentsGraph | None:
-    """Return whether the agent says that it uses the graph that setups and assertions query; None if none is needed.
+    """Return whether the agent says that it uses the graph that setups and assertions query; None
+    if none is needed.
 
     Raises:
         NotMeasuredError: it says that it uses another one.
@@ -105,8 +115,12 @@ async def require_agents_graph(plan: RunPlan, parts: Parts) -> AgentsGraph | Non
         return None
     other = await parts.other_graph()
     if other:
-        raise _AnotherGraphError(f"setups and Cypher assertions would query the wrong graph: {other}")
-    return "unknown" if other is None else "same"
+        raise _AnotherGraphError(
+            f"setups and Cypher assertions would query the wrong graph: {other}"
+        )
+    if other is None:
+        return "unknown"
+    return "same"
 
 
 async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:
@@ -141,12 +155,15 @@ async def apply_seeds(
     ours: Callable[[PeerError], bool],
     budget: SpendingBudget,
 ) -> None:
-    """Send the seeds to the agent. Assistant messages that its protocol cannot record are left out, with a warning.
+    """Send the seeds to the agent.
+
+    Assistant messages that its protocol cannot record are left out, with a warning.
 
     `ours` recognises refusals caused by our own concurrency; failures of seeds never count.
 
     Raises:
-        NotMeasuredError: a seed was rejected, so the agent would lack knowledge that the job gives it.
+        NotMeasuredError: a seed was rejected, so the agent would lack knowledge that the job gives
+            it.
         LimitReachedError: the `budget` allows no further message.
     """
     skipped = 0
@@ -164,7 +181,10 @@ async def apply_seeds(
             raise NotMeasuredError(f"seed {index + 1} was rejected: {refused}")
         skipped += bool(detail)
     if skipped:
-        message = f"{skipped} of {plural(len(plan.job.seeds), 'seed')} only partly applied, so the agent knows less than the job intends"
+        message = (
+            f"{skipped} of {plural(len(plan.job.seeds), 'seed')} only partly applied, so the agent"
+            " knows less than the job intends"
+        )
         emitter.emit(events.Warned, code="seed_not_applied", message=message)
 
 
@@ -200,17 +220,19 @@ async def _apply_seed(
                 if not plan.agent_is_model:  # a model's requests are counted where they are sent
                     budget.begin("agent")
                 await stream_whole(agent.send(message.content), None)
-    return f"{left_out} given assistant messages could not be recorded as history" if left_out else ""
+    if left_out:
+        return f"{left_out} given assistant messages could not be recorded as history"
+    return ""
 
 
 SEEN_BY_OTHERS = (
-    "conversations ran at the same time on one knowledge graph, so each could see what the others wrote; "
-    "without `order: parallel` they run one after another"
+    "conversations ran at the same time on one knowledge graph, so each could see what the others"
+    " wrote; without `order: parallel` they run one after another"
 )
 TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
 NOTHING_OBSERVED = (
-    "the agent had no object context before its first answer, and no knowledge graph can be read, so it is unknown "
-    "whether both conditions started from the same state"
+    "the agent had no object context before its first answer, and no knowledge graph can be read,"
+    " so it is unknown whether both conditions started from the same state"
 )
 
 
@@ -219,8 +241,8 @@ def end_run(
 ) -> events.RunEnded:
     """Emit the last event, with the means over the conversations of `earlier`.
 
-    `stopped` says why no further conversations were started. `early` is true if fewer trials were run than planned at
-    first.
+    `stopped` says why no further conversations were started. `early` is true if fewer trials were
+    run than planned at first.
     """
     scores: dict[Condition, list[float | None]] = {}
     for condition in plan.conditions:
@@ -232,7 +254,9 @@ def end_run(
         status="cancelled" if cancelled else "completed",
         detail=stopped,
         scores={condition: composite.mean_of(values) for condition, values in scores.items()},
-        mean=composite.mean_of_conditions(scores, [condition.name for condition in plan.job.held_in]),
+        mean=composite.mean_of_conditions(
+            scores, [condition.name for condition in plan.job.held_in]
+        ),
         clean=earlier.clean,
         compared=tuple(sorted(earlier.compared or ())),
         trials=plan.trials if early else None,
@@ -240,8 +264,10 @@ def end_run(
 
 
 _RECORDED = (
-    "job_name", "job_path", "job_sha256", "agent", "evaluator", "judge", "graph", "rehearsal", "hosts", "prompts", "model",
-    "agent_is_model", "seed", "trials", "conditions", "batch_id", "git_revision", "options", "cases",
+    "job_name", "job_path", "job_sha256", "agent", "evaluator", "judge", "graph", "rehearsal",
+    "hosts", "prompts", "model",
+    "agent_is_model", "seed", "trials", "conditions", "batch_id", "git_revision", "options",
+    "cases",
 )  # fmt: skip
 
 
@@ -260,7 +286,10 @@ def _long_gaps(gaps: Sequence[Gap]) -> str:
     """Return how often and how long this program did not run, as a sentence."""
     longest = max(gaps, key=lambda gap: gap.length)
     pieces = plural(len(gaps), "time")
-    return f"this program did not run for over {LONG_S:g} s in one piece, {pieces}, the longest {duration(longest.length)} ({longest.cause})"
+    return (
+        f"this program did not run for over {LONG_S:g} s in one piece, {pieces}, the longest"
+        f" {duration(longest.length)} ({longest.cause})"
+    )
 
 
 class JobRun:
@@ -284,11 +313,14 @@ class JobRun:
         self.attempts = earlier.attempts
         self.clean = earlier.clean
         self.compared = earlier.compared
-        """The parts of the starting states that were compared in every trial; None before the first."""
+        """The parts of the starting states that were compared in every trial; None before the
+        first.
+        """
         self.records: dict[tuple[Condition, int], ConversationRecord] = dict(earlier.finished)
         self.stopped = ""
         self.unmeasured: list[events.ConversationScored] = []
-        """The ends of the conversations that could not be measured since the judge's last verdict."""
+        """The ends of the conversations that could not be measured since the judge's last verdict.
+        """
         self.decided_early = False
         self._told: set[str] = set()
         self._exam: events.JudgeExamined | None = None
@@ -296,7 +328,9 @@ class JobRun:
         parts.sessions.recall(plan.run_id, plan.agent, earlier.sessions)
 
     async def run(self) -> events.RunEnded:
-        """Run every conversation and emit all events; return the last one. A failing one never ends the others.
+        """Run every conversation and emit all events; return the last one.
+
+        A failing one never ends the others.
 
         Raises:
             NotMeasuredError: no conversation could be measured, so none was run.
@@ -307,7 +341,11 @@ class JobRun:
             await self._examine_judge()
             await self._judge_sentinels(after=False)
         at_once = self.plan.parallel or self.plan.shared_agent > 1
-        if at_once and self.parts.graph is not None and len(self.plan.conditions) * self.plan.trials > 1:
+        if (
+            at_once
+            and self.parts.graph is not None
+            and len(self.plan.conditions) * self.plan.trials > 1
+        ):
             self.not_clean(SEEN_BY_OTHERS)
         if self.parts.next_round is not None:
             await self._by_rounds(self.parts.next_round)
@@ -324,16 +362,22 @@ class JobRun:
             self.emitter.emit(events.Warned, code="blocked", message=_long_gaps(gaps))
         await self.emitter.written()
         earlier = Earlier(self.records, self.attempts, self.clean, self.compared)
-        return end_run(self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early)
+        return end_run(
+            self.plan, self.emitter, earlier, stopped=self.stopped, early=self.decided_early
+        )
 
     async def _several_at_once(self, trials: Iterator[int]) -> None:
-        """Run trials, as many at once as conversations: one that waits between its conditions keeps its starting states."""
+        """Run trials, as many at once as conversations: one that waits between its conditions keeps
+        its starting states.
+        """
 
         async def some() -> None:
             for trial in trials:
                 await self._trial(trial)
 
-        await asyncio.gather(*(some() for _ in range(min(self.plan.shared_agent, self.plan.trials))))
+        await asyncio.gather(
+            *(some() for _ in range(min(self.plan.shared_agent, self.plan.trials)))
+        )
 
     async def _examine_judge(self) -> None:
         """Examine the judge before anything is judged, if that is asked for."""
@@ -345,7 +389,10 @@ class JobRun:
             self.stopped = self.stopped or str(error)
 
     async def _hold_exam(self, *, anew: bool = False) -> None:
-        """Ask the judge about the controls and record the exam; `anew` also if it is remembered. Raises `LimitReachedError`."""
+        """Ask the judge about the controls and record the exam; `anew` also if it is remembered.
+
+        Raises `LimitReachedError`.
+        """
         asked, judge, folder = exam.exam_of_run(self.plan), self.parts.judge, self.parts.exams
         if asked.why_not:
             fields = exam.no_exam(asked, judge)
@@ -358,15 +405,20 @@ class JobRun:
     async def refusal_of(self, judge: str) -> str:
         """Return why the verdicts of a judge, as served, do not count; empty if they do.
 
-        What is remembered of one model says nothing about another that is served by now under its name.
+        What is remembered of one model says nothing about another that is served by now under its
+        name.
         """
         async with self._examining:
             if self._exam is not None and self._exam.remembered and self._exam.judge != judge:
                 await self._hold_exam(anew=True)
-        return self._exam.refusal if self._exam is not None else ""
+        if self._exam is None:
+            return ""
+        return self._exam.refusal
 
     async def _judge_sentinels(self, *, after: bool) -> None:
-        """Ask the judge about conversations with known verdicts, if the job wants it; before any other only once."""
+        """Ask the judge about conversations with known verdicts, if the job wants it; before any
+        other only once.
+        """
         if not self.plan.job.scorer.sentinels or (self.attempts and not after):
             return
         try:
@@ -380,7 +432,9 @@ class JobRun:
         self.emitter.emit(events.SentinelsJudged, **fields)
 
     async def _by_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
-        """Run trials in rounds together with the other runs until the result is decided; emit the decision."""
+        """Run trials in rounds together with the other runs until the result is decided; emit the
+        decision.
+        """
         for trial in range(1, self.plan.trials + 2):
             needed = await next_round(trial)
             if trial > self.plan.trials:
@@ -393,7 +447,11 @@ class JobRun:
         self.emitter.emit(events.Warned, code="decision", message=self.parts.decision())
 
     async def _trial(self, trial: int) -> None:
-        todo = [condition for condition in self.plan.order(trial) if (condition, trial) not in self.records]
+        todo = [
+            condition
+            for condition in self.plan.order(trial)
+            if (condition, trial) not in self.records
+        ]
         if self.plan.parallel:
             await asyncio.gather(*(self._hold(condition, trial) for condition in todo))
         else:
@@ -403,7 +461,8 @@ class JobRun:
             self._compare_starts(trial)
 
     async def _hold(self, condition: Condition, trial: int) -> None:
-        """Run one conversation; hold it once more if the connection to the agent broke, which nobody can blame on the agent.
+        """Run one conversation; hold it once more if the connection to the agent broke, which
+        nobody can blame on the agent.
 
         If it breaks at the same message again, that is the agent's failure.
         """
@@ -427,7 +486,9 @@ class JobRun:
                 self.unmeasured.clear()
 
     def _is_hopeless(self) -> str | None:
-        """Return why no further conversation is worth starting: neither agent nor user kept the last ones from being measured."""
+        """Return why no further conversation is worth starting: neither agent nor user kept the
+        last ones from being measured.
+        """
         if not self.unmeasured or len(self.unmeasured) < MOST_UNMEASURED[self.unmeasured[-1].fault]:
             return None
         why = f"{len(self.unmeasured)} conversations in a row could not be measured"
@@ -438,7 +499,8 @@ class JobRun:
     ) -> Outcome | None:
         """Run one conversation from its setups to its score, and close it however it ends.
 
-        Return its outcome instead of recording it if it is to be held again; `before` is then the first attempt's.
+        Return its outcome instead of recording it if it is to be held again; `before` is then the
+        first attempt's.
         """
         key = (condition, trial)
         emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + attempt)
@@ -450,9 +512,12 @@ class JobRun:
             began = time.monotonic()
             if before is not None:
                 message = (
-                    f"the connection to the agent broke at message {before.broken_at}, so it was held again"
+                    f"the connection to the agent broke at message {before.broken_at}, so it was"
+                    " held again"
                 )
-                emitter.emit(events.Warned, code="held_again", message=f"{message}: {before.detail}")
+                emitter.emit(
+                    events.Warned, code="held_again", message=f"{message}: {before.detail}"
+                )
             not_begun = await self._interruptible(record, condition, conversation.prepare())
             if not_begun is None:
                 ended = await self._interruptible(record, condition, conversation.dialogue.run())
@@ -461,14 +526,19 @@ class JobRun:
             if conversation.session.mixed:  # so are all others: the agent does not keep them apart
                 self.stopped = self.stopped or conversation.session.mixed
                 outcome = Outcome(
-                    reason="cancelled", fault="infrastructure", detail=conversation.session.mixed, ways=APART
+                    reason="cancelled",
+                    fault="infrastructure",
+                    detail=conversation.session.mixed,
+                    ways=APART,
                 )
             if outcome.broken_at and before is None:
                 why_not = self.parts.may_begin()
                 if why_not is None:
                     return outcome
                 self.stopped, record.cancelled = why_not, True
-                outcome = Outcome(reason="cancelled", detail=f"{outcome.detail}; not held again: {why_not}")
+                outcome = Outcome(
+                    reason="cancelled", detail=f"{outcome.detail}; not held again: {why_not}"
+                )
             if outcome.broken_at and before is not None and outcome.broken_at != before.broken_at:
                 where = f"at message {before.broken_at}, then at message {outcome.broken_at}"
                 detail = f"the connection to the agent broke twice, {where}: {outcome.detail}"
@@ -483,14 +553,19 @@ class JobRun:
             )
             if last is not outcome:
                 fields = scoring.unscored_fields(transcript, last.detail, last.fault)
-                record.take(emitter.emit(events.ConversationScored, **fields, cancelled=record.cancelled))
+                record.take(
+                    emitter.emit(events.ConversationScored, **fields, cancelled=record.cancelled)
+                )
         await emitter.written()
         return None
 
     async def _interruptible(
         self, record: ConversationRecord, condition: Condition, work: Coroutine[Any, Any, Ended]
     ) -> Ended | Outcome:
-        """Run a part of a conversation; turn an interruption into an outcome. A cancelled run stays cancelled."""
+        """Run a part of a conversation; turn an interruption into an outcome.
+
+        A cancelled run stays cancelled.
+        """
         control = self.control.of(condition)
         task = asyncio.create_task(work)
         self.control.register(condition, task)
@@ -524,8 +599,9 @@ class JobRun:
                 reason="cancelled", fault="infrastructure", detail=clean_line(str(error)), ways=ways
             )
         if isinstance(error, Exception):
-            # A defect in one conversation must not end the others of a batch. It is nobody's score, and passes no gate:
-            # else an agent that knows one could take its own bad conversations out of the mean.
+            # A defect in one conversation must not end the others of a batch. It is nobody's score,
+            # and passes no gate: else an agent that knows one could take its own bad conversations
+            # out of the mean.
             short_of = exhausted(error)
             return Outcome(
                 reason="cancelled",
@@ -535,7 +611,9 @@ class JobRun:
         raise error
 
     def _compare_starts(self, trial: int) -> None:
-        """Record whether the trial's conditions started from the same state, as far as that can be seen."""
+        """Record whether the trial's conditions started from the same state, as far as that can be
+        seen.
+        """
         keys = ((condition, trial) for condition in self.plan.order(trial))
         both = [self.records[key] for key in keys if key in self.records]
         starts = [record.start for record in both if record.start is not None]
@@ -568,7 +646,10 @@ class JobRun:
         )
 
     def _shares(self, what: str, message: str) -> None:
-        """Mark the run: its agent does not keep conversations apart. Of the same thing, it is said once."""
+        """Mark the run: its agent does not keep conversations apart.
+
+        Of the same thing, it is said once.
+        """
         if what not in self._told:
             self._told.add(what)
             self.not_clean(message)
@@ -612,7 +693,9 @@ class _Conversation:
         self.session = run.session_of(transcript.condition, transcript.trial)
 
     def _open(self) -> Dialogue:
-        """Create the agent and the evaluator; both are closed at the end, even if closing one fails."""
+        """Create the agent and the evaluator; both are closed at the end, even if closing one
+        fails.
+        """
         condition, trial = self.transcript.condition, self.transcript.trial
         agent = self.parts.open_agent(condition, trial)
         self._closing.push_async_callback(_close, agent.aclose)
@@ -620,7 +703,9 @@ class _Conversation:
         self._closing.push_async_callback(_close, evaluator.aclose)
         control = self.job_run.control.of(condition)
         overheard: Any = OverheardAgent(agent, self.session)
-        return Dialogue(self.plan, self.parts, self.emitter, control, overheard, evaluator, self.transcript)
+        return Dialogue(
+            self.plan, self.parts, self.emitter, control, overheard, evaluator, self.transcript
+        )
 
     @property
     def dialogue(self) -> Dialogue:
@@ -631,10 +716,14 @@ class _Conversation:
     @property
     def paused_s(self) -> float:
         """The seconds for which a person paused it."""
-        return self._dialogue.paused_s if self._dialogue else 0.0
+        if self._dialogue:
+            return self._dialogue.paused_s
+        return 0.0
 
     async def prepare(self) -> Outcome | None:
-        """Set up, open the session, seed, and observe the starting state; return why the turns cannot begin, if so."""
+        """Set up, open the session, seed, and observe the starting state; return why the turns
+        cannot begin, if so.
+        """
         dialogue = self._dialogue = self._open()
         await dialogue.observer.note_files()
         agents_graph = await require_agents_graph(self.plan, self.parts)
@@ -660,11 +749,16 @@ class _Conversation:
         )
         self.record.start = await dialogue.observer.start(self.transcript.session_id)
         for title in await dialogue.observer.already_holding(self.transcript, self.record.start):
-            self.job_run.not_clean(f"an assertion passes before the greeting: {clean_line(title, 200)}")
+            self.job_run.not_clean(
+                f"an assertion passes before the greeting: {clean_line(title, 200)}"
+            )
         return None
 
     async def conclude(self, outcome: Outcome, explained: str) -> Outcome:
-        """Check, judge and score; return the outcome unchanged. `explained` is its detail with what you can do."""
+        """Check, judge and score; return the outcome unchanged.
+
+        `explained` is its detail with what you can do.
+        """
         self.transcript.done = outcome.reason == "signed_off"
         if any(message.operator for message in self.transcript.messages):
             self.job_run.not_clean(TYPED_BY_A_PERSON)
@@ -672,22 +766,32 @@ class _Conversation:
             held = outcome.reason != "cancelled" or outcome.fault == "none"
             what = outcome.reason.replace("_", " ") if held else "not measured"
             reason = f"{what}: {explained}" if explained else what
-            return self._score(outcome, scoring.unscored_fields(self.transcript, reason, outcome.fault))
+            return self._score(
+                outcome, scoring.unscored_fields(self.transcript, reason, outcome.fault)
+            )
         if outcome.never_held:
             why = f"no conversation took place: {explained}"
             if self._dialogue is not None:  # else the agent could not even be made
                 self._dialogue.observer.not_observed(self.transcript, why)
-            return self._score(outcome, scoring.unscored_fields(self.transcript, why, outcome.fault))
+            return self._score(
+                outcome, scoring.unscored_fields(self.transcript, why, outcome.fault)
+            )
         if empty := self.transcript.empty_answers:
-            message = f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
+            message = (
+                f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
+            )
             self.emitter.emit(events.Warned, code="empty_answers", message=message)
         await self.dialogue.settle_traces()
         checks = await self.dialogue.observer.final(
-            self.transcript, self.dialogue.answered_turn, agent_gone=outcome.reason == "agent_failed"
+            self.transcript,
+            self.dialogue.answered_turn,
+            agent_gone=outcome.reason == "agent_failed",
         )
         await self.emitter.written()
         tasks, error, fault = await self._judge(outcome.reason)
-        return self._score(outcome, scoring.score_fields(self.transcript, tasks, error, checks, fault))
+        return self._score(
+            outcome, scoring.score_fields(self.transcript, tasks, error, checks, fault)
+        )
 
     def _score(self, outcome: Outcome, fields: Mapping[str, Any]) -> Outcome:
         """Record the conversation's score; return how it ended."""
@@ -696,13 +800,18 @@ class _Conversation:
         )
         return outcome
 
-    async def _judge(self, ended: events.EndReason) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
+    async def _judge(
+        self, ended: events.EndReason
+    ) -> tuple[tuple[TaskScored, ...] | None, str, Fault]:
         """Return the tasks' scores, or None with the reason and whose fault it is."""
         job, judge = self.plan.job, self.parts.judge
         if not job.judged_in(self.transcript.condition):
             self.record.judged = not any(map(job.judged_in, self.plan.conditions))
             return None, "", "none"
-        before, after = self.record.start, self._dialogue.observer.at_end if self._dialogue else None
+        before, after = (
+            self.record.start,
+            self._dialogue.observer.at_end if self._dialogue else None,
+        )
         view = for_judge(
             job,
             self.transcript.condition,

@@ -1,5 +1,6 @@
-"""The judge's verdicts and the composite score of one conversation; sentinels, about which a judge is asked to see
-whether it errs or drifts."""
+"""The judge's verdicts and the composite score of one conversation; sentinels, about which a judge
+is asked to see whether it errs or drifts.
+"""
 
 from __future__ import annotations
 
@@ -34,16 +35,25 @@ from bioeval_tui.peers.seams import (
 from bioeval_tui.peers.transcript import SpokenTranscript, bids_farewell, without_signoff
 from bioeval_tui.record import score
 from bioeval_tui.record.conditions import SUPPLIED
-from bioeval_tui.record.events import EndReason, EvidenceQuoted, Fault, ScorePart, SentinelScored, TaskScored
+from bioeval_tui.record.events import (
+    EndReason,
+    EvidenceQuoted,
+    Fault,
+    ScorePart,
+    SentinelScored,
+    TaskScored,
+)
 from bioeval_tui.record.names import Condition
 from bioeval_tui.statistics.means import average_if_any, exact_difference, exact_mean, median
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedTranscript:
-    """The result of asking a judge: the fields of `TranscriptScored`, the tasks' scores, and warnings.
+    """The result of asking a judge: the fields of `TranscriptScored`, the tasks' scores, and
+    warnings.
 
-    `tasks` is None without a verdict; `error` and `fault` say why. `warnings` are codes with a sentence.
+    `tasks` is None without a verdict; `error` and `fault` say why. `warnings` are codes with a
+    sentence.
     """
 
     fields: Mapping[str, Any]
@@ -55,10 +65,11 @@ class JudgedTranscript:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How a conversation was held and ended, which a later judge, with whatever criteria, does not change.
+    """How a conversation was held and ended, which a later judge, with whatever criteria, does not
+    change.
 
-    `job` is the one that it was held with; None for a log of another program, whose user no script of ours played and no
-    message limit of ours stopped.
+    `job` is the one that it was held with; None for a log of another program, whose user no script
+    of ours played and no message limit of ours stopped.
     """
 
     job: EvaluationJob | None
@@ -70,14 +81,17 @@ async def judge_transcript(
 ) -> JudgedTranscript:
     """Ask the judge within `limit_s` seconds, and check its verdicts and their evidence.
 
-    With how the conversation was `held`, each task says whether the user asked for it and, if not, why.
+    With how the conversation was `held`, each task says whether the user asked for it and, if not,
+    why.
     """
     job = view.job
     try:
         async with asyncio.timeout(limit_s):
             answers = await judge.score(view)
     except TimeoutError:
-        return _not_judged(judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure")
+        return _not_judged(
+            judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure"
+        )
     except PeerError as error:
         return _not_judged(judge, clean_line(str(error)), error.fault)
     except NotMeasuredError as error:
@@ -97,14 +111,17 @@ async def judge_transcript(
         "tokens_in": sum(verdict.tokens_in or 0 for verdict in answers) or None,
         "tokens_out": sum(verdict.tokens_out or 0 for verdict in answers) or None,
     }
-    # Asked for only now: without verdicts the conversation has no score, and the request would be paid for nothing.
+    # Asked for only now: without verdicts the conversation has no score, and the request would be
+    # paid for nothing.
     listed, problem = await _user_faults(judge, view, limit_s)
     fields |= {"user_faults": listed.faults, "user_faults_refused": listed.refused}
     for key, more in (("tokens_in", listed.tokens_in), ("tokens_out", listed.tokens_out)):
         fields[key] = (fields[key] or 0) + more if more else fields[key]
     warnings = [("user_faults", problem)] if problem else []
     warnings += [("verdict_missing", message) for message in missing_verdicts(answers)]
-    warnings += [("record_shortened", verdict.shortened) for verdict in verdicts if verdict.shortened]
+    warnings += [
+        ("record_shortened", verdict.shortened) for verdict in verdicts if verdict.shortened
+    ]
     warnings += [("tone_left_out", verdict.note) for verdict in verdicts if verdict.note]
     unproved = [
         f"the verdict on task {task.task} is unproved: {_why_unproved(task)}"
@@ -132,7 +149,9 @@ def _why_unproved(task: TaskScored) -> str:
 
 
 async def _user_faults(judge: Judge, view: JudgeView, limit_s: float) -> tuple[ListedFaults, str]:
-    """Return the judge's list of the simulated user's faults and, if it has none, why; no score depends on it."""
+    """Return the judge's list of the simulated user's faults and, if it has none, why; no score
+    depends on it.
+    """
     ask = getattr(judge, "user_faults", None)
     if not view.job.scorer.user_faults or view.job.evaluator.kind != "llm" or ask is None:
         return ListedFaults(), ""
@@ -162,14 +181,19 @@ def missing_verdicts(verdicts: Sequence[Verdict]) -> list[str]:
     """Return one sentence for each member of a panel that gave no verdict."""
     of = len(verdicts)
     return [
-        f"one of the {of} verdicts is missing, so the median is of the others: {clean_line(verdict.error, 300)}"
+        f"one of the {of} verdicts is missing, so the median is of the others:"
+        f" {clean_line(verdict.error, 300)}"
         for verdict in verdicts
         if verdict.error
     ]
 
 
-def verdicts_problem(job: EvaluationJob, verdicts: Sequence[Verdict], condition: Condition) -> str | None:
-    """Return what is wrong with the verdicts, or None: each must score every task, or item of the rubric, of the condition once, in [0, 1]."""
+def verdicts_problem(
+    job: EvaluationJob, verdicts: Sequence[Verdict], condition: Condition
+) -> str | None:
+    """Return what is wrong with the verdicts, or None: each must score every task, or item of the
+    rubric, of the condition once, in [0, 1].
+    """
     if not verdicts:
         return "the judge gave no verdict"
     for verdict in verdicts:
@@ -188,7 +212,8 @@ def combine_verdicts(
     states: Sequence[str] = (),
     condition: Condition = SUPPLIED.name,
 ) -> tuple[TaskScored, ...]:
-    """Return the median per task over the verdicts, with the reason and evidence nearest to it, of two as near the first.
+    """Return the median per task over the verdicts, with the reason and evidence nearest to it, of
+    two as near the first.
 
     Quotations are located in the transcript and the shown states, whatever the judge claimed.
     """
@@ -198,13 +223,17 @@ def combine_verdicts(
         item = items[number - 1] if items else None
         # An item with negative points is passed if it is not met.
         wanted = item is None or item.points > 0
-        given = [verdict for answer in verdicts for verdict in answer.tasks if verdict.task == number]
+        given = [
+            verdict for answer in verdicts for verdict in answer.tasks if verdict.task == number
+        ]
         scores = [verdict.score for verdict in given]
         middle = median(scores)
         # As written: of 0.1 and 0.3, binary fractions would make the second the nearer one to 0.2.
         nearest = min(given, key=lambda verdict: abs(exact_difference(verdict.score, middle)))
         evidence = _evidence(nearest, transcript, states)
-        located = replace(nearest, evidence=tuple(Evidence(one.quote, one.message) for one in evidence))
+        located = replace(
+            nearest, evidence=tuple(Evidence(one.quote, one.message) for one in evidence)
+        )
         # A rule may ask for what the user said.
         by_user = job.scorer.kind != "rules" and bool(only_of_the_user(located, transcript, states))
         combined.append(
@@ -225,8 +254,11 @@ def combine_verdicts(
     return tuple(combined)
 
 
-def _with_asking(task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, held: Held) -> TaskScored:
-    """Return a task's score with the message that asks for it or, if none does, with what kept the user from it.
+def _with_asking(
+    task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, held: Held
+) -> TaskScored:
+    """Return a task's score with the message that asks for it or, if none does, with what kept the
+    user from it.
 
     This is the only place that decides it, for transcripts of any origin.
     """
@@ -235,15 +267,27 @@ def _with_asking(task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView,
         return task
     words = next((message.content for message in view.transcript if message.message == asked), "")
     kept_by = None if asked else _obstacle(view, held)
-    update = {"asked": asked, "asked_words": shorten(clean_line(words), MAX_QUOTE), "kept_by": kept_by}
+    update = {
+        "asked": asked,
+        "asked_words": shorten(clean_line(words), MAX_QUOTE),
+        "kept_by": kept_by,
+    }
     return task.model_copy(update=update)
 
 
-def _message_that_asks(number: int, verdicts: Sequence[Verdict], view: JudgeView, held: Held) -> int | None:
-    """Return the user's message that asks for a task: the script's own, else the one that most verdicts name."""
+def _message_that_asks(
+    number: int, verdicts: Sequence[Verdict], view: JudgeView, held: Held
+) -> int | None:
+    """Return the user's message that asks for a task: the script's own, else the one that most
+    verdicts name.
+    """
     users = [message for message in view.transcript if message.role == "user"]
     user = held.job.evaluator if held.job is not None else None
-    if user is not None and user.kind == "scripted" and not any(message.operator for message in users):
+    if (
+        user is not None
+        and user.kind == "scripted"
+        and not any(message.operator for message in users)
+    ):
         lines = [_one_line(line.say) for line in user.lines if line.task == number]
         if lines:
             return next((each.message for each in users if _one_line(each.content) in lines), 0)
@@ -256,12 +300,16 @@ def _message_that_asks(number: int, verdicts: Sequence[Verdict], view: JudgeView
     ]
     if not named:
         return None
-    # Whether it was asked for comes first: those who say so may name different messages. Split evenly, it was.
+    # Whether it was asked for comes first: those who say so may name different messages. Split
+    # evenly, it was.
     messages = Counter(each for each in named if each)
     if messages.total() < len(named) / 2:
-        # It may have been asked for in the earlier conversation, which the judge of tasks is not shown.
+        # It may have been asked for in the earlier conversation, which the judge of tasks is not
+        # shown.
         seeds = held.job.seeds if held.job is not None else ()
-        return None if any(isinstance(seed, ConversationSeed) for seed in seeds) else 0
+        if any(isinstance(seed, ConversationSeed) for seed in seeds):
+            return None
+        return 0
     return min(messages, key=lambda each: (-messages[each], each))
 
 
@@ -270,7 +318,9 @@ def _one_line(text: str) -> str:
 
 
 def _obstacle(view: JudgeView, held: Held) -> Literal["user", "turns", "agent"] | None:
-    """Return why a task was never asked for; None if its score counts all the same, as published."""
+    """Return why a task was never asked for; None if its score counts all the same, as
+    published.
+    """
     if held.ended in ("agent_failed", "timed_out"):
         return "agent"
     if held.ended != "max_turns" and _agent_ended(view, held):
@@ -279,7 +329,9 @@ def _obstacle(view: JudgeView, held: Held) -> Literal["user", "turns", "agent"] 
         return "turns"
     if held.job is not None and len(view.transcript) + 2 > held.job.max_messages:
         return "turns"
-    return None if view.job.compat == "embabel" else "user"
+    if view.job.compat == "embabel":
+        return None
+    return "user"
 
 
 _CLOSES = re.compile(
@@ -289,13 +341,17 @@ _CLOSES = re.compile(
 
 
 def _agent_ended(view: JudgeView, held: Held) -> bool:
-    """Return whether the agent said goodbye before the user did, so that a user who is polite says it, too."""
+    """Return whether the agent said goodbye before the user did, so that a user who is polite says
+    it, too.
+    """
     said = [message for message in view.transcript if message.role == "assistant"]
     if not said:
         return False
     last, goodbye = said[-1], (held.job or view.job).evaluator.signoff
     before = (
-        message for message in view.transcript if message.role == "user" and message.message < last.message
+        message
+        for message in view.transcript
+        if message.role == "user" and message.message < last.message
     )
     ends = _ends(last.content) or without_signoff(last.content, goodbye) is not None
     return ends and not any(_ends(message.content) for message in before)
@@ -314,17 +370,24 @@ def score_fields(
 ) -> dict[str, object]:
     """Return the fields of `ConversationScored` for a conversation that counts as a result."""
     job = transcript.job
-    results = [(job.assertions[index].weight, check.passed) for index, check in sorted(checks.items())]
+    results = [
+        (job.assertions[index].weight, check.passed) for index, check in sorted(checks.items())
+    ]
     judged = job.judged_in(transcript.condition)
     # One without weight counts for nothing, also where it could not be measured.
     unchecked = [
-        check for index, check in checks.items() if check.passed is None and job.assertions[index].weight
+        check
+        for index, check in checks.items()
+        if check.passed is None and job.assertions[index].weight
     ]
     # What failed explains a missing score better than what nobody could have measured.
     unchecked.sort(key=lambda check: check.fault == "none")
     parts = (
         score.timing_part(
-            job.aspirational_average, transcript.latencies_ms, ended=True, answers=transcript.answers
+            job.aspirational_average,
+            transcript.latencies_ms,
+            ended=True,
+            answers=transcript.answers,
         ),
         score.judged_part(tasks, len(judged), judge_error),
         score.assertion_part(results, unchecked[0].error or "" if unchecked else ""),
@@ -334,11 +397,17 @@ def score_fields(
     if whole.score is None:
         of_judge = [judge_fault] if tasks is None and judged else []
         fault = score.blame([*of_judge, *(check.fault for check in unchecked)], tasks)
-    return {**unscored_fields(transcript, whole.reason, fault), "score": whole.score, "parts": whole.parts}
+    return {
+        **unscored_fields(transcript, whole.reason, fault),
+        "score": whole.score,
+        "parts": whole.parts,
+    }
 
 
 def counts_elsewhere(part: ScorePart, job: EvaluationJob) -> ScorePart:
-    """Return a part that is left out with the reason that all of it counts in the other condition, if the job has it."""
+    """Return a part that is left out with the reason that all of it counts in the other condition,
+    if the job has it.
+    """
     weighed = tuple(assertion for assertion in job.assertions if assertion.weight)
     listed = {"task": job.judged, "assertion": weighed}.get(part.name)
     if not part.left_out or not listed:
@@ -347,7 +416,9 @@ def counts_elsewhere(part: ScorePart, job: EvaluationJob) -> ScorePart:
 
 
 def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> dict[str, object]:
-    """Return the fields of `ConversationScored` for a conversation that does not count as a result."""
+    """Return the fields of `ConversationScored` for a conversation that does not count as a
+    result.
+    """
     return {
         "score": None,
         "parts": (),
@@ -371,7 +442,8 @@ def verdict_dict(verdict: Verdict) -> dict[str, object]:
                 "reason": clean(task.reason),
                 "asked": task.asked,
                 "evidence": [
-                    {"quote": clean(item.quote, 2_000), "message": item.message} for item in task.evidence
+                    {"quote": clean(item.quote, 2_000), "message": item.message}
+                    for item in task.evidence
                 ],
             }
             for task in verdict.tasks
@@ -388,8 +460,12 @@ def _evidence(
     )
 
 
-def _place(item: Evidence, transcript: Sequence[TranscriptMessage], states: Sequence[str]) -> int | None:
-    """Return the message that contains a quotation: the one the judge named if possible, else the first."""
+def _place(
+    item: Evidence, transcript: Sequence[TranscriptMessage], states: Sequence[str]
+) -> int | None:
+    """Return the message that contains a quotation: the one the judge named if possible, else the
+    first.
+    """
     named = [message for message in transcript if message.message == item.message]
     return locate(item.quote, named) or locate(item.quote, transcript, states)
 
@@ -399,21 +475,32 @@ SENTINELS_AT_ONCE = 4
 
 @cache
 def _written_sentinels() -> list[dict[str, Any]]:
-    text = files("bioeval_tui.evaluation.conversation").joinpath("sentinels.yml").read_text(encoding="utf-8")
+    text = (
+        files("bioeval_tui.evaluation.conversation")
+        .joinpath("sentinels.yml")
+        .read_text(encoding="utf-8")
+    )
     return yaml.safe_load(text)  # type: ignore[no-any-return]
 
 
 def sentinel_contents() -> dict[str, str]:
-    """Return a hash of what each sentinel says and asks, by its name, so that scores are compared of the same only."""
+    """Return a hash of what each sentinel says and asks, by its name, so that scores are compared
+    of the same only.
+    """
     written = ((one["name"], compact_json(one)) for one in _written_sentinels())
     return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in written}
 
 
 def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]]]:
-    """Return the conversations with known verdicts: their names, what a judge of `job` sees, and whether each task is met."""
+    """Return the conversations with known verdicts: their names, what a judge of `job` sees, and
+    whether each task is met.
+    """
     views = []
     for one in _written_sentinels():
-        tasks = [JobTask(task=task["task"], acceptance_criteria=task["criteria"]) for task in one["tasks"]]
+        tasks = [
+            JobTask(task=task["task"], acceptance_criteria=task["criteria"])
+            for task in one["tasks"]
+        ]
         nothing: dict[str, Any] = dict.fromkeys(("facts", "rubric", "assertions"), ())
         scorer = job.scorer.model_copy(update={"evidence": "mark"})
         update = {**nothing, "tasks": tuple(tasks), "scorer": scorer, "conditions": None}
@@ -423,13 +510,21 @@ def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]
             for number, words in enumerate(one["messages"], start=1)
         )
         views.append(
-            (one["name"], JudgeView(own, SUPPLIED.name, said), tuple(task["met"] for task in one["tasks"]))
+            (
+                one["name"],
+                JudgeView(own, SUPPLIED.name, said),
+                tuple(task["met"] for task in one["tasks"]),
+            )
         )
     return views
 
 
-async def judge_sentinels(judge: Judge, job: EvaluationJob, limit_s: float, *, after: bool) -> dict[str, Any]:
-    """Return the fields of `SentinelsJudged`; nothing is asked of a rules judge, which has no rules for them."""
+async def judge_sentinels(
+    judge: Judge, job: EvaluationJob, limit_s: float, *, after: bool
+) -> dict[str, Any]:
+    """Return the fields of `SentinelsJudged`; nothing is asked of a rules judge, which has no rules
+    for them.
+    """
     slots = asyncio.Semaphore(SENTINELS_AT_ONCE)
     scored: list[SentinelScored] = []
     errors: list[str] = []
@@ -442,9 +537,16 @@ async def judge_sentinels(judge: Judge, job: EvaluationJob, limit_s: float, *, a
         for one in judged.tasks or ():
             right, invented = met[one.task - 1], bool(one.fabricated)
             scored.append(
-                SentinelScored(sentinel=name, task=one.task, met=right, score=one.score, invented=invented)
+                SentinelScored(
+                    sentinel=name, task=one.task, met=right, score=one.score, invented=invented
+                )
             )
 
     if job.scorer.kind != "rules":
         await asyncio.gather(*(ask(*sentinel) for sentinel in sentinels(job)))
-    return {"after": after, "judge": judge.identity, "tasks": tuple(scored), "errors": tuple(errors)}
+    return {
+        "after": after,
+        "judge": judge.identity,
+        "tasks": tuple(scored),
+        "errors": tuple(errors),
+    }

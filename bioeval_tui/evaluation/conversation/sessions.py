@@ -1,7 +1,8 @@
-"""Whose session a conversation is in: the ids that agents give, and what their answers repeat of the conversation.
+"""Whose session a conversation is in: the ids that agents give, and what their answers repeat of
+the conversation.
 
-An agent that gives two conversations one session, or whose history holds what another one said, knows more than it was
-told in this one. Its observable state need not show that.
+An agent that gives two conversations one session, or whose history holds what another one said,
+knows more than it was told in this one. Its observable state need not show that.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ LONGEST = 500
 MOST_TOLD = 400
 """The most messages of a history that are compared, the last ones."""
 ALIKE = 0.6
-"""A user's message in a history that is so similar to a sent one is that one, which the agent changed: masked, perhaps."""
+"""A user's message in a history that is so similar to a sent one is that one, which the agent
+changed: masked, perhaps.
+"""
 MOST_EXTRA = 50
 """How many messages of the user more than were sent are compared one by one."""
 SHORTEST_ANSWER = 20
@@ -66,7 +69,9 @@ class Session:
     id: str = ""
     is_open: bool = True
     mixed: str = ""
-    """Why the conversation cannot be measured: another one was held in its session at the same time."""
+    """Why the conversation cannot be measured: another one was held in its session at the same
+    time.
+    """
     _sent: list[_Sent] = field(default_factory=list)
     _own: set[str] = field(default_factory=set)
     _seeds: set[str] = field(default_factory=set)
@@ -87,7 +92,9 @@ class Session:
         self._mixes_with(earlier, message)
 
     def told(self, text: str) -> None:
-        """Take a text that the agent was told otherwise, such as a seed, and may have in its history."""
+        """Take a text that the agent was told otherwise, such as a seed, and may have in its
+        history.
+        """
         self._seeds.add(_key(text))
 
     def sends(self, content: str) -> None:
@@ -118,7 +125,9 @@ class Session:
         self._mixes_with([other] if other is not None else [], message)
 
     def end(self) -> None:
-        """Note that the conversation is over: what is said in its session from now on does not reach it."""
+        """Note that the conversation is over: what is said in its session from now on does not
+        reach it.
+        """
         self.is_open = False
         self._sent.clear()
         self._own.clear()
@@ -133,26 +142,37 @@ class Session:
         return f"“{shorten(clean_line(self.id), 100)}”"
 
     def _called(self, other: Session) -> str:
-        return other.title if other.run == self.run else f"{other.title} of run {other.run}"
+        if other.run == self.run:
+            return other.title
+        return f"{other.title} of run {other.run}"
 
     def _mixes_with(self, others: Sequence[Session], message: str) -> None:
-        """Mark this conversation, and the others that are still held, if they are held at the same time."""
+        """Mark this conversation, and the others that are still held, if they are held at the same
+        time.
+        """
         meanwhile = [other for other in others if other.is_open]
         if meanwhile or self.parallel:
             for each in (self, *meanwhile):
                 each.mixed = each.mixed or message
 
     def _foreign(self, history: Sequence[Told]) -> tuple[str, Session | None] | None:
-        """Return a message of a history that does not belong to this conversation, and the one in which it was said.
+        """Return a message of a history that does not belong to this conversation, and the one in
+        which it was said.
 
-        A user's message before the first one of this conversation was said in another one. Later ones, and answers, may
-        be the agent's own notes, such as results of tools: they count only if another conversation is known to have them.
+        A user's message before the first one of this conversation was said in another one. Later
+        ones, and answers, may be the agent's own notes, such as results of tools: they count only
+        if another conversation is known to have them.
         """
-        told = [(role, key, text) for role, text in history if (key := _key(text)) not in ("", *self._seeds)]
+        told = [
+            (role, key, text)
+            for role, text in history
+            if (key := _key(text)) not in ("", *self._seeds)
+        ]
         users = [(key, text) for role, key, text in told if role == "user"]
         first, matched = self._place_of_own([key for key, _ in users])
         if first:
-            # What this conversation never said shows better than what it said once, and the history holds twice.
+            # What this conversation never said shows better than what it said once, and the history
+            # holds twice.
             key, text = min(users[:first], key=lambda told: told[0] in self._own)
             return text, self.shared.who_said(self, key)
         later = [users[at] for at in range(first, len(users)) if at not in matched]
@@ -164,9 +184,11 @@ class Session:
         return None
 
     def _place_of_own(self, keys: Sequence[str]) -> tuple[int, set[int]]:
-        """Return where this conversation begins among the user's messages of a history, and the places of its messages.
+        """Return where this conversation begins among the user's messages of a history, and the
+        places of its messages.
 
-        It begins with the first of all if the history, which may be cut, does not hold its first message.
+        It begins with the first of all if the history, which may be cut, does not hold its first
+        message.
         """
         start = max(0, len(keys) - len(self._sent) * 2 - MOST_EXTRA)
         place, matched, found = len(keys), set[int](), False
@@ -208,10 +230,14 @@ class Sessions:
     def who_said(self, other_than: Session, key: str) -> Session | None:
         """Return another conversation in which something was said; None if none is known."""
         session = self._by_words.get((other_than.agent, hash(key)))
-        return None if session is other_than else session
+        if session is other_than:
+            return None
+        return session
 
     def recall(self, run: str, agent: str, ids: Mapping[str, str]) -> None:
-        """Note the ids of a resumed run's sessions, which are over, with the titles of their conversations."""
+        """Note the ids of a resumed run's sessions, which are over, with the titles of their
+        conversations.
+        """
         for identity, title in ids.items():
             past = Session(run, title, agent, self, lambda about, message: None, id=identity)
             past.end()
@@ -235,7 +261,10 @@ class OverheardAgent:
         return identity
 
     async def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
-        """Send one user message; yield what the agent does. Raises `NotMeasuredError` if another conversation is in the session."""
+        """Send one user message; yield what the agent does.
+
+        Raises `NotMeasuredError` if another conversation is in the session.
+        """
         self._session.require_apart()
         self._session.sends(content)
         async with aclosing(self._agent.send(content)) as pieces:  # type: ignore[type-var]
@@ -260,7 +289,9 @@ class OverheardAgent:
 
 
 def _key(text: str) -> str:
-    """Return a text as it is compared: its words, because agents change spaces, signs and letters' case."""
+    """Return a text as it is compared: its words, because agents change spaces, signs and letters'
+    case.
+    """
     plain = unicodedata.normalize("NFKC", clean(text[: 2 * LONGEST])).casefold()
     return " ".join(_WORD.findall(plain))[:LONGEST]
 
@@ -272,11 +303,15 @@ def _is_in(sent: str, theirs: str) -> bool:
 
 def _is_like(sent: str, theirs: str) -> bool:
     both = SequenceMatcher(None, sent, theirs, autojunk=False)
-    return both.real_quick_ratio() >= ALIKE and both.quick_ratio() >= ALIKE and both.ratio() >= ALIKE
+    return (
+        both.real_quick_ratio() >= ALIKE and both.quick_ratio() >= ALIKE and both.ratio() >= ALIKE
+    )
 
 
 def _last_like(sent: str, keys: Sequence[str], start: int, end: int) -> int | None:
-    """Return the last place between `start` and `end` of a message that is the sent one: equal, with more, or similar."""
+    """Return the last place between `start` and `end` of a message that is the sent one: equal,
+    with more, or similar.
+    """
     for same in (str.__eq__, _is_in, _is_like):
         for at in range(end - 1, start - 1, -1):
             if same(sent, keys[at]):

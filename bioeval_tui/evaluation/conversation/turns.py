@@ -11,7 +11,15 @@ from tenacity import AsyncRetrying
 
 from bioeval_tui import plugins
 from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT, MAX_SESSION
-from bioeval_tui.base.text import clean, clean_line, clean_value, is_html, page_title, plural, shorten
+from bioeval_tui.base.text import (
+    clean,
+    clean_line,
+    clean_value,
+    is_html,
+    page_title,
+    plural,
+    shorten,
+)
 from bioeval_tui.base.units import duration, latency
 from bioeval_tui.evaluation.conversation.attempts import (
     DeltaJoiner,
@@ -49,8 +57,8 @@ ENOUGH = 3
 class Outcome(Ending):
     """How a conversation ended, and what the run needs to know besides.
 
-    `never_held`: the agent opened no session, or never answered.
-    `broken_at` is the number of the user's message during whose answer the connection to the agent broke, else 0.
+    `never_held`: the agent opened no session, or never answered. `broken_at` is the number of the
+    user's message during whose answer the connection to the agent broke, else 0.
     """
 
     fault: Fault = "none"
@@ -102,7 +110,10 @@ class Dialogue:
         self._readers: dict[Any, tuple[Any, int]] = {}
 
     async def run(self) -> Outcome:
-        """Run the conversation; return why it ended. Cancelling the task cancels the conversation."""
+        """Run the conversation; return why it ended.
+
+        Cancelling the task cancels the conversation.
+        """
         greeting = self.plan.greeting(self.transcript.trial)
         try:
             await self._gate()
@@ -124,22 +135,30 @@ class Dialogue:
     def _unless_nothing_was_asked(self, outcome: Outcome) -> Outcome:
         """Return `outcome`, or the evaluator's failure if it brought up none of the tasks."""
         said = sum(message.role == "user" for message in self.transcript.messages)
-        had_turns = outcome.reason == "signed_off" or (outcome.reason == "max_turns" and said >= ENOUGH)
+        had_turns = outcome.reason == "signed_off" or (
+            outcome.reason == "max_turns" and said >= ENOUGH
+        )
         if not had_turns or not self.parts.brings_up_nothing(self._guards_view()):
             return outcome
         detail = f"the user brought up none of the tasks in {plural(said, 'message')}"
         return Outcome(reason="evaluator_failed", fault="evaluator", detail=detail)
 
     async def _one_turn(self) -> Outcome | None:
-        """Get a message from the evaluator (or the operator) and the agent's answer; return the outcome if it ended."""
-        # No fault: a stalling agent and a rambling user both end here. The tasks' scores tell them apart.
+        """Get a message from the evaluator (or the operator) and the agent's answer; return the
+        outcome if it ended.
+        """
+        # No fault: a stalling agent and a rambling user both end here. The tasks' scores tell them
+        # apart.
         if len(self.transcript.messages) >= self.plan.job.max_messages:
             return Outcome(
-                reason="max_turns", detail=f"{self.plan.job.max_messages} messages without a sign-off"
+                reason="max_turns",
+                detail=f"{self.plan.job.max_messages} messages without a sign-off",
             )
         if self._active_s > self.plan.limits.conversation_s:
             return Outcome(
-                reason="timed_out", fault="agent", detail=f"longer than {self.plan.limits.conversation_s:g} s"
+                reason="timed_out",
+                fault="agent",
+                detail=f"longer than {self.plan.limits.conversation_s:g} s",
             )
         await self._gate()
         said = await self._next_words()
@@ -151,7 +170,9 @@ class Dialogue:
         began = time.monotonic()
         await self._answer(to_send)
         self._active_s += time.monotonic() - began
-        return Outcome(reason="signed_off") if signs_off else None
+        if signs_off:
+            return Outcome(reason="signed_off")
+        return None
 
     async def _gate(self) -> None:
         began = time.monotonic()
@@ -159,7 +180,9 @@ class Dialogue:
         self.paused_s += time.monotonic() - began
 
     async def _next_words(self) -> tuple[str, bool] | None:
-        """Return what to send to the agent and whether it is the end; None if there is no message."""
+        """Return what to send to the agent and whether it is the end; None if there is no
+        message.
+        """
         if self.control.taken_over:
             text = await self.control.operator_text()
             await self._end_observing()
@@ -194,7 +217,10 @@ class Dialogue:
             self._violated(mark, utterance.content)
         if utterance.cut:
             number = len(self.transcript.messages) + 1
-            message = f"only the beginning of the user's message {number} is used: what the model wrote {utterance.cut}"
+            message = (
+                f"only the beginning of the user's message {number} is used: what the model wrote"
+                f" {utterance.cut}"
+            )
             self.emitter.emit(events.Warned, code="message_cut", message=message)
         return utterance
 
@@ -210,18 +236,30 @@ class Dialogue:
         transcript = self.transcript
         messages = tuple(transcript.messages)
         return EvaluatorView(
-            self._job_for_evaluator, transcript.condition, transcript.trial, transcript.facts, messages, note
+            self._job_for_evaluator,
+            transcript.condition,
+            transcript.trial,
+            transcript.facts,
+            messages,
+            note,
         )
 
     def _guards_view(self) -> EvaluatorView:
         """Return what guards see: the whole job, because they must know what is withheld."""
         said = self.transcript
         return EvaluatorView(
-            self.plan.job, said.condition, said.trial, said.facts, said.messages, readers=self._readers
+            self.plan.job,
+            said.condition,
+            said.trial,
+            said.facts,
+            said.messages,
+            readers=self._readers,
         )
 
     async def _try_to_speak(self, note: str) -> tuple[Utterance, list[Violation]]:
-        """Return a message and what guards found in it; one that is unusable is asked for again, if the evaluator says so."""
+        """Return a message and what guards found in it; one that is unusable is asked for again, if
+        the evaluator says so.
+        """
         try:
             return await self._speak_once(note)
         except PeerError as error:
@@ -246,10 +284,14 @@ class Dialogue:
                     try:
                         with count_attempt(self.emitter, self.parts.budget, "evaluator", number):
                             async with asyncio.timeout(limits.evaluator_s):
-                                spoken = await stream_whole(self.evaluator.speak(view), joiner, "evaluator")
+                                spoken = await stream_whole(
+                                    self.evaluator.speak(view), joiner, "evaluator"
+                                )
                     except TimeoutError:
                         joiner.drop()
-                        raise PeerError("evaluator", f"no message within {limits.evaluator_s:g} s") from None
+                        raise PeerError(
+                            "evaluator", f"no message within {limits.evaluator_s:g} s"
+                        ) from None
         finally:
             self.turn -= 1
         assert isinstance(spoken, Utterance)
@@ -267,7 +309,8 @@ class Dialogue:
         began = time.monotonic()
         async for attempt in self.attempts_at_agent(number):
             with attempt:
-                if not self.plan.agent_is_model:  # a model's requests are counted where they are sent
+                # a model's requests are counted where they are sent
+                if not self.plan.agent_is_model:
                     self.parts.budget.begin("agent")
                 traceparent = self.traces.begin(number) if self.traces else None
                 self._message_starts(number, "assistant", speaker, traceparent)
@@ -305,9 +348,11 @@ class Dialogue:
             latency_ms=latency_ms,
             blocked_ms=None if counts else blocked_ms,
             waited_ms=max(0.0, (reply.started - began) * 1000),
-            first_token_ms=None
-            if reply.first_token is None or not counts
-            else (reply.first_token - reply.started) * 1000,
+            first_token_ms=(
+                None
+                if reply.first_token is None or not counts
+                else (reply.first_token - reply.started) * 1000
+            ),
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
             generation=generation,
@@ -364,12 +409,21 @@ class Dialogue:
             self.transcript.disclosed.add(fact)
             text = self.plan.job.facts[fact - 1]
             self.emitter.emit(
-                events.FactDisclosed, fact=fact, text=text, message=number, turn=self.turn, asked=asked
+                events.FactDisclosed,
+                fact=fact,
+                text=text,
+                message=number,
+                turn=self.turn,
+                asked=asked,
             )
         return to_send, signs_off
 
-    def _disclosed(self, content: str, utterance: Utterance | None) -> list[tuple[int, bool | None]]:
-        """Return the facts that a user message discloses for the first time, and whether the agent asked."""
+    def _disclosed(
+        self, content: str, utterance: Utterance | None
+    ) -> list[tuple[int, bool | None]]:
+        """Return the facts that a user message discloses for the first time, and whether the agent
+        asked.
+        """
         facts, already = self.plan.job.facts, self.transcript.disclosed
         known = self.transcript.fact_numbers
         told = utterance.facts if utterance else ()
@@ -383,7 +437,9 @@ class Dialogue:
             if 1 <= number <= len(facts)
         ]
 
-    def _message_starts(self, number: int, role: Role, speaker: str, traceparent: str | None = None) -> None:
+    def _message_starts(
+        self, number: int, role: Role, speaker: str, traceparent: str | None = None
+    ) -> None:
         self.emitter.emit(
             events.MessageStarted,
             message=number,
@@ -394,7 +450,9 @@ class Dialogue:
         )
 
     async def settle_traces(self) -> None:
-        """Wait for the agent's spans, and add tool calls that only they report to the transcript."""
+        """Wait for the agent's spans, and add tool calls that only they report to the
+        transcript.
+        """
         if self.traces is None:
             return
         missing = await self.traces.settle()
@@ -428,7 +486,9 @@ class Dialogue:
         )
 
     def _counts_against_agent(self, error: PeerError) -> bool:
-        """Count a failed attempt, but not one that we caused, or a failure while this process was suspended."""
+        """Count a failed attempt, but not one that we caused, or a failure while this process was
+        suspended.
+        """
         counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
         if counted and (still_s := self.parts.watchdog.suspended_since(self._asked_at)):
             why, what = (
@@ -444,18 +504,22 @@ class Dialogue:
     def _not_counted(self, number: int, reply: Reply, blocked_ms: float) -> None:
         why = self.parts.watchdog.cause_since(reply.started)
         message = (
-            f"answer {number} took {latency(reply.latency_ms)}, and this program did not run for {latency(blocked_ms)} of "
-            f"them ({why}): its latency does not count"
+            f"answer {number} took {latency(reply.latency_ms)}, and this program did not run for"
+            f" {latency(blocked_ms)} of them ({why}): its latency does not count"
         )
         self.emitter.emit(events.Warned, code="blocked", message=message)
 
     def is_our_doing(self, error: PeerError) -> bool:
-        """Return whether this program or machine is to blame: too many requests at once, or no free sockets."""
+        """Return whether this program or machine is to blame: too many requests at once, or no free
+        sockets.
+        """
         too_many = error.status == 429 and self.plan.shared_agent > 1
         return error.peer == "agent" and (too_many or error.exhausted or error.crowded)
 
     def is_to_be_waited_for(self, error: PeerError) -> bool:
-        """Return whether a request is worth more attempts than usual: others of ours are under way, or it never left."""
+        """Return whether a request is worth more attempts than usual: others of ours are under way,
+        or it never left.
+        """
         return self.is_our_doing(error) and (self.plan.shared_agent > 1 or error.exhausted)
 
     def outcome_of(self, error: PeerError) -> Outcome:
@@ -465,10 +529,16 @@ class Dialogue:
         detail, received = clean_line(str(error)), _received_instead(error)
         if error.peer == "agent" and error.exhausted:
             return Outcome(
-                reason="cancelled", fault="infrastructure", detail=detail, ways=ways, received=received
+                reason="cancelled",
+                fault="infrastructure",
+                detail=detail,
+                ways=ways,
+                received=received,
             )
         if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
-            return Outcome(reason="cancelled", fault="unclear", detail=detail, ways=ways, received=received)
+            return Outcome(
+                reason="cancelled", fault="unclear", detail=detail, ways=ways, received=received
+            )
         if error.peer == "agent":
             broken_at = len(self.transcript.messages) if error.broken else 0
             return Outcome(
@@ -480,10 +550,14 @@ class Dialogue:
                 received=received,
                 broken_at=broken_at,
             )
-        return Outcome(reason="evaluator_failed", fault=error.fault, detail=detail, received=received)
+        return Outcome(
+            reason="evaluator_failed", fault=error.fault, detail=detail, received=received
+        )
 
     async def _end_observing(self) -> None:
-        """Wait for the observation of the last turn, so that no check ever sees the next one's state."""
+        """Wait for the observation of the last turn, so that no check ever sees the next one's
+        state.
+        """
         task, self._observing = self._observing, None
         if task is None:
             return
@@ -512,25 +586,35 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
         return (f"start the agent, or give its address {where}",)
     failed = error.status is not None and error.status >= 500 and error.status != 501
     elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
-    # An unusable answer of a chat endpoint is empty, filtered or too long, but one in this protocol.
+    # An unusable answer of a chat endpoint is empty, filtered or too long, but one in this
+    # protocol.
     foreign = error.unusable and protocol != "openai"
     if elsewhere or foreign or (error.received.lstrip().startswith("<") and not failed):
         more = ", without /api/v1" if protocol == "rest" else ""
         others = [
-            one.name for one in plugins.own_agent_protocols() if not one.is_function and one.name != protocol
+            one.name
+            for one in plugins.own_agent_protocols()
+            if not one.is_function and one.name != protocol
         ]
         nobody = "no agent seems to answer there: " if is_html(error.received) else ""
         return (
             f"{nobody}give the agent's address {where}{more}",
-            f"it was asked with the protocol {protocol}: if it speaks {', '.join(others[:-1])} or {others[-1]}, say so in target.protocol",
+            (
+                f"it was asked with the protocol {protocol}: if it speaks {', '.join(others[:-1])}"
+                f" or {others[-1]}, say so in target.protocol"
+            ),
         )
     return ("look at the agent's log",)
 
 
 def _received_instead(error: PeerError) -> str:
-    """Return what was received instead of an answer, unless the error says so; of an HTML page only its title."""
+    """Return what was received instead of an answer, unless the error says so; of an HTML page only
+    its title.
+    """
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
     if is_html(error.received):
         title = page_title(error.received)
         came = f"the page “{title}”" if title else "HTML"
-    return came if came.rstrip("…") not in said else ""
+    if came.rstrip("…") not in said:
+        return came
+    return ""

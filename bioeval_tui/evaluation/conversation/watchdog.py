@@ -1,7 +1,8 @@
-"""Detects when this program did not run: stopped by a signal, on a sleeping machine, or blocked by work of its own.
+"""Detects when this program did not run: stopped by a signal, on a sleeping machine, or blocked by
+work of its own.
 
-A timeout that runs out meanwhile says nothing about a peer, and an answer that came meanwhile was quicker
-than it looks.
+A timeout that runs out meanwhile says nothing about a peer, and an answer that came meanwhile was
+quicker than it looks.
 """
 
 from __future__ import annotations
@@ -14,13 +15,21 @@ from typing import NamedTuple
 
 TICK_S = 0.05
 BLOCKED_S = 0.25
-"""A tick that comes later than this, in seconds, because this process used the processor, counts as blocked; shorter delays are ordinary work."""
+"""A tick that comes later than this, in seconds, because this process used the processor, counts as
+blocked; shorter delays are ordinary work.
+"""
 STILL_S = 0.75
-"""A delay that is longer than this, in seconds, may be a suspension; shorter ones happen on a busy machine."""
+"""A delay that is longer than this, in seconds, may be a suspension; shorter ones happen on a busy
+machine.
+"""
 BUSY = 0.1
-"""If this process used the processor for more than this share of a delay, it was busy and not suspended."""
+"""If this process used the processor for more than this share of a delay, it was busy and not
+suspended.
+"""
 MOST_OF_A_LATENCY = 0.2
-"""If this program did not run for a larger share of a latency, the latency says nothing about the agent."""
+"""If this program did not run for a larger share of a latency, the latency says nothing about the
+agent.
+"""
 LONG_S = 5.0
 """A run names it if its program did not run for longer than this, in seconds, in one piece."""
 _KEPT = 1000
@@ -28,7 +37,9 @@ _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 
 
 class Gap(NamedTuple):
-    """A time in which the event loop did not run: when it ended (monotonic), and its length, both in seconds."""
+    """A time in which the event loop did not run: when it ended (monotonic), and its length, both
+    in seconds.
+    """
 
     end: float
     length: float
@@ -41,19 +52,25 @@ class Gap(NamedTuple):
         """Why the loop did not run, as a clause."""
         if self.starved:
             return "other work kept this machine busy"
-        return (
-            "it was stopped, or the machine was asleep" if self.suspended else "it, or this machine, was busy"
-        )
+        if self.suspended:
+            return "it was stopped, or the machine was asleep"
+        return "it, or this machine, was busy"
 
 
 def slept_s() -> float:
-    """Return for how many seconds this machine has slept since it started, which monotonic time leaves out; 0.0 if unknown."""
+    """Return for how many seconds this machine has slept since it started, which monotonic time
+    leaves out; 0.0 if unknown.
+    """
     clock = getattr(time, "CLOCK_BOOTTIME", None)
-    return 0.0 if clock is None else time.clock_gettime(clock) - time.clock_gettime(time.CLOCK_MONOTONIC)
+    if clock is None:
+        return 0.0
+    return time.clock_gettime(clock) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
 def starved_s() -> float:
-    """Return for how many seconds this thread has waited for a processor although it could run; 0.0 if unknown."""
+    """Return for how many seconds this thread has waited for a processor although it could run; 0.0
+    if unknown.
+    """
     try:
         return int(_SCHEDSTAT.read_text("ascii").split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
@@ -61,7 +78,10 @@ def starved_s() -> float:
 
 
 class Watchdog:
-    """Ticks in the event loop and keeps the ticks that come too late. `watch` is the task that ticks; before it, nothing is found."""
+    """Ticks in the event loop and keeps the ticks that come too late.
+
+    `watch` is the task that ticks; before it, nothing is found.
+    """
 
     def __init__(
         self,
@@ -70,13 +90,15 @@ class Watchdog:
         slept: Callable[[], float] = slept_s,
         starved: Callable[[], float] = starved_s,
     ) -> None:
-        """`clock` returns monotonic time, `busy` processor time, `slept` the time that the machine has slept, and `starved`
-        that for which this thread waited for a processor, in seconds."""
+        """`clock` returns monotonic time, `busy` processor time, `slept` the time that the machine
+        has slept, and `starved` that for which this thread waited for a processor, in seconds.
+        """
         self._clock, self._busy, self._slept, self._starved = clock, busy, slept, starved
         self._last: tuple[float, float, float, float] | None = None
         self._gaps: list[Gap] = []
         self._sleeps: list[tuple[float, float]] = []
-        """When each sleep of the machine ended (monotonic), and how long it was, both in seconds."""
+        """When each sleep of the machine ended (monotonic), and how long it was, both in seconds.
+        """
 
     async def watch(self) -> None:
         """Tick until cancelled."""
@@ -85,26 +107,40 @@ class Watchdog:
             await asyncio.sleep(TICK_S)
 
     def suspended_since(self, moment: float) -> float:
-        """Return for how many seconds this process was suspended after `moment` (monotonic); 0.0 if it was not."""
+        """Return for how many seconds this process was suspended after `moment` (monotonic); 0.0 if
+        it was not.
+        """
         self._look()
         stopped = sum(
-            min(gap.length, gap.end - moment) for gap in self._gaps if gap.suspended and gap.end > moment
+            min(gap.length, gap.end - moment)
+            for gap in self._gaps
+            if gap.suspended and gap.end > moment
         )
         return stopped + sum(length for end, length in self._sleeps if end > moment)
 
     def cause_since(self, moment: float) -> str:
-        """Return why this process did not run after `moment` (monotonic), as a clause: of the longest time."""
+        """Return why this process did not run after `moment` (monotonic), as a clause: of the
+        longest time.
+        """
         self._look()
         after = [gap for gap in self._gaps if gap.end > moment]
-        return max(after, key=lambda gap: gap.length).cause if after else "the machine was asleep"
+        if after:
+            return max(after, key=lambda gap: gap.length).cause
+        return "the machine was asleep"
 
     def lost(self, start: float, end: float) -> float:
-        """Return for how many seconds from `start` to `end` (monotonic) the event loop did not run."""
+        """Return for how many seconds from `start` to `end` (monotonic) the event loop did not
+        run.
+        """
         self._look()
-        return sum(max(0.0, min(gap.end, end) - max(gap.end - gap.length, start)) for gap in self._gaps)
+        return sum(
+            max(0.0, min(gap.end, end) - max(gap.end - gap.length, start)) for gap in self._gaps
+        )
 
     def long_gaps(self, moment: float) -> list[Gap]:
-        """Return the times after `moment` in which the event loop did not run for more than `LONG_S` in one piece."""
+        """Return the times after `moment` in which the event loop did not run for more than
+        `LONG_S` in one piece.
+        """
         self._look()
         return [gap for gap in self._gaps if gap.end > moment and gap.length > LONG_S]
 
@@ -116,7 +152,8 @@ class Watchdog:
             late = now - ticked - TICK_S
             used = busy - was_busy
             suspended = late > STILL_S and used < BUSY * late
-            # A busy machine also delays ticks by a few tenths of a second; the kernel says when an answer came meanwhile.
+            # A busy machine also delays ticks by a few tenths of a second; the kernel says when an
+            # answer came meanwhile.
             if late > STILL_S or (late > BLOCKED_S and used > late / 2):
                 waited = starved - had_starved > late / 2
                 self._gaps = [*self._gaps[1 - _KEPT :], Gap(now, late, suspended, waited)]

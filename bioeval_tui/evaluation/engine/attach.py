@@ -13,7 +13,12 @@ from time import monotonic, time
 from typing import Literal
 
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.evaluation.conversation.control import HOW_IS_IT, NO_ANSWER, send_intent, what_helps
+from bioeval_tui.evaluation.conversation.control import (
+    HOW_IS_IT,
+    NO_ANSWER,
+    send_intent,
+    what_helps,
+)
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.masking import masking
@@ -27,7 +32,10 @@ QUIET_S = 2.0
 
 
 class FollowedRun:
-    """A run in progress in a separate engine. `process` is the engine if it was started from here."""
+    """A run in progress in a separate engine.
+
+    `process` is the engine if it was started from here.
+    """
 
     mode: Literal["live", "replay"] = "live"
     batch_id: str | None = None
@@ -50,7 +58,9 @@ class FollowedRun:
         self.ended: RunEnded | None = None
 
     async def events(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield new events until the run has ended or its engine has died (then a last `Warned`)."""
+        """Yield new events until the run has ended or its engine has died (then a last
+        `Warned`).
+        """
         async for batch in self._written_or_troubled():
             for event in batch:
                 if isinstance(event, RunEnded):
@@ -62,7 +72,9 @@ class FollowedRun:
             yield [self._interrupted()]
 
     async def _written_or_troubled(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield new events; if none arrive, ask the engine why, because a full disk cannot be recorded."""
+        """Yield new events; if none arrive, ask the engine why, because a full disk cannot be
+        recorded.
+        """
         batches = follow(self.path, ends=self._ends, still_written=self.engine_runs)
         waiting: asyncio.Task[Sequence[RunEvent] | None] | None = None
         last_trouble: str | None = None
@@ -90,7 +102,9 @@ class FollowedRun:
         if info is None or not info.alive():
             return None
         answer = await send_intent(info, HOW_IS_IT)
-        return None if answer == NO_ANSWER else answer
+        if answer == NO_ANSWER:
+            return None
+        return answer
 
     async def send(self, intent: Intent) -> str | None:
         """Send an intent to the engine; return None if it was accepted, otherwise why not."""
@@ -104,7 +118,9 @@ class FollowedRun:
 
     @property
     def in_progress(self) -> bool:
-        """Whether the engine was started from here and still works on the run, or on others of its batch."""
+        """Whether the engine was started from here and still works on the run, or on others of its
+        batch.
+        """
         runs = self.process is not None and self.process.poll() is None
         return runs and (self.ended is None or self.batch_id is not None)
 
@@ -124,7 +140,10 @@ class FollowedRun:
 
 
 class ReplayedRun(Player):
-    """A replay of a recording, with controls. `events` starts it from the beginning, or where `seek` went."""
+    """A replay of a recording, with controls.
+
+    `events` starts it from the beginning, or where `seek` went.
+    """
 
     mode: Literal["live", "replay"] = "replay"
     batch_id: str | None = None
@@ -150,11 +169,16 @@ class ReplayedRun(Player):
         self._timing = timing
         self._order = order
         self.true_times = timing is replay_times
-        """Whether events arrive at their recorded times; if not, a running clock beside them would be wrong."""
+        """Whether events arrive at their recorded times; if not, a running clock beside them would
+        be wrong.
+        """
         self._source = source
         self._reading: asyncio.Task[None] | None = None
         self.marks: Sequence[TurnMark] = ()
-        """The places to go to, in order: the beginning, every turn, the end. Empty until the run has ended."""
+        """The places to go to, in order: the beginning, every turn, the end.
+
+        Empty until the run has ended.
+        """
         self._timeline = Timeline()
         self._begun = False
         self._begin: int | None = None
@@ -182,7 +206,13 @@ class ReplayedRun(Player):
         if self._source is None and not isinstance(self._events[-1], RunEnded):
             message = "the recording ends here; the run was interrupted"
             yield [
-                Warned(run_id=self.run_id, seq=0, at=datetime.now(UTC), code="interrupted", message=message)
+                Warned(
+                    run_id=self.run_id,
+                    seq=0,
+                    at=datetime.now(UTC),
+                    code="interrupted",
+                    message=message,
+                )
             ]
 
     async def _read(self) -> AsyncIterator[Sequence[RunEvent]]:
@@ -219,7 +249,9 @@ class ReplayedRun(Player):
         self.extend(self._events, self._times, whole=True)
 
     def step(self) -> bool:
-        """Play to the end of the next message and pause; return False if there is no other message."""
+        """Play to the end of the next message and pause; return False if there is no other
+        message.
+        """
         return self._go_to(self._timeline.next_message)
 
     def to_next_failure(self) -> bool:
@@ -227,7 +259,9 @@ class ReplayedRun(Player):
         return self._go_to(self._timeline.next_failure)
 
     def begin_before_last(self) -> bool:
-        """Make the next `events` start one message before the newest, paused; return False if they must restart for that."""
+        """Make the next `events` start one message before the newest, paused; return False if they
+        must restart for that.
+        """
         about_to_begin = self._begin is not None
         self._begin = self._timeline.message_before_last(self.heading)
         self._paused = True
@@ -236,11 +270,20 @@ class ReplayedRun(Player):
     @property
     def heading(self) -> int:
         """The number of events at the last jump's target, which may not have been reached yet."""
-        return super().heading if self._begin is None else self._begin
+        if self._begin is None:
+            return super().heading
+        return self._begin
 
     def seek(self, count: int) -> bool:
-        """Go to the point after `count` events and pause; return False if `events` must restart for that."""
-        if self._begun and self._begin is None and self.heading <= count and self.given < len(self._events):
+        """Go to the point after `count` events and pause; return False if `events` must restart for
+        that.
+        """
+        if (
+            self._begun
+            and self._begin is None
+            and self.heading <= count
+            and self.given < len(self._events)
+        ):
             self.go_to(count)
             return True
         about_to_begin = self._begun and self._begin is not None
@@ -288,4 +331,6 @@ def last_line(log: Path) -> str:
         lines = log.read_bytes()[-20_000:].decode("utf-8", "replace").strip().splitlines()
     except OSError:
         return ""
-    return clean_line(lines[-1], 300) if lines else ""
+    if lines:
+        return clean_line(lines[-1], 300)
+    return ""

@@ -1,7 +1,7 @@
 """Run a batch: each run has a recording, a .live file, a port for intents, and a job.
 
-The batch limits open runs and concurrent conversations. Runs whose conversations share a knowledge graph run one after
-another, because each would see what the others leave.
+The batch limits open runs and concurrent conversations. Runs whose conversations share a knowledge
+graph run one after another, because each would see what the others leave.
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from bioeval_tui import __version__
 from bioeval_tui.base.errors import BioevalError, RecordingError, exhausted
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError, listen, what_helps
+from bioeval_tui.evaluation.conversation.control import (
+    Control,
+    RunCancelledError,
+    listen,
+    what_helps,
+)
 from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
 from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields
@@ -39,11 +44,15 @@ from bioeval_tui.record.runs import LiveInfo, process_start, recording_path, rem
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
 BURST_S = 0.5
-"""429s within this many seconds answer requests that were in flight together, so the limit is reduced only once."""
+"""429s within this many seconds answer requests that were in flight together, so the limit is
+reduced only once.
+"""
 
 
 class Cut(NamedTuple):
-    """The limit of concurrent requests before and after a 429 (with the pause in seconds) or a timeout of several."""
+    """The limit of concurrent requests before and after a 429 (with the pause in seconds) or a
+    timeout of several.
+    """
 
     before: int
     after: int
@@ -53,10 +62,10 @@ class Cut(NamedTuple):
 class Pace:
     """Admits requests to one peer, in order of arrival.
 
-    A 429 halves the limit of concurrent requests (never below 1) and pauses all of them for as long as the peer asked, at
-    most `longest_pause_s`; each answer restores a fraction of a place. After timeouts of requests that were under way
-    together, as many are answered one at a time, and never again more than half as many at once. Use it in one event loop
-    only.
+    A 429 halves the limit of concurrent requests (never below 1) and pauses all of them for as long
+    as the peer asked, at most `longest_pause_s`; each answer restores a fraction of a place. After
+    timeouts of requests that were under way together, as many are answered one at a time, and never
+    again more than half as many at once. Use it in one event loop only.
     """
 
     def __init__(
@@ -96,9 +105,11 @@ class Pace:
 
     @contextlib.asynccontextmanager
     async def around(self, call: str, calls: int = 1) -> AsyncIterator[None]:
-        """Keep a place during a call of a wrapped part, which sends that many requests one after another.
+        """Keep a place during a call of a wrapped part, which sends that many requests one after
+        another.
 
-        History is given without a request. An observation has a time limit of its own, so it does not wait.
+        History is given without a request. An observation has a time limit of its own, so it does
+        not wait.
         """
         if call == "seed_history":
             yield
@@ -112,11 +123,15 @@ class Pace:
                 yield
 
     def charge(self) -> None:
-        """Count a request against the rate without waiting, for requests that must not be delayed."""
+        """Count a request against the rate without waiting, for requests that must not be
+        delayed.
+        """
         self._not_before = max(self._clock(), self._not_before) + self._between_s
 
     def answered(self) -> None:
-        """Record an answer: the limit rises by one after about as many answers as its current value."""
+        """Record an answer: the limit rises by one after about as many answers as its current
+        value.
+        """
         self._refused_in_a_row = 0
         if self._alone:
             self._alone -= 1
@@ -125,7 +140,9 @@ class Pace:
             self._freed.set()
 
     def refused(self, asked_s: float | None) -> Cut | None:
-        """Record a 429; return what changed, or None if it belongs to a burst that already reduced the limit."""
+        """Record a 429; return what changed, or None if it belongs to a burst that already reduced
+        the limit.
+        """
         now = self._clock()
         own = FIRST_PAUSE_S * 2.0 ** min(self._refused_in_a_row, 10)
         pause = min(max(own, asked_s or 0.0), self._longest_pause_s)
@@ -139,7 +156,9 @@ class Pace:
         return Cut(before, int(self.allowed), pause)
 
     def crowded(self) -> Cut | None:
-        """Record a timeout among other requests; return what changed, or None if the limit was reduced for others already."""
+        """Record a timeout among other requests; return what changed, or None if the limit was
+        reduced for others already.
+        """
         self._alone += 1
         before, self.allowed = int(self.allowed), 1.0
         if self._clock() - self._last_cut < BURST_S:
@@ -161,7 +180,8 @@ class Pace:
 
 
 def tell_paces(paces: Mapping[str, Pace], event: RunEvent) -> Cut | None:
-    """Tell the pace of a peer that it answered, or that it has too many requests at once; return what changed.
+    """Tell the pace of a peer that it answered, or that it has too many requests at once; return
+    what changed.
 
     `paces` are by peer.
     """
@@ -192,7 +212,10 @@ async def _never() -> bool:
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """One run that is ready to start. `open_parts` is entered once the recording exists, so that a failure is recorded."""
+    """One run that is ready to start.
+
+    `open_parts` is entered once the recording exists, so that a failure is recorded.
+    """
 
     plan: RunPlan
     open_parts: Callable[[Control], AbstractAsyncContextManager[Parts]]
@@ -201,7 +224,10 @@ class PreparedRun:
     requests_per_minute: float | None = None
     rates: Rates = field(default_factory=Rates)
     resume: Callable[[], Resumption] | None = None
-    """Reads where to continue the run. Called once the recording is locked, because earlier reads may be outdated."""
+    """Reads where to continue the run.
+
+    Called once the recording is locked, because earlier reads may be outdated.
+    """
     otlp: int | None = None
     """The port on which the agent's spans are received; None if they are not."""
     shares_graph: Callable[[], Awaitable[bool]] = _never
@@ -227,7 +253,9 @@ class Stopping(Protocol):
 
 
 class _Rounds:
-    """Runs the trials of a batch in rounds: no run starts a trial before all have finished the previous one."""
+    """Runs the trials of a batch in rounds: no run starts a trial before all have finished the
+    previous one.
+    """
 
     def __init__(self, stopping: Stopping, runs: int) -> None:
         self.stopping = stopping
@@ -271,7 +299,8 @@ class _Batch:
     @contextlib.asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
         async with self.talks:
-            async with self.one_by_one:  # one per loop iteration, because starting takes some milliseconds
+            # one per loop iteration, because starting takes some milliseconds
+            async with self.one_by_one:
                 await asyncio.sleep(0)
             yield
 
@@ -288,22 +317,26 @@ async def run_batch(
 ) -> list[events.RunEnded]:
     """Run all runs and return how each started one ended; a failure of one does not end the others.
 
-    As many conversations are held at once, and as many requests sent a minute, as every run allows. After a 429, requests
-    pause for at most `longest_pause_s`.
+    As many conversations are held at once, and as many requests sent a minute, as every run allows.
+    After a 429, requests pause for at most `longest_pause_s`.
 
-    Setting `stop` cancels conversations in progress and starts no others. With `stopping`, all runs proceed trial by
-    trial together until it has decided. `traces` receives the agents' spans.
+    Setting `stop` cancels conversations in progress and starts no others. With `stopping`, all runs
+    proceed trial by trial together until it has decided. `traces` receives the agents' spans.
 
     Raises:
         RecordingError: a recording cannot be written (after the other runs have ended).
     """
     at_once = min(run.plan.shared_agent for run in runs)
-    per_minute = min((run.requests_per_minute for run in runs if run.requests_per_minute), default=None)
+    per_minute = min(
+        (run.requests_per_minute for run in runs if run.requests_per_minute), default=None
+    )
     if stopping is not None and at_once > 1 and await _share_a_graph(runs):
         # Runs in rounds cannot wait for each other's graph.
         at_once = 1
         runs = [
-            replace(run, plan=replace(run.plan, shared_agent=1), warnings=(*run.warnings, ONE_AT_A_TIME))
+            replace(
+                run, plan=replace(run.plan, shared_agent=1), warnings=(*run.warnings, ONE_AT_A_TIME)
+            )
             for run in runs
         ]
     batch = _Batch(
@@ -357,9 +390,8 @@ async def _run_one(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
         earlier = resumed.earlier if resumed else None
         try:
             if resumed is not None and not resumed.owes(run.plan.conditions, run.plan.trials):
-                return end_run(
-                    run.plan, emitter, resumed.earlier
-                )  # only the end is missing: nobody is called
+                # only the end is missing: nobody is called
+                return end_run(run.plan, emitter, resumed.earlier)
             async with contextlib.AsyncExitStack() as stack:
                 with control.beginning():
                     parts = await stack.enter_async_context(run.open_parts(control))
@@ -367,13 +399,16 @@ async def _run_one(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
                     run.plan, _limit_parts(parts, run, batch), emitter, control, earlier
                 ).run()
         except RunCancelledError:
-            return end_run(run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START)
+            return end_run(
+                run.plan, emitter, earlier or Earlier({}, {}), stopped=CANCELLED_AT_START
+            )
         except BioevalError as error:
             return emitter.emit(events.RunEnded, status="failed", detail=clean_line(str(error)))
         except Exception as error:
             # After a bug, viewers need to see why the run stopped.
             detail = (
-                exhausted(error) or f"a bug in this program stopped the run: {type(error).__name__}: {error}"
+                exhausted(error)
+                or f"a bug in this program stopped the run: {type(error).__name__}: {error}"
             )
             emitter.emit(events.RunEnded, status="failed", detail=clean_line(detail))
             raise
@@ -383,7 +418,9 @@ async def _run_one(run: PreparedRun, batch: _Batch) -> events.RunEnded | None:
 async def _recording(
     run: PreparedRun, batch: _Batch
 ) -> AsyncIterator[tuple[PreparedRun, Resumption | None, Emitter, Control]]:
-    """Open the run's recording, which viewers can follow and control, and write how the run begins."""
+    """Open the run's recording, which viewers can follow and control, and write how the run
+    begins.
+    """
     path = recording_path(batch.runs_dir, run.plan.run_id)
     control = Control(run.plan.conditions)
     loop = asyncio.get_running_loop()
@@ -391,7 +428,9 @@ async def _recording(
     def disk(trouble: str | None) -> None:
         loop.call_soon_threadsafe(_warn_of_disk, emitter, path, trouble)
 
-    recorder = Recorder(path, resume=run.resume is not None, keep_prompts=run.keep_prompts, on_trouble=disk)
+    recorder = Recorder(
+        path, resume=run.resume is not None, keep_prompts=run.keep_prompts, on_trouble=disk
+    )
     try:
         run, resumed = await _read_resumption(run)
     except BaseException:
@@ -410,7 +449,9 @@ async def _recording(
     )
 
     def acted(action: str, condition: Condition | None, text: str, sender: str) -> None:
-        emitter.emit(events.OperatorActed, condition=condition, action=action, text=text, sender=sender)
+        emitter.emit(
+            events.OperatorActed, condition=condition, action=action, text=text, sender=sender
+        )
 
     control.on_action = acted
     try:
@@ -429,7 +470,8 @@ async def _recording(
 
 
 async def _read_resumption(run: PreparedRun) -> tuple[PreparedRun, Resumption | None]:
-    """Read a resumed run's recording, which is locked by now, and return the run with its number of trials.
+    """Read a resumed run's recording, which is locked by now, and return the run with its number of
+    trials.
 
     Raises:
         RecordingError: another program finished the run meanwhile, or the recording cannot be read.
@@ -439,7 +481,9 @@ async def _read_resumption(run: PreparedRun) -> tuple[PreparedRun, Resumption | 
     resumed = await asyncio.to_thread(run.resume)
     trials = max(run.plan.trials, resumed.trials)
     if resumed.ended and not resumed.owes(run.plan.conditions, trials):
-        raise RecordingError(f"{run.plan.run_id}: already complete; another process finished the run")
+        raise RecordingError(
+            f"{run.plan.run_id}: already complete; another process finished the run"
+        )
     return replace(run, plan=replace(run.plan, trials=trials)), resumed
 
 
@@ -455,7 +499,10 @@ def _begin(run: PreparedRun, emitter: Emitter) -> None:
         emitter.emit(events.RunStarted, **started_fields(run.plan))
     else:
         emitter.emit(
-            events.RunResumed, program_version=__version__, trials=run.plan.trials, cases=run.plan.further
+            events.RunResumed,
+            program_version=__version__,
+            trials=run.plan.trials,
+            cases=run.plan.further,
         )
     for message in run.warnings:
         emitter.emit(events.Warned, code="job", message=message)
@@ -473,7 +520,9 @@ def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         budget=RunBudget(batch.budget, run.rates),
         watchdog=batch.watchdog,
         sessions=batch.sessions,
-        traces=RunTraces(batch.traces) if batch.traces is not None and run.otlp is not None else None,
+        traces=(
+            RunTraces(batch.traces) if batch.traces is not None and run.otlp is not None else None
+        ),
     )
     if not batch.paces:
         return parts
@@ -481,7 +530,9 @@ def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     agents, models = batch.paces["agent"], batch.paces["evaluator"]
     parts = replace(parts, open_agent=lambda c, t: wrap(open_agent(c, t), agents.around))
     if run.rates.evaluator_is_model:
-        parts = replace(parts, open_evaluator=lambda c, t: wrap(open_evaluator(c, t), models.around))
+        parts = replace(
+            parts, open_evaluator=lambda c, t: wrap(open_evaluator(c, t), models.around)
+        )
     if run.rates.judge_calls:
         around = partial(models.around, calls=run.rates.judge_calls)
         parts = replace(parts, judge=wrap(parts.judge, around))
@@ -495,7 +546,9 @@ def _warn_slower(emitter: Emitter, peer: str, cut: Cut) -> None:
             "is too slow for so many requests at once (timeout)",
             "to see whether it answers in time then",
         )
-    message = f"the {peer} {why}: reduced from {cut.before} to {cut.after} concurrent requests, {after}"
+    message = (
+        f"the {peer} {why}: reduced from {cut.before} to {cut.after} concurrent requests, {after}"
+    )
     emitter.emit(events.Warned, code="slowed", message=message)
 
 

@@ -1,4 +1,6 @@
-"""The interface of the engine process: the file that specifies its runs, without credentials, and a run as viewers see and control it."""
+"""The interface of the engine process: the file that specifies its runs, without credentials, and a
+run as viewers see and control it.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class EngineSpec(RunOptions):
     runs: tuple[RunSpec, ...]
     batch_id: str | None = None
     resume: bool = False
-    """Resume existing runs; `force` resumes even if their job has changed, and `trials` may be larger."""
+    """Resume existing runs; `force` resumes even if their job has changed, and `trials` may be
+    larger.
+    """
     force: bool = False
     further: tuple[int, ...] = ()
     """The case of each trial that `--rerun` adds, as its index among the run's cases."""
@@ -50,7 +54,9 @@ class EngineSpec(RunOptions):
 
     def write(self, path: Path) -> None:
         """Write the file, readable only by its owner. Raises `StorageError`."""
-        write_whole(below(private_dir(path.parent), path.name), json.dumps(asdict(self)), mode=0o600)
+        write_whole(
+            below(private_dir(path.parent), path.name), json.dumps(asdict(self)), mode=0o600
+        )
 
     @classmethod
     def read(cls, path: Path) -> EngineSpec:
@@ -65,12 +71,16 @@ class EngineSpec(RunOptions):
         return replace(self, runs=tuple(run for run in self.runs if run.run_id == run_id))
 
     def at_once(self, conditions: int) -> int:
-        """Return the maximum number of concurrent conversations of a job with so many conditions."""
+        """Return the maximum number of concurrent conversations of a job with so many
+        conditions.
+        """
         return self.concurrency or (conditions if self.parallel else 1)
 
 
 def spec_of(request: RunRequest, runs_dir: Path) -> EngineSpec:
-    """Return the batch that a request asks for: a run of its own, with a new id, for each job and model."""
+    """Return the batch that a request asks for: a run of its own, with a new id, for each job and
+    model.
+    """
     wanted = [(str(job), model) for job in request.jobs for model in request.models or (None,)]
     ids = new_run_ids(len(wanted), runs_dir)
     return EngineSpec(
@@ -93,7 +103,10 @@ class Intent:
 
 
 class RunView(Protocol):
-    """A view of one run: live, attached from another terminal, or replayed. Screens treat all alike."""
+    """A view of one run: live, attached from another terminal, or replayed.
+
+    Screens treat all alike.
+    """
 
     run_id: str
     mode: Literal["live", "replay"]
@@ -103,11 +116,15 @@ class RunView(Protocol):
     """The age of a live run's newest event when the run was opened, in seconds."""
 
     def events(self) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield batches of events, at most one per frame, until the run has ended (or its engine has died: then a `Warned`)."""
+        """Yield batches of events, at most one per frame, until the run has ended (or its engine
+        has died: then a `Warned`).
+        """
         ...
 
     async def send(self, intent: Intent) -> str | None:
-        """Send an intent; return None if it was accepted, otherwise one sentence that says why not."""
+        """Send an intent; return None if it was accepted, otherwise one sentence that says why
+        not.
+        """
         ...
 
     async def aclose(self) -> None:

@@ -1,5 +1,6 @@
-"""The engine as a process: it outlives the terminal, takes agents with it when it ends, stops at SIGINT and
-SIGTERM, and has an event loop that is fair when hundreds of answers arrive at once."""
+"""The engine as a process: it outlives the terminal, takes agents with it when it ends, stops at
+SIGINT and SIGTERM, and has an event loop that is fair when hundreds of answers arrive at once.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ INSIST_S = 8.0
 
 
 def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
-    """Start one engine process for a batch and return a view of each of its runs, in order. The engine checks the jobs.
+    """Start one engine process for a batch and return a view of each of its runs, in order.
+
+    The engine checks the jobs.
 
     Raises:
         UsageError: the folders of runs and logs cannot be created, or the log not be written.
@@ -61,7 +64,10 @@ def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
             creationflags=WITHOUT_CONSOLE,
             env={**os.environ, "BIOEVAL_DATA_DIR": str(settings.data_dir)},
         )
-    return [FollowedRun(path, process, log, ends=passed) for path, passed in zip(paths, ends, strict=True)]
+    return [
+        FollowedRun(path, process, log, ends=passed)
+        for path, passed in zip(paths, ends, strict=True)
+    ]
 
 
 def _open_log(log: Path) -> int:
@@ -91,8 +97,11 @@ async def stop_run(view: FollowedRun) -> None:
     process = view.process
     if process is None or process.poll() is not None:
         return
-    # Cancelling one run of a batch would only let the next one start; an engine that has just started listens to none.
-    if view.batch_id is not None or (view.ended is None and await view.send(Intent("cancel")) is not None):
+    # Cancelling one run of a batch would only let the next one start; an engine that has just
+    # started listens to none.
+    if view.batch_id is not None or (
+        view.ended is None and await view.send(Intent("cancel")) is not None
+    ):
         process.terminate()
     for insist in (process.terminate, process.kill):
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -125,12 +134,16 @@ def local_model() -> AbstractAsyncContextManager[str]:
         UnavailableError: it did not come up.
     """
     installation.need_local_model()
-    return _agent("the local model", module_command("bioeval_tui.sample.local_model", "--slots", "1"))
+    return _agent(
+        "the local model", module_command("bioeval_tui.sample.local_model", "--slots", "1")
+    )
 
 
 @contextlib.asynccontextmanager
 async def _agent(name: str, command: Sequence[str]) -> AsyncIterator[str]:
-    """Run an agent that says its URL in its first line, and ends when its stdin closes: also when this process dies."""
+    """Run an agent that says its URL in its first line, and ends when its stdin closes: also when
+    this process dies.
+    """
     process = await asyncio.create_subprocess_exec(
         *command, "--exit-with-stdin",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=None,
@@ -155,15 +168,18 @@ async def _agent(name: str, command: Sequence[str]) -> AsyncIterator[str]:
 
 
 STOP_S = 2.0
-"""Processor time after which a run that does not stop is stuck. On a busy machine it gets less of it; see `WAIT_S`."""
+"""Processor time after which a run that does not stop is stuck.
+
+On a busy machine it gets less of it; see `WAIT_S`.
+"""
 
 WAIT_S = 15.0
 """Time after which a run that does not stop is killed, however little processor time it got."""
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
-# It ends when the pipe closes, because this process ended or does not need it any more. The signals may be sent to
-# every process of a group or container, this one included.
+# It ends when the pipe closes, because this process ended or does not need it any more. The signals
+# may be sent to every process of a group or container, this one included.
 _WATCH = """
 import os, select, signal, sys, time
 signals = {signal.SIGINT, signal.SIGTERM}
@@ -191,8 +207,8 @@ os.write(2, os.fsencode(sys.argv[4]))
 def stopping_at_signals(stop: Callable[[], None], advice: str) -> Iterator[None]:
     """Call `stop` in the running event loop at SIGINT and SIGTERM.
 
-    If the block has not ended after `STOP_S` or `WAIT_S`, this process is killed, and `advice` is in the sentence on stderr
-    (not on Windows). Outside the main thread, this does nothing.
+    If the block has not ended after `STOP_S` or `WAIT_S`, this process is killed, and `advice` is
+    in the sentence on stderr (not on Windows). Outside the main thread, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -200,7 +216,8 @@ def stopping_at_signals(stop: Callable[[], None], advice: str) -> Iterator[None]
     loop = asyncio.get_running_loop()
     with _killed_if_late(advice):
         before = {
-            number: signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop)) for number in SIGNALS
+            number: signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
+            for number in SIGNALS
         }
         try:
             yield
@@ -211,7 +228,8 @@ def stopping_at_signals(stop: Callable[[], None], advice: str) -> Iterator[None]
 
 @contextlib.contextmanager
 def _killed_if_late(advice: str) -> Iterator[None]:
-    if sys.platform == "win32":  # Python writes only to sockets there, and the event loop needs that
+    # Python writes only to sockets there, and the event loop needs that
+    if sys.platform == "win32":
         yield
         return
     read, write = os.pipe()
@@ -236,7 +254,11 @@ def _watching(read: int, advice: str) -> subprocess.Popen[bytes] | None:
     command = code_command(_WATCH, str(os.getpid()), str(STOP_S), str(WAIT_S), sentence)
     try:
         return subprocess.Popen(  # noqa: S603 - our own code, no shell
-            command, stdin=read, stdout=subprocess.DEVNULL, start_new_session=True, env=plain_environment()
+            command,
+            stdin=read,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            env=plain_environment(),
         )
     except OSError:  # no resources: the loop alone stops the run
         return None
@@ -246,7 +268,9 @@ ANSWERS_AT_ONCE = 2
 """Number of sockets that are served before timers and other tasks get a turn."""
 
 OBJECTS_BETWEEN_COLLECTIONS = 20_000
-"""Events and answers have no reference cycles, so collect garbage rarely; the default of 700 costs a batch a tenth of its time."""
+"""Events and answers have no reference cycles, so collect garbage rarely; the default of 700 costs
+a batch a tenth of its time.
+"""
 
 Result = TypeVar("Result")
 
@@ -254,8 +278,8 @@ Result = TypeVar("Result")
 class FairSelector(selectors.DefaultSelector):
     """Returns ready sockets a few at a time, each once, before polling the system again.
 
-    asyncio serves all ready sockets before it checks timers: with 200 answers that takes a fifth of a second, in which
-    no timeout fires, no pause takes effect and no other conversation continues.
+    asyncio serves all ready sockets before it checks timers: with 200 answers that takes a fifth of
+    a second, in which no timeout fires, no pause takes effect and no other conversation continues.
     """
 
     def __init__(self) -> None:

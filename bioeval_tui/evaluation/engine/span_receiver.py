@@ -1,14 +1,18 @@
-"""The receiver of spans: OTLP over HTTP on 127.0.0.1, protobuf or JSON, gzip or not, → `AgentSpan`s.
+"""The receiver of spans: OTLP over HTTP on 127.0.0.1, protobuf or JSON, gzip or not, →
+`AgentSpan`s.
 
-Its answers follow the OTLP specification: a valid request is answered with 200 and, if spans of
-it were rejected, their number and the reason; anything else with a `Status`, in the format of the request.
-JSON is read through the same protobuf message, so that there is one way from OTLP to a span.
+Its answers follow the OTLP specification: a valid request is answered with 200 and, if spans of it
+were rejected, their number and the reason; anything else with a `Status`, in the format of the
+request. JSON is read through the same protobuf message, so that there is one way from OTLP to a
+span.
 
-Every user of the machine can reach the port. A token in the endpoint would have to be given to agents that are started
-before the run and are set to a fixed endpoint, but each agent is told something that nobody else knows: the ids of its
-traces, 128 random bits. A request without one of them, anywhere in its bytes, is refused (403) before anything is decoded.
-Bodies are searched as they arrive, in small pieces, and those without a known id together take at most `MAX_OTLP_STRANGERS`.
-Requests are decoded one after another, in a thread, and are too small to hold the conversations up.
+Every user of the machine can reach the port. A token in the endpoint would have to be given to
+agents that are started before the run and are set to a fixed endpoint, but each agent is told
+something that nobody else knows: the ids of its traces, 128 random bits. A request without one of
+them, anywhere in its bytes, is refused (403) before anything is decoded. Bodies are searched as
+they arrive, in small pieces, and those without a known id together take at most
+`MAX_OTLP_STRANGERS`. Requests are decoded one after another, in a thread, and are too small to hold
+the conversations up.
 """
 
 from __future__ import annotations
@@ -67,7 +71,9 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
         if is_json:
             if body.count(b"{") + body.count(b"[") > MOST_OTLP_CONTAINERS:
                 raise ValueError(f"more than {MOST_OTLP_CONTAINERS:,} lists and objects")
-            json_format.ParseDict(_as_protobuf_json(parse_json(body)), request, ignore_unknown_fields=True)
+            json_format.ParseDict(
+                _as_protobuf_json(parse_json(body)), request, ignore_unknown_fields=True
+            )
         else:
             request.ParseFromString(body)
             if _parts(request) > MOST_OTLP_PARTS:
@@ -81,7 +87,12 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
     invalid = 0
     for resource in request.resource_spans:
         service = next(
-            (kv.value.string_value for kv in resource.resource.attributes if kv.key == "service.name"), ""
+            (
+                kv.value.string_value
+                for kv in resource.resource.attributes
+                if kv.key == "service.name"
+            ),
+            "",
         )
         for scope in resource.scope_spans:
             for span in scope.spans:
@@ -93,7 +104,9 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
                 ):
                     invalid += 1
                 else:
-                    spans.append(_span(span, clean_line(service, 200), clean_line(scope.scope.name, 200)))
+                    spans.append(
+                        _span(span, clean_line(service, 200), clean_line(scope.scope.name, 200))
+                    )
     return spans, invalid
 
 
@@ -103,7 +116,8 @@ def _parts(request: ExportTraceServiceRequest) -> int:
 
 
 def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:
-    # Built without validation, which would take as long as everything else: the decoder has checked the values.
+    # Built without validation, which would take as long as everything else: the decoder has checked
+    # the values.
     return AgentSpan.model_construct(
         trace_id=span.trace_id.hex(),
         span_id=span.span_id.hex(),
@@ -137,12 +151,17 @@ def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:
 
 
 _KINDS = {
-    value: name.removeprefix("SPAN_KIND_").lower() for name, value in trace_pb2.Span.SpanKind.items() if value
+    value: name.removeprefix("SPAN_KIND_").lower()
+    for name, value in trace_pb2.Span.SpanKind.items()
+    if value
 }
 
 
 def _attributes(pairs: Iterable[KeyValue]) -> dict[str, Any]:
-    kept = {pair.key: _value(pair.value) for pair, _ in zip(pairs, range(MOST_SPAN_ATTRIBUTES), strict=False)}
+    kept = {
+        pair.key: _value(pair.value)
+        for pair, _ in zip(pairs, range(MOST_SPAN_ATTRIBUTES), strict=False)
+    }
     cleaned: dict[str, Any] = clean_value(kept, MAX_SPAN_VALUE)
     return cleaned
 
@@ -158,7 +177,9 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
             return value.bool_value
         case "double_value":
             number = value.double_value
-            return number if abs(number) < float("inf") else str(number)
+            if abs(number) < float("inf"):
+                return number
+            return str(number)
         case "array_value" if depth < MAX_SPAN_DEPTH:
             return [_value(item, depth + 1) for item in value.array_value.values]
         case "kvlist_value" if depth < MAX_SPAN_DEPTH:
@@ -239,7 +260,9 @@ class SpanReceiver:
         if body is None:
             self._traces.refused += 1
             return _status(
-                kind, 403, "no span belongs to a message of a run: continue the trace of `traceparent`"
+                kind,
+                403,
+                "no span belongs to a message of a run: continue the trace of `traceparent`",
             )
         if self._waiting + len(body) > MAX_OTLP_WAITING:
             busy = _status(kind, 503, "too many spans are waiting to be read")
@@ -247,7 +270,8 @@ class SpanReceiver:
             return busy
         self._waiting += len(body)
         try:
-            # In a thread, because a large request takes a while and must not delay the conversations.
+            # In a thread, because a large request takes a while and must not delay the
+            # conversations.
             async with self._decoding:
                 spans, invalid = await asyncio.to_thread(decode, body, is_json=kind == JSON)
         except ValueError as error:
@@ -260,7 +284,8 @@ class SpanReceiver:
         """Return the body; None if it has no id of a trace in progress.
 
         Raises:
-            _TooMuchError: it is larger than `MAX_OTLP_BODY`, or has only spans of traces that are full.
+            _TooMuchError: it is larger than `MAX_OTLP_BODY`, or has only spans of traces that are
+                full.
         """
         transport = request.transport
         if not isinstance(transport, asyncio.Transport):
@@ -278,7 +303,9 @@ class SpanReceiver:
                 if known:
                     continue
                 searched = end + piece
-                found = [match[1] for match in itertools.islice(_IDS[kind].finditer(searched), left)]
+                found = [
+                    match[1] for match in itertools.islice(_IDS[kind].finditer(searched), left)
+                ]
                 left, end = left - len(found), searched[-_LONGEST:]
                 ids = [raw.hex() if kind == PROTOBUF else raw.decode().lower() for raw in found]
                 full = full or not self._traces.full.isdisjoint(ids)
@@ -286,14 +313,19 @@ class SpanReceiver:
                 if known:
                     self._strangers.pop(transport, None)
                     if self.admission is not None:
-                        self.admission.keep(transport)  # only agents that were given a trace know its id
+                        # only agents that were given a trace know its id
+                        self.admission.keep(transport)
                 else:
                     self._make_room(transport, size)
         finally:
             self._strangers.pop(transport, None)
         if full and not known:
-            raise _TooMuchError(f"spans of one answer are kept up to {MAX_TRACE:,} bytes of requests")
-        return b"".join(pieces) if known or size < _SMALLEST else None
+            raise _TooMuchError(
+                f"spans of one answer are kept up to {MAX_TRACE:,} bytes of requests"
+            )
+        if known or size < _SMALLEST:
+            return b"".join(pieces)
+        return None
 
     def _make_room(self, transport: asyncio.Transport, size: int) -> None:
         """Note that a request without a known id has come to `size` bytes, and make room for it."""
@@ -318,14 +350,19 @@ def _accept(kind: str, invalid: int, unknown: int, full: int) -> web.Response:
         return web.Response(body=response.SerializeToString(), content_type=PROTOBUF)
     partial = response.partial_success
     # 64-bit numbers are texts in protobuf's JSON.
-    partial_json = {"rejectedSpans": str(partial.rejected_spans), "errorMessage": partial.error_message}
+    partial_json = {
+        "rejectedSpans": str(partial.rejected_spans),
+        "errorMessage": partial.error_message,
+    }
     return web.json_response({"partialSuccess": partial_json} if rejected else {})
 
 
 def _status(kind: str, http_status: int, message: str) -> web.Response:
     """Return a failure as google.rpc.Status, which the specification asks for."""
     if kind == JSON:
-        return web.json_response({"code": _INVALID_ARGUMENT, "message": message}, status=http_status)
+        return web.json_response(
+            {"code": _INVALID_ARGUMENT, "message": message}, status=http_status
+        )
     # OTLP's package has no Status message; this one has the same fields with the same numbers.
     partial = ExportTracePartialSuccess(rejected_spans=_INVALID_ARGUMENT, error_message=message)
     return web.Response(body=partial.SerializeToString(), content_type=PROTOBUF, status=http_status)
@@ -333,7 +370,8 @@ def _status(kind: str, http_status: int, message: str) -> web.Response:
 
 @asynccontextmanager
 async def receive_spans(port: int, traces: Traces) -> AsyncIterator[str]:
-    """Receive spans on 127.0.0.1 while the block runs; yields the URL for OTEL_EXPORTER_OTLP_ENDPOINT.
+    """Receive spans on 127.0.0.1 while the block runs; yields the URL for
+    OTEL_EXPORTER_OTLP_ENDPOINT.
 
     Port 0 chooses a free one.
 

@@ -1,1 +1,3 @@
-"""The composition root: the only place that names concrete agents, evaluators, judges, graphs and stores."""
+"""The composition root: the only place that names concrete agents, evaluators, judges, graphs and
+stores.
+"""

@@ -1,5 +1,6 @@
-"""The cases of a job: each row of its table (CSV, JSON, JSONL or Parquet) with each persona, as a separate job with
-every placeholder filled."""
+"""The cases of a job: each row of its table (CSV, JSON, JSONL or Parquet) with each persona, as a
+separate job with every placeholder filled.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +40,9 @@ _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """One row: its number (from 1), the line in which it begins (0 in a Parquet file), its id, and its columns."""
+    """One row: its number (from 1), the line in which it begins (0 in a Parquet file), its id, and
+    its columns.
+    """
 
     number: int
     line: int
@@ -63,17 +66,23 @@ class CaseTable:
         )
 
     def places(self) -> tuple[str, ...]:
-        """Return the expressions of the texts and numbers that every row has, in their order: `case.visit.complaint`."""
+        """Return the expressions of the texts and numbers that every row has, in their order:
+        `case.visit.complaint`.
+        """
         common: dict[str, None] | None = None
         for row in self.rows[:MOST_SEARCHED]:
             found = dict.fromkeys(islice(_places("case", row.values), MOST_PLACES))
-            common = found if common is None else {place: None for place in common if place in found}
+            common = (
+                found if common is None else {place: None for place in common if place in found}
+            )
         return tuple(common or ())
 
 
 @dataclass(frozen=True, slots=True)
 class CaseChoice:
-    """The selection of cases from the command line: another file, and rows, ids and the size of a sample (`1-20,case_7,sample:5`)."""
+    """The selection of cases from the command line: another file, and rows, ids and the size of a
+    sample (`1-20,case_7,sample:5`).
+    """
 
     file: str | None = None
     only: str | None = None
@@ -105,7 +114,9 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
         raise _wrong("the table has no rows; each row is a case", shown)
     columns = tuple(dict.fromkeys(name for _, values in rows for name in values))
     if id_column is not None and id_column not in columns:
-        raise _wrong(f"there is no column {id_column!r} for the ids{near(id_column, columns)}", shown)
+        raise _wrong(
+            f"there is no column {id_column!r} for the ids{near(id_column, columns)}", shown
+        )
     return CaseTable(path, columns, tuple(_with_ids(rows, id_column, shown)))
 
 
@@ -117,12 +128,22 @@ _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 def _places(place: str, value: Any, depth: int = DEEPEST_PLACE) -> Iterator[str]:
-    """Yield the expressions of what can be filled into a text: texts and numbers, and lists of them."""
+    """Yield the expressions of what can be filled into a text: texts and numbers, and lists of
+    them.
+    """
     if isinstance(value, dict) and depth:
         for key, item in value.items():
-            name = f".{key}" if _ATTRIBUTE.fullmatch(key) else f"[{json.dumps(key, ensure_ascii=False)}]"
+            name = (
+                f".{key}"
+                if _ATTRIBUTE.fullmatch(key)
+                else f"[{json.dumps(key, ensure_ascii=False)}]"
+            )
             yield from _places(place + name, item, depth - 1)
-    elif isinstance(value, list) and value and all(isinstance(item, str | int | float) for item in value):
+    elif (
+        isinstance(value, list)
+        and value
+        and all(isinstance(item, str | int | float) for item in value)
+    ):
         yield f"{place} | join(', ')"
     elif isinstance(value, int | float) or (isinstance(value, str) and value.strip()):
         yield place
@@ -132,7 +153,9 @@ def near(name: str, columns: Sequence[str]) -> str:
     """Return the column that was probably meant, or the existing columns."""
     close = difflib.get_close_matches(name, columns, 1, 0.6)
     named = ", ".join(clean_line(column, 60) for column in columns[:20])
-    return f"; did you mean {clean_line(close[0], 60)!r}?" if close else f"; the columns are {named}"
+    if close:
+        return f"; did you mean {clean_line(close[0], 60)!r}?"
+    return f"; the columns are {named}"
 
 
 def choose_rows(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple[CaseRow, ...]:
@@ -153,7 +176,9 @@ def choose_rows(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple
             sample = _size([*sizes, *([] if sample is None else [f"{SAMPLE}{sample}"])])
     if sample is not None:
         if sample > len(rows):
-            raise UsageError(f"sample: there are {plural(len(rows), 'case')}, fewer than {sample:,}")
+            raise UsageError(
+                f"sample: there are {plural(len(rows), 'case')}, fewer than {sample:,}"
+            )
         drawn_with = next((each for each in (choice.seed, seed) if each is not None), 0)
         drawn = random.Random(f"{drawn_with}/cases").sample(range(len(rows)), sample)  # noqa: S311
         rows = tuple(rows[at] for at in sorted(drawn))
@@ -251,7 +276,9 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     continue
                 if len(fields) != len(header):
                     here, named = plural(len(fields), "field"), plural(len(header), "column")
-                    hint = "; put a text with a comma in quotes" if len(fields) > len(header) else ""
+                    hint = (
+                        "; put a text with a comma in quotes" if len(fields) > len(header) else ""
+                    )
                     raise _wrong(f"{here} where the first line names {named}{hint}", shown, line)
                 yield line, dict(zip(header, fields, strict=True))
         except csv.Error as error:
@@ -268,20 +295,25 @@ def _check_header(header: Sequence[str], shown: str) -> None:
     seen: set[str] = set()
     for column, name in enumerate(header, start=1):
         if not name:
-            raise _wrong(f"column {column} has no name in the first line; name or remove it", shown, 1)
+            raise _wrong(
+                f"column {column} has no name in the first line; name or remove it", shown, 1
+            )
         if name in seen:
             raise _wrong(f"two columns are called {clean_line(name, 60)!r}", shown, 1)
         seen.add(name)
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of JSON Lines or of one JSON document, whatever the file's name: lines are whole objects, one after another."""
+    """Yield the rows of JSON Lines or of one JSON document, whatever the file's name: lines are
+    whole objects, one after another.
+    """
     with path.open("rb") as file:
         whole = (line.strip() for line in iter(lambda: file.readline(MAX_LINE + 1), b""))
         begin = filter(None, islice(whole, MAX_BLANK_LINES))
         first, second = islice(chain(begin, (b"", b"")), 2)
         file.seek(0)
-        # A document that is written over several lines begins with a line that does not end its first object.
+        # A document that is written over several lines begins with a line that does not end its
+        # first object.
         in_lines = first.removeprefix(codecs.BOM_UTF8).startswith(b"{") and (
             first.endswith(b"}") or len(first) > MAX_LINE
         )
@@ -305,20 +337,32 @@ def _rows_of_lines(file: BinaryIO, shown: str) -> Iterator[tuple[int, dict[str, 
 
 
 def _check_blank(count: int, shown: str, line: int) -> None:
-    """Raise `JobError` if a table has too many blank lines, which take as long to read as others."""
+    """Raise `JobError` if a table has too many blank lines, which take as long to read as
+    others.
+    """
     if count > MAX_BLANK_LINES:
         raise _wrong(f"more than {MAX_BLANK_LINES:,} lines are blank", shown, line)
 
 
-def _rows_of_document(file: BinaryIO, shown: str, *, one_line: bool) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the rows of a list, of the only list in an object, of an object of columns, or one row."""
+def _rows_of_document(
+    file: BinaryIO, shown: str, *, one_line: bool
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the rows of a list, of the only list in an object, of an object of columns, or one
+    row.
+    """
     data = file.read(MAX_DOCUMENT + 1)
     if len(data) > MAX_DOCUMENT:
-        raise _wrong(f"one document larger than {MAX_DOCUMENT >> 20} MB; write one object a line", shown)
+        raise _wrong(
+            f"one document larger than {MAX_DOCUMENT >> 20} MB; write one object a line", shown
+        )
     if not data.strip():
         return
     document = _read_json(data, shown)
-    rows = document if isinstance(document, list) else _rows_of_object(document, shown, one_line=one_line)
+    rows = (
+        document
+        if isinstance(document, list)
+        else _rows_of_object(document, shown, one_line=one_line)
+    )
     line = 1 if one_line and len(rows) == 1 else 0
     yield from ((line, _row(row, shown, line, number)) for number, row in enumerate(rows, start=1))
 
@@ -330,40 +374,59 @@ def _rows_of_object(document: Any, shown: str, *, one_line: bool) -> list[Any]:
         return rows
     lists = {key: value for key, value in document.items() if isinstance(value, list)}
     of_objects = [
-        key for key, value in lists.items() if value and all(isinstance(each, dict) for each in value)
+        key
+        for key, value in lists.items()
+        if value and all(isinstance(each, dict) for each in value)
     ]
     lengths = {len(value) for value in lists.values()}
     if lists and len(lists) == len(document) and len(lengths) == 1 and not of_objects:
-        return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
+        return [
+            dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)
+        ]
     if named := _probable_rows(document, of_objects, one_line=one_line):
         shown_names = ", ".join(clean_line(key, 40) for key in named[:3])
-        message = f"one object, with objects under {shown_names}; write the rows as a list of objects, or one object a line"
+        message = (
+            f"one object, with objects under {shown_names}; write the rows as a list of objects, or"
+            " one object a line"
+        )
         raise _wrong(message, shown)
     return [document]
 
 
 def _wrapped_rows(document: dict[str, Any]) -> list[Any]:
-    """Return the list of objects to which single keys lead, as in `{"data": {"items": [{…}, {…}]}}`; empty without one."""
+    """Return the list of objects to which single keys lead, as in `{"data": {"items": [{…},
+    {…}]}}`; empty without one.
+    """
     inner: Any = document
     while isinstance(inner, dict) and len(inner) == 1:
         (inner,) = inner.values()
-    return inner if isinstance(inner, list) and all(isinstance(each, dict) for each in inner) else []
+    if isinstance(inner, list) and all(isinstance(each, dict) for each in inner):
+        return inner
+    return []
 
 
-def _probable_rows(document: dict[str, Any], of_objects: Sequence[str], *, one_line: bool) -> Sequence[str]:
-    """Return the keys under which the rows of an object probably are, so that it is not taken for a single row."""
+def _probable_rows(
+    document: dict[str, Any], of_objects: Sequence[str], *, one_line: bool
+) -> Sequence[str]:
+    """Return the keys under which the rows of an object probably are, so that it is not taken for a
+    single row.
+    """
     objects = [key for key, value in document.items() if isinstance(value, dict)]
     alike = {frozenset(document[key]) for key in objects}
     if len(objects) > 1 and len(objects) == len(document) and (len(alike) == 1 or not one_line):
         return objects
-    return [] if one_line else of_objects
+    if one_line:
+        return []
+    return of_objects
 
 
 def _read_json(data: bytes, shown: str, line: int = 0) -> Any:
     try:
         value = _as_json(data)
     except json.JSONDecodeError as error:
-        raise _wrong(f"not JSON: {clean_line(error.msg)}", shown, line or error.lineno, error.colno) from None
+        raise _wrong(
+            f"not JSON: {clean_line(error.msg)}", shown, line or error.lineno, error.colno
+        ) from None
     except (ValueError, RecursionError) as error:
         raise _wrong(json_problem(error), shown, line) from None
     return value
@@ -374,12 +437,16 @@ def _row(values: Any, shown: str, line: int, number: int = 0) -> dict[str, Any]:
     if excess := excess_of(values):
         raise _wrong(f"{where}{excess}; leave out what the job does not use", shown, line)
     if not isinstance(values, dict):
-        raise _wrong(f'{where}a row must be an object, such as {{"id": "a", "age": 61}}', shown, line)
+        raise _wrong(
+            f'{where}a row must be an object, such as {{"id": "a", "age": 61}}', shown, line
+        )
     return values
 
 
 def _as_json(data: str | bytes) -> Any:
-    """Return a row; pandas and others write NaN where a value is missing, which JSON does not have."""
+    """Return a row; pandas and others write NaN where a value is missing, which JSON does not
+    have.
+    """
     return json.loads(data, parse_constant=lambda name: None if name == "NaN" else name)
 
 
@@ -392,11 +459,16 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             about = file.metadata
             if about.num_rows > MOST_ROWS:
                 raise _wrong(f"more than {MOST_ROWS:,} rows", shown)
-            if sum(about.row_group(at).total_byte_size for at in range(about.num_row_groups)) > MAX_BYTES:
+            if (
+                sum(about.row_group(at).total_byte_size for at in range(about.num_row_groups))
+                > MAX_BYTES
+            ):
                 raise _wrong(f"larger, when unpacked, than {MAX_BYTES >> 20} MB", shown)
             for batch in file.iter_batches(batch_size=1000):
                 # As JSON, so that dates and numbers read as those of the other two kinds of file.
-                yield from ((0, _as_json(json.dumps(row, default=str))) for row in batch.to_pylist())
+                yield from (
+                    (0, _as_json(json.dumps(row, default=str))) for row in batch.to_pylist()
+                )
     except (ArrowException, ValueError) as error:
         raise _wrong(f"not a Parquet file: {clean_line(str(error), 200)}", shown) from None
 
@@ -422,12 +494,18 @@ class CaseJob:
     @property
     def name(self) -> str:
         """The row's id; without rows the persona's name."""
-        return self.row.id if self.row is not None else self.persona
+        if self.row is not None:
+            return self.row.id
+        return self.persona
 
     def recorded(self, before: Mapping[str, Any]) -> JobCase:
         """Return the case in the form of the recording: its differences from the job's snapshot."""
-        parts = {key: value for key, value in job_snapshot(self.job).items() if value != before[key]}
-        return JobCase(name=self.name, persona=self.persona if self.row is not None else "", parts=parts)
+        parts = {
+            key: value for key, value in job_snapshot(self.job).items() if value != before[key]
+        }
+        return JobCase(
+            name=self.name, persona=self.persona if self.row is not None else "", parts=parts
+        )
 
 
 def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[JobCase, ...]:
@@ -438,10 +516,13 @@ def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[J
     """
     before = job_snapshot(template)
     recorded = tuple(case.recorded(before) for case in cases)
-    if len(recorded) > MOST_CASES or sum(len(case.model_dump_json()) for case in recorded) > MOST_BYTES:
+    if (
+        len(recorded) > MOST_CASES
+        or sum(len(case.model_dump_json()) for case in recorded) > MOST_BYTES
+    ):
         raise UsageError(
-            f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB, and these are "
-            f"{len(recorded):,}; select fewer with --cases"
+            f"a run has at most {MOST_CASES:,} cases, which fill in at most {MOST_BYTES >> 20} MB,"
+            f" and these are {len(recorded):,}; select fewer with --cases"
         )
     return recorded
 
@@ -471,7 +552,9 @@ class Cases:
         if self.table is None and not loaded.job.personas:
             self._reject_placeholders()
             return
-        rows = choose_rows(self.table, choice, loaded.job.seed) if self.table is not None else (None,)
+        rows = (
+            choose_rows(self.table, choice, loaded.job.seed) if self.table is not None else (None,)
+        )
         self.count = len(rows) * max(1, len(loaded.job.personas))
         self._read_placeholders()
         if not self._problems:
@@ -481,14 +564,17 @@ class Cases:
     def _table(self, choice: CaseChoice) -> CaseTable | None:
         config, folder = self.loaded.job.cases, self.loaded.path.parent
         asked = [
-            name for name, given in (("--cases", choice.only), ("sample", choice.sample)) if given is not None
+            name
+            for name, given in (("--cases", choice.only), ("sample", choice.sample))
+            if given is not None
         ]
         if choice.file is not None:
             return read_cases(Path(choice.file), config.id if config else None)
         if config is None:
             if asked:
                 raise UsageError(
-                    f"{asked[0]}: {self.loaded.path.name} has no `cases`; name a table of them with --cases-file"
+                    f"{asked[0]}: {self.loaded.path.name} has no `cases`; name a table of them with"
+                    " --cases-file"
                 )
             return None
         if config.file is None:
@@ -518,10 +604,13 @@ class Cases:
         for number, seed in enumerate(self.loaded.job.seeds):
             if isinstance(seed, ConversationSeed):
                 items += [
-                    (("seeds", number, "conversation", at), item) for at, item in enumerate(seed.conversation)
+                    (("seeds", number, "conversation", at), item)
+                    for at, item in enumerate(seed.conversation)
                 ]
         message = "{{ … }} needs a table of cases: name one with `cases` or --cases-file"
-        self._problems += [self._problem(path, message) for path, item in items if isinstance(item, str)]
+        self._problems += [
+            self._problem(path, message) for path, item in items if isinstance(item, str)
+        ]
 
     def _read_placeholders(self) -> None:
         """Read every text with placeholders, and check that the table has their columns."""
@@ -535,8 +624,14 @@ class Cases:
                 continue
             columns = self.table.columns if self.table is not None else ()
             for column in sorted(placeholder.columns.difference(columns)):
-                there = near(column, columns) if columns else "; without a table of cases there are none"
-                self._problems.append(self._problem(path, f"the cases have no column {column!r}{there}"))
+                there = (
+                    near(column, columns)
+                    if columns
+                    else "; without a table of cases there are none"
+                )
+                self._problems.append(
+                    self._problem(path, f"the cases have no column {column!r}{there}")
+                )
 
     def _filled(self, rows: Sequence[CaseRow | None]) -> Iterator[CaseJob]:
         template = job_snapshot(self.loaded.job)
@@ -550,11 +645,15 @@ class Cases:
                     data = filling.fill_job(template, self.placeholders, context)
                     data["cases"] = None
                     # A row may have no history: its only message is what the user says now.
-                    data["seeds"] = [seed for seed in data["seeds"] if seed.get("conversation") != []]
+                    data["seeds"] = [
+                        seed for seed in data["seeds"] if seed.get("conversation") != []
+                    ]
                     if persona is not None:
                         data["personas"] = [persona.model_dump(mode="json", by_alias=True)]
                         data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
-                    case = CaseJob(row, persona.name if persona is not None else "", job_from_data(data))
+                    case = CaseJob(
+                        row, persona.name if persona is not None else "", job_from_data(data)
+                    )
                 except filling.UnfilledError as error:
                     self.tell(row, error.placeholder.path, str(error))
                 except ValidationError as error:
@@ -564,8 +663,13 @@ class Cases:
                 else:
                     yield case
 
-    def tell(self, row: CaseRow | None, path: FieldPath, message: str, *, severity: str = "error") -> None:
-        """Record that a row's value is wrong in a text of the job. `path` may be that of the filled job."""
+    def tell(
+        self, row: CaseRow | None, path: FieldPath, message: str, *, severity: str = "error"
+    ) -> None:
+        """Record that a row's value is wrong in a text of the job.
+
+        `path` may be that of the filled job.
+        """
         placeholder = next(
             (
                 placeholder
@@ -579,12 +683,19 @@ class Cases:
 
     def _placeholder_in(self, path: FieldPath) -> filling.PlaceholderText | None:
         return next(
-            (placeholder for at, placeholder in self.placeholders.items() if at[: len(path)] == path), None
+            (
+                placeholder
+                for at, placeholder in self.placeholders.items()
+                if at[: len(path)] == path
+            ),
+            None,
         )
 
     @property
     def problems(self) -> list[Problem]:
-        """The problems of rows, each at its row; a problem of all rows is reported once, at the job's placeholder."""
+        """The problems of rows, each at its row; a problem of all rows is reported once, at the
+        job's placeholder.
+        """
         problems = list(self._problems)
         for (path, severity), mistakes in self._rows.items():
             found = self._of_rows(path, mistakes, is_filled=severity == "warning")
@@ -606,7 +717,9 @@ class Cases:
         what = f"as this fills {where}" if is_filled else f"does not fill {where}"
         for row, message in mistakes[:MOST_TOLD]:
             if row is not None:
-                yield self.table.problem(row, ", ".join(_suspects(row, columns)), f"{what}: {message}")
+                yield self.table.problem(
+                    row, ", ".join(_suspects(row, columns)), f"{what}: {message}"
+                )
 
 
 def _suspects(row: CaseRow, columns: list[str]) -> list[str]:

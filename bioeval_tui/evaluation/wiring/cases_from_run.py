@@ -1,4 +1,6 @@
-"""Cases and a job out of real conversations: what users asked first is each case's request, what they told after it its facts."""
+"""Cases and a job out of real conversations: what users asked first is each case's request, what
+they told after it its facts.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ FEWEST_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class CasesOfRun:
-    """A table of cases as JSON Lines, the job for it, and sentences on what was left out and masked."""
+    """A table of cases as JSON Lines, the job for it, and sentences on what was left out and
+    masked.
+    """
 
     table: str
     job: str
@@ -36,7 +40,8 @@ class CasesOfRun:
 
 
 def is_unjudged(recording: Path, runs_dir: Path) -> bool:
-    """Return whether a run came from elsewhere and nothing in it was scored: there is no failure to write a job from.
+    """Return whether a run came from elsewhere and nothing in it was scored: there is no failure to
+    write a job from.
 
     Raises:
         RecordingError: the recording cannot be read.
@@ -45,7 +50,9 @@ def is_unjudged(recording: Path, runs_dir: Path) -> bool:
         return False
     state, _, _ = started_run(recording, by_words=True)
     return not any(
-        talk.verdict is not None or talk.final_checks or (talk.ended and talk.ended.reason == "agent_failed")
+        talk.verdict is not None
+        or talk.final_checks
+        or (talk.ended and talk.ended.reason == "agent_failed")
         for talk in state.conversations.values()
     )
 
@@ -107,7 +114,11 @@ def _case(talk: ConversationState, name: str, job: Any, persons: Persons) -> dic
     asked, *later = [persons.masked(text) for text in said]
     told = [part for text in later for part in sentences(text) if _tells(part)]
     expected = next(
-        (str(task.get("acceptanceCriteria") or "") for task in (talk.case.tasks if talk.case else ())), ""
+        (
+            str(task.get("acceptanceCriteria") or "")
+            for task in (talk.case.tasks if talk.case else ())
+        ),
+        "",
     )
     return {
         "case": persons.masked(talk.case.name) if talk.case else name,
@@ -118,9 +129,14 @@ def _case(talk: ConversationState, name: str, job: Any, persons: Persons) -> dic
 
 
 def _tells(sentence: str) -> bool:
-    """Return whether a sentence of the user may be a fact: no question, no thanks, nothing too long for one."""
-    many = len(sentence.split()) >= FEWEST_WORDS or not sentence.isascii()  # some languages have no spaces
-    return many and len(sentence) <= LONGEST_FACT and not sentence.rstrip().endswith(("?", "？", "؟"))
+    """Return whether a sentence of the user may be a fact: no question, no thanks, nothing too long
+    for one.
+    """
+    # some languages have no spaces
+    many = len(sentence.split()) >= FEWEST_WORDS or not sentence.isascii()
+    return (
+        many and len(sentence) <= LONGEST_FACT and not sentence.rstrip().endswith(("?", "？", "؟"))
+    )
 
 
 def _notes(rows: list[dict[str, Any]], silent: int, masked: int) -> Iterator[str]:
@@ -128,10 +144,15 @@ def _notes(rows: list[dict[str, Any]], silent: int, masked: int) -> Iterator[str
     if silent:
         yield f"{plural(silent, 'conversation')} in which no user said anything, left out"
     if untold:
-        yield f"{plural(untold, 'case')} without facts: the user told nothing after the first message"
-    yield f"{plural(masked, 'address, number or name', 'addresses, numbers and names')} of persons replaced by words"
+        yield (
+            f"{plural(untold, 'case')} without facts: the user told nothing after the first message"
+        )
+    yield (
+        f"{plural(masked, 'address, number or name', 'addresses, numbers and names')} of persons"
+        " replaced by words"
+    )
     if not masking():
         yield (
-            "other names are masked only if --redact lists them (docs/masking.md): read the table before you share it or "
-            "run it with a model of others"
+            "other names are masked only if --redact lists them (docs/masking.md): read the table"
+            " before you share it or run it with a model of others"
         )

@@ -47,7 +47,9 @@ from bioeval_tui.plugins import AgentProtocol
 class JobSource:
     """The content of a job file, valid or not. Values of the wrong type count as absent."""
 
-    def __init__(self, path: Path, document: YamlDocument, filled: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, path: Path, document: YamlDocument, filled: dict[str, Any] | None = None
+    ) -> None:
         """`filled` is the file's content, filled in from a case."""
         self.path = path
         self.document = document
@@ -57,7 +59,9 @@ class JobSource:
     def part(self, name: str) -> dict[str, Any]:
         """Return the mapping of that name."""
         part = self.data.get(name)
-        return part if isinstance(part, dict) else {}
+        if isinstance(part, dict):
+            return part
+        return {}
 
     def problem(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
         """Return a problem of the field; `column` counts in its `text`, from 1."""
@@ -104,7 +108,9 @@ def target_problems(source: JobSource, code: Sequence[Path]) -> list[Problem]:
 def given_agent_problems(source: JobSource) -> list[Problem]:
     """Return which parts of the job don't work with a function as the agent."""
     protocol = plugins.agent_protocol("python")
-    return list(_seed_problems(source, protocol)) if protocol else []
+    if protocol:
+        return list(_seed_problems(source, protocol))
+    return []
 
 
 def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Problem]:
@@ -113,14 +119,17 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Probl
         return
     where = "in `target.systemPrompt`, or " if protocol.has("systemPrompt") else ""
     message = (
-        f"an agent that speaks {protocol.name} does not accept texts; tell it {where}in a `conversation` seed"
+        f"an agent that speaks {protocol.name} does not accept texts; tell it {where}in a"
+        " `conversation` seed"
     )
     for index, seed in items_of(source.data.get("seeds")):
         if "text" in seed:
             yield source.problem(("seeds", index, "text"), message)
 
 
-def _unused_keys(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
+def _unused_keys(
+    source: JobSource, target: dict[str, Any], protocol: AgentProtocol
+) -> Iterator[Problem]:
     """Yield a warning for each key that an agent of this protocol does not know."""
     if protocol.uses is None:
         return
@@ -128,15 +137,22 @@ def _unused_keys(source: JobSource, target: dict[str, Any], protocol: AgentProto
     for key in target:
         used = ", ".join(known.name for known in own if known.has(key))
         if used and not protocol.has(key):
-            message = f"an agent that speaks {protocol.name} does not use this key; it is for {used}"
+            message = (
+                f"an agent that speaks {protocol.name} does not use this key; it is for {used}"
+            )
             yield source.warning(("target", key), message)
 
 
-def _state_problems(source: JobSource, target: dict[str, Any], protocol: AgentProtocol) -> Iterator[Problem]:
+def _state_problems(
+    source: JobSource, target: dict[str, Any], protocol: AgentProtocol
+) -> Iterator[Problem]:
     """Yield a warning for each expression that needs a state which this agent cannot provide."""
     if protocol.tells.get("state") != plugins.BY_URL or target.get("objectContextUrl"):
         return
-    message = f"objectContext is null: the state of an agent that speaks {protocol.name} is read at target.objectContextUrl"
+    message = (
+        f"objectContext is null: the state of an agent that speaks {protocol.name} is read at"
+        " target.objectContextUrl"
+    )
     for index, item in items_of(source.data.get("assertions")):
         if "objectContext" in str(item.get("expression")):
             yield source.warning(("assertions", index, "expression"), message)
@@ -151,10 +167,15 @@ def model_option_problems(source: JobSource, part: str) -> Iterator[Problem]:
         if key in taken:
             yield source.problem((part, "extraBody", key), "the program itself fills this in")
         elif key in ModelOptions.model_fields and to_camel(key) in options:
-            yield source.problem((part, "extraBody", key), f"{part}.{to_camel(key)} sets this already")
+            yield source.problem(
+                (part, "extraBody", key), f"{part}.{to_camel(key)} sets this already"
+            )
     for key in ("seed", "stop"):
         if responses and key in options:
-            message = f"OpenAI's Responses API has no {key}; servers that do not know it refuse every request"
+            message = (
+                f"OpenAI's Responses API has no {key}; servers that do not know it refuse every"
+                " request"
+            )
             yield source.warning((part, key), message)
 
 
@@ -162,7 +183,9 @@ def _function_problems(
     source: JobSource, target: dict[str, Any], protocol: AgentProtocol | None, code: Sequence[Path]
 ) -> Iterator[Problem]:
     """Yield the Python functions that are missing or cannot be found. Nothing is imported."""
-    named: list[tuple[tuple[str | int, ...], Any]] = [(("target", "function"), target.get("function"))]
+    named: list[tuple[tuple[str | int, ...], Any]] = [
+        (("target", "function"), target.get("function"))
+    ]
     if protocol is not None and protocol.is_function and not target.get("function"):
         message = "an agent in Python needs the key `function`: its function, as module:function"
         yield source.problem(("target", "protocol"), message)
@@ -223,7 +246,10 @@ def _option_problems(source: JobSource, protocol: AgentProtocol | None) -> Itera
             yield source.problem((part, "options"), message)
 
 
-UNRESTRICTED = "; where you trust the job, `bioeval-tui run --unrestricted-setups` passes its setups to Neo4j as they are"
+UNRESTRICTED = (
+    "; where you trust the job, `bioeval-tui run --unrestricted-setups` passes its setups to Neo4j"
+    " as they are"
+)
 MAX_PROBLEMS = 500
 """Maximum number of problems of one file's texts that are listed."""
 EVERY_CASE = CaseChoice()
@@ -231,7 +257,9 @@ EVERY_CASE = CaseChoice()
 
 @dataclass(frozen=True, slots=True)
 class CheckedJob:
-    """A job file, its cases, and everything that is wrong with them; `loaded` is None when it cannot be run."""
+    """A job file, its cases, and everything that is wrong with them; `loaded` is None when it
+    cannot be run.
+    """
 
     path: Path
     loaded: LoadedJob | None
@@ -263,16 +291,20 @@ def check_job(
     agent_is_given: bool = False,
     choice: CaseChoice = EVERY_CASE,
 ) -> CheckedJob:
-    """Load and check a job and its cases; every problem is listed, with file, line, column and field.
+    """Load and check a job and its cases; every problem is listed, with file, line, column and
+    field.
 
-    With `unrestricted_setups`, setups are not checked. Python functions are searched in installed packages and in the
-    folders of `code`. If a function `agent_is_given`, the job's own agent is ignored. With the `embedded` graph,
-    queries that it rejects give warnings. A key that is missing or of the wrong kind hides no problem of an expression
-    elsewhere in the file.
+    With `unrestricted_setups`, setups are not checked. Python functions are searched in installed
+    packages and in the folders of `code`. If a function `agent_is_given`, the job's own agent is
+    ignored. With the `embedded` graph, queries that it rejects give warnings. A key that is missing
+    or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
 
     def problems_in(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
-        """Return what is wrong with a job. `with_cases`: texts with gaps are looked at as its cases fill them."""
+        """Return what is wrong with a job.
+
+        `with_cases`: texts with gaps are looked at as its cases fill them.
+        """
         return [
             *_text_problems(source, unrestricted_setups, with_cases),
             *_unfailable(source),
@@ -325,8 +357,8 @@ def check_job(
 
 
 RULES_READ_WORDS = (
-    "rules find words, they do not read meaning as a model does (kind: llm): right in other words is missed, and so is wrong; "
-    "give the weight to assertions on what the agent does"
+    "rules find words, they do not read meaning as a model does (kind: llm): right in other words"
+    " is missed, and so is wrong; give the weight to assertions on what the agent does"
 )
 
 
@@ -340,11 +372,18 @@ _QUOTED = re.compile(r"""["']([^"'\\\n]{1,100})["']""")
 
 
 def _guessed_facts(source: JobSource) -> Iterator[Problem]:
-    """Yield the assertions of both conditions that ask for words which only a fact says: withheld, they can only be guessed."""
+    """Yield the assertions of both conditions that ask for words which only a fact says: withheld,
+    they can only be guessed.
+    """
     facts = [str(fact) for fact in source.data.get("facts") or () if isinstance(fact, str)]
-    lines = [line for _, line in items_of(source.part("evaluator").get("lines")) if line.get("fact") is None]
+    lines = [
+        line
+        for _, line in items_of(source.part("evaluator").get("lines"))
+        if line.get("fact") is None
+    ]
     others = {
-        key: source.data.get(key) for key in ("target", "tasks", "greetings", "seeds", "setups", "personas")
+        key: source.data.get(key)
+        for key in ("target", "tasks", "greetings", "seeds", "setups", "personas")
     }
     known = " ".join(_leaves([others, lines])).casefold()
     for index, item in items_of(source.data.get("assertions")):
@@ -357,8 +396,9 @@ def _guessed_facts(source: JobSource) -> Iterator[Problem]:
             if (number := _first_with(word, facts)) and not _first_with(word, [known]):
                 yield source.warning(
                     ("assertions", index),
-                    f"only fact {number} says “{shorten(clean_line(word), 60)}”: where the facts are withheld, an agent can only "
-                    "guess it; `only: supplied` leaves the assertion out there",
+                    f"only fact {number} says “{shorten(clean_line(word), 60)}”: where the facts"
+                    " are withheld, an agent can only guess it; `only: supplied` leaves the"
+                    " assertion out there",
                 )
                 break
 
@@ -369,7 +409,9 @@ def _leaves(value: Any) -> list[str]:
         return _leaves(list(value.values()))
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in _leaves(item)]
-    return [] if value is None or isinstance(value, bool) else [str(value)]
+    if value is None or isinstance(value, bool):
+        return []
+    return [str(value)]
 
 
 def _first_with(word: str, texts: Sequence[str]) -> int | None:
@@ -445,7 +487,9 @@ def _read_pattern(pattern: str) -> None:
         raise ExpressionError(problem)
 
 
-def _text_problems(source: JobSource, unrestricted_setups: bool, with_cases: bool) -> Iterator[Problem]:
+def _text_problems(
+    source: JobSource, unrestricted_setups: bool, with_cases: bool
+) -> Iterator[Problem]:
     for each in _texts(source, unrestricted_setups):
         if with_cases and has_placeholders(each.text):
             continue
@@ -462,13 +506,17 @@ def _never_decides(source: JobSource, checked: _Text) -> str:
     if key == "pattern" and part in ("tasks", "rubric") and is_always_found(checked.text):
         rule = dict(items_of(criteria[int(at)].get("rules")))[int(checked.path[3])]
         met = "can never be met" if rule.get("absent") else "cannot fail"
-        return f"{met}: {shown} is found in messages that have no letter in common, such as “no” and “Hm.”"
+        return (
+            f"{met}: {shown} is found in messages that have no letter in common, such as “no” and"
+            " “Hm.”"
+        )
     if key == "expression" and (value := constant(parse(checked.text))) is not None:
         never = "cannot fail" if value else "can never pass"
         return f"{never}: {shown} is {str(value).lower()} whatever the agent does"
     if key == "cypher" and part == "assertions" and asks_nothing(checked.text):
         return (
-            f"cannot fail, or never pass: {shown} asks nothing of the graph, so its result is always the same"
+            f"cannot fail, or never pass: {shown} asks nothing of the graph, so its result is"
+            " always the same"
         )
     return ""
 
@@ -482,7 +530,11 @@ def _unfailable(source: JobSource) -> Iterator[Problem]:
             yield source.warning(each.path, message)
     for index, item in items_of(source.data.get("assertions")):
         asked = item.get("toolCalls")
-        if isinstance(asked, dict) and asked.get("calls") == [] and asked.get("match") == "superset":
+        if (
+            isinstance(asked, dict)
+            and asked.get("calls") == []
+            and asked.get("match") == "superset"
+        ):
             rest = ("mustCall", "mustNotCall", "order", "maxCalls", "noErrors")
             if not any(asked.get(key) for key in rest):
                 message = "cannot fail: any calls are a superset of none"
@@ -490,7 +542,8 @@ def _unfailable(source: JobSource) -> Iterator[Problem]:
 
 
 def _other_tools(source: JobSource) -> Iterator[Problem]:
-    """Yield a warning for each tool of an assertion that the job does not give its agent: it is not called, whatever happens.
+    """Yield a warning for each tool of an assertion that the job does not give its agent: it is not
+    called, whatever happens.
 
     An agent of another protocol than openai may have tools of its own.
     """
@@ -509,9 +562,13 @@ def _other_tools(source: JobSource) -> Iterator[Problem]:
                 if isinstance(name, str) and name not in tools and not has_placeholders(name):
                     close = get_close_matches(name, tools, 1, 0.6)
                     shown = shorten(clean_line(name), 60)
-                    message = f"`{shown}` is not one of `target.tools`, so the agent is not offered it"
+                    message = (
+                        f"`{shown}` is not one of `target.tools`, so the agent is not offered it"
+                    )
                     more = f"; did you mean {close[0]}?" if close else f": {', '.join(tools)}"
-                    yield source.warning(("assertions", index, "toolCalls", key, number), message + more)
+                    yield source.warning(
+                        ("assertions", index, "toolCalls", key, number), message + more
+                    )
 
 
 def _persona_problems(source: JobSource) -> Iterator[Problem]:
@@ -519,19 +576,27 @@ def _persona_problems(source: JobSource) -> Iterator[Problem]:
     evaluator, personas = source.part("evaluator"), source.data.get("personas")
     scripted = evaluator.get("kind", "llm") == "scripted"
     if personas and scripted and "persona." not in str(evaluator.get("lines")):
-        message = "a scripted user says the same lines for every persona; use lines with {{ persona.name }}, or a model"
+        message = (
+            "a scripted user says the same lines for every persona; use lines with {{ persona.name"
+            " }}, or a model"
+        )
         yield source.warning(("personas",), message)
 
 
 _UNPUBLISHED = {
     "tasks": ("only", "withheldCriteria", "weight"),
-    "assertions": ("only", *(kind for kind in KINDS["assertions"] if kind not in ("expression", "cypher"))),
+    "assertions": (
+        "only",
+        *(kind for kind in KINDS["assertions"] if kind not in ("expression", "cypher")),
+    ),
 }
 """What changes a score, and the published program does not know."""
 
 
 def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
-    """Yield a warning for each key of a job with `compat: embabel` by which its score is not the published one."""
+    """Yield a warning for each key of a job with `compat: embabel` by which its score is not the
+    published one.
+    """
     if source.data.get("compat") != "embabel":
         return
     paths: list[FieldPath] = [(key,) for key in ("rubric", "conditions") if source.data.get(key)]
@@ -539,16 +604,25 @@ def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
         for index, item in items_of(source.data.get(part)):
             paths += [(part, index, key) for key in keys if item.get(key) is not None]
     for path in paths:
-        message = f"embabel-agent-eval does not know `{path[-1]}`, so with compat: embabel the score is still another"
+        message = (
+            f"embabel-agent-eval does not know `{path[-1]}`, so with compat: embabel the score is"
+            " still another"
+        )
         yield source.warning(path, message)
 
 
 def _language_problems(source: JobSource) -> Iterator[Problem]:
-    """Yield a warning if a model plays a user in whose language the guards look for less than in English."""
+    """Yield a warning if a model plays a user in whose language the guards look for less than in
+    English.
+    """
     evaluator = source.part("evaluator")
     if evaluator.get("kind", "llm") != "llm" or evaluator.get("guards", "mark") in ("off", False):
         return
-    foreign = [item["language"] for _, item in items_of(source.data.get("personas")) if item.get("language")]
+    foreign = [
+        item["language"]
+        for _, item in items_of(source.data.get("personas"))
+        if item.get("language")
+    ]
     if spoken := [str(language) for language in foreign if str(language).lower() != "english"]:
         known = any(spoken[0].lower() in (one.name.lower(), one.code) for one in LANGUAGES)
         message = f"a persona speaks {spoken[0]}, in which {NOT_LOOKED_FOR[known]} (docs/guards.md)"
@@ -557,7 +631,10 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
     listed = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
     texts = [text for text in listed if isinstance(text, str)]
     # One foreign task among English ones is as little understood as all.
-    for what, text in [("the tasks are", "\n".join(texts)), *(("a task is", text) for text in texts)]:
+    for what, text in [
+        ("the tasks are", "\n".join(texts)),
+        *(("a task is", text) for text in texts),
+    ]:
         language = language_of(text)
         if language is not None and language != ENGLISH:
             looked_for = NOT_LOOKED_FOR[language.rules is not None]
@@ -600,7 +677,9 @@ def _script_problems(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
                     f"there is no {key} {number}; the job has {len(known)}",
                 )
     if source.part("scorer").get("kind") == "rules":
-        part, what = ("rubric", "item of the rubric") if source.data.get("rubric") else ("tasks", "task")
+        part, what = (
+            ("rubric", "item of the rubric") if source.data.get("rubric") else ("tasks", "task")
+        )
         for index, item in items_of(source.data.get(part)):
             if not item.get("rules"):
                 yield (part, index), f"the rules judge needs rules for every {what}"

@@ -1,5 +1,6 @@
-"""Check every component that the program may need, within a few seconds, and whether the agent and the models
-of a run answer. A model server is asked for its list of models (`<base>/models`)."""
+"""Check every component that the program may need, within a few seconds, and whether the agent and
+the models of a run answer. A model server is asked for its list of models (`<base>/models`).
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ USUAL_PORTS = {8080: "llama.cpp", 11434: "Ollama", 1234: "LM Studio", 8000: "vLL
 
 @dataclass(frozen=True, slots=True)
 class ComponentState:
-    """The state of one component: `works`, `broken` (needed, but does not work) or `absent` (optional, not set up)."""
+    """The state of one component: `works`, `broken` (needed, but does not work) or `absent`
+    (optional, not set up).
+    """
 
     part: str
     state: State
@@ -74,7 +77,10 @@ def model_finding(
     key_from: str = "its key",
     model_from: str = "its model",
 ) -> ComponentState:
-    """Return whether a server lists the `wanted` models; `headers` are sent, too. `url_from`, `key_from` and `model_from` say where each is set."""
+    """Return whether a server lists the `wanted` models; `headers` are sent, too.
+
+    `url_from`, `key_from` and `model_from` say where each is set.
+    """
     base = base_url.rstrip("/")
     if problem := url_problem(base):
         return ComponentState(part, "broken", problem, f"change the address ({url_from})")
@@ -90,7 +96,9 @@ def model_finding(
         to_do = f"start the model server, or check the address ({url_from})"
         return ComponentState(part, "broken", f"{host} {unreachable(error)}", to_do)
     if status in (401, 403):
-        sentence = f"{host} refuses the key ({status})" if sent else f"{host} asks for a key ({status})"
+        sentence = (
+            f"{host} refuses the key ({status})" if sent else f"{host} asks for a key ({status})"
+        )
         return ComponentState(part, "broken", sentence, f"{'check' if sent else 'set'} {key_from}")
     if status == 404:
         return _not_there(part, base, sent, path, url_from)
@@ -101,12 +109,17 @@ def model_finding(
         return ComponentState(part, "broken", f"{host} answers {path} with {status}{why}", to_do)
     if models is None:
         to_do = f"check the address ({url_from}): this may be another program than a model server"
-        return ComponentState(part, "absent", f"{host} answers {path}, but not with a list of models", to_do)
+        return ComponentState(
+            part, "absent", f"{host} answers {path}, but not with a list of models", to_do
+        )
     missing = [model for model in wanted if not _has(models, model)]
     if missing:
         to_do = f"name a model that it serves ({model_from})" if models else "load a model there"
         return ComponentState(
-            part, "broken", f"{host} does not serve {', '.join(missing)}; it serves {_names(models)}", to_do
+            part,
+            "broken",
+            f"{host} does not serve {', '.join(missing)}; it serves {_names(models)}",
+            to_do,
         )
     return ComponentState(part, "works", f"{host} serves {', '.join(wanted) or _names(models)}")
 
@@ -129,14 +142,20 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> ComponentState:
         )
         sentence = f"no model server at {'port' if len(ports) == 1 else 'ports'} {looked}"
         return ComponentState(
-            "local models", "absent", sentence, "`bioeval-tui docs local-models` says how to start one"
+            "local models",
+            "absent",
+            sentence,
+            "`bioeval-tui docs local-models` says how to start one",
         )
     sentence = "; ".join(f"{base} serves {_names(models)}" for base, models in serving)
     used = next(((base, models) for base, models in serving if models), None)
     if used is None or (in_use is not None and in_use.rstrip("/") in {base for base, _ in serving}):
         return ComponentState("local models", "works", sentence)
     name = shlex.quote(clean_line(used[1][0], 100))
-    lines = f"export OPENAI_BASE_URL={used[0]} BIOEVAL_EVALUATOR_MODEL={name} BIOEVAL_JUDGE_MODEL={name}"
+    lines = (
+        f"export OPENAI_BASE_URL={used[0]} BIOEVAL_EVALUATOR_MODEL={name}"
+        f" BIOEVAL_JUDGE_MODEL={name}"
+    )
     return ComponentState("local models", "works", sentence, f"to use it: `{lines}`")
 
 
@@ -147,7 +166,9 @@ def _through_proxy(base: str) -> str:
         UsageError: the proxy cannot be used.
     """
     proxy = proxy_for(base)
-    return host_of(base) if proxy is None else f"{host_of(base)} (through the proxy {proxy_host(proxy)})"
+    if proxy is None:
+        return host_of(base)
+    return f"{host_of(base)} (through the proxy {proxy_host(proxy)})"
 
 
 def unreachable(error: Exception) -> str:
@@ -160,20 +181,32 @@ def unreachable(error: Exception) -> str:
     return f"does not answer as expected ({type(error).__name__})"
 
 
-def _not_there(part: str, base: str, headers: Mapping[str, str], path: str, url_from: str) -> ComponentState:
+def _not_there(
+    part: str, base: str, headers: Mapping[str, str], path: str, url_from: str
+) -> ComponentState:
     """Return what a 404 means: a path that lacks `/v1`, or a server without a list."""
     host = _through_proxy(base)
     if not base.endswith("/v1"):
         with suppress(httpx2.HTTPError):
             if _list_models(f"{base}/v1", headers)[1] is not None:
-                sentence = f"{host} has no {path} (404), but {path.removesuffix('/models')}/v1/models"
-                return ComponentState(part, "broken", sentence, f"add /v1 to the address ({url_from})")
-    sentence = f"{host} answers, but has no list of models at {path} (404), so it is unknown whether it serves the model"
-    return ComponentState(part, "absent", sentence, f"check the address, most end in /v1 ({url_from})")
+                sentence = (
+                    f"{host} has no {path} (404), but {path.removesuffix('/models')}/v1/models"
+                )
+                return ComponentState(
+                    part, "broken", sentence, f"add /v1 to the address ({url_from})"
+                )
+    sentence = (
+        f"{host} answers, but has no list of models at {path} (404), so it is unknown whether it"
+        " serves the model"
+    )
+    return ComponentState(
+        part, "absent", sentence, f"check the address, most end in /v1 ({url_from})"
+    )
 
 
 def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] | None, str]:
-    """Return the status of a server's answer, the models in it, None if there is no list, and its error message.
+    """Return the status of a server's answer, the models in it, None if there is no list, and its
+    error message.
 
     Raises:
         httpx2.HTTPError: it did not answer.
@@ -206,9 +239,16 @@ def _get(
     url: str, headers: Mapping[str, str] | None = None, proxy: str | None = None
 ) -> AbstractContextManager[httpx2.Response]:
     """Return an answer whose body is not yet read."""
-    # With `trust_env`, this machine would be asked through a proxy, and passwords read from ~/.netrc.
+    # With `trust_env`, this machine would be asked through a proxy, and passwords read from
+    # ~/.netrc.
     return httpx2.stream(
-        "GET", url, headers=headers, timeout=PROBE_S, proxy=proxy, trust_env=False, verify=_tls_context()
+        "GET",
+        url,
+        headers=headers,
+        timeout=PROBE_S,
+        proxy=proxy,
+        trust_env=False,
+        verify=_tls_context(),
     )
 
 
@@ -219,7 +259,9 @@ def _tls_context() -> ssl.SSLContext:
 
 
 def _has(models: Sequence[str], wanted: str) -> bool:
-    """Return whether a list has a model: also as Ollama's `:latest`, or below LiteLLM's `openai/*`."""
+    """Return whether a list has a model: also as Ollama's `:latest`, or below LiteLLM's
+    `openai/*`.
+    """
     return any(
         wanted == model
         or f"{wanted}:latest" == model
@@ -291,14 +333,17 @@ def _plugins(settings: Settings) -> ComponentState:
 
     if refused := named(plugins.refused):
         return ComponentState(
-            "plug-ins", "broken", f"not used, because their names are this program's, or no names: {refused}"
+            "plug-ins",
+            "broken",
+            f"not used, because their names are this program's, or no names: {refused}",
         )
     return ComponentState("plug-ins", "works", named(plugins.of_others) or "none installed")
 
 
 def _python(settings: Settings) -> ComponentState:
     sentence = (
-        f"{platform.python_version()} on {platform.system()} {platform.machine()}, bioeval-tui {__version__}"
+        f"{platform.python_version()} on {platform.system()} {platform.machine()}, bioeval-tui"
+        f" {__version__}"
     )
     return ComponentState("python", "works", sentence)
 
@@ -330,7 +375,10 @@ def _terminal(settings: Settings) -> ComponentState:
     sentence = f"{size.columns}×{size.lines}, colours: {_colours()}"
     if not sys.stdout.isatty():
         return ComponentState(
-            "terminal", "absent", "stdout is not a terminal", "use --headless, or run it in a terminal"
+            "terminal",
+            "absent",
+            "stdout is not a terminal",
+            "use --headless, or run it in a terminal",
         )
     if size.columns < 80 or size.lines < 24:
         return ComponentState("terminal", "works", sentence, "80×24 or larger is comfortable")
@@ -342,7 +390,9 @@ def _colours() -> str:
         return "off (NO_COLOR)"
     if os.environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
         return "16 million"
-    return "256" if "256" in os.environ.get("TERM", "") else "16"
+    if "256" in os.environ.get("TERM", ""):
+        return "256"
+    return "16"
 
 
 def _data_folder(settings: Settings) -> ComponentState:
@@ -388,13 +438,18 @@ def _environments_agent(settings: Settings) -> ComponentState:
     try:
         status_of(settings.agent_url)
     except httpx2.HTTPError as error:
-        to_do = "start your agent, or `bioeval-tui agent --port 8081`; set BIOEVAL_AGENT_URL to its URL"
+        to_do = (
+            "start your agent, or `bioeval-tui agent --port 8081`; set BIOEVAL_AGENT_URL to its URL"
+        )
         return ComponentState("agent", "absent", f"{host} {unreachable(error)}", to_do)
     return ComponentState("agent", "works", f"{host} answers")
 
 
 def status_of(url: str) -> int:
-    """Return the status of an agent's answer without reading its body, which may be endless. Raises httpx2's errors."""
+    """Return the status of an agent's answer without reading its body, which may be endless.
+
+    Raises httpx2's errors.
+    """
     with _get(url) as answer:  # directly, as agents are called in a run
         return answer.status_code
 
@@ -416,7 +471,9 @@ def _role(settings: Settings, role: str, mine: RoleSettings) -> ComponentState:
     """Check the endpoint that the environment sets for one role."""
     name = f"{role} endpoint"
     if mine.api_type not in (None, "openai"):
-        return ComponentState(name, "works", f"{mine.api_type}, checked when the first run needs it")
+        return ComponentState(
+            name, "works", f"{mine.api_type}, checked when the first run needs it"
+        )
     named = {role: mine} if mine.model else {}
     return _models(
         name, mine.base_url or openai_url(settings), mine.api_key, f"BIOEVAL_{role.upper()}", named
@@ -457,7 +514,10 @@ def _neo4j(settings: Settings) -> ComponentState:
         asyncio.run(probe())
     except BioevalError as error:
         return ComponentState(
-            "neo4j", "broken", clean_line(str(error)), "check NEO_URI, NEO_USERNAME and NEO_PASSWORD"
+            "neo4j",
+            "broken",
+            clean_line(str(error)),
+            "check NEO_URI, NEO_USERNAME and NEO_PASSWORD",
         )
     return ComponentState("neo4j", "works", "answers a query")
 
@@ -467,7 +527,10 @@ def _grading(settings: Settings) -> ComponentState:
     broken = [entry for entry in entries if entry.problem is not None]
     sentence = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")
     return ComponentState(
-        "grading", "works", sentence, "`bioeval-tui tasks list` names the broken ones" if broken else ""
+        "grading",
+        "works",
+        sentence,
+        "`bioeval-tui tasks list` names the broken ones" if broken else "",
     )
 
 
@@ -480,13 +543,19 @@ EXTRAS = {
 
 def _extras(settings: Settings) -> ComponentState:
     absent = {
-        name: gone for name, (_, packages) in EXTRAS.items() if (gone := installation.missing(packages))
+        name: gone
+        for name, (_, packages) in EXTRAS.items()
+        if (gone := installation.missing(packages))
     }
     present = [name for name in EXTRAS if name not in absent]
     wanted = [f"{name} ({EXTRAS[name][0]})" for name in absent]
-    sentence = f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(wanted) or 'none'}"
+    sentence = (
+        f"installed: {', '.join(present) or 'none'}; not installed: {', '.join(wanted) or 'none'}"
+    )
     commands = [f"`{installation.install_command(gone, name)}`" for name, gone in absent.items()]
-    return ComponentState("optional extras", "works" if present else "absent", sentence, " · ".join(commands))
+    return ComponentState(
+        "optional extras", "works" if present else "absent", sentence, " · ".join(commands)
+    )
 
 
 def connections(request: RunRequest, settings: Settings) -> list[ComponentState]:
@@ -499,7 +568,8 @@ def connections(request: RunRequest, settings: Settings) -> list[ComponentState]
 
 
 def why_no_key(request: RunRequest, settings: Settings) -> str:
-    """Return why the request's first run cannot be held, such as a missing key or script, in a sentence; empty if it can.
+    """Return why the request's first run cannot be held, such as a missing key or script, in a
+    sentence; empty if it can.
 
     Nobody is asked. What is wrong with the job itself is left to its check.
     """
@@ -508,7 +578,10 @@ def why_no_key(request: RunRequest, settings: Settings) -> str:
             makers = makers_of(request, settings)
             for role in _models_of(makers):
                 makers.endpoint(role)
-            at, as_set = host_of(OPENAI_URL), not (makers.spec.starts_agent or request.agent_url_is_given)
+            at, as_set = (
+                host_of(OPENAI_URL),
+                not (makers.spec.starts_agent or request.agent_url_is_given),
+            )
             if (
                 as_set
                 and makers.agent_key() is None
@@ -525,7 +598,9 @@ def makers_of(request: RunRequest, settings: Settings) -> Makers:
     """Return what makes the parts of a request's first run. Raises `BioevalError`."""
     spec = spec_of(request, settings.runs_dir)
     loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
-    return Makers(with_mode(loaded.job, spec), loaded.path.parent, spec, spec.runs[0].model, settings)
+    return Makers(
+        with_mode(loaded.job, spec), loaded.path.parent, spec, spec.runs[0].model, settings
+    )
 
 
 def _models_of(makers: Makers) -> list[ModelRole]:
@@ -550,7 +625,9 @@ def _agent(makers: Makers) -> ComponentState:
     except BioevalError as error:
         return ComponentState("agent", "broken", clean_line(str(error)))
     except TimeoutError as error:
-        return ComponentState("agent", "broken", f"{host_of(makers.agent_url)} {unreachable(error)}")
+        return ComponentState(
+            "agent", "broken", f"{host_of(makers.agent_url)} {unreachable(error)}"
+        )
     return ComponentState("agent", "works", f"{host_of(makers.agent_url)} {begins}")
 
 

@@ -1,7 +1,8 @@
 """The endpoint and key of each role's model. A key is sent only to the host it belongs to.
 
-The environment and the command line are trusted. A job, or its recording, may come from
-anybody: it may name an endpoint and a variable with a key, but neither is used unless the user allowed the combination.
+The environment and the command line are trusted. A job, or its recording, may come from anybody: it
+may name an endpoint and a variable with a key, but neither is used unless the user allowed the
+combination.
 """
 
 from __future__ import annotations
@@ -21,12 +22,17 @@ from bioeval_tui.jobs.models import Api, EvaluatorConfig, ScorerConfig, TargetCo
 
 ModelRole = Literal["evaluator", "judge"]
 _ENDINGS = ("_API_KEY", "_TOKEN")
-"""The suffix of variables with keys; the same prefix with `_BASE_URL` names the host that the key is for."""
+"""The suffix of variables with keys; the same prefix with `_BASE_URL` names the host that the key
+is for.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The endpoint of a model. `account`: it is the user's OPENAI_BASE_URL, so organisation and project are sent, too."""
+    """The endpoint of a model.
+
+    `account`: it is the user's OPENAI_BASE_URL, so organisation and project are sent, too.
+    """
 
     base_url: str | None
     api_key: str | None
@@ -52,11 +58,17 @@ def model_place(
 
 
 def url_setting(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
-    """Return what a user calls the setting that names the URL of the evaluator's or the judge's model."""
+    """Return what a user calls the setting that names the URL of the evaluator's or the judge's
+    model.
+    """
     if asked.url is not None:
-        return "scorer.url" if role == "judge" else "evaluator.url"
+        if role == "judge":
+            return "scorer.url"
+        return "evaluator.url"
     mine = settings.evaluator if role == "evaluator" else settings.judge
-    return f"BIOEVAL_{role.upper()}_BASE_URL" if mine.base_url else "OPENAI_BASE_URL"
+    if mine.base_url:
+        return f"BIOEVAL_{role.upper()}_BASE_URL"
+    return "OPENAI_BASE_URL"
 
 
 def model_url(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
@@ -79,7 +91,8 @@ def model_endpoint(
 ) -> Endpoint:
     """Return the endpoint and key of the evaluator or the judge.
 
-    `allowed` are the hosts of `--allow-host`; `instead` suggests an alternative, if there is one, where there is no key at all.
+    `allowed` are the hosts of `--allow-host`; `instead` suggests an alternative, if there is one,
+    where there is no key at all.
 
     Raises:
         UsageError: a key is missing, or the job names a host without a key.
@@ -94,35 +107,46 @@ def model_endpoint(
         key = mine.api_key.get_secret_value() if mine.api_key else None
     else:
         own = mine.base_url or openai_url(settings)
-        key = _bound_key(url, [(own, mine.api_key), (openai_url(settings), settings.openai_api_key)])
+        key = _bound_key(
+            url, [(own, mine.api_key), (openai_url(settings), settings.openai_api_key)]
+        )
         if key is None and provider == "openai" and is_loopback(host_of(url)):
             pass  # model servers on this machine need no key, and nothing leaves it
-        elif key is None and asked.url and not (mine.base_url and _origin(url) == _origin(mine.base_url)):
+        elif (
+            key is None
+            and asked.url
+            and not (mine.base_url and _origin(url) == _origin(mine.base_url))
+        ):
             if not _is_allowed(url, allowed):
                 raise UsageError(
-                    f"the job names {host_of(url)} as its {role}'s endpoint, and no key is set for that host; pass "
-                    f"--allow-host {host_of(url)} to send transcripts there, or set BIOEVAL_{role.upper()}_BASE_URL "
-                    f"and {own_key}"
+                    f"the job names {host_of(url)} as its {role}'s endpoint, and no key is set for"
+                    f" that host; pass --allow-host {host_of(url)} to send transcripts there, or"
+                    f" set BIOEVAL_{role.upper()}_BASE_URL and {own_key}"
                 )
         elif key is None and provider == "azure":
             raise UsageError(f"{own_key} is not set, but is the key for {host_of(url)}")
         elif key is None and mine.base_url is None:
             raise UsageError(
-                "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it (and "
-                f"OPENAI_BASE_URL for another server than OpenAI's; any value if that server needs none)"
-                f"{instead and f', or {instead}'}{env_file_hint()}"
+                "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it"
+                " (and OPENAI_BASE_URL for another server than OpenAI's; any value if that server"
+                f" needs none){instead and f', or {instead}'}{env_file_hint()}"
             )
     account = provider == "openai" and url is not None and is_openai(url, settings)
     return Endpoint(url, key, provider, asked.api, account)
 
 
 def agent_key(
-    target: TargetConfig, url: str, settings: Settings, allowed: Collection[str], *, url_is_given: bool
+    target: TargetConfig,
+    url: str,
+    settings: Settings,
+    allowed: Collection[str],
+    *,
+    url_is_given: bool,
 ) -> str | None:
     """Return the key for an agent at `url`, or None; `url_is_given`: on the command line.
 
-    BIOEVAL_AGENT_API_KEY is for the host of BIOEVAL_AGENT_URL, by default this machine. OPENAI_API_KEY serves a chat
-    agent at OPENAI_BASE_URL.
+    BIOEVAL_AGENT_API_KEY is for the host of BIOEVAL_AGENT_URL, by default this machine.
+    OPENAI_API_KEY serves a chat agent at OPENAI_BASE_URL.
 
     Raises:
         UsageError: a key is set for another host.
@@ -159,8 +183,9 @@ def own_headers(
 
 
 def may_call(agent_url: str, url: str, allowed: Collection[str]) -> bool:
-    """Return whether an address that the agent at `agent_url` names itself may be called with its keys: on its own host,
-    or one that the user allowed."""
+    """Return whether an address that the agent at `agent_url` names itself may be called with its
+    keys: on its own host, or one that the user allowed.
+    """
     try:
         return _origin(url) == _origin(agent_url) or _is_allowed(url, allowed)
     except UsageError:
@@ -168,7 +193,9 @@ def may_call(agent_url: str, url: str, allowed: Collection[str]) -> bool:
 
 
 def is_openai(url: str, settings: Settings) -> bool:
-    """Return whether a URL belongs to the user's OPENAI_BASE_URL, to which organisation and project are sent, too."""
+    """Return whether a URL belongs to the user's OPENAI_BASE_URL, to which organisation and project
+    are sent, too.
+    """
     return _origin(url) == _origin(openai_url(settings))
 
 
@@ -178,13 +205,18 @@ def require_agents_host(url: str, settings: Settings, allowed: Collection[str]) 
     here = not settings.agent_url_is_set and is_loopback(host_of(url))
     if _origin(url) not in ours and not here and not _is_allowed(url, allowed):
         raise UsageError(
-            f"BIOEVAL_AGENT_API_KEY belongs to {host_of(settings.agent_url)}, but the job names {host_of(url)}; "
-            f"set BIOEVAL_AGENT_URL, or pass --allow-host {host_of(url)} to send the key there"
+            f"BIOEVAL_AGENT_API_KEY belongs to {host_of(settings.agent_url)}, but the job names"
+            f" {host_of(url)}; set BIOEVAL_AGENT_URL, or pass --allow-host {host_of(url)} to send"
+            " the key there"
         )
 
 
-def _named_key(name: str, field: str, url: str, settings: Settings, allowed: Collection[str]) -> str:
-    """Return the key in the variable that a job names, if the user bound that variable to the host of `url`."""
+def _named_key(
+    name: str, field: str, url: str, settings: Settings, allowed: Collection[str]
+) -> str:
+    """Return the key in the variable that a job names, if the user bound that variable to the host
+    of `url`.
+    """
     value = (os.environ.get(name) or "").strip()
     if not value:
         raise UsageError(f"{field} names {name}, which is not set{env_file_hint()}")
@@ -198,8 +230,8 @@ def _named_key(name: str, field: str, url: str, settings: Settings, allowed: Col
     given_for = (os.environ.get(f"{stem}_BASE_URL") or usual.get(stem)) if stem != name else None
     if (given_for is None or _origin(given_for) != _origin(url)) and not _is_allowed(url, allowed):
         raise UsageError(
-            f"the job sends the key in {name} to {host_of(url)}, a host that it does not belong to; "
-            f"pass --allow-host {host_of(url)} to allow it"
+            f"the job sends the key in {name} to {host_of(url)}, a host that it does not belong to;"
+            f" pass --allow-host {host_of(url)} to allow it"
         )
     return value
 

@@ -1,4 +1,6 @@
-"""The knowledge graph of a run: the user's Neo4j, the sample agent's embedded graph, or a plug-in's."""
+"""The knowledge graph of a run: the user's Neo4j, the sample agent's embedded graph, or a
+plug-in's.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ class IdentifiedGraph(KnowledgeGraph, Protocol):
 
 
 def require_name(name: str) -> None:
-    """Raise `UsageError`, naming the others, unless `name` is a choice or a plug-in. Imports no plug-in."""
+    """Raise `UsageError`, naming the others, unless `name` is a choice or a plug-in.
+
+    Imports no plug-in.
+    """
     if name not in CHOICES:
         plugins.require("graphs", name)
 
@@ -42,14 +47,18 @@ async def open_graph(
 ) -> tuple[IdentifiedGraph | None, str]:
     """Return the graph, or None with one sentence saying why Cypher is not measured.
 
-    `auto` takes Neo4j when NEO_URI or NEO_PASSWORD is set, and the embedded graph only for the sample agent, which says
-    which graph it uses: querying our own empty graph about another agent would measure nothing.
+    `auto` takes Neo4j when NEO_URI or NEO_PASSWORD is set, and the embedded graph only for the
+    sample agent, which says which graph it uses: querying our own empty graph about another agent
+    would measure nothing.
     """
     choice = await _choose(spec, settings, agent_url)
     if spec.graph == "none":
         return None, "the run is without a knowledge graph; leave out --graph none"
     if choice == "none":
-        return None, "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD to the agent's Neo4j"
+        return (
+            None,
+            "no knowledge graph is configured; set NEO_URI and NEO_PASSWORD to the agent's Neo4j",
+        )
     if choice == "neo4j":
         return neo4j_graph(settings, unrestricted=spec.unrestricted_setups), ""
     if choice != "embedded":
@@ -78,7 +87,8 @@ def neo4j_graph(settings: Settings, *, unrestricted: bool = False) -> Neo4jGraph
 
 
 async def require_reachable(spec: EngineSpec, settings: Settings) -> None:
-    """Check the sample agent's Neo4j first, because its error is clearer than that of an agent that does not start.
+    """Check the sample agent's Neo4j first, because its error is clearer than that of an agent that
+    does not start.
 
     Raises:
         PeerError: it cannot be reached, or refuses the password.
@@ -140,7 +150,9 @@ def _neo4j_is_set(settings: Settings) -> bool:
 
 
 class ComparedGraph:
-    """Compares the graph that an agent says it uses (`graphId` of GET `/api/v1/about`) with the one that is queried."""
+    """Compares the graph that an agent says it uses (`graphId` of GET `/api/v1/about`) with the one
+    that is queried.
+    """
 
     def __init__(self, graph: IdentifiedGraph, agent_url: str) -> None:
         self._graph = graph
@@ -148,7 +160,9 @@ class ComparedGraph:
         self._compared = self._silent = False
 
     async def other(self) -> str | None:
-        """Return why the agent's graph is another one, with the ways out; empty if it is this one, None if unknown."""
+        """Return why the agent's graph is another one, with the ways out; empty if it is this one,
+        None if unknown.
+        """
         if self._silent:
             return None
         theirs = await agents_graph_id(self._agent_url)
@@ -159,7 +173,10 @@ class ComparedGraph:
             return None
         if theirs == ours:
             return ""
-        return f"the agent says that it uses another knowledge graph than the run's {self._graph.identity}; {self._way_out()}"
+        return (
+            "the agent says that it uses another knowledge graph than the run's"
+            f" {self._graph.identity}; {self._way_out()}"
+        )
 
     def _way_out(self) -> str:
         from bioeval_tui.graphs.embedded import EmbeddedGraph  # as above
@@ -169,16 +186,19 @@ class ComparedGraph:
         if isinstance(self._graph, EmbeddedGraph):
             path = clean_line(shlex.quote(str(self._graph.path)))
             return (
-                f"start `bioeval-tui agent` with the BIOEVAL_DATA_DIR of this run, or with --graph {path}; "
-                "if the agent's graph is in Neo4j, set NEO_URI and NEO_PASSWORD"
+                "start `bioeval-tui agent` with the BIOEVAL_DATA_DIR of this run, or with --graph"
+                f" {path}; if the agent's graph is in Neo4j, set NEO_URI and NEO_PASSWORD"
             )
         return (
-            "set NEO_URI and NEO_PASSWORD to the agent's Neo4j; `bioeval-tui agent` needs --neo4j to use it"
+            "set NEO_URI and NEO_PASSWORD to the agent's Neo4j; `bioeval-tui agent` needs --neo4j"
+            " to use it"
         )
 
 
 async def agents_graph_id(agent_url: str) -> str | None:
-    """Return the id of the graph that an agent says it uses; empty if it says none, None if it did not answer."""
+    """Return the id of the graph that an agent says it uses; empty if it says none, None if it did
+    not answer.
+    """
     # Only in the engine, because the process that starts it has a screen to paint.
     from bioeval_tui.peers import http
 
@@ -190,11 +210,15 @@ async def agents_graph_id(agent_url: str) -> str | None:
             answer = await asking.get(f"{agent_url}/api/v1/about")
             told = parse_json(answer.content) if answer.status_code == 200 else None
     except PeerError as error:
-        return None if error.unreachable else ""
+        if error.unreachable:
+            return None
+        return ""
     except (*http.TRANSPORT_ERRORS, ValueError):  # it answers with something else
         return ""
     claimed = told.get("graphId") if isinstance(told, dict) else None
-    return clean_line(claimed) if isinstance(claimed, str) else ""
+    if isinstance(claimed, str):
+        return clean_line(claimed)
+    return ""
 
 
 async def is_shared(spec: EngineSpec, settings: Settings, agent_url: str) -> bool:

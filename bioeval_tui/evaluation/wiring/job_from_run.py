@@ -1,8 +1,10 @@
-"""A job from a failed conversation: it asks the same things, and asserts what went wrong, for the user to edit.
+"""A job from a failed conversation: it asks the same things, and asserts what went wrong, for the
+user to edit.
 
-Of a run of the user's own, it is the run's job: its agent, user, script and judge. A recording that came from elsewhere may
-hold anybody's job, so that only what is said and checked is taken over (`OF_STRANGERS`). What would reach into the user's graph,
-files, keys or network is left out, and stands in comments.
+Of a run of the user's own, it is the run's job: its agent, user, script and judge. A recording that
+came from elsewhere may hold anybody's job, so that only what is said and checked is taken over
+(`OF_STRANGERS`). What would reach into the user's graph, files, keys or network is left out, and
+stands in comments.
 """
 
 from __future__ import annotations
@@ -36,13 +38,16 @@ from bioeval_tui.record.state import ConversationState, RunState
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 
 LONGEST_ANSWER = 80
-"""Most characters of criteria that are read as the expected answer itself, not as a description of it."""
+"""Most characters of criteria that are read as the expected answer itself, not as a description of
+it.
+"""
 LONGEST_QUOTE = 200
 """Most characters of an answer that the job must not hear again."""
 WIDTH = 110
 _MASKED = (
-    "# Each name that --redact lists is a word here, such as PATIENT_1. Where one stands in an address, or in what a\n"
-    "# function, variable, protocol or model is called, write what is right."
+    "# Each name that --redact lists is a word here, such as PATIENT_1. Where one stands in an"
+    " address, or in what a\n# function, variable, protocol or model is called, write what is"
+    " right."
 )
 
 
@@ -63,14 +68,16 @@ def job_from(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
     if talk is None:
         which = f"in trial {trial} " if trial is not None else ""
         raise UsageError(
-            f"{started.run_id}: no conversation {which}has both messages and a failed task, assertion or answer; "
-            "--trial N takes another one"
+            f"{started.run_id}: no conversation {which}has both messages and a failed task,"
+            " assertion or answer; --trial N takes another one"
         )
     return _Draft(state, started, talk, own=is_own(recording, runs_dir)).text()
 
 
 def _choose(state: RunState, trial: int | None) -> ConversationState | None:
-    """Return the conversation with the lowest score, with with the facts before withheld; one of a named trial need not have failed."""
+    """Return the conversation with the lowest score, with with the facts before withheld; one of a
+    named trial need not have failed.
+    """
     talks = [talk for talk in state.conversations.values() if any(map(_is_answer, talk.messages))]
     if trial is not None:
         talks = [talk for talk in talks if talk.key.trial == trial]
@@ -111,7 +118,9 @@ def _anything(value: Any) -> bool:
 
 
 def _has_address(protocol: str) -> bool:
-    """Return whether a protocol is this package's own, for an agent that is called and not loaded."""
+    """Return whether a protocol is this package's own, for an agent that is called and not
+    loaded.
+    """
     known = plugins.agent_protocol(protocol) if plugins.is_own("agents", protocol) else None
     return known is not None and not known.is_function
 
@@ -122,12 +131,15 @@ def _each(part: str, *keys: str) -> dict[Keys, Callable[[Any], bool]]:
 
 OF_STRANGERS: Mapping[Keys, Callable[[Any], bool]] = {
     **dict.fromkeys(
-        [("about",), ("tasks",), ("facts",), ("rubric",), ("personas",), ("greetings",), ("maxTurns",), ("compat",),
+        [("about",), ("tasks",), ("facts",), ("rubric",), ("personas",), ("greetings",),
+            ("maxTurns",), ("compat",),
          ("aspirationalAverage",), ("conditions",), ("order",), ("seed",), ("sensitive",)],
         _anything,
     ),
-    **_each("target", "user", "chatbot", "api", "systemPrompt", "streaming", "tellsToolCalls", "remembers", "recordEvents",
-            "maxRequestsPerMinute", "temperature", "topP", "maxTokens", "seed", "stop", "reasoningEffort", "timeoutMs"),
+    **_each("target", "user", "chatbot", "api", "systemPrompt", "streaming", "tellsToolCalls",
+        "remembers", "recordEvents",
+            "maxRequestsPerMinute", "temperature", "topP", "maxTokens", "seed", "stop",
+            "reasoningEffort", "timeoutMs"),
     **_each("evaluator", "name", "voice", "signoff", "temperature", "maxMessageLength", "lines"),
     **_each("scorer", "temperature", "context", "evidence"),
     ("target", "protocol"): _has_address,
@@ -137,7 +149,9 @@ OF_STRANGERS: Mapping[Keys, Callable[[Any], bool]] = {
     ("seeds",): lambda seed: "conversation" in seed,  # a text stays in the user's knowledge service
     ("assertions",): lambda assertion: "medal" not in assertion,  # which names a file
 }  # fmt: skip
-"""The keys that are taken over of a stranger's job, with what a value, or each item of a list, must be. All others are left out."""
+"""The keys that are taken over of a stranger's job, with what a value, or each item of a list, must
+be. All others are left out.
+"""
 
 
 def _split(data: Mapping[str, Any], path: Keys = ()) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -162,7 +176,9 @@ def _split(data: Mapping[str, Any], path: Keys = ()) -> tuple[dict[str, Any], di
 
 
 def _as_it_was_run(job: EvaluationJob, started: RunStarted, trial: int) -> EvaluationJob:
-    """Return a run's job with what the command line and the environment chose for it, and the model's seeds of a trial."""
+    """Return a run's job with what the command line and the environment chose for it, and the
+    model's seeds of a trial.
+    """
     known = started.options
     starts_agent = _with_sample_agent(started) or known.get("local_model")
     judges = known.get("judge_model") or job.scorer.model
@@ -191,9 +207,14 @@ def _with_sample_agent(started: RunStarted) -> bool:
 def _agent_is_not_there(started: RunStarted) -> str:
     """Return how to get the agent of a run that had no address of its own; empty for others."""
     if _with_sample_agent(started):
-        return "The run started the sample agent; `bioeval-tui agent` starts it at the usual address."
+        return (
+            "The run started the sample agent; `bioeval-tui agent` starts it at the usual address."
+        )
     if started.options.get("local_model"):
-        return "The agent was the language model of `bioeval-tui demo --local-model`: give another with target.url."
+        return (
+            "The agent was the language model of `bioeval-tui demo --local-model`: give another"
+            " with target.url."
+        )
     if started.options.get("agent_function"):
         return "The agent was a function of a Python program, which has to run this job again."
     return ""
@@ -203,7 +224,11 @@ def _options(started: RunStarted) -> str:
     """Return the options of `run` that a job has no key for."""
     known = started.options
     given = [
-        *([f"--graph {clean_line(str(known['graph']))}"] if known.get("graph", "auto") != "auto" else []),
+        *(
+            [f"--graph {clean_line(str(known['graph']))}"]
+            if known.get("graph", "auto") != "auto"
+            else []
+        ),
         *([f"--condition {started.conditions[0]}"] if len(started.conditions) == 1 else []),
     ]
     return "".join(f" {option}" for option in given)
@@ -211,14 +236,19 @@ def _options(started: RunStarted) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A message of the user that was answered: its words, the facts that it gives when asked, and the task that it asks for."""
+    """A message of the user that was answered: its words, the facts that it gives when asked, and
+    the task that it asks for.
+    """
 
     words: str
     facts: tuple[int, ...]
     task: int | None
 
     def line(self, job: EvaluationJob, only: Condition | None = None) -> dict[str, Any]:
-        """Return it as a line of a script, said in one condition or in all. One that gives a fact is said only where that is known."""
+        """Return it as a line of a script, said in one condition or in all.
+
+        One that gives a fact is said only where that is known.
+        """
         line: dict[str, Any] = {"say": self.words}
         fact = self.facts[0] if self.facts else None
         knowing = [condition.name for condition in job.held_in if fact and condition.knows(fact)]
@@ -234,7 +264,9 @@ class _Said:
 def _merged(
     before: list[tuple[_Said, list[Condition]]], condition: Condition, said: Sequence[_Said]
 ) -> list[tuple[_Said, list[Condition]]]:
-    """Return the messages of earlier conditions, each with those in which it was said, and the messages of another."""
+    """Return the messages of earlier conditions, each with those in which it was said, and the
+    messages of another.
+    """
     words = [each.words for each, _ in before]
     matcher = SequenceMatcher(None, words, [each.words for each in said], autojunk=False)
     merged: list[tuple[_Said, list[Condition]]] = []
@@ -250,7 +282,9 @@ def _merged(
 class _Draft:
     """The parts of the job, each as YAML with comments."""
 
-    def __init__(self, state: RunState, started: RunStarted, talk: ConversationState, *, own: bool) -> None:
+    def __init__(
+        self, state: RunState, started: RunStarted, talk: ConversationState, *, own: bool
+    ) -> None:
         self.started, self.talk, self.own = started, talk, own
         self.condition: Condition = talk.key.condition
         self.job = recorded_job(started, started.run_id, talk.case)
@@ -258,17 +292,29 @@ class _Draft:
         self.scored = {each.task: each for each in (talk.verdict.tasks if talk.verdict else ())}
         held = [state.conversation(condition, talk.key.trial) for condition in state.conditions]
         self.both = [each for each in held if each is not None]
-        self.said = {each.key.condition: tuple(_answered_messages(each, self.job)) for each in self.both}
-        self.title = f"{talk.trial_words} of run {started.run_id}, {state.condition_title(self.condition)}"
+        self.said = {
+            each.key.condition: tuple(_answered_messages(each, self.job)) for each in self.both
+        }
+        self.title = (
+            f"{talk.trial_words} of run {started.run_id}, {state.condition_title(self.condition)}"
+        )
 
     def text(self) -> str:
         """Return the whole job."""
         job, left_out = self._taken_over()
         checks = "# What failed then, and must hold."
         if not job.get("assertions"):
-            checks, job["assertions"] = "# What went wrong then, as an assertion.", [self._regression()]
-        told = "# What the user knows: withheld in the first conversation, given when asked in the second."
-        script = "" if self._was_scripted else " The lines are what the user said then, for a rehearsal."
+            checks, job["assertions"] = (
+                "# What went wrong then, as an assertion.",
+                [self._regression()],
+            )
+        told = (
+            "# What the user knows: withheld in the first conversation, given when asked in the"
+            " second."
+        )
+        script = (
+            "" if self._was_scripted else " The lines are what the user said then, for a rehearsal."
+        )
         sections = {
             "# The agent, as docs/agents.md says.": ("target", "aspirationalAverage", "maxTurns"),
             "# What the user asks for. `rules` say what to find in the agent's messages in a rehearsal.": (
@@ -300,7 +346,8 @@ class _Draft:
         if self.own:
             job = _as_it_was_run(job, self.started, self.talk.key.trial)
         data = _as_written(job)
-        # What failed in the other condition, too: with one alone, a careless agent would pass there.
+        # What failed in the other condition, too: with one alone, a careless agent would pass
+        # there.
         failed = {
             index
             for talk in self.both
@@ -342,7 +389,10 @@ class _Draft:
         lines = [
             f"# A job from {clean_line(self.title)}. What went wrong there:",
             *(wrong or ["#   - nothing that was checked"]),
-            f"# It asks the same things again. Edit what is expected, then: bioeval-tui check FILE, bioeval-tui run FILE{options}",
+            (
+                "# It asks the same things again. Edit what is expected, then: bioeval-tui check"
+                f" FILE, bioeval-tui run FILE{options}"
+            ),
         ]
         if self.own and (hint := _agent_is_not_there(self.started)):
             lines.append(f"# {hint}")
@@ -369,7 +419,9 @@ class _Draft:
             yield f"the agent failed: {clean_line(self.talk.ended.detail)}"
 
     def _drafted_rules(self, number: int) -> list[dict[str, Any]]:
-        """Return rules for a task without any: the expected answer, the failed one that must not come again, or any answer."""
+        """Return rules for a task without any: the expected answer, the failed one that must not
+        come again, or any answer.
+        """
         scored = self.scored.get(number)
         if scored is None or scored.outcome != "failed":
             return [{"pattern": r"\w", "reason": "answered; say what is right"}]
@@ -381,20 +433,26 @@ class _Draft:
 
     def _criteria(self, number: int) -> str:
         task = self.job.judged_in(self.condition).get(number)
-        return (
-            clean_line(task.criteria(self.job.condition(self.condition)), 2_000) if task is not None else ""
-        )
+        if task is None:
+            return ""
+        return clean_line(task.criteria(self.job.condition(self.condition)), 2_000)
 
     def _wrong_words(self, number: int) -> str:
         """Return what the judge quotes of the agent, else how its last answer ends."""
         scored = self.scored.get(number)
         quotes = [each.quote for each in (scored.evidence if scored else ()) if each.quote.strip()]
-        heard = next((quote for quote in quotes if any(quote in answer for answer in self.answers)), "")
+        heard = next(
+            (quote for quote in quotes if any(quote in answer for answer in self.answers)), ""
+        )
         last = (heard or self.answers[-1]).strip()
-        return last if len(last) <= LONGEST_QUOTE else re.sub(r"\A\S*\s+", "", last[-LONGEST_QUOTE:])
+        if len(last) <= LONGEST_QUOTE:
+            return last
+        return re.sub(r"\A\S*\s+", "", last[-LONGEST_QUOTE:])
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        """Yield what the user said after the greeting, in each condition of the trial, so that a rehearsal of either says the same."""
+        """Yield what the user said after the greeting, in each condition of the trial, so that a
+        rehearsal of either says the same.
+        """
         held = {condition: said[1:] for condition, said in self.said.items() if said[1:]}
         merged: list[tuple[_Said, list[Condition]]] = []
         for condition, said in held.items():
@@ -408,31 +466,52 @@ class _Draft:
     def _regression(self) -> dict[str, Any]:
         answers = 'evaluation.transcript.filter { it.role == "assistant" }'
         if _agent_failed(self.talk):
-            return {"name": "the agent answered every time", "expression": "evaluation.failureCount == 0"}
+            return {
+                "name": "the agent answered every time",
+                "expression": "evaluation.failureCount == 0",
+            }
         failed = [number for number, task in self.scored.items() if task.outcome == "failed"]
         number = failed[0] if failed else 1
         criteria = self._criteria(number)
         if failed and _is_answer_itself(criteria):
             return {
                 "name": "the last answer is the expected one",
-                "expression": f"{answers}.takeLast(1).any {{ it.content.contains(Regex({_kotlin('(?i)' + _tolerant(criteria))})) }}",
+                "expression": (
+                    f"{answers}.takeLast(1).any {{"
+                    f" it.content.contains(Regex({_kotlin('(?i)' + _tolerant(criteria))})) }}"
+                ),
             }
         return {
             "name": "the agent does not answer as before",
-            "expression": f"{answers}.none {{ {_kotlin(self._wrong_words(number))} in it.content }}",
+            "expression": (
+                f"{answers}.none {{ {_kotlin(self._wrong_words(number))} in it.content }}"
+            ),
         }
 
 
 def _answered_messages(talk: ConversationState, job: EvaluationJob) -> Iterator[_Said]:
-    """Yield the user's messages that were answered, with the facts that each gave when asked: as recorded, else by the ledger's rule."""
+    """Yield the user's messages that were answered, with the facts that each gave when asked: as
+    recorded, else by the ledger's rule.
+    """
     signoff, facts = job.evaluator.signoff, job.facts
-    asking = {each.asked: each.task for each in (talk.verdict.tasks if talk.verdict else ()) if each.asked}
-    last = max((message.message for message in talk.messages if message.role == "assistant"), default=0)
+    asking = {
+        each.asked: each.task for each in (talk.verdict.tasks if talk.verdict else ()) if each.asked
+    }
+    last = max(
+        (message.message for message in talk.messages if message.role == "assistant"), default=0
+    )
     given: set[int] = set()
     said = "\n".join(message.text for message in talk.messages if message.role == "user")
-    heard, before = "", Known(language=language_of("\n".join(facts)) or language_of(said) or ENGLISH)
+    heard, before = (
+        "",
+        Known(language=language_of("\n".join(facts)) or language_of(said) or ENGLISH),
+    )
     for message in talk.messages:
-        words = without_signoff(message.text, signoff) if message.signs_off and signoff else message.text
+        words = (
+            without_signoff(message.text, signoff)
+            if message.signs_off and signoff
+            else message.text
+        )
         if message.role == "assistant":
             heard = message.text
         elif message.message < last and words and words.strip():
@@ -453,13 +532,18 @@ def _is_answer_itself(criteria: str) -> bool:
 def _tolerant(words: str) -> str:
     """Return a pattern for whole words that allows other spaces and hyphens between them."""
     inner = r"[\s-]+".join(re.escape(part) for part in re.split(r"[\s-]+", words.strip()) if part)
-    before, after = (r"\b" if edge.isalnum() else "" for edge in (words.strip()[0], words.strip()[-1]))
+    before, after = (
+        r"\b" if edge.isalnum() else "" for edge in (words.strip()[0], words.strip()[-1])
+    )
     return f"{before}{inner}{after}"
 
 
 def _as_written(job: EvaluationJob) -> dict[str, Any]:
-    """Return the data of a job as one would write it: without defaults, without a table of cases, whose row fills it in."""
-    # The voice has the persona's manner by now: only its name, and which facts it gives, are still to be said.
+    """Return the data of a job as one would write it: without defaults, without a table of cases,
+    whose row fills it in.
+    """
+    # The voice has the persona's manner by now: only its name, and which facts it gives, are still
+    # to be said.
     personas = tuple(Persona(name=each.name, tells=each.tells) for each in job.personas)
     job = job.model_copy(update={"cases": None, "personas": personas})
     snapshot = job_snapshot(job, exclude_defaults=True)

@@ -1,4 +1,7 @@
-"""Creates the agent, evaluator and judge that a job names. Only this module imports concrete ones."""
+"""Creates the agent, evaluator and judge that a job names.
+
+Only this module imports concrete ones.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,12 @@ from bioeval_tui.jobs.models import (
     TextSeed,
 )
 from bioeval_tui.peers import python_code
-from bioeval_tui.peers.models.prompting import find_prompt, prompt_hashes, shown_to_judge, with_example
+from bioeval_tui.peers.models.prompting import (
+    find_prompt,
+    prompt_hashes,
+    shown_to_judge,
+    with_example,
+)
 from bioeval_tui.peers.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
 from bioeval_tui.peers.retry import MODEL_RULE
 from bioeval_tui.peers.seams import (
@@ -68,8 +76,8 @@ class Makers:
     ) -> None:
         """`model` is the agent's, None for the job's own or the usual one.
 
-        Without `job_dir`, the job is a stranger's, whose conversations are only judged: by the program's own prompts, without
-        submissions or plug-ins, and at the user's own endpoint.
+        Without `job_dir`, the job is a stranger's, whose conversations are only judged: by the
+        program's own prompts, without submissions or plug-ins, and at the user's own endpoint.
         """
         self.job = job if job_dir is not None else _judged_at_home(job)
         self.plan: RunPlan | None = None
@@ -80,9 +88,13 @@ class Makers:
         self.model = model or job.target.model or DEFAULT_MODEL
         self._refused: dict[str, set[str]] = {}
         self._protocol = plugins.agent_protocol(job.target.protocol)
-        """The agent's protocol; None for one that is not installed, as of a recorded job that is only judged."""
+        """The agent's protocol; None for one that is not installed, as of a recorded job that is
+        only judged.
+        """
         self.agent_model = self.model if self.pays_agent else model or job.target.model
-        """The agent's model, or None if none was named: only a REST agent itself knows which model it uses."""
+        """The agent's model, or None if none was named: only a REST agent itself knows which model
+        it uses.
+        """
         url = spec.agent_url or job.target.url or settings.agent_url
         self.agent_url = "" if self._protocol and self._protocol.is_function else url.rstrip("/")
         self.control: Control | None = None
@@ -95,13 +107,21 @@ class Makers:
 
     @property
     def telling_url(self) -> str:
-        """Where the agent may say which graph it uses; empty if its protocol has no place for that."""
-        return self.agent_url if self._protocol is not None and self._protocol.name == "rest" else ""
+        """Where the agent may say which graph it uses; empty if its protocol has no place for
+        that.
+        """
+        if self._protocol is not None and self._protocol.name == "rest":
+            return self.agent_url
+        return ""
 
     @property
     def begins(self) -> str:
-        """What the agent shows by an answer to `open`; empty if it is called only with the first message."""
-        return self._protocol.begins if self._protocol is not None else ""
+        """What the agent shows by an answer to `open`; empty if it is called only with the first
+        message.
+        """
+        if self._protocol is None:
+            return ""
+        return self._protocol.begins
 
     async def aclose(self) -> None:
         """Close the resources that the run's conversations share."""
@@ -110,7 +130,9 @@ class Makers:
 
     def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
         """Return the run's parts."""
-        submissions = [item.submission for item in self.job.assertions if isinstance(item, MedalAssertion)]
+        submissions = [
+            item.submission for item in self.job.assertions if isinstance(item, MedalAssertion)
+        ]
         grader = self.medal_grader() if submissions else None
         return Parts(
             open_agent=self.agent,
@@ -130,7 +152,9 @@ class Makers:
         )
 
     def _guards(self) -> dict[str, Any]:
-        """Return the parts that check a model's messages; none if a person, script or plug-in plays the user."""
+        """Return the parts that check a model's messages; none if a person, script or plug-in plays
+        the user.
+        """
         evaluator = self.job.evaluator
         if evaluator.kind != "llm":
             return {}
@@ -174,21 +198,29 @@ class Makers:
             return agent
 
         own = plugins.is_own("agents", target.protocol)
-        return make() if own else from_plugin("agent", target.protocol, make)
+        if own:
+            return make()
+        return from_plugin("agent", target.protocol, make)
 
     def agent_key(self) -> str | None:
-        """Return the agent's key; an agent that the run starts itself is given none, nor one whose protocol does not state `apiKeyEnv`.
+        """Return the agent's key; an agent that the run starts itself is given none, nor one whose
+        protocol does not state `apiKeyEnv`.
 
         Raises:
-            UsageError: the key was given for another host than the agent's, or its knowledge service's.
+            UsageError: the key was given for another host than the agent's, or its knowledge
+                service's.
         """
         target, allowed = self.job.target, self.spec.allow_hosts
         if self.spec.starts_agent or self._protocol is None or not self._protocol.has("apiKeyEnv"):
             return None
         given = self.spec.agent_url_is_given
-        key = endpoints.agent_key(target, self.agent_url, self.settings, allowed, url_is_given=given)
+        key = endpoints.agent_key(
+            target, self.agent_url, self.settings, allowed, url_is_given=given
+        )
         if key is not None and "texts" in self._protocol.takes and self._hands_texts():
-            endpoints.require_agents_host(self.knowledge_url(), self.settings, (*allowed, self.agent_host()))
+            endpoints.require_agents_host(
+                self.knowledge_url(), self.settings, (*allowed, self.agent_host())
+            )
         return key
 
     def agent_headers(self) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -199,29 +231,42 @@ class Makers:
         """
         if self._protocol is None or not self._protocol.has("headers"):
             return {}, ()
-        return endpoints.own_headers(self.job.target, self.agent_url, self.settings, self.spec.allow_hosts)
+        return endpoints.own_headers(
+            self.job.target, self.agent_url, self.settings, self.spec.allow_hosts
+        )
 
     def _may_call(self, url: str) -> bool:
-        """Return whether an address that the agent names itself may be called: never another machine for a sensitive job."""
+        """Return whether an address that the agent names itself may be called: never another
+        machine for a sensitive job.
+        """
         allowed = endpoints.may_call(self.agent_url, url, self.spec.allow_hosts)
         return allowed and (not self.job.sensitive or is_loopback(host_of(url)))
 
     def _interpreter(self) -> Path | None:
-        """Return the interpreter that runs the agent's function, if the job names one. Raises `UsageError`."""
+        """Return the interpreter that runs the agent's function, if the job names one.
+
+        Raises `UsageError`.
+        """
         named, is_given = self.job.target.python, self.spec.agent_function is not None
         if named is None or is_given or self._protocol is None or not self._protocol.is_function:
             return None
         return python_code.interpreter(named, self.job_dir, tuple(map(Path, self.spec.code)))
 
     def load_functions(self) -> None:
-        """Load the Python functions that the job names, so that problems are reported before the run.
+        """Load the Python functions that the job names, so that problems are reported before the
+        run.
 
         Raises:
             UsageError: one cannot be loaded.
         """
         target, code = self.job.target, tuple(map(Path, self.spec.code))
         given = self.spec.agent_function is not None
-        if self._protocol is not None and self._protocol.is_function and target.function and not given:
+        if (
+            self._protocol is not None
+            and self._protocol.is_function
+            and target.function
+            and not given
+        ):
             if (python := self._interpreter()) is not None:
                 from bioeval_tui.peers.agents.python_function import require_function
 
@@ -245,12 +290,15 @@ class Makers:
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
             seen = for_evaluator(job, job.condition(condition).known(job.facts), condition)
-            evaluator: Evaluator = from_plugin("evaluator", job.evaluator.kind, lambda: make_evaluator(seen))
+            evaluator: Evaluator = from_plugin(
+                "evaluator", job.evaluator.kind, lambda: make_evaluator(seen)
+            )
             return evaluator
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.peers.models.evaluator import LLMEvaluator
 
-        # Shared by all conversations of the run: its connections, and the options that a server is known to reject.
+        # Shared by all conversations of the run: its connections, and the options that a server is
+        # known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
         asked = job.model_copy(update={"evaluator": job.evaluator.in_repeat(trial)})
         return LLMEvaluator(
@@ -259,21 +307,29 @@ class Makers:
 
     def evaluator_model(self) -> str:
         """Return the model that plays the user, if any."""
-        return self.spec.evaluator_model or self.job.evaluator.model or self.settings.evaluator_model
+        return (
+            self.spec.evaluator_model or self.job.evaluator.model or self.settings.evaluator_model
+        )
 
     def judge_models(self) -> tuple[str, ...]:
         """Return the judge's models; none for the rules judge."""
         if self.job.scorer.kind != "llm":
             return ()
         models = self.spec.judge_model or self.job.scorer.model or self.settings.judge_model
-        return (models,) if isinstance(models, str) else models
+        if isinstance(models, str):
+            return (models,)
+        return models
 
     def judge_identity(self) -> str:
-        """Return what the judge calls itself, without making it; empty for a plug-in's, which may call itself anything."""
+        """Return what the judge calls itself, without making it; empty for a plug-in's, which may
+        call itself anything.
+        """
         kind = self.job.scorer.kind
         if kind == "llm":
             return judge_name(self.judge_models(), self.job.scorer.repeats)
-        return RulesJudge.identity if kind == "rules" else ""
+        if kind == "rules":
+            return RulesJudge.identity
+        return ""
 
     def judge(self) -> Judge:
         """Return the judge, which all conversations of a run share.
@@ -286,8 +342,9 @@ class Makers:
             return RulesJudge()
         if job.scorer.kind != "llm" and self.job_dir is None:
             raise UsageError(
-                f"the recording came from elsewhere, so its judge, the plug-in {clean_line(job.scorer.kind, 80)}, is not "
-                "used; name yours with --job or --judge-model"
+                "the recording came from elsewhere, so its judge, the plug-in"
+                f" {clean_line(job.scorer.kind, 80)}, is not used; name yours with --job or"
+                " --judge-model"
             )
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
@@ -305,19 +362,26 @@ class Makers:
 
     def medal_grader(self) -> MedalGrader:
         """Return the grader of the files that medal assertions name."""
-        from bioeval_tui.evaluation.medal_assertions import MedalGrader  # pandas: for jobs with medals
+        # pandas: for jobs with medals
+        from bioeval_tui.evaluation.medal_assertions import (
+            MedalGrader,
+        )
 
         settings = replace(self.settings, leaderboard=self.spec.leaderboard)
         return MedalGrader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
 
     def hosts(self) -> tuple[str, ...]:
-        """Return every host that will receive transcripts, or texts from the job for the agent, and the proxies in between."""
+        """Return every host that will receive transcripts, or texts from the job for the agent, and
+        the proxies in between.
+        """
         hosts = ["127.0.0.1" if self.spec.starts_agent else self.agent_host()]
         if self._protocol is not None and self._protocol.is_function:
             hosts = [f"wherever {self.agent_host()} sends them"]
         hosts += [*self._reader_host("evaluator"), *self._reader_host("judge")]
         if self._hands_texts() and not self.spec.sample_agent:
-            setting = "target.knowledgeUrl" if self.job.target.knowledge_url else "BIOEVAL_KNOWLEDGE_URL"
+            setting = (
+                "target.knowledgeUrl" if self.job.target.knowledge_url else "BIOEVAL_KNOWLEDGE_URL"
+            )
             hosts.append(host_of(self.knowledge_url(), name=setting))
         if state := self.job.target.object_context_url:  # it receives the session's id
             hosts.append(host_of(state, name="target.objectContextUrl"))
@@ -327,11 +391,15 @@ class Makers:
         return tuple(dict.fromkeys([*hosts, *proxies_of(models)]))
 
     def judge_hosts(self) -> tuple[str, ...]:
-        """Return the hosts that receive the judge's input, and the proxies in between; none for the rules judge."""
+        """Return the hosts that receive the judge's input, and the proxies in between; none for the
+        rules judge.
+        """
         return (*self._reader_host("judge"), *proxies_of(self._model_urls("judge")))
 
     def _reader_host(self, role: endpoints.ModelRole) -> list[str]:
-        """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is unknown."""
+        """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is
+        unknown.
+        """
         kind = self._asked(role).kind
         if kind == "llm":
             return [self.model_host(role)]
@@ -359,7 +427,9 @@ class Makers:
         """Return what a user calls the setting that names the agent's URL."""
         if self.spec.agent_url:
             return "--agent-url"
-        return "target.url" if self.job.target.url else "BIOEVAL_AGENT_URL"
+        if self.job.target.url:
+            return "target.url"
+        return "BIOEVAL_AGENT_URL"
 
     def _hands_texts(self) -> bool:
         return any(isinstance(seed, TextSeed) for seed in self.job.seeds)
@@ -373,10 +443,14 @@ class Makers:
     def _model_urls(self, role: endpoints.ModelRole) -> list[str]:
         """Return where the evaluator's or judge's model is called, if it is one."""
         asked = self._asked(role)
-        return [endpoints.model_url(role, asked, self.settings)] if asked.kind == "llm" else []
+        if asked.kind == "llm":
+            return [endpoints.model_url(role, asked, self.settings)]
+        return []
 
     def _asked(self, role: endpoints.ModelRole) -> EvaluatorConfig | ScorerConfig:
-        return self.job.evaluator if role == "evaluator" else self.job.scorer
+        if role == "evaluator":
+            return self.job.evaluator
+        return self.job.scorer
 
     def prompt_hashes(self) -> dict[str, str]:
         """Return the hashes of the models' prompts."""
@@ -393,7 +467,10 @@ class Makers:
         if not hosts or shown == "none" or not (self.job.tasks or self.job.rubric):
             return ""
         more = ", other events and its state" if shown == "all" else ""
-        return f"the judge ({', '.join(hosts)}) is also shown the agent's tool calls{more} (scorer.context: {shown})"
+        return (
+            f"the judge ({', '.join(hosts)}) is also shown the agent's tool calls{more}"
+            f" (scorer.context: {shown})"
+        )
 
     def rates(self) -> Rates:
         """Return the cost of calls.
@@ -408,19 +485,26 @@ class Makers:
         if self.spec.max_cost is not None:
             self._need_prices(prices)
         known = [price for price in panel if price is not None]
-        # The tokens of a panel are one sum: use its highest price, so that the cost is never too low.
+        # The tokens of a panel are one sum: use its highest price, so that the cost is never too
+        # low.
         dearest = max(known, key=lambda price: price.tokens_in, default=None)
         return Rates(
             agent=self.agent_price(prices),
-            evaluator=prices.of(self.evaluator_model(), self.model_host("evaluator")) if plays else None,
+            evaluator=(
+                prices.of(self.evaluator_model(), self.model_host("evaluator")) if plays else None
+            ),
             judge=dearest if len(known) == len(panel) else None,
             judge_calls=len(judges) * self.job.scorer.repeats,
             evaluator_is_model=plays,
         )
 
     def agent_price(self, prices: Prices) -> Price | None:
-        """Return the price of the agent's model, if it is a chat endpoint that this program's user pays for."""
-        return prices.of(self.model, self.agent_host()) if self.pays_agent else None
+        """Return the price of the agent's model, if it is a chat endpoint that this program's user
+        pays for.
+        """
+        if self.pays_agent:
+            return prices.of(self.model, self.agent_host())
+        return None
 
     def _need_prices(self, prices: Prices) -> None:
         wanted = [(model, self.model_host("judge")) for model in self.judge_models()]
@@ -431,8 +515,9 @@ class Makers:
         unknown = sorted({model for model, host in wanted if prices.of(model, host) is None})
         if unknown:
             raise UsageError(
-                f"--max-cost needs the price of {', '.join(unknown)}; write it into "
-                f"{self.settings.data_dir / FILE_NAME}, such as `{unknown[0]}: {{in: 0.4, out: 1.6}}`"
+                f"--max-cost needs the price of {', '.join(unknown)}; write it into"
+                f" {self.settings.data_dir / FILE_NAME}, such as `{unknown[0]}: {{in: 0.4, out:"
+                " 1.6}`"
             )
 
     def endpoint(self, role: endpoints.ModelRole) -> endpoints.Endpoint:
@@ -441,7 +526,9 @@ class Makers:
         Raises:
             UsageError: a key is missing, or was not given for that host.
         """
-        rehearsal = "hold a rehearsal, which needs none (--rehearsal)" if self.job.can_be_rehearsed else ""
+        rehearsal = (
+            "hold a rehearsal, which needs none (--rehearsal)" if self.job.can_be_rehearsed else ""
+        )
         instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
         return endpoints.model_endpoint(
             role, self._asked(role), self.settings, self.spec.allow_hosts, instead
@@ -453,12 +540,16 @@ class Makers:
         return max(RunLimits().judge_s, 2.5 * self.answer_s("judge"))
 
     def answer_s(self, role: endpoints.ModelRole) -> float:
-        """Return the limit for one answer, in seconds: slightly longer than the model's timeout, whose error names the host."""
+        """Return the limit for one answer, in seconds: slightly longer than the model's timeout,
+        whose error names the host.
+        """
         return self._timeout_s(role) + 1.0
 
     def _timeout_s(self, role: endpoints.ModelRole) -> float:
         own_ms = self._asked(role).timeout_ms
-        return self.settings.model_timeout_s if own_ms is None else own_ms / 1000
+        if own_ms is None:
+            return self.settings.model_timeout_s
+        return own_ms / 1000
 
     def _chat(self, role: endpoints.ModelRole) -> ChatModel:
         from bioeval_tui.peers.models.model import MODEL_TIMEOUTS, ChatModel
@@ -472,12 +563,18 @@ class Makers:
             provider=where.provider,
             api=where.api,
             account=where.account,
-            timeouts=replace(MODEL_TIMEOUTS, connect=min(MODEL_TIMEOUTS.connect, whole), whole=whole),
+            timeouts=replace(
+                MODEL_TIMEOUTS, connect=min(MODEL_TIMEOUTS.connect, whole), whole=whole
+            ),
         )
 
 
 def _judged_at_home(job: EvaluationJob) -> EvaluationJob:
     """Return a stranger's job without its judge's address and key."""
     return job.model_copy(
-        update={"scorer": job.scorer.model_copy(update={"url": None, "api_key_env": None, "api": "chat"})}
+        update={
+            "scorer": job.scorer.model_copy(
+                update={"url": None, "api_key_env": None, "api": "chat"}
+            )
+        }
     )

@@ -1,7 +1,8 @@
-"""Replaces what tells who a person is in what real users wrote, before it becomes a case: by words, such as EMAIL_1.
+"""Replaces what tells who a person is in what real users wrote, before it becomes a case: by words,
+such as EMAIL_1.
 
-It knows e-mail addresses, telephone and other long numbers, and names with which people introduce themselves. Any other name
-is masked only if `--redact` lists it.
+It knows e-mail addresses, telephone and other long numbers, and names with which people introduce
+themselves. Any other name is masked only if `--redact` lists it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Callable
 _NAME = r"[^\W\d_a-z][\w'’-]+"
 _PATTERNS = (
     ("EMAIL", re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")),
-    # Of dates, doses and measured values, none is as long, or begins and is separated as telephone numbers are.
+    # Of dates, doses and measured values, none is as long, or begins and is separated as telephone
+    # numbers are.
     (
         "NUMBER",
         re.compile(
-            r"(?<![\w.])(?:(?:\+\d|0\d|\(\d)(?:[ ()-]{0,2}\d){7,}|\d{3}[-. ]\d{3}[-. ]\d{4}|(?:[A-Z]{2,4}[- ]?)?\d{6,})(?!\w)"
+            r"(?<![\w.])(?:(?:\+\d|0\d|\(\d)(?:[ ()-]{0,2}\d){7,}|\d{3}[-. ]\d{3}[-."
+            r" ]\d{4}|(?:[A-Z]{2,4}[- ]?)?\d{6,})(?!\w)"
         ),
     ),
 )
@@ -30,7 +33,9 @@ _SHORTEST = 3
 
 
 class Persons:
-    """The words for the persons of one conversation: the same one for the same address, number or name."""
+    """The words for the persons of one conversation: the same one for the same address, number or
+    name.
+    """
 
     def __init__(self) -> None:
         self._words: dict[str, str] = {}
@@ -43,14 +48,18 @@ class Persons:
         return len(self._words)
 
     def learn(self, text: str) -> None:
-        """Note the names with which somebody introduces himself in a text, to replace them in all."""
+        """Note the names with which somebody introduces himself in a text, to replace them in
+        all.
+        """
         for pattern in _INTRODUCED:
             for match in pattern.finditer(text):
                 name = match[1]
                 parts = [part for part in name.split() if len(part) >= _SHORTEST]
                 wanted = "|".join(map(re.escape, [name, *parts]))
                 if name not in self._words:
-                    self._names.append((re.compile(rf"\b(?:{wanted})\b"), self._word("PERSON", name)))
+                    self._names.append(
+                        (re.compile(rf"\b(?:{wanted})\b"), self._word("PERSON", name))
+                    )
 
     def masked(self, text: str) -> str:
         """Return a text with these words instead."""

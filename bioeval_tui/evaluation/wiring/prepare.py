@@ -1,4 +1,6 @@
-"""Prepares each run from an engine's specification, and estimates it before anything is sent: conversations, calls and cost."""
+"""Prepares each run from an engine's specification, and estimates it before anything is sent:
+conversations, calls and cost.
+"""
 
 from __future__ import annotations
 
@@ -74,7 +76,9 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     )
     loaded = checked.required()
     job = with_agent(with_mode(loaded.job, spec), spec)
-    cases = [replace(case, job=with_agent(with_mode(case.job, spec), spec)) for case in checked.cases]
+    cases = [
+        replace(case, job=with_agent(with_mode(case.job, spec), spec)) for case in checked.cases
+    ]
     trials = spec.trials * max(1, len(cases))
     if trials > MOST_TRIALS:
         raise UsageError(
@@ -112,11 +116,15 @@ def _chosen(spec: EngineSpec, job: EvaluationJob) -> tuple[Condition, ...]:
     of_job = tuple(condition.name for condition in job.held_in)
     orders = ["random", *(f"{name}-first" for name in of_job)]
     if spec.order is not None and spec.order not in orders:
-        raise UsageError(f"there is no order {clean_line(spec.order)!r}; known are {', '.join(orders)}")
+        raise UsageError(
+            f"there is no order {clean_line(spec.order)!r}; known are {', '.join(orders)}"
+        )
     if spec.conditions is None:
         return of_job
     if unknown := next((name for name in spec.conditions if name not in of_job), None):
-        raise UsageError(f"the job has no condition {clean_line(unknown)!r}; it has {listed(of_job)}")
+        raise UsageError(
+            f"the job has no condition {clean_line(unknown)!r}; it has {listed(of_job)}"
+        )
     return tuple(name for name in of_job if name in spec.conditions)
 
 
@@ -132,11 +140,13 @@ def assemble(
     graphs.require_name(spec.graph)
     if job.sensitive and not all(map(is_loopback, hosts)):
         raise UsageError(
-            f"the job is sensitive, but its transcripts would be sent to {', '.join(hosts)}; only loopback is allowed"
+            f"the job is sensitive, but its transcripts would be sent to {', '.join(hosts)}; only"
+            " loopback is allowed"
         )
     if job.evaluator.kind == HUMAN and not spec.plays:
         raise UsageError(
-            "a person as evaluator needs a person at the keyboard: run it in a terminal, not headless"
+            "a person as evaluator needs a person at the keyboard: run it in a terminal, not"
+            " headless"
         )
     makers.agent_key()  # refused now, not in the first conversation
     makers.agent_headers()
@@ -166,7 +176,10 @@ def assemble(
     if makers.agent_model in makers.judge_models() and not spec.starts_agent:
         shown = clean_line(makers.agent_model or "")
         warnings += (
-            f"the judge is the agent's own model, {shown}: models tend to favour what they wrote themselves",
+            (
+                f"the judge is the agent's own model, {shown}: models tend to favour what they"
+                " wrote themselves"
+            ),
         )
     return PreparedRun(
         plan,
@@ -183,23 +196,32 @@ def assemble(
 def _agents_name(spec: EngineSpec, makers: Makers) -> str:
     if spec.sample_agent:
         return SAMPLE_AGENT
-    return makers.model if spec.local_model else makers.agent_host()
+    if spec.local_model:
+        return makers.model
+    return makers.agent_host()
 
 
 def _spans_port(spec: EngineSpec, job: EvaluationJob) -> int | None:
     if spec.otlp is not None:
         return spec.otlp
-    return job.telemetry.port if job.telemetry else None
+    if job.telemetry:
+        return job.telemetry.port
+    return None
 
 
 def _is_rehearsal(job: EvaluationJob) -> bool:
-    """Return whether nobody real plays the user. Rules may be a benchmark's own verdict, whoever does."""
+    """Return whether nobody real plays the user.
+
+    Rules may be a benchmark's own verdict, whoever does.
+    """
     player = job.evaluator.kind
     return player == "scripted" or (job.scorer.kind == "rules" and player not in ("llm", HUMAN))
 
 
 def is_examined(spec: RunOptions, job: EvaluationJob) -> bool:
-    """Return whether the judge is examined: rules need none, and a plug-in only where the job says so."""
+    """Return whether the judge is examined: rules need none, and a plug-in only where the job says
+    so.
+    """
     if job.scorer.kind == "rules" or spec.exam == "off":
         return False
     if job.scorer.exam is not None:
@@ -220,7 +242,9 @@ def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
     protocol = plugins.agent_protocol(job.target.protocol)
     if spec.agent_url_is_given and protocol is not None and protocol.is_function:
         yield "the agent's URL is not used, because the agent is a Python function"
-    if spec.leaderboard and not any(isinstance(assertion, MedalAssertion) for assertion in job.assertions):
+    if spec.leaderboard and not any(
+        isinstance(assertion, MedalAssertion) for assertion in job.assertions
+    ):
         yield "the leaderboard is not used, because the job has no medal assertion"
 
 
@@ -248,7 +272,9 @@ async def _open_parts(
             _hand_over(makers, spec, control)
         parts = makers.parts(judge, graph, why_not)
         if graph is not None:
-            parts = replace(parts, other_graph=graphs.ComparedGraph(graph, makers.telling_url).other)
+            parts = replace(
+                parts, other_graph=graphs.ComparedGraph(graph, makers.telling_url).other
+            )
         yield parts
 
 
@@ -281,7 +307,9 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
 
 
 def _with_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
-    """Return the options with those that are also keys of the job, where the command line leaves them to it."""
+    """Return the options with those that are also keys of the job, where the command line leaves
+    them to it.
+    """
     return replace(
         spec,
         parallel=spec.parallel or (spec.order is None and job.order == "parallel"),
@@ -291,7 +319,9 @@ def _with_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
 
 
 def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
-    """Return the default limits, which are wider if a person types or requests wait for the rate limiter."""
+    """Return the default limits, which are wider if a person types or requests wait for the rate
+    limiter.
+    """
     job, longest_s = makers.job, settings.longest_wait_s
     usual = RunLimits(
         evaluator_s=makers.answer_s("evaluator"),
@@ -343,12 +373,15 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     scripted = by_person or job.evaluator.lines
     if spec.mode == "rehearsal" and not (scripted and all(task.rules for task in job.judged)):
         raise UsageError(
-            "a rehearsal needs `evaluator.lines` and `rules` for every task, which this job does not have; "
-            "see the samples (`bioeval-tui samples DIR` copies them), or create a job with `bioeval-tui new JOB.yml --offline`"
+            "a rehearsal needs `evaluator.lines` and `rules` for every task, which this job does"
+            " not have; see the samples (`bioeval-tui samples DIR` copies them), or create a job"
+            " with `bioeval-tui new JOB.yml --offline`"
         )
     return job.model_copy(
         update={
-            "evaluator": job.evaluator.model_copy(update={"kind": HUMAN if by_person else evaluator}),
+            "evaluator": job.evaluator.model_copy(
+                update={"kind": HUMAN if by_person else evaluator}
+            ),
             "scorer": job.scorer.model_copy(update={"kind": judge}),
         }
     )
@@ -365,7 +398,8 @@ def _seed(spec: EngineSpec, job: EvaluationJob) -> int:
 def _git_revision(folder: Path) -> str | None:
     try:
         asked = subprocess.run(  # noqa: S603
-            ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],  # noqa: S607 - git wherever it is installed
+            # git, wherever it is installed
+            ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"],  # noqa: S607
             capture_output=True,
             timeout=2,
             check=False,
@@ -428,15 +462,21 @@ def estimate_batch(spec: EngineSpec, settings: Settings) -> list[PrintedEstimate
     return [_estimate(prepare_run(spec, run, settings), run, spec, settings) for run in spec.runs]
 
 
-def total_cost(estimates: Sequence[PrintedEstimate], key: Literal["cost", "most_cost"]) -> float | None:
+def total_cost(
+    estimates: Sequence[PrintedEstimate], key: Literal["cost", "most_cost"]
+) -> float | None:
     """Return the total cost; None if a role's is unknown."""
     costs = [role[key] for estimate in estimates for role in estimate["roles"].values()]
     known = [cost for cost in costs if cost is not None]
-    return sum(known) if len(known) == len(costs) else None
+    if len(known) == len(costs):
+        return sum(known)
+    return None
 
 
 class _Held(NamedTuple):
-    """Conversations of a run that are still to be held: their condition, their case's job, and how many there are."""
+    """Conversations of a run that are still to be held: their condition, their case's job, and how
+    many there are.
+    """
 
     condition: Condition
     job: EvaluationJob
@@ -453,7 +493,9 @@ def _to_hold(plan: RunPlan, finished: Collection[tuple[Condition, int]]) -> list
     return [_Held(condition, jobs[at], number) for (condition, at), number in numbers.items()]
 
 
-def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: Settings) -> PrintedEstimate:
+def _estimate(
+    prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: Settings
+) -> PrintedEstimate:
     plan = prepared.plan
     makers = Makers(plan.job, Path(plan.job_path).parent, spec, plan.model, settings)
     finished = prepared.resume().earlier.finished if prepared.resume is not None else {}
@@ -478,12 +520,21 @@ def _estimate(prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: S
 
 
 def _patience_s(plan: RunPlan) -> float:
-    """Return for how long a request is sent again because others of ours are under way at the same peer."""
-    return plan.limits.throttled_s if plan.shared_agent > 1 else 0.0
+    """Return for how long a request is sent again because others of ours are under way at the same
+    peer.
+    """
+    if plan.shared_agent > 1:
+        return plan.limits.throttled_s
+    return 0.0
 
 
 def _agent(
-    plan: RunPlan, makers: Makers, settings: Settings, to_hold: Sequence[_Held], *, named: str | None
+    plan: RunPlan,
+    makers: Makers,
+    settings: Settings,
+    to_hold: Sequence[_Held],
+    *,
+    named: str | None,
 ) -> PrintedRole:
     protocol = plugins.agent_protocol(plan.job.target.protocol)
     terms: dict[str, Any] = {
@@ -491,18 +542,23 @@ def _agent(
         "takes_history": protocol is not None and "history" in protocol.takes,
     }
     rule, patience_s = plan.limits.agent_retries, _patience_s(plan)
-    calls = sum_of(agent_calls(held.job, rule, patience_s, **terms).times(held.number) for held in to_hold)
+    calls = sum_of(
+        agent_calls(held.job, rule, patience_s, **terms).times(held.number) for held in to_hold
+    )
     host = plan.hosts[0]
     if not makers.pays_agent:
         model = named if plan.rehearsal else plan.model
         return _unpriced(model or "", host, calls, None, "the agent's own cost is unknown")
     price = makers.agent_price(load_prices(settings.data_dir / FILE_NAME))
-    # A chat endpoint is sent the whole conversation with each message, on average half of the longest one.
+    # A chat endpoint is sent the whole conversation with each message, on average half of the
+    # longest one.
     per_call = plan.job.max_messages * MESSAGE_TOKENS / 2
     return _role(plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS, plan.job.target)
 
 
-def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, to_hold: Sequence[_Held]) -> PrintedRole:
+def _evaluator(
+    plan: RunPlan, makers: Makers, settings: Settings, to_hold: Sequence[_Held]
+) -> PrintedRole:
     job = plan.job
     if job.evaluator.kind != "llm":
         return _unpriced(job.evaluator.kind)
@@ -510,7 +566,9 @@ def _evaluator(plan: RunPlan, makers: Makers, settings: Settings, to_hold: Seque
     price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
     rule, patience_s = plan.limits.model_retries, _patience_s(plan)
-    calls = sum_of(evaluator_calls(held.job, rule, patience_s).times(held.number) for held in to_hold)
+    calls = sum_of(
+        evaluator_calls(held.job, rule, patience_s).times(held.number) for held in to_hold
+    )
     return _role(model, host, calls, price, per_call, MESSAGE_TOKENS, job.evaluator)
 
 
@@ -546,7 +604,9 @@ def _judges(
 
 
 def _exam_words(plan: RunPlan, settings: Settings) -> str | None:
-    """Return what a run asks its judge before anything counts, as a sentence; None if it asks nothing."""
+    """Return what a run asks its judge before anything counts, as a sentence; None if it asks
+    nothing.
+    """
     if not plan.exam:
         return None
     asked = exam.exam_of_run(plan)
@@ -554,11 +614,15 @@ def _exam_words(plan: RunPlan, settings: Settings) -> str | None:
         return f"the judge has no exam: {asked.why_not}"
     what = f"the judge is examined with {plural(len(asked.views), 'control conversation')}"
     known = exam.remembered(asked, settings.data_dir / exam.FOLDER)
-    return f"{what}, remembered from an earlier run" if known else what
+    if known:
+        return f"{what}, remembered from an earlier run"
+    return what
 
 
 def _exam_calls(plan: RunPlan, settings: Settings) -> list[Calls]:
-    """Return the calls of one of the judge's models for the exam; if it is remembered, none, unless another model is served."""
+    """Return the calls of one of the judge's models for the exam; if it is remembered, none, unless
+    another model is served.
+    """
     if not plan.exam:
         return []
     asked = exam.exam_of_run(plan)
@@ -572,11 +636,17 @@ def _exam_calls(plan: RunPlan, settings: Settings) -> list[Calls]:
         )
         for _, view in asked.views
     ]
-    return [Calls(0, calls.most) for calls in each] if known else each
+    if known:
+        return [Calls(0, calls.most) for calls in each]
+    return each
 
 
 def _unpriced(
-    model: str, host: str = "", calls: Calls = NO_CALLS, cost: float | None = 0.0, why: str | None = None
+    model: str,
+    host: str = "",
+    calls: Calls = NO_CALLS,
+    cost: float | None = 0.0,
+    why: str | None = None,
 ) -> PrintedRole:
     return PrintedRole(
         model=model,

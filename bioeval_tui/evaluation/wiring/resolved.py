@@ -1,4 +1,6 @@
-"""What a run would do, before anything is sent: who takes part, where each was set, and how much would be sent."""
+"""What a run would do, before anything is sent: who takes part, where each was set, and how much
+would be sent.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ _INSTEAD = {"scripted": "a script", HUMAN: "you", "rules": "rules, no model"}
 
 
 def will_happen(request: RunRequest, settings: Settings) -> list[Resolved]:
-    """Return who takes part in a run and where each was set, then what would be sent, as `--dry-run` computes it.
+    """Return who takes part in a run and where each was set, then what would be sent, as
+    `--dry-run` computes it.
 
     The last line is missing if the run cannot be prepared, for example without a key.
 
@@ -31,14 +34,20 @@ def will_happen(request: RunRequest, settings: Settings) -> list[Resolved]:
     """
     makers = makers_of(request, settings)
     job = clean_line(request.jobs[0].name, 80)
-    lines = [_agent(makers, request, job), _model(makers, "evaluator", job), _model(makers, "judge", job)]
+    lines = [
+        _agent(makers, request, job),
+        _model(makers, "evaluator", job),
+        _model(makers, "judge", job),
+    ]
     try:
         estimates = estimate_batch(spec_of(request, settings.runs_dir), settings)
     except BioevalError:
         return masked(lines)  # the dialog asks for the reason anyway, and the run says it
     if any(estimate["judge_sees"] for estimate in estimates):
         judge = lines[-1]
-        lines[-1] = judge._replace(source=f"{judge.source}; also sees tool calls".removeprefix("; "))
+        lines[-1] = judge._replace(
+            source=f"{judge.source}; also sees tool calls".removeprefix("; ")
+        )
     return masked([*lines, Resolved("will send", _sent(estimates))])
 
 
@@ -54,7 +63,11 @@ def _agent(makers: Makers, request: RunRequest, job: str) -> Resolved:
     else:
         source = "the default"
     named = clean_line(makers.agent_model or "", 60)
-    models = f"{named} and {plural(len(request.models) - 1, 'other')}" if len(request.models) > 1 else named
+    models = (
+        f"{named} and {plural(len(request.models) - 1, 'other')}"
+        if len(request.models) > 1
+        else named
+    )
     parts = (makers.agent_host(), clean_line(makers.job.target.protocol, 40), models)
     return Resolved("agent", " · ".join(filter(None, parts)), source)
 
@@ -80,7 +93,9 @@ def _model(makers: Makers, role: ModelRole, job: str) -> Resolved:
 def _sent(estimates: Sequence[PrintedEstimate]) -> str:
     conversations = plural(sum(estimate["conversations"] for estimate in estimates), "conversation")
     calls = ", ".join(f"{number:,} {whose}" for number, whose in _calls(estimates) if number)
-    return f"{conversations}, up to {calls}; {_cost(estimates)}" if calls else conversations
+    if calls:
+        return f"{conversations}, up to {calls}; {_cost(estimates)}"
+    return conversations
 
 
 def _calls(estimates: Sequence[PrintedEstimate]) -> Iterator[tuple[int, str]]:

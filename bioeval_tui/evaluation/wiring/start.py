@@ -1,5 +1,6 @@
-"""Start engines, in a separate process for screens or in the foreground for headless runs, and resume runs: the request is read from
-the recording, and a job that has changed is rejected."""
+"""Start engines, in a separate process for screens or in the foreground for headless runs, and
+resume runs: the request is read from the recording, and a job that has changed is rejected.
+"""
 
 from __future__ import annotations
 
@@ -60,14 +61,17 @@ from bioeval_tui.sample.paths import SAMPLE_AGENT
 
 FRAME_S = 0.05
 SLOW_FRAME_S = 0.25
-"""Intervals between reads of a recording, for one run and for many, because they share the engine's event loop."""
+"""Intervals between reads of a recording, for one run and for many, because they share the engine's
+event loop.
+"""
 
 Show = Callable[[RunState, events.RunEvent, Change], None]
 """Receives each event of a run with the state after it and the changes."""
 
 
 def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
-    """Check a batch, start one engine process for it, and return a view of each of its runs, in order.
+    """Check a batch, start one engine process for it, and return a view of each of its runs, in
+    order.
 
     Raises:
         BioevalError: what is wrong with the jobs or settings, before anything was started.
@@ -101,18 +105,28 @@ def conversations_in(prepared: Sequence[PreparedRun]) -> int:
 
 
 def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
-    """Return a sentence on the hosts that will receive transcripts, if any, and one for each judge that sees more."""
+    """Return a sentence on the hosts that will receive transcripts, if any, and one for each judge
+    that sees more.
+    """
     hosts = hosts_of(prepared)
     receive = [masked(f"transcripts are sent to: {', '.join(hosts)}")] if hosts else []
-    return [*receive, *dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees)]
+    return [
+        *receive,
+        *dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees),
+    ]
 
 
 def run_spec_file(
     path: Path,
     settings: Settings,
-    stopping: Callable[[EngineSpec, Sequence[PreparedRun]], Stopping | None] = lambda spec, prepared: None,
+    stopping: Callable[
+        [EngineSpec, Sequence[PreparedRun]], Stopping | None
+    ] = lambda spec, prepared: None,
 ) -> list[events.RunEnded]:
-    """The engine process: run the request in the file, then remove the file. `stopping` creates the stop rule."""
+    """The engine process: run the request in the file, then remove the file.
+
+    `stopping` creates the stop rule.
+    """
     spec = EngineSpec.read(path)
     path.unlink(missing_ok=True)
     prepared = prepare_batch(spec, settings)
@@ -142,7 +156,9 @@ async def run_prepared(
     async with contextlib.AsyncExitStack() as stack:
         if stop is None:
             stop = asyncio.Event()
-            stack.enter_context(stopping_at_signals(partial(_interrupt, stop, on_interrupt), advice))
+            stack.enter_context(
+                stopping_at_signals(partial(_interrupt, stop, on_interrupt), advice)
+            )
         traces = await _receive_spans(prepared, stack)
         return await run_batch(
             prepared,
@@ -168,7 +184,10 @@ async def run_followed(
     In large batches, conversations are dropped once they are scored, so that memory does not grow.
     """
     # Events from before a run was resumed are not shown again.
-    ends = [ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0 for run in spec.runs]
+    ends = [
+        ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0
+        for run in spec.runs
+    ]
     task = asyncio.create_task(running)
     following = [
         asyncio.create_task(_follow(run, passed, spec, settings, task, show))
@@ -182,7 +201,12 @@ async def run_followed(
 
 
 async def _follow(
-    run: RunSpec, ends: int, spec: EngineSpec, settings: Settings, running: asyncio.Task[object], show: Show
+    run: RunSpec,
+    ends: int,
+    spec: EngineSpec,
+    settings: Settings,
+    running: asyncio.Task[object],
+    show: Show,
 ) -> RunState:
     state = RunState()
     path = recording_path(settings.runs_dir, run.run_id)
@@ -203,7 +227,9 @@ async def _follow(
     return state
 
 
-async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.AsyncExitStack) -> Traces | None:
+async def _receive_spans(
+    prepared: Sequence[PreparedRun], stack: contextlib.AsyncExitStack
+) -> Traces | None:
     """Receive the agents' spans until `stack` is closed, if the batch uses them.
 
     Raises:
@@ -214,7 +240,9 @@ async def _receive_spans(prepared: Sequence[PreparedRun], stack: contextlib.Asyn
         return None
     if len(ports) > 1:
         listed = ", ".join(map(str, sorted(ports)))
-        raise UsageError(f"the jobs name different ports for spans ({listed}); --otlp PORT gives one for all")
+        raise UsageError(
+            f"the jobs name different ports for spans ({listed}); --otlp PORT gives one for all"
+        )
     # Only if spans are received, because OTLP's messages take 0.1 s to load.
     from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 
@@ -241,21 +269,28 @@ def resume_spec(
     max_cost: float | None = None,
     unrestricted_setups: bool = False,
 ) -> EngineSpec | None:
-    """Return the request that makes an engine resume a run; None if nothing is missing, not even the run's end.
+    """Return the request that makes an engine resume a run; None if nothing is missing, not even
+    the run's end.
 
     This only determines the request: the engine reads the recording again once it has the lock.
-    `rerun` adds a trial for each one that failed because of the evaluator, the judge or the infrastructure.
-    An imported recording is untrusted: its job file and agent URL are used only if given here.
+    `rerun` adds a trial for each one that failed because of the evaluator, the judge or the
+    infrastructure. An imported recording is untrusted: its job file and agent URL are used only if
+    given here.
 
     Raises:
-        UsageError: the run is in progress elsewhere, or was imported and its job or agent is not given.
+        UsageError: the run is in progress elsewhere, or was imported and its job or agent is not
+            given.
         RecordingError: the recording cannot be read, or lacks its first event.
     """
     if is_live(path):
-        raise UsageError(f"{path.stem} is in progress; attach to it with `bioeval-tui watch {path.stem}`")
+        raise UsageError(
+            f"{path.stem} is in progress; attach to it with `bioeval-tui watch {path.stem}`"
+        )
     state, started, _ = started_run(path, as_written=True)
     if started.source is not None:
-        raise UsageError(f"{path.stem} was imported from another tool, so there is no agent to continue with")
+        raise UsageError(
+            f"{path.stem} was imported from another tool, so there is no agent to continue with"
+        )
     again = owed_reruns(path) if rerun else []
     trials = trials_of(state) + len(again)
     if not missing_conversations(state, trials) and state.ended is not None:
@@ -264,14 +299,17 @@ def resume_spec(
     if known.get("agent_function") and missing_conversations(state, trials):
         name = clean_line(str(known["agent_function"]), 100)
         raise UsageError(
-            f"{path.stem}: its agent is a Python function of the program that ran it, {name}; evaluate again from there"
+            f"{path.stem}: its agent is a Python function of the program that ran it, {name};"
+            " evaluate again from there"
         )
     imported = is_imported(path)
     if imported and missing_conversations(state, trials):
         _require_repeated(path, started, job_file, agent_url)
     before = options_of(known)
     # Recordings of version 1 have only the agent's name.
-    sample_agent = bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
+    sample_agent = (
+        bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
+    )
     # Limits on calls and cost are those given now: the recorded ones may be what ended the run.
     asked = replace(
         before,
@@ -300,7 +338,9 @@ def resume_spec(
     )
 
 
-def _require_repeated(path: Path, started: RunStarted, job_file: Path | None, agent_url: str | None) -> None:
+def _require_repeated(
+    path: Path, started: RunStarted, job_file: Path | None, agent_url: str | None
+) -> None:
     """Reject an imported recording's own job file and agent URL, unless the user passes them."""
     known = started.options
     needed = []
@@ -309,31 +349,40 @@ def _require_repeated(path: Path, started: RunStarted, job_file: Path | None, ag
         needed.append(f"your copy of its job with --job FILE (it names {file})")
     sample = known.get("sample_agent", started.agent == SAMPLE_AGENT)
     if agent_url is None and not sample and known.get("agent_url"):
-        needed.append(f"its agent with --agent-url URL (it names {clean_line(str(known['agent_url']), 200)})")
+        needed.append(
+            f"its agent with --agent-url URL (it names {clean_line(str(known['agent_url']), 200)})"
+        )
     if needed:
         raise UsageError(f"{path.stem} was imported; to resume it, give " + " and ".join(needed))
 
 
 def owed_reruns(path: Path) -> list[int]:
-    """Return the case index of each trial that failed because of evaluator, judge or infrastructure and has no replacement.
+    """Return the case index of each trial that failed because of evaluator, judge or infrastructure
+    and has no replacement.
 
-    Another trial of the case replaces it, and so does a later verdict if only the judge had failed. Without cases, all
-    trials are of case 0.
+    Another trial of the case replaces it, and so does a later verdict if only the judge had failed.
+    Without cases, all trials are of case 0.
 
     Raises:
         RecordingError: the recording cannot be read, or lacks its first event.
     """
     state, started, _ = started_run(path, as_written=True)
     recorded = read_recording(path, as_written=True).events
-    asked = next((event.trials for event in recorded if isinstance(event, RunStarted)), started.trials)
+    asked = next(
+        (event.trials for event in recorded if isinstance(event, RunStarted)), started.trials
+    )
     now = in_force(state, read_overlay(path, as_written=True))
     places = _case_order(state)
 
     def case(trial: int) -> int:
-        return places[trial - 1] if trial <= len(places) else 0
+        if trial <= len(places):
+            return places[trial - 1]
+        return 0
 
     excluded = Counter(map(case, excluded_trials(now)))
-    return sorted((excluded - Counter(map(case, range(asked + 1, trials_of(state) + 1)))).elements())
+    return sorted(
+        (excluded - Counter(map(case, range(asked + 1, trials_of(state) + 1)))).elements()
+    )
 
 
 def _case_order(state: RunState) -> list[int]:
@@ -344,7 +393,9 @@ def _case_order(state: RunState) -> list[int]:
 
 
 def rerun_offer(path: Path) -> str:
-    """Return how to replace trials that could not be measured, in a sentence; empty if all were measured."""
+    """Return how to replace trials that could not be measured, in a sentence; empty if all were
+    measured.
+    """
     owed = owed_reruns(path)
     if not owed:
         return ""
@@ -354,10 +405,15 @@ def rerun_offer(path: Path) -> str:
     if (
         state.started is not None
         and state.started.options.get("graph") == "none"
-        and (state.job.get("setups") or any("cypher" in each for each in state.job.get("assertions") or ()))
+        and (
+            state.job.get("setups")
+            or any("cypher" in each for each in state.job.get("assertions") or ())
+        )
     ):
         return ""  # the new trials would be without the graph, too
-    lost = [talk for talk in state.conversations.values() if talk.score and talk.score.score is None]
+    lost = [
+        talk for talk in state.conversations.values() if talk.score and talk.score.score is None
+    ]
     evaluator = state.job.get("evaluator")
     scripted = isinstance(evaluator, dict) and evaluator.get("kind") == "scripted"
     if all(talk.fault == "none" or (scripted and talk.fault == "evaluator") for talk in lost):
@@ -377,7 +433,8 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     """Return the specification of the resumed run.
 
     Raises:
-        UsageError: the job or a prompt has changed, and `spec.force` is not set; the sentence has the diff.
+        UsageError: the job or a prompt has changed, and `spec.force` is not set; the sentence has
+            the diff.
         RecordingError: the recording cannot be read.
     """
     path = recording_path(settings.runs_dir, run.run_id)
@@ -386,7 +443,9 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     job = recorded_job(started, path.name)
     known = ("run_id", "job_name", "job_path", "job_sha256", "seed", "conditions")
     shown = ("agent", "evaluator", "judge", "graph")
-    plan = RunPlan(job=job, trials=spec.trials, **{name: getattr(started, name) for name in known + shown})
+    plan = RunPlan(
+        job=job, trials=spec.trials, **{name: getattr(started, name) for name in known + shown}
+    )
     # Only the last event is missing: nothing is called, so changes of the job don't matter.
     if not missing_conversations(state, spec.trials):
         return _end_alone(path, started, plan)
@@ -395,11 +454,13 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     if is_imported(path):
         changes = changes or _case_changes(started, path, job_path)
     if changes and is_imported(path):
-        raise UsageError("the imported run belongs to another job than the given one\n" + "\n".join(changes))
+        raise UsageError(
+            "the imported run belongs to another job than the given one\n" + "\n".join(changes)
+        )
     if changes and not spec.force:
         raise UsageError(
-            "the job has changed since the run was started; use --force to resume with the recorded job\n"
-            + "\n".join(changes)
+            "the job has changed since the run was started; use --force to resume with the recorded"
+            " job\n" + "\n".join(changes)
         )
     order = started.options.get("order") or job.order
     plan = replace(
@@ -456,7 +517,9 @@ def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:
 
 
 def _case_changes(started: RunStarted, path: Path, job_path: Path) -> list[str]:
-    """Return how the cases of a recording differ from those that a job file fills in: a case may replace any part of its job."""
+    """Return how the cases of a recording differ from those that a job file fills in: a case may
+    replace any part of its job.
+    """
     own = {
         (case.name, case.persona if case.row is not None else ""): case.job
         for case in (check_job(job_path).cases if started.cases else ())
@@ -469,23 +532,32 @@ def _case_changes(started: RunStarted, path: Path, job_path: Path) -> list[str]:
             changes.append(f"{job_path} has no case {shown}")
             continue
         recorded = recorded_job(started, path.name, Case(name=case.name, persona=case.persona))
-        changes += _difference(recorded, now, f"case {shown} as recorded", f"case {shown} of {job_path}")
+        changes += _difference(
+            recorded, now, f"case {shown} as recorded", f"case {shown} of {job_path}"
+        )
     return changes
 
 
 def _difference(recorded: EvaluationJob, now: EvaluationJob, before: str, after: str) -> list[str]:
-    # A rehearsal, or a run with models, was requested on the command line, which is no change of the file.
+    # A rehearsal, or a run with models, was requested on the command line, which is no change of
+    # the file.
     evaluator, judge = recorded.evaluator.kind, recorded.scorer.kind
     if evaluator in plugins.BUILT_IN["evaluators"]:
-        now = now.model_copy(update={"evaluator": now.evaluator.model_copy(update={"kind": evaluator})})
+        now = now.model_copy(
+            update={"evaluator": now.evaluator.model_copy(update={"kind": evaluator})}
+        )
     if judge in plugins.BUILT_IN["judges"]:
         now = now.model_copy(update={"scorer": now.scorer.model_copy(update={"kind": judge})})
-    return list(difflib.unified_diff(_lines(recorded), _lines(now), before, after, lineterm="", n=2))
+    return list(
+        difflib.unified_diff(_lines(recorded), _lines(now), before, after, lineterm="", n=2)
+    )
 
 
 def _lines(job: EvaluationJob) -> list[str]:
     snapshot: dict[str, Any] = job_snapshot(job)
-    return str(yaml.safe_dump(snapshot, sort_keys=False, allow_unicode=True, width=100)).splitlines()
+    return str(
+        yaml.safe_dump(snapshot, sort_keys=False, allow_unicode=True, width=100)
+    ).splitlines()
 
 
 def _prompt_changes(started: RunStarted, makers: Makers) -> list[str]:

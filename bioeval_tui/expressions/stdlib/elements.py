@@ -1,4 +1,6 @@
-"""Elements and parts of collections: any, count, first, contains, sums; take, reversed, zip, chunked, elements by index."""
+"""Elements and parts of collections: any, count, first, contains, sums; take, reversed, zip,
+chunked, elements by index.
+"""
 
 from __future__ import annotations
 
@@ -74,20 +76,28 @@ def each(budget: Budget, value: Value) -> Iterator[Value]:
 
 def listed(budget: Budget, value: Value) -> list[Value]:
     """Return the elements as a list; a list is returned as it is."""
-    return value if type(value) is list else budget.collect(raw(value))
+    if type(value) is list:
+        return value
+    return budget.collect(raw(value))
 
 
 def many(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
-    """Apply `make` to the elements of `value`: return a sequence for a sequence, otherwise a list."""
+    """Apply `make` to the elements of `value`: return a sequence for a sequence, otherwise a
+    list.
+    """
     if type(value) is Sequence:
         return Sequence(lambda: budget.each(make()))
     return budget.collect(make())
 
 
 def same_kind(budget: Budget, value: Value, make: Callable[[], Iterable[Value]]) -> Any:
-    """Apply `make` to the elements of `value`: return a text for a text, otherwise the same as `many`."""
+    """Apply `make` to the elements of `value`: return a text for a text, otherwise the same as
+    `many`.
+    """
     made = many(budget, value, make)
-    return "".join(made) if isinstance(value, str) else made
+    if isinstance(value, str):
+        return "".join(made)
+    return made
 
 
 def map_of(budget: Budget, entries: Iterable[Value]) -> Map:
@@ -100,7 +110,9 @@ def map_of(budget: Budget, entries: Iterable[Value]) -> Map:
 
 
 def part(budget: Budget, value: Value, start: int, end: int) -> Any:
-    """Return the elements of a list, range or text from `start` up to but excluding `end`; both must be within bounds."""
+    """Return the elements of a list, range or text from `start` up to but excluding `end`; both
+    must be within bounds.
+    """
     if isinstance(value, str):
         budget.build_text(max(0, end - start))
         return value[start:end]
@@ -143,7 +155,8 @@ def first(budget: Budget, values: Value, predicate: Function | None = None) -> V
 
 
 @kotlin(
-    "Items<T>.firstOrNull(predicate: (T) -> Boolean = _): T?", "Items<T>.find(predicate: (T) -> Boolean): T?"
+    "Items<T>.firstOrNull(predicate: (T) -> Boolean = _): T?",
+    "Items<T>.find(predicate: (T) -> Boolean): T?",
 )
 def first_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     return next(_matching(budget, values, predicate), None)
@@ -187,7 +200,9 @@ def single(budget: Budget, values: Value, predicate: Function | None = None) -> 
 @kotlin("Items<T>.singleOrNull(predicate: (T) -> Boolean = _): T?")
 def single_or_null(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     matching = list(islice(_matching(budget, values, predicate), 2))
-    return matching[0] if len(matching) == 1 else None
+    if len(matching) == 1:
+        return matching[0]
+    return None
 
 
 @kotlin("Collection<E>.containsAll(elements: Collection<E>): Boolean")
@@ -202,7 +217,9 @@ def index_of(budget: Budget, values: Value, wanted: Value) -> int:
 
 @kotlin("List<E>.lastIndexOf(element: E): Int")
 def last_index_of(budget: Budget, values: list[Value], wanted: Value) -> int:
-    return _place(budget, _numbered_backwards(budget, values), lambda item: equal(item, wanted, budget))
+    return _place(
+        budget, _numbered_backwards(budget, values), lambda item: equal(item, wanted, budget)
+    )
 
 
 @kotlin("Items<T>.indexOfFirst(predicate: (T) -> Boolean): Int")
@@ -224,18 +241,23 @@ def sum_of(budget: Budget, values: Value, selector: Function) -> Value:
 def average(budget: Budget, values: Value) -> float:
     items = listed(budget, values)
     total = 0.0
-    for item in budget.each(items):  # one after the other, as Kotlin adds: `sum` of Python 3.12 is more exact
+    # one after the other, as Kotlin adds: `sum` of Python 3.12 is more exact
+    for item in budget.each(items):
         if type(item) not in NUMBERS:
             raise ExpressionError(f"average works on numbers, not on {type_name(item)}")
         total += item
-    return total / len(items) if items else math.nan
+    if items:
+        return total / len(items)
+    return math.nan
 
 
 @kotlin("IntProgression.last: Int", "ClosedRange<T>.last|endInclusive: T")
 def range_end(_: Budget, values: Value) -> Value:
     if type(values) is ClosedRange:
         return values.end
-    return values[-1] if values else values.stop - (1 if values.step > 0 else -1)
+    if values:
+        return values[-1]
+    return values.stop - (1 if values.step > 0 else -1)
 
 
 def _total(budget: Budget, items: Iterable[Value]) -> Value:
@@ -244,7 +266,9 @@ def _total(budget: Budget, items: Iterable[Value]) -> Value:
         if type(item) not in NUMBERS:
             raise ExpressionError(f"only numbers can be summed, not {type_name(item)}")
         total = item if total is None else operators.arithmetic("+", total, item, budget)
-    return 0 if total is None else total
+    if total is None:
+        return 0
+    return total
 
 
 def _backwards(budget: Budget, values: Value) -> Value:
@@ -256,7 +280,9 @@ def _backwards(budget: Budget, values: Value) -> Value:
     return listed(budget, values)[::-1]
 
 
-def _place(budget: Budget, numbered: Iterable[tuple[int, Value]], fits: Callable[[Value], bool]) -> int:
+def _place(
+    budget: Budget, numbered: Iterable[tuple[int, Value]], fits: Callable[[Value], bool]
+) -> int:
     return next((place for place, item in budget.each(numbered) if fits(item)), -1)
 
 
@@ -330,7 +356,9 @@ def _last_while(budget: Budget, values: Value, predicate: Function) -> int:
 @kotlin("List<T>.subList(fromIndex: Int, toIndex: Int): List<T>")
 def sub_list(budget: Budget, values: list[Value], start: int, end: int) -> Value:
     if not 0 <= start <= end <= len(values):
-        raise ExpressionError(f"subList({start}, {end}) is out of bounds for a list of {len(values)}")
+        raise ExpressionError(
+            f"subList({start}, {end}) is out of bounds for a list of {len(values)}"
+        )
     return part(budget, values, start, end)
 
 
@@ -355,18 +383,25 @@ def reversed_text(budget: Budget, text: str) -> str:
     "String.zip(other: String): List<Pair<Char, Char>>",
     "Flow<T>.zip(other: Flow<R>, transform: (T, R) -> V): Many<V>",
 )
-def zip_(budget: Budget, values: Value, other: Value, transform: Callable[..., Value] = Pair) -> Value:
+def zip_(
+    budget: Budget, values: Value, other: Value, transform: Callable[..., Value] = Pair
+) -> Value:
     return many(budget, values, lambda: map(transform, raw(values), raw(other)))
 
 
-@kotlin("Items<T>.zipWithNext(): Many<Pair<T, T>>", "Items<T>.zipWithNext(transform: (T, T) -> R): Many<R>")
+@kotlin(
+    "Items<T>.zipWithNext(): Many<Pair<T, T>>",
+    "Items<T>.zipWithNext(transform: (T, T) -> R): Many<R>",
+)
 def zip_with_next(budget: Budget, values: Value, transform: Callable[..., Value] = Pair) -> Value:
     return many(budget, values, lambda: (transform(a, b) for a, b in pairwise(raw(values))))
 
 
 @kotlin("Items<T>.withIndex(): Many<IndexedValue<T>>")
 def with_index(budget: Budget, values: Value) -> Value:
-    return many(budget, values, lambda: (Indexed(place, item) for place, item in enumerate(raw(values))))
+    return many(
+        budget, values, lambda: (Indexed(place, item) for place, item in enumerate(raw(values)))
+    )
 
 
 @kotlin(
@@ -382,22 +417,32 @@ def chunked(budget: Budget, values: Value, size: int, transform: Any = None) -> 
 @kotlin(
     "Flow<T>.windowed(size: Int, step: Int = _, partialWindows: Boolean = _): Many<List<T>>",
     "String.windowed(size: Int, step: Int = _, partialWindows: Boolean = _): List<String>",
-    "Flow<T>.windowed(size: Int, step: Int = _, partialWindows: Boolean = _, transform: (List<T>) -> R): Many<R>",
-    "String.windowed(size: Int, step: Int = _, partialWindows: Boolean = _, transform: (String) -> R): List<R>",
+    "Flow<T>.windowed(size: Int, step: Int = _, partialWindows: Boolean = _, transform: (List<T>)"
+    " -> R): Many<R>",
+    "String.windowed(size: Int, step: Int = _, partialWindows: Boolean = _, transform: (String) ->"
+    " R): List<R>",
 )
 def windowed(
-    budget: Budget, values: Value, size: int, step: int = 1, partial: bool = False, transform: Any = None
+    budget: Budget,
+    values: Value,
+    size: int,
+    step: int = 1,
+    partial: bool = False,
+    transform: Any = None,
 ) -> Value:
     if size < 1 or step < 1:
         raise ExpressionError("size and step must be greater than 0")
     items = values if isinstance(values, range | str) else listed(budget, values)
     end = len(items) if partial else len(items) - size + 1
     windows = budget.collect(
-        part(budget, items, start, min(start + size, len(items))) for start in range(0, max(0, end), step)
+        part(budget, items, start, min(start + size, len(items)))
+        for start in range(0, max(0, end), step)
     )
     if transform is not None:
         return many(budget, values, lambda: map(transform, windows))
-    return Sequence(lambda: windows) if type(values) is Sequence else windows
+    if type(values) is Sequence:
+        return Sequence(lambda: windows)
+    return windows
 
 
 @kotlin(
@@ -445,17 +490,22 @@ def get(budget: Budget, values: Value, index: int) -> Value:
 
 @kotlin("Flow<T>.elementAt(index: Int): T")
 def element_at(budget: Budget, values: Value, index: int) -> Value:
-    element = next(islice(each(budget, values), max(0, index), None), _NONE) if index >= 0 else _NONE
+    element = (
+        next(islice(each(budget, values), max(0, index), None), _NONE) if index >= 0 else _NONE
+    )
     if element is _NONE:
         raise ExpressionError(f"index {index} is out of bounds")
     return element
 
 
 @kotlin(
-    "List<T>.getOrNull|elementAtOrNull(index: Int): T?", "String.getOrNull|elementAtOrNull(index: Int): Char?"
+    "List<T>.getOrNull|elementAtOrNull(index: Int): T?",
+    "String.getOrNull|elementAtOrNull(index: Int): Char?",
 )
 def get_or_null(budget: Budget, values: Value, index: int) -> Value:
-    return element(values, index, budget) if 0 <= index < len(values) else None
+    if 0 <= index < len(values):
+        return element(values, index, budget)
+    return None
 
 
 @kotlin(
@@ -463,7 +513,9 @@ def get_or_null(budget: Budget, values: Value, index: int) -> Value:
     "String.getOrElse(index: Int, defaultValue: (Int) -> Char): Char",
 )
 def get_or_else(budget: Budget, values: Value, index: int, default: Function) -> Value:
-    return element(values, index, budget) if 0 <= index < len(values) else default(index)
+    if 0 <= index < len(values):
+        return element(values, index, budget)
+    return default(index)
 
 
 @kotlin(
@@ -483,14 +535,18 @@ library(
             map(predicate.test, each(budget, values))
         ),
         "Collection<*>|Map<*, *>.size: Int": lambda _, values: len(values),
-        "Collection<*>|IntProgression|Map<*, *>|CharSequence.isEmpty(): Boolean": lambda _, values: (
-            not values
+        "Collection<*>|IntProgression|Map<*, *>|CharSequence.isEmpty(): Boolean": (
+            lambda _, values: not values
         ),
         "ClosedRange<*>.isEmpty(): Boolean": lambda budget, values: operators.compare(
             ">", values.start, values.end, budget
         ),
-        "Collection<*>|Map<*, *>|CharSequence.isNotEmpty(): Boolean": lambda _, values: bool(values),
-        "Collection<*>?|Map<*, *>?|CharSequence?.isNullOrEmpty(): Boolean": lambda _, values: not values,
+        "Collection<*>|Map<*, *>|CharSequence.isNotEmpty(): Boolean": lambda _, values: bool(
+            values
+        ),
+        "Collection<*>?|Map<*, *>?|CharSequence?.isNullOrEmpty(): Boolean": lambda _, values: (
+            not values
+        ),
         "Flow<E>.contains(element: E): Boolean": lambda budget, values, item: operators.contains(
             values, item, budget
         ),

@@ -35,17 +35,23 @@ _DOUBLE = re.compile(
 
 @kotlin("String.toIntOrNull(): Int?")
 def text_to_int(_: Budget, text: str) -> int | None:
-    return int(text) if _WHOLE.fullmatch(text) and INT_MIN <= int(text) <= INT_MAX else None
+    if _WHOLE.fullmatch(text) and INT_MIN <= int(text) <= INT_MAX:
+        return int(text)
+    return None
 
 
 @kotlin("String.toLongOrNull(): Long?")
 def text_to_long(_: Budget, text: str) -> Long | None:
-    return Long(text) if _WHOLE.fullmatch(text) and LONG_MIN <= int(text) <= LONG_MAX else None
+    if _WHOLE.fullmatch(text) and LONG_MIN <= int(text) <= LONG_MAX:
+        return Long(text)
+    return None
 
 
 @kotlin("String.toDoubleOrNull(): Double?")
 def text_to_double(_: Budget, text: str) -> float | None:
-    return float(text.strip().rstrip("fFdD")) if _DOUBLE.fullmatch(text) else None
+    if _DOUBLE.fullmatch(text):
+        return float(text.strip().rstrip("fFdD"))
+    return None
 
 
 @kotlin("String.toInt(radix: Int): Int")
@@ -88,17 +94,23 @@ def coerce_in_range(budget: Budget, number: Value, bounds: Value) -> Value:
 
 @kotlin("N.coerceAtLeast(minimumValue: N): N")
 def coerce_at_least(_: Budget, number: Value, low: Value) -> Value:
-    return low if number < low else number
+    if number < low:
+        return low
+    return number
 
 
 @kotlin("N.coerceAtMost(maximumValue: N): N")
 def coerce_at_most(_: Budget, number: Value, high: Value) -> Value:
-    return high if number > high else number
+    if number > high:
+        return high
+    return number
 
 
 @kotlin("N.absoluteValue: N")
 def absolute_value(_: Budget, number: Value) -> Value:
-    return abs(number) if type(number) is float else integer(abs(number), long=type(number) is Long)
+    if type(number) is float:
+        return abs(number)
+    return integer(abs(number), long=type(number) is Long)
 
 
 @kotlin("Double.pow(x: Double / n: Int): Double")
@@ -139,7 +151,9 @@ def unsigned_shift_right(_: Budget, number: int, bits: int) -> int:
 
 
 def _bits_mask(number: int) -> int:
-    return 63 if type(number) is Long else 31
+    if type(number) is Long:
+        return 63
+    return 31
 
 
 def _bits(change: Callable[[int, int], int]) -> Callable[[Budget, int, int], int]:
@@ -174,14 +188,20 @@ library(
         "Number.toDouble(): Double": lambda _, number: float(number),
         "String.toInt(): Int": lambda budget, text: _number(text_to_int(budget, text), "toInt"),
         "String.toLong(): Long": lambda budget, text: _number(text_to_long(budget, text), "toLong"),
-        "String.toDouble(): Double": lambda budget, text: _number(text_to_double(budget, text), "toDouble"),
+        "String.toDouble(): Double": lambda budget, text: _number(
+            text_to_double(budget, text), "toDouble"
+        ),
         "round(x: Double): Double": _finite(round),
         "floor(x: Double): Double": _finite(math.floor),
         "ceil(x: Double): Double": _finite(math.ceil),
         **{
             f"{kind}.{name}(other: {kind}): {kind}": _bits(change)
             for kind in ("Int", "Long")
-            for name, change in (("and", operator.and_), ("or", operator.or_), ("xor", operator.xor))
+            for name, change in (
+                ("and", operator.and_),
+                ("or", operator.or_),
+                ("xor", operator.xor),
+            )
         },
         **{
             f"{kind}.{name}(bitCount: Int): {kind}": compute
@@ -199,14 +219,24 @@ library(
         "Double.roundToLong(): Long": lambda _, number: _rounded(number, long=True),
         "sqrt(x: Double): Double": lambda _, number: math.sqrt(number) if number >= 0 else math.nan,
         "Double.isInfinite(): Boolean": lambda _, number: math.isinf(number),
-        "N.times(other: N): N": lambda budget, left, right: operators.arithmetic("*", left, right, budget),
-        "N.div(other: N): N": lambda budget, left, right: operators.arithmetic("/", left, right, budget),
-        "N.rem(other: N): N": lambda budget, left, right: operators.arithmetic("%", left, right, budget),
+        "N.times(other: N): N": lambda budget, left, right: operators.arithmetic(
+            "*", left, right, budget
+        ),
+        "N.div(other: N): N": lambda budget, left, right: operators.arithmetic(
+            "/", left, right, budget
+        ),
+        "N.rem(other: N): N": lambda budget, left, right: operators.arithmetic(
+            "%", left, right, budget
+        ),
     }
 )
 
 
-@kotlin("T.let(block: (T) -> R): R", "T.run(block: T.() -> R): R", "with(receiver: T, block: T.() -> R): R")
+@kotlin(
+    "T.let(block: (T) -> R): R",
+    "T.run(block: T.() -> R): R",
+    "with(receiver: T, block: T.() -> R): R",
+)
 def let(_: Budget, value: Value, block: Function) -> Value:
     return block(value)
 
@@ -226,12 +256,16 @@ def also(_: Budget, value: Value, block: Function) -> Value:
 
 @kotlin("T.takeIf(predicate: (T) -> Boolean): T?")
 def take_if(_: Budget, value: Value, predicate: Function) -> Value:
-    return value if predicate.test(value) else None
+    if predicate.test(value):
+        return value
+    return None
 
 
 @kotlin("T.takeUnless(predicate: (T) -> Boolean): T?")
 def take_unless(_: Budget, value: Value, predicate: Function) -> Value:
-    return None if predicate.test(value) else value
+    if predicate.test(value):
+        return None
+    return value
 
 
 @kotlin("Resource|ObjectContext.infoString(): String")
@@ -243,12 +277,16 @@ def info_string(budget: Budget, record: Record) -> str:
     }
     if record.kind == "Resource":
         labels = ":".join(to_text(label, budget) for label in record["labels"])
-        shown = f"{labels} {{id='{text['id']}', name='{text['name']}', description='{text['description']}'}}"
+        shown = (
+            f"{labels} {{id='{text['id']}', name='{text['name']}',"
+            f" description='{text['description']}'}}"
+        )
     else:
         resources = ", ".join(info_string(budget, item) for item in record["resources"])
         functions = ", ".join(to_text(item["name"], budget) for item in record["functions"])
         shown = (
-            f"ObjectContext(context='{text['context']}', resources=[{resources}], functions=[{functions}])"
+            f"ObjectContext(context='{text['context']}', resources=[{resources}],"
+            f" functions=[{functions}])"
         )
     budget.build_text(len(shown))
     return shown

@@ -54,7 +54,9 @@ def contains_match(budget: Budget, text: str, pattern: Regex) -> bool:
 @kotlin("Regex.find(input: String, startIndex: Int = _): MatchResult?")
 def find(budget: Budget, pattern: Regex, text: str, start: int = 0) -> RegexMatch | None:
     if not 0 <= start <= len(text):
-        raise ExpressionError(f"startIndex {start} is out of bounds for a string of length {len(text)}")
+        raise ExpressionError(
+            f"startIndex {start} is out of bounds for a string of length {len(text)}"
+        )
     return pattern.search(text, start, budget)
 
 
@@ -104,16 +106,22 @@ def _replaced(
 
 
 def _filler(budget: Budget, replacement: str) -> Callable[[RegexMatch], str]:
-    """Return a function that inserts a match's groups for `$1`; a backslash makes the next character literal."""
+    """Return a function that inserts a match's groups for `$1`; a backslash makes the next
+    character literal.
+    """
 
     def filled(match: RegexMatch) -> str:
         def fill(reference: re.Match[str]) -> str:
             if reference[1] is not None:
                 return reference[1]
             groups = len(match.group_values)
-            group = int(reference[2]) if reference[2] else match.names.get(reference[3] or "", groups)
+            group = (
+                int(reference[2]) if reference[2] else match.names.get(reference[3] or "", groups)
+            )
             if group >= groups:
-                raise ExpressionError("the replacement has a $ without a group; write \\$ for a dollar sign")
+                raise ExpressionError(
+                    "the replacement has a $ without a group; write \\$ for a dollar sign"
+                )
             budget.build_text(len(match.group_values[group]))
             return match.group_values[group]
 
@@ -132,22 +140,24 @@ library(
     {
         "Regex.matches(input: String): Boolean": _of_pattern(matches),
         "Regex.containsMatchIn(input: String): Boolean": _of_pattern(contains_match),
-        "Regex.findAll(input: String): Sequence<MatchResult>": lambda budget, pattern, text: Sequence(
-            lambda: pattern.all(text, budget)
+        "Regex.findAll(input: String): Sequence<MatchResult>": lambda budget, pattern, text: (
+            Sequence(lambda: pattern.all(text, budget))
         ),
-        "Regex.matchEntire(input: String): MatchResult?": lambda budget, pattern, text: pattern.match_entire(
-            text, budget
+        "Regex.matchEntire(input: String): MatchResult?": lambda budget, pattern, text: (
+            pattern.match_entire(text, budget)
         ),
         "Regex.replace(input: String, replacement: String): String": _of_pattern(replace_matches),
-        "Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String": _of_pattern(
-            replace_by
+        "Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String": (
+            _of_pattern(replace_by)
         ),
         "Regex.split(input: String, limit: Int = _): List<String>": _of_pattern(split_at_matches),
         "Regex.pattern: String": lambda _, pattern: pattern.pattern,
         "MatchResult.value: String": lambda _, found: found.value,
         "MatchResult.groupValues: List<String>": lambda _, found: found.group_values,
         "MatchResult.destructured: List<String>": lambda _, found: found.group_values[1:],
-        "MatchResult.range: IntRange": lambda _, found: range(found.start, found.start + len(found.value)),
+        "MatchResult.range: IntRange": lambda _, found: range(
+            found.start, found.start + len(found.value)
+        ),
     }
 )
 
@@ -164,7 +174,9 @@ def _folded(budget: Budget, text: Value, ignore_case: bool) -> str:
     # One character must stay one, so that indices stay the same: `ß`.upper() has two.
     upper = text.upper()
     folded = upper.lower() if len(upper) == len(text) else text.lower()
-    return str(folded) if len(folded) == len(text) else str(text)
+    if len(folded) == len(text):
+        return str(folded)
+    return str(text)
 
 
 def _built(change: Callable[..., str]) -> Callable[..., str]:
@@ -213,14 +225,17 @@ def content_equals(budget: Budget, text: str, other: str) -> bool:
 @kotlin("String.replaceFirstChar(transform: (Char) -> Any): String")
 def replace_first_char(budget: Budget, text: str, transform: Function) -> str:
     budget.build_text(len(text))
-    return str(transform(Char(text[0]))) + text[1:] if text else text
+    if text:
+        return str(transform(Char(text[0]))) + text[1:]
+    return text
 
 
 @kotlin("String.commonPrefixWith(other: String): String")
 def common_prefix_with(budget: Budget, text: str, other: str) -> str:
     budget.build_text(len(text))
     size = next(
-        (at for at, (a, b) in enumerate(zip(text, other, strict=False)) if a != b), min(len(text), len(other))
+        (at for at, (a, b) in enumerate(zip(text, other, strict=False)) if a != b),
+        min(len(text), len(other)),
     )
     return text[:size]
 
@@ -234,7 +249,9 @@ def _rows(budget: Budget, text: str) -> list[str]:
     """Return the lines of a text without its first and its last if they are blank."""
     budget.build_text(len(text))
     rows = text.replace("\r\n", "\n").split("\n")
-    return rows[0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1]
+    return rows[
+        0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1
+    ]
 
 
 @kotlin("String.trimIndent(): String")
@@ -261,7 +278,9 @@ def trim_by(budget: Budget, text: str, predicate: Function) -> str:
 def trim_start_by(budget: Budget, text: str, predicate: Function) -> str:
     budget.build_text(len(text))
     return text[
-        next((place for place, char in enumerate(text) if not predicate.test(Char(char))), len(text)) :
+        next(
+            (place for place, char in enumerate(text) if not predicate.test(Char(char))), len(text)
+        ) :
     ]
 
 
@@ -284,9 +303,15 @@ def partition(budget: Budget, text: str, predicate: Function) -> Pair:
     return Pair("".join(c for c, yes in marked if yes), "".join(c for c, yes in marked if not yes))
 
 
-@kotlin("String.indexOf(string: String / char: Char, startIndex: Int = _, ignoreCase: Boolean = _): Int")
-def index_of(budget: Budget, text: str, other: str, start: int = 0, ignore_case: bool = False) -> int:
-    return _folded(budget, text, ignore_case).find(_folded(budget, other, ignore_case), max(0, start))
+@kotlin(
+    "String.indexOf(string: String / char: Char, startIndex: Int = _, ignoreCase: Boolean = _): Int"
+)
+def index_of(
+    budget: Budget, text: str, other: str, start: int = 0, ignore_case: bool = False
+) -> int:
+    return _folded(budget, text, ignore_case).find(
+        _folded(budget, other, ignore_case), max(0, start)
+    )
 
 
 @kotlin("String.lastIndexOf(string: String / char: Char): Int")
@@ -303,14 +328,21 @@ def is_blank(budget: Budget, text: str) -> bool:
 
 @kotlin("String.ifBlank(defaultValue: () -> T): T")
 def if_blank(budget: Budget, text: str, default: Function) -> Value:
-    return default() if is_blank(budget, text) else text
+    if is_blank(budget, text):
+        return default()
+    return text
 
 
 @kotlin(
-    "String.split(vararg delimiters: String / vararg delimiters: Char, ignoreCase: Boolean = _, limit: Int = _): List<String>"
+    "String.split(vararg delimiters: String / vararg delimiters: Char, ignoreCase: Boolean = _,"
+    " limit: Int = _): List<String>"
 )
 def split(
-    budget: Budget, text: str, delimiters: tuple[str, ...], ignore_case: bool = False, limit: int = 0
+    budget: Budget,
+    text: str,
+    delimiters: tuple[str, ...],
+    ignore_case: bool = False,
+    limit: int = 0,
 ) -> list[str]:
     if not delimiters:
         raise ExpressionError('split needs a delimiter, such as split(",")')
@@ -321,7 +353,9 @@ def split(
     start = at = 0
     while limit == 0 or len(parts) < limit - 1:
         places = [
-            (place, order) for order, mark in enumerate(wanted) if (place := folded.find(mark, at)) >= 0
+            (place, order)
+            for order, mark in enumerate(wanted)
+            if (place := folded.find(mark, at)) >= 0
         ]
         budget.step(1 + len(wanted))
         if not places:
@@ -344,7 +378,8 @@ def lines(budget: Budget, text: str) -> list[str]:
 
 
 @kotlin(
-    "String.replace(oldValue: String / oldChar: Char, newValue: String / newChar: Char, ignoreCase: Boolean = _): String"
+    "String.replace(oldValue: String / oldChar: Char, newValue: String / newChar: Char, ignoreCase:"
+    " Boolean = _): String"
 )
 def replace(budget: Budget, text: str, old: str, new: str, ignore_case: bool = False) -> str:
     folded, wanted = _folded(budget, text, ignore_case), _folded(budget, old, ignore_case)
@@ -386,7 +421,9 @@ def remove_surrounding(budget: Budget, text: str, prefix: str, suffix: str | Non
     budget.build_text(len(text))
     end = prefix if suffix is None else suffix
     wrapped = len(text) >= len(prefix) + len(end) and text.startswith(prefix) and text.endswith(end)
-    return text[len(prefix) : len(text) - len(end)] if wrapped else text
+    if wrapped:
+        return text[len(prefix) : len(text) - len(end)]
+    return text
 
 
 @kotlin("String.repeat(n: Int): String")
@@ -403,7 +440,9 @@ def to_boolean_strict(_: Budget, text: str) -> bool:
 
 
 def _padded(change: Callable[..., str]) -> Callable[..., str]:
-    """Return `change`, which is given a length and a character, as a function that counts what it builds."""
+    """Return `change`, which is given a length and a character, as a function that counts what it
+    builds.
+    """
 
     def compute(budget: Budget, text: str, size: int, pad: str = " ") -> str:
         budget.build_text(max(len(text), not_negative(size, "length")))
@@ -428,7 +467,9 @@ library(
     {
         "CharSequence.length: Int": lambda _, text: len(text),
         "String.decapitalize(): String": _built(lambda text: text[:1].lower() + text[1:]),
-        "String.lineSequence(): Sequence<String>": lambda budget, text: Sequence(lambda: lines(budget, text)),
+        "String.lineSequence(): Sequence<String>": lambda budget, text: Sequence(
+            lambda: lines(budget, text)
+        ),
         "String|Char.lowercase(): String": _built(str.lower),
         "String.toLowerCase(): String": _built(str.lower),
         "String|Char.uppercase(): String": _built(str.upper),
@@ -442,12 +483,19 @@ library(
         "String.padStart(length: Int, padChar: Char = _): String": _padded(str.rjust),
         "String.padEnd(length: Int, padChar: Char = _): String": _padded(str.ljust),
         "CharSequence.isNotBlank(): Boolean": lambda budget, text: not is_blank(budget, text),
-        "CharSequence?.isNullOrBlank(): Boolean": lambda budget, text: text is None or is_blank(budget, text),
+        "CharSequence?.isNullOrBlank(): Boolean": lambda budget, text: (
+            text is None or is_blank(budget, text)
+        ),
         "String?.orEmpty(): String": lambda _, text: text or "",
         "String.removePrefix(prefix: String): String": _built(str.removeprefix),
         "String.removeSuffix(suffix: String): String": _built(str.removesuffix),
         "String?.toBoolean(): Boolean": lambda _, text: text is not None and text.lower() == "true",
-        "String.toBooleanStrictOrNull(): Boolean?": lambda _, text: {"true": True, "false": False}.get(text),
+        "String.toBooleanStrictOrNull(): Boolean?": (
+            lambda _, text: {
+                "true": True,
+                "false": False,
+            }.get(text)
+        ),
         "Char.isDigit(): Boolean": lambda _, char: char.isdecimal(),
         "Char.isLetter(): Boolean": lambda _, char: char.isalpha(),
         "Char.isLetterOrDigit(): Boolean": lambda _, char: char.isalpha() or char.isdecimal(),
@@ -486,8 +534,12 @@ for _name, _find, _after in (
     ) -> str:
         place = find(text, mark)
         if place < 0:
-            return text if missing is None else missing
-        return text[place + len(mark) :] if after else text[:place]
+            if missing is None:
+                return text
+            return missing
+        if after:
+            return text[place + len(mark) :]
+        return text[:place]
 
     library(
         {
@@ -507,7 +559,8 @@ def format_(budget: Budget, text: str, args: tuple[Value, ...]) -> str:
         match = _SPECIFIER.match(text, percent)
         if match is None:
             raise ExpressionError(
-                "a % in this format is not followed by a specifier such as s, d or .2f; write %% for a percent sign"
+                "a % in this format is not followed by a specifier such as s, d or .2f; write %%"
+                " for a percent sign"
             )
         parts.append(text[start:percent])
         parts.append(_written(budget, match, following, args))
@@ -517,10 +570,14 @@ def format_(budget: Budget, text: str, args: tuple[Value, ...]) -> str:
     return "".join([*parts, text[start:]])
 
 
-def _written(budget: Budget, match: re.Match[str], following: object, args: tuple[Value, ...]) -> str:
+def _written(
+    budget: Budget, match: re.Match[str], following: object, args: tuple[Value, ...]
+) -> str:
     place, flags, width, precision, kind = match.groups()
     if kind in "%n":
-        return "%" if kind == "%" else "\n"
+        if kind == "%":
+            return "%"
+        return "\n"
     try:
         value = args[int(place) - 1] if place else next(following)  # type: ignore[call-overload]
     except (StopIteration, IndexError):
@@ -545,19 +602,24 @@ def _written(budget: Budget, match: re.Match[str], following: object, args: tupl
         shown = _fixed(value, int(precision or 6), flags)
     else:
         raise ExpressionError(
-            f"{match.group()} cannot format {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are supported"
+            f"{match.group()} cannot format {type_name(value)}; %s, %d, %x, %o, %f, %c and %b are"
+            " supported"
         )
     if kind in "SBXC":
         shown = shown.upper()
     size = int(width or 0)
     if "-" in flags:
         return shown.ljust(size)
-    return shown.zfill(size) if "0" in flags and value is not None else shown.rjust(size)
+    if "0" in flags and value is not None:
+        return shown.zfill(size)
+    return shown.rjust(size)
 
 
 def _fixed(value: float, digits: int, flags: str) -> str:
     if value != value or value in (float("inf"), float("-inf")):
-        return "NaN" if value != value else _signed(value, "Infinity", flags)
+        if value != value:
+            return "NaN"
+        return _signed(value, "Infinity", flags)
     rounded = Decimal(repr(abs(value))).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, _WIDE)
     return _signed(value, f"{rounded:,f}" if "," in flags else f"{rounded:f}", flags)
 
@@ -567,4 +629,6 @@ def _signed(value: float, shown: str, flags: str) -> str:
         return "-" + shown
     if "+" in flags:
         return "+" + shown
-    return " " + shown if " " in flags else shown
+    if " " in flags:
+        return " " + shown
+    return shown

@@ -1,4 +1,6 @@
-"""Elements → other elements and maps: sorted, filter, map, flatMap, group, associate, fold; maps, pairs and ranges."""
+"""Elements → other elements and maps: sorted, filter, map, flatMap, group, associate, fold; maps,
+pairs and ranges.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +102,11 @@ def reverse_order(budget: Budget) -> Comparator:
 
 
 def _sorted(
-    budget: Budget, values: Value, selector: Callable[[Value], Value] | None = None, *, descending: bool
+    budget: Budget,
+    values: Value,
+    selector: Callable[[Value], Value] | None = None,
+    *,
+    descending: bool,
 ) -> Value:
     key = selector or _comparable
     pairs = ((key(item), item) for item in raw(values))
@@ -115,23 +121,35 @@ def _comparable(value: Value) -> Value:
     if value is None:
         raise ExpressionError("null has no order; filter nulls out first, or use a default with ?:")
     if type(value) not in RUNTIME["Comparable"]:
-        raise ExpressionError(f"{type_name(value)} has no order; use sortedBy, maxByOrNull or similar")
+        raise ExpressionError(
+            f"{type_name(value)} has no order; use sortedBy, maxByOrNull or similar"
+        )
     return value
 
 
 def _found(matching: list[Value], required: bool) -> Value:
     if required and not matching:
         raise ExpressionError(_EMPTY)
-    return matching[0] if matching else None
+    if matching:
+        return matching[0]
+    return None
 
 
-def _extreme(budget: Budget, pairs: Iterable[tuple[Value, Value]], sign: int, required: bool) -> Value:
-    """Return the first value whose key is the greatest (`sign` 1) or least (-1); NaN wins both ways."""
+def _extreme(
+    budget: Budget, pairs: Iterable[tuple[Value, Value]], sign: int, required: bool
+) -> Value:
+    """Return the first value whose key is the greatest (`sign` 1) or least (-1); NaN wins both
+    ways.
+    """
     best: list[tuple[Value, Value]] = []
     for pair in pairs:
         _comparable(pair[0])
         is_nan, has_nan = pair[0] != pair[0], bool(best) and best[0][0] != best[0][0]
-        if not best or is_nan > has_nan or (not has_nan and order(pair[0], best[0][0], budget) == sign):
+        if (
+            not best
+            or is_nan > has_nan
+            or (not has_nan and order(pair[0], best[0][0], budget) == sign)
+        ):
             best = [pair]
     return _found([value for _, value in best], required)
 
@@ -141,14 +159,20 @@ def _of(budget: Budget, values: Value, *, sign: int, required: bool) -> Value:
 
 
 def _by(budget: Budget, values: Value, selector: Function, *, sign: int, required: bool) -> Value:
-    return _extreme(budget, ((selector(item), item) for item in each(budget, values)), sign, required)
+    return _extreme(
+        budget, ((selector(item), item) for item in each(budget, values)), sign, required
+    )
 
 
-def _of_results(budget: Budget, values: Value, selector: Function, *, sign: int, required: bool) -> Value:
+def _of_results(
+    budget: Budget, values: Value, selector: Function, *, sign: int, required: bool
+) -> Value:
     return _of(budget, budget.collect(map(selector, raw(values))), sign=sign, required=required)
 
 
-def _with(budget: Budget, values: Value, comparator: Comparator, *, sign: int, required: bool) -> Value:
+def _with(
+    budget: Budget, values: Value, comparator: Comparator, *, sign: int, required: bool
+) -> Value:
     first = comparator if sign < 0 else reversed_(budget, comparator)
     return _found(_arranged(budget, values, first.compare), required)
 
@@ -180,12 +204,18 @@ for _name, _sign in (("max", 1), ("min", -1)):
                 f"Flow<C>.{_name}{_ending}(): C{_null}": partial(_of, **_how),
                 f"String.{_name}{_ending}(): Char{_null}": partial(_of, **_how),
                 f"Each<T>.{_name}By{_ending}(selector: (T) -> C): T{_null}": partial(_by, **_how),
-                f"Each<T>.{_name}Of{_ending}(selector: (T) -> C): C{_null}": partial(_of_results, **_how),
-                f"Flow<T>.{_name}With{_ending}(comparator: Comparator<T>): T{_null}": partial(_with, **_how),
+                f"Each<T>.{_name}Of{_ending}(selector: (T) -> C): C{_null}": partial(
+                    _of_results, **_how
+                ),
+                f"Flow<T>.{_name}With{_ending}(comparator: Comparator<T>): T{_null}": partial(
+                    _with, **_how
+                ),
             }
         )
     _compute = partial(_among, sign=_sign)
-    library({f"{_name}Of(a: C, vararg others: C): C": _compute, f"{_name}(a: N, b: N): N": _compute})
+    library(
+        {f"{_name}Of(a: C, vararg others: C): C": _compute, f"{_name}(a: N, b: N): N": _compute}
+    )
 
 
 @kotlin("Items<T>.filter(predicate: (T) -> Boolean): Same<T>")
@@ -195,7 +225,9 @@ def filter_(budget: Budget, values: Value, predicate: Function) -> Value:
 
 @kotlin("Items<T>.filterNot(predicate: (T) -> Boolean): Same<T>")
 def filter_not(budget: Budget, values: Value, predicate: Function) -> Value:
-    return same_kind(budget, values, lambda: (item for item in raw(values) if not predicate.test(item)))
+    return same_kind(
+        budget, values, lambda: (item for item in raw(values) if not predicate.test(item))
+    )
 
 
 @kotlin("Items<T>.filterIndexed(predicate: (Int, T) -> Boolean): Same<T>")
@@ -225,7 +257,9 @@ def map_(budget: Budget, values: Value, transform: Function) -> Value:
 
 @kotlin("Items<T>.mapIndexed(transform: (Int, T) -> R): Many<R>")
 def map_indexed(budget: Budget, values: Value, transform: Function) -> Value:
-    return many(budget, values, lambda: (transform(place, item) for place, item in enumerate(raw(values))))
+    return many(
+        budget, values, lambda: (transform(place, item) for place, item in enumerate(raw(values)))
+    )
 
 
 @kotlin("Items<T>.mapIndexedNotNull(transform: (Int, T) -> R?): Many<R>")
@@ -255,7 +289,9 @@ def flat_map_indexed(budget: Budget, values: Value, transform: Function) -> Valu
 
 @kotlin("Flow<Flow<T>>.flatten(): Many<T>")
 def flatten(budget: Budget, values: Value) -> Value:
-    return many(budget, values, lambda: (item for inner in each(budget, values) for item in raw(inner)))
+    return many(
+        budget, values, lambda: (item for inner in each(budget, values) for item in raw(inner))
+    )
 
 
 @kotlin("Items<T>.runningFold|scan(initial: R, operation: (R, T) -> R): List<R>")
@@ -303,7 +339,9 @@ def reduce(budget: Budget, values: Value, operation: Function) -> Value:
 @kotlin("Items<T>.reduceOrNull(operation: (T, T) -> T): T?")
 def reduce_or_null(budget: Budget, values: Value, operation: Function) -> Value:
     items = budget.collect(raw(values))
-    return fold(budget, items[1:], items[0], operation) if items else None
+    if items:
+        return fold(budget, items[1:], items[0], operation)
+    return None
 
 
 @kotlin("Items<T>.reduceIndexed(operation: (Int, T, T) -> T): T")
@@ -320,7 +358,9 @@ def reduce_indexed(budget: Budget, values: Value, operation: Function) -> Value:
     "Items<T>.groupBy(keySelector: (T) -> K): Map<K, List<T>>",
     "Items<T>.groupBy(keySelector: (T) -> K, valueTransform: (T) -> V): Map<K, List<V>>",
 )
-def group_by(budget: Budget, values: Value, selector: Any, transform: Function | None = None) -> Map:
+def group_by(
+    budget: Budget, values: Value, selector: Any, transform: Function | None = None
+) -> Map:
     groups: Map = {}
     for item in each(budget, values):
         budget.hold(2 * CELL)
@@ -405,7 +445,9 @@ def to_list(budget: Budget, values: Value) -> list[Value]:
 
 @kotlin("Each<T>.asSequence(): Sequence<T>")
 def as_sequence(_: Budget, values: Value) -> Value:
-    return values if type(values) is Sequence else Sequence(lambda: raw(values))
+    if type(values) is Sequence:
+        return values
+    return Sequence(lambda: raw(values))
 
 
 @kotlin("Items<T>.toSet(): Set<T>", "Flow<T>.toMutableSet|toHashSet(): Set<T>")
@@ -414,8 +456,8 @@ def to_set(budget: Budget, values: Value) -> OrderedSet:
 
 
 @kotlin(
-    "Flow<T>.joinToString(separator: String = _, prefix: String = _, postfix: String = _, limit: Int = _, "
-    "truncated: String = _, transform: (T) -> String = _): String"
+    "Flow<T>.joinToString(separator: String = _, prefix: String = _, postfix: String = _, limit:"
+    " Int = _, truncated: String = _, transform: (T) -> String = _): String"
 )
 def join_to_string(
     budget: Budget,
@@ -469,7 +511,9 @@ def get_value(budget: Budget, values: Map, key: Value) -> Value:
 @kotlin("Map<E, V>.getOrElse(key: E, defaultValue: () -> V): V")
 def get_or_else(budget: Budget, values: Map, key: Value, default: Function) -> Value:
     value = values.get(key_of(key, budget))
-    return default() if value is None else value
+    if value is None:
+        return default()
+    return value
 
 
 @kotlin("Map<*, E>.containsValue(value: E): Boolean")
@@ -536,8 +580,8 @@ def list_by(budget: Budget, size: int, init: Function) -> list[Value]:
 
 library(
     {
-        "listOf|mutableListOf|arrayListOf(vararg elements: T): List<T>": lambda budget, items: budget.collect(
-            items
+        "listOf|mutableListOf|arrayListOf(vararg elements: T): List<T>": lambda budget, items: (
+            budget.collect(items)
         ),
         "emptyList(): List<T>": lambda _: [],
         "listOfNotNull(vararg elements: T?): List<T>": lambda budget, items: budget.collect(
@@ -547,11 +591,13 @@ library(
             items, budget
         ),
         "emptySet(): Set<T>": lambda _: OrderedSet({}),
-        "mapOf|mutableMapOf|linkedMapOf(vararg pairs: Pair<K, V>): Map<K, V>": lambda budget, pairs: to_map(
-            budget, list(pairs)
+        "mapOf|mutableMapOf|linkedMapOf(vararg pairs: Pair<K, V>): Map<K, V>": (
+            lambda budget, pairs: to_map(budget, list(pairs))
         ),
         "emptyMap(): Map<K, V>": lambda _: {},
-        "sortedSetOf(vararg elements: C): Set<C>": lambda budget, items: to_sorted_set(budget, list(items)),
+        "sortedSetOf(vararg elements: C): Set<C>": lambda budget, items: to_sorted_set(
+            budget, list(items)
+        ),
         "sequenceOf(vararg elements: T): Sequence<T>": lambda _, items: Sequence(lambda: items),
         "Pair(first: A, second: B): Pair<A, B>": lambda _, first, second: Pair(first, second),
         "A.to(that: B): Pair<A, B>": lambda _, first, second: Pair(first, second),
@@ -559,14 +605,18 @@ library(
         "Int.until(to: Int): IntRange": lambda _, start, end: operators.span("..<", start, end),
         "Long.until(to: Long): LongRange": lambda _, start, end: operators.span("..<", start, end),
         "Int.rangeTo(other: Int): IntRange": lambda _, start, end: operators.span("..", start, end),
-        "Long.rangeTo(other: Long): LongRange": lambda _, start, end: operators.span("..", start, end),
-        "Int.downTo(to: Int): IntProgression": lambda _, start, end: whole_range(start, end - 1, -1),
-        "Map<E, V>.get(key: E): V?": lambda budget, values, key: values.get(key_of(key, budget)),
-        "Map<E, V>.getOrDefault(key: E, defaultValue: V): V": lambda budget, values, key, default: values.get(
-            key_of(key, budget), default
+        "Long.rangeTo(other: Long): LongRange": lambda _, start, end: operators.span(
+            "..", start, end
         ),
-        "Map<E, *>.containsKey|contains(key: E): Boolean": lambda budget, values, key: operators.contains(
-            values, key, budget
+        "Int.downTo(to: Int): IntProgression": lambda _, start, end: whole_range(
+            start, end - 1, -1
+        ),
+        "Map<E, V>.get(key: E): V?": lambda budget, values, key: values.get(key_of(key, budget)),
+        "Map<E, V>.getOrDefault(key: E, defaultValue: V): V": lambda budget, values, key, default: (
+            values.get(key_of(key, budget), default)
+        ),
+        "Map<E, *>.containsKey|contains(key: E): Boolean": lambda budget, values, key: (
+            operators.contains(values, key, budget)
         ),
         "Map<*, V>.values: Collection<V>": lambda budget, values: budget.collect(values.values()),
         "Map<K, V>.entries: Set<Entry<K, V>>": lambda budget, values: set_of(raw(values), budget),
@@ -577,7 +627,11 @@ library(
         "Pair<A, *>|Triple<A, *, *>.first: A": lambda _, pair: pair.first,
         "Pair<*, B>|Triple<*, B, *>.second: B": lambda _, pair: pair.second,
         "Pair<T, T>.toList(): List<T>": lambda _, pair: [pair.first, pair.second],
-        "Triple<T, T, T>.toList(): List<T>": lambda _, triple: [triple.first, triple.second, triple.third],
+        "Triple<T, T, T>.toList(): List<T>": lambda _, triple: [
+            triple.first,
+            triple.second,
+            triple.third,
+        ],
         "Triple<*, *, D>.third: D": lambda _, triple: triple.third,
     }
 )

@@ -1,4 +1,6 @@
-"""Containment of a grader's processes: memory limits, and protection of the program's own memory (Linux)."""
+"""Containment of a grader's processes: memory limits, and protection of the program's own memory
+(Linux).
+"""
 
 from __future__ import annotations
 
@@ -29,20 +31,23 @@ _REFER, _SCOPE_SIGNAL = 1 << 13, 1 << 1
 
 
 def hide_process() -> None:
-    """Prevent this user's other processes from reading this program's environment and memory (Linux; root still can).
+    """Prevent this user's other processes from reading this program's environment and memory
+    (Linux; root still can).
 
-    Debuggers can no longer attach, and a crash leaves no core file. A process that uses this package as a library is not
-    changed.
+    Debuggers can no longer attach, and a crash leaves no core file. A process that uses this
+    package as a library is not changed.
     """
     if LINUX and isolation.is_program:
         _prctl(_DUMPABLE, 0)
 
 
 def enter_domain() -> bool:
-    """Restrict this process and its children to reading and signalling each other; return whether that is possible.
+    """Restrict this process and its children to reading and signalling each other; return whether
+    that is possible.
 
-    Uses Landlock (Linux 5.19 or newer): environment and memory of all other processes are inaccessible; root can still read
-    environments. From Linux 6.12 on, others cannot be killed either. Files and network are not restricted.
+    Uses Landlock (Linux 5.19 or newer): environment and memory of all other processes are
+    inaccessible; root can still read environments. From Linux 6.12 on, others cannot be killed
+    either. Files and network are not restricted.
     """
     if not LINUX:
         return False
@@ -50,10 +55,13 @@ def enter_domain() -> bool:
     version = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     if version < 2:
         return False
-    # The only handled right, moving files between folders, is granted everywhere, so nothing changes for files.
+    # The only handled right, moving files between folders, is granted everywhere, so nothing
+    # changes for files.
     scoped = _SCOPE_SIGNAL if version >= 6 else 0
     ruleset = struct.pack("QQQ", _REFER, 0, scoped)[: 24 if version >= 6 else 8]
-    created = libc.syscall(_LANDLOCK_CREATE, ruleset, ctypes.c_size_t(len(ruleset)), ctypes.c_uint32(0))
+    created = libc.syscall(
+        _LANDLOCK_CREATE, ruleset, ctypes.c_size_t(len(ruleset)), ctypes.c_uint32(0)
+    )
     if created < 0:
         return False
     root = os.open("/", os.O_PATH)
@@ -75,7 +83,8 @@ def collect_orphans() -> None:
 
 
 def supervise(parent: int) -> None:
-    """Fork: the new process returns and is the worker; the calling process supervises it and never returns.
+    """Fork: the new process returns and is the worker; the calling process supervises it and never
+    returns.
 
     Args:
         parent: the program's process id. The worker ends when it does.
@@ -114,7 +123,9 @@ def _watch(worker: int, parent: int, watched: set[signal.Signals]) -> NoReturn:
 
 
 def end_as(status: int) -> NoReturn:
-    """End this process as a child ended, whose status `os.wait` returned: the program names the signal."""
+    """End this process as a child ended, whose status `os.wait` returned: the program names the
+    signal.
+    """
     if os.WIFEXITED(status):
         os._exit(os.WEXITSTATUS(status))
     number = os.WTERMSIG(status)
@@ -139,13 +150,17 @@ def reap(worker: int = 0) -> int | None:
 
 
 def below(pid: int) -> set[int]:
-    """Return the processes below one: its children, theirs, and so on; not those that have ended."""
+    """Return the processes below one: its children, theirs, and so on; not those that have
+    ended.
+    """
     children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):  # noqa: PTH208 (twice as fast)
         if entry.isdigit():
             with contextlib.suppress(OSError, IndexError, ValueError):
                 # "PID (name) state parent …"; a name may contain anything.
-                state, parent = Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()[:2]
+                state, parent = (
+                    Path(f"/proc/{entry}/stat").read_bytes().rpartition(b")")[2].split()[:2]
+                )
                 if state not in (b"Z", b"X"):
                     children.setdefault(int(parent), []).append(int(entry))
     pids: set[int] = set()
@@ -158,7 +173,10 @@ def below(pid: int) -> set[int]:
 
 
 def end_below(pid: int) -> None:
-    """Kill every process below one. All are stopped first, so that none starts another meanwhile."""
+    """Kill every process below one.
+
+    All are stopped first, so that none starts another meanwhile.
+    """
     deadline = time.monotonic() + _END_WITHIN_S
     while time.monotonic() < deadline:
         stopped: set[int] = set()
@@ -185,7 +203,9 @@ def megabytes_below(pid: int) -> float:
         with contextlib.suppress(OSError, ValueError, IndexError):
             try:
                 lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
-                total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
+                total += (
+                    next(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
+                )
             except (OSError, StopIteration):
                 pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
                 total += pages * os.sysconf("SC_PAGE_SIZE")
@@ -207,7 +227,8 @@ def own_process() -> None:
 
 @contextlib.contextmanager
 def at_most(megabytes: float) -> Iterator[bool]:
-    """Limit how much more address space a worker may use in this context; yields whether a limit applies (Linux workers only).
+    """Limit how much more address space a worker may use in this context; yields whether a limit
+    applies (Linux workers only).
 
     If it is exceeded, the library raises MemoryError or an error of HDF5.
     """
@@ -261,18 +282,23 @@ def _in_use() -> int:
 
 
 def free_megabytes() -> float:
-    """Return the memory that this process and those it starts may still take; infinite where that is unknown."""
+    """Return the memory that this process and those it starts may still take; infinite where that
+    is unknown.
+    """
     free = math.inf
     with contextlib.suppress(OSError, ValueError, StopIteration):
         lines = Path("/proc/meminfo").read_text().splitlines()
-        free = next(int(line.split()[1]) / 1024 for line in lines if line.startswith("MemAvailable:"))
+        free = next(
+            int(line.split()[1]) / 1024 for line in lines if line.startswith("MemAvailable:")
+        )
         # A container's limit; without one, the file says `max`.
         free = min(free, int(Path("/sys/fs/cgroup/memory.max").read_text()) / (1024 * 1024))
     return free
 
 
 def megabytes_of_group(pid: int) -> float:
-    """Return the memory of a worker and all it started; `pid` is its supervisor's on Linux, elsewhere its own.
+    """Return the memory of a worker and all it started; `pid` is its supervisor's on Linux,
+    elsewhere its own.
 
     Elsewhere `ps` is asked for the process group; 0 where that is not possible (Windows).
     """

@@ -28,12 +28,19 @@ from bioeval_tui.grade.task_report import Section, Uncertainty
 
 POLL_S = 0.2
 SILENT_S = 5.0
-"""How much longer than the time limit a worker may say nothing, whatever a grader has written to its page, in seconds."""
+"""How much longer than the time limit a worker may say nothing, whatever a grader has written to
+its page, in seconds.
+"""
 _FINAL = '"final": true}}'
 _NEEDS_OTHER_PYTHON = '"elsewhere": true,\r"final": false}}'
 _CHUNK_TARGET_S = 0.15
 _MOST_IN_CHUNK = 256
-_CHECKED: dict[str, Any] = {"problem": str | None, "warnings": list, "scored": str | None, "elsewhere": bool}
+_CHECKED: dict[str, Any] = {
+    "problem": str | None,
+    "warnings": list,
+    "scored": str | None,
+    "elsewhere": bool,
+}
 """What an item of the kind `check` is answered with."""
 
 
@@ -41,13 +48,14 @@ _CHECKED: dict[str, Any] = {"problem": str | None, "warnings": list, "scored": s
 class BatchItem(Submission):
     """One submission to grade, or to look into.
 
-    Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of their own, open it by
-    its absolute path. `kind`: `grade`; `examine`, which adds the doctor's findings; `check`, which only loads the
-    task's grader and grades its sample submission; `diagnose`, which asks the doctor without running the grader;
-    `interval` and `interval-code`, which say how sure a valid score is, without and with calls of a grader with code;
-    `explain:` and the options of `explanations` as JSON, which looks into a valid submission. `follow`: the folders into
-    which the path may be a link, besides its own run group; None for a file that the user named, whose links are
-    followed everywhere.
+    Reports name the file as it was given (`shown`, else `path`); workers, which have a folder of
+    their own, open it by its absolute path. `kind`: `grade`; `examine`, which adds the doctor's
+    findings; `check`, which only loads the task's grader and grades its sample submission;
+    `diagnose`, which asks the doctor without running the grader; `interval` and `interval-code`,
+    which say how sure a valid score is, without and with calls of a grader with code; `explain:`
+    and the options of `explanations` as JSON, which looks into a valid submission. `follow`: the
+    folders into which the path may be a link, besides its own run group; None for a file that the
+    user named, whose links are followed everywhere.
     """
 
     kind: str = "grade"
@@ -76,18 +84,25 @@ class Backend(Protocol):
 
 
 def _is_answer(item: BatchItem, text: str) -> bool:
-    """Whether a worker's text answers an item. The task's code runs where it was written, so it may be anything."""
+    """Whether a worker's text answers an item.
+
+    The task's code runs where it was written, so it may be anything.
+    """
     try:
         answer = json.loads(text)
         if to_text(answer) != text:  # reports are cut out of it as it stands
             return False
         if "not_graded" not in answer:
             if item.kind == "check":
-                return all(isinstance(answer["check"][name], kind) for name, kind in _CHECKED.items())
+                return all(
+                    isinstance(answer["check"][name], kind) for name, kind in _CHECKED.items()
+                )
             if item.kind.startswith("interval"):
                 return isinstance(Uncertainty.from_dict(answer["uncertainty"]), Uncertainty)
             if item.kind.startswith("explain:"):
-                return all(isinstance(Section.from_dict(each), Section) for each in answer["explanation"])
+                return all(
+                    isinstance(Section.from_dict(each), Section) for each in answer["explanation"]
+                )
         for finding in answer.get("findings", ()):
             problem_from_dict(finding)
         outcome = outcome_from_dict(answer)
@@ -98,7 +113,9 @@ def _is_answer(item: BatchItem, text: str) -> bool:
 
 def not_graded_text(item: BatchItem, reason: str, attempts: int = 1) -> str:
     """Return the JSON text of a NotGraded."""
-    value = NotGraded(item.task_id, item.shown or item.path or "", reason, attempts, agent=item.agent)
+    value = NotGraded(
+        item.task_id, item.shown or item.path or "", reason, attempts, agent=item.agent
+    )
     return to_text(outcome_to_dict(value))
 
 
@@ -112,7 +129,9 @@ class GradingLimits:
 
 @dataclass
 class GradingBatch:
-    """The queue that the threads of one batch share: chunks are taken from both ends and returned to where they were."""
+    """The queue that the threads of one batch share: chunks are taken from both ends and returned
+    to where they were.
+    """
 
     waiting: deque[BatchItem]
     results: queue.Queue[list[Result] | BaseException | None]
@@ -128,7 +147,8 @@ class GradingBatch:
     def take(
         self, workers: int, end: int, may_grade: Callable[[str], bool] = lambda task_id: True
     ) -> list[BatchItem]:
-        """Return the next submissions of one task, about as many as take `_CHUNK_TARGET_S`; none of other tasks.
+        """Return the next submissions of one task, about as many as take `_CHUNK_TARGET_S`; none of
+        other tasks.
 
         `end`: 0 takes from the front, −1 from the back.
         """
@@ -139,8 +159,16 @@ class GradingBatch:
             if not may_grade(task_id):
                 return []
             each = self.seconds_each.get(task_id)
-            size = 2 if each is None else max(1, min(_MOST_IN_CHUNK, int(_CHUNK_TARGET_S / max(each, 1e-6))))
-            size = max(1, min(size, len(self.waiting) // (2 * workers))) if self.isolate == "task" else 1
+            size = (
+                2
+                if each is None
+                else max(1, min(_MOST_IN_CHUNK, int(_CHUNK_TARGET_S / max(each, 1e-6))))
+            )
+            size = (
+                max(1, min(size, len(self.waiting) // (2 * workers)))
+                if self.isolate == "task"
+                else 1
+            )
             chunk: list[BatchItem] = []
             take = self.waiting.pop if end else self.waiting.popleft
             while self.waiting and len(chunk) < size and self.waiting[end].task_id == task_id:
@@ -160,12 +188,25 @@ class GradingBatch:
 
 
 class SubmissionFeed:
-    """Keeps one worker busy with two chunks at a time, taken from one end of the batch, and reads its answers."""
+    """Keeps one worker busy with two chunks at a time, taken from one end of the batch, and reads
+    its answers.
+    """
 
     def __init__(
-        self, worker: WorkerProcess, batch: GradingBatch, count: int, limits: GradingLimits, end: int = 0
+        self,
+        worker: WorkerProcess,
+        batch: GradingBatch,
+        count: int,
+        limits: GradingLimits,
+        end: int = 0,
     ) -> None:
-        self._worker, self._batch, self._count, self._limits, self._end = worker, batch, count, limits, end
+        self._worker, self._batch, self._count, self._limits, self._end = (
+            worker,
+            batch,
+            count,
+            limits,
+            end,
+        )
         self._outstanding: dict[int, BatchItem] = {}
         # Task, submissions left, submissions sent, when.
         self._chunks: list[tuple[str, int, int, float]] = []
@@ -201,16 +242,23 @@ class SubmissionFeed:
         try:
             for line in lines:
                 number_text, tab, text = line.decode("utf-8", "replace").partition("\t")
-                item = self._outstanding.get(int(number_text)) if tab and number_text.isdigit() else None
+                item = (
+                    self._outstanding.get(int(number_text))
+                    if tab and number_text.isdigit()
+                    else None
+                )
                 if item is None or not _is_answer(item, text):
-                    self._cause = "the grader wrote into the worker's output, or changed what it writes"
+                    self._cause = (
+                        "the grader wrote into the worker's output, or changed what it writes"
+                    )
                     self._worker.kill()
                     raise WorkerDied(self._cause)
                 del self._outstanding[item.number]
                 failed = item.kind == "grade" and is_not_graded(text)
                 if failed and text.endswith(_NEEDS_OTHER_PYTHON):
                     if self._batch.moved is None:
-                        results.append((item.number, text))  # trying again would give the same result
+                        # trying again would give the same result
+                        results.append((item.number, text))
                     else:
                         self._batch.moved.append(item)
                 elif failed and not text.endswith(_FINAL):
@@ -254,7 +302,9 @@ class SubmissionFeed:
             raise WorkerDied(self._cause)
 
     def settle(self, how: str) -> None:
-        """After the worker has died: the current submission has failed; the others are returned to the queue."""
+        """After the worker has died: the current submission has failed; the others are returned to
+        the queue.
+        """
         number = self._worker.last_number
         if number not in self._outstanding and self._outstanding:
             number = next(iter(self._outstanding))

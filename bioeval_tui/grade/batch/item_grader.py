@@ -1,4 +1,6 @@
-"""A worker's tasks: grade a file, examine it, or check its task. `worker_process` defines the answers.
+"""A worker's tasks: grade a file, examine it, or check its task.
+
+`worker_process` defines the answers.
 
 Only workers import this module: it brings the libraries that graders use.
 """
@@ -24,7 +26,13 @@ from bioeval_tui.grade.explain import attempts, explain
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import uncertainty_of
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
-from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, problem_to_dict
+from bioeval_tui.grade.outcomes import (
+    NotGraded,
+    NotGradedError,
+    Outcome,
+    outcome_to_dict,
+    problem_to_dict,
+)
 from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
 from bioeval_tui.grade.tasks.registry import Registry
@@ -35,7 +43,10 @@ INTERVALS = ("interval", "interval-code")
 
 
 LIBRARIES = ("anndata", "h5py", "polaris", "scipy.sparse", "scipy.stats", "sklearn.metrics")
-"""Slow to import, so the template loads them once if a task names them. Importing them starts no thread."""
+"""Slow to import, so the template loads them once if a task names them.
+
+Importing them starts no thread.
+"""
 
 
 class ItemGrader:
@@ -51,17 +62,23 @@ class ItemGrader:
         install(self.registry.tasks_dirs, self.registry)
         pyarrow.set_cpu_count(1)
         pyarrow.set_io_thread_count(1)
-        # What libraries load on first use is not to count as the grader's memory, and every worker would load it.
+        # What libraries load on first use is not to count as the grader's memory, and every worker
+        # would load it.
         pandas.read_csv(io.BytesIO(b"a\n0.5\n")).merge(pandas.DataFrame({"a": [0.0]}), on="a")
         pyarrow.table({"a": [0.5]}).to_pandas(use_threads=False)
 
     def get_ready(self, task_id: str) -> None:
-        """Load what every worker would load again: configs, the ledger, libraries. None of the task's code runs."""
+        """Load what every worker would load again: configs, the ledger, libraries.
+
+        None of the task's code runs.
+        """
         with contextlib.suppress(Exception):  # the worker reports it
             folder = self.registry.get_task(task_id).folder
             self._ledger.history("", None)
             text = (folder / "config.yaml").read_text("utf-8")
-            text += "".join(file.read_text("utf-8") for file in folder.glob("*.py") if file.stem != "prepare")
+            text += "".join(
+                file.read_text("utf-8") for file in folder.glob("*.py") if file.stem != "prepare"
+            )
             for name in LIBRARIES:
                 if name in text or (name == "h5py" and "h5ad" in text):
                     with contextlib.suppress(Exception):  # the next one may be there
@@ -70,12 +87,16 @@ class ItemGrader:
                             module.mean_absolute_error([0.0], [0.0])  # loads 20 more modules
 
     def grade(self, item: Wire) -> Outcome:
-        """Grade one file; anything that the grader does, except ending the process, becomes an outcome."""
+        """Grade one file; anything that the grader does, except ending the process, becomes an
+        outcome.
+        """
         shown = item.shown or ""
         try:
             ready = self._task(item.task_id)
             file = None if item.absolute is None else Path(item.absolute)
-            outcome = ready.grade(file, item.shown, handed_in=True, agent=item.agent, refused=item.refused)
+            outcome = ready.grade(
+                file, item.shown, handed_in=True, agent=item.agent, refused=item.refused
+            )
             # Validating shows no score.
             if item.kind == "grade" and isinstance(outcome, TaskReport):
                 return self._counted(ready, file, outcome)
@@ -86,7 +107,8 @@ class ItemGrader:
             reason = f"the grader ended the program (sys.exit with {error.code!r:.60})"
         except MemoryError:
             reason = "out of memory while grading"
-        except BaseException as error:  # a grader may raise anything; only this submission is not graded
+        except BaseException as error:
+            # a grader may raise anything; only this submission is not graded
             reason = failure(error, item.task_id)
         return NotGraded(item.task_id, shown, reason, agent=item.agent)
 
@@ -102,8 +124,12 @@ class ItemGrader:
             )
         except OSError as error:
             reason = f"this look at the answers is not in the ledger: {clean_line(str(error), 200)}"
-            return replace(report, extra=replace(report.extra, warnings=(*report.extra.warnings, reason)))
-        return replace(report, extra=replace(report.extra, looks=looks.all, agent_looks=looks.of_agent))
+            return replace(
+                report, extra=replace(report.extra, warnings=(*report.extra.warnings, reason))
+            )
+        return replace(
+            report, extra=replace(report.extra, looks=looks.all, agent_looks=looks.of_agent)
+        )
 
     def answer(self, item: Wire) -> dict[str, Any]:
         """Return the answer for one item: its outcome, and the additions for its kind."""
@@ -169,8 +195,15 @@ class ItemGrader:
         return NotGraded(item.task_id, item.shown or "", reason, agent=item.agent)
 
     def _check(self, task_id: str) -> dict[str, Any]:
-        """Load the grader and, where the task is prepared, grade the sample submission or else the answers."""
-        checked: dict[str, Any] = {"problem": None, "warnings": [], "scored": None, "elsewhere": False}
+        """Load the grader and, where the task is prepared, grade the sample submission or else the
+        answers.
+        """
+        checked: dict[str, Any] = {
+            "problem": None,
+            "warnings": [],
+            "scored": None,
+            "elsewhere": False,
+        }
         try:
             task = self.registry.get_task(task_id)
             _ = task.grader.grade_fn
@@ -188,7 +221,8 @@ class ItemGrader:
             if proof.scored is None and proof.refused:
                 checked["warnings"].append(proof.refused)
             checked["scored"] = proof.scored
-        except BaseException as error:  # code of a task may raise anything, which is what is asked about
+        except BaseException as error:
+            # code of a task may raise anything, which is what is asked about
             explanation = explained(error, task_id)
             checked["problem"] = failure(explanation, task_id)
             checked["elsewhere"] = isinstance(explanation, MissingPackageError)
@@ -208,6 +242,6 @@ class ItemGrader:
         ready.environment += f" of {WORKER_PYTHON}"
         if pandas.__version__ != self._pandas_of_program:
             ready.warnings.append(
-                f"graded with pandas {pandas.__version__} ({WORKER_PYTHON}), while this program has "
-                f"{self._pandas_of_program}: text and missing values may be read differently"
+                f"graded with pandas {pandas.__version__} ({WORKER_PYTHON}), while this program has"
+                f" {self._pandas_of_program}: text and missing values may be read differently"
             )

@@ -1,8 +1,9 @@
-"""The files of a batch: a journal line and a file for each report, and the grading report at the end.
+"""The files of a batch: a journal line and a file for each report, and the grading report at the
+end.
 
-The journal, `<timestamp>_grading.jsonl`, is what `--resume` reads; it reaches the disk once a second. It is removed
-when every submission was graded and everything else is on the disk. Files appear under their names only when they
-are complete.
+The journal, `<timestamp>_grading.jsonl`, is what `--resume` reads; it reaches the disk once a
+second. It is removed when every submission was graded and everything else is on the disk. Files
+appear under their names only when they are complete.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ _SYNC_EVERY_S = 1.0
 class BatchResult:
     """The result of a batch. `totals` are the published keys without the reports.
 
-    `average_with_zeros` is the average percentile with 0 for each submission that is invalid or was not graded.
-    `names` are the files of the reports in `individual_dir`, in the report's order.
+    `average_with_zeros` is the average percentile with 0 for each submission that is invalid or was
+    not graded. `names` are the files of the reports in `individual_dir`, in the report's order.
     """
 
     report_path: Path
@@ -96,7 +97,9 @@ class BatchOutput:
             self._prefix = self._journal_path.name.removesuffix(JOURNAL)
             self.report_path = file_in(own, f"{self._prefix}_grading_report.json")
             self.individual_dir = folder_below(folder, f"{self._prefix}_individual_reports")
-            self._journal: IO[bytes] = os.fdopen(open_own(self._journal_path, os.O_RDWR), "r+b", buffering=0)
+            self._journal: IO[bytes] = os.fdopen(
+                open_own(self._journal_path, os.O_RDWR), "r+b", buffering=0
+            )
         except OSError as error:
             if is_full(error):
                 raise storage_error(folder, error) from None
@@ -124,7 +127,8 @@ class BatchOutput:
         return sum(1 for place in self._places if place >= 0)
 
     def add(self, number: int, outcome_text: str) -> str:
-        """Write an outcome (as text, see `outcomes.to_text`); return its kind: `report`, `invalid` or `not_graded`.
+        """Write an outcome (as text, see `outcomes.to_text`); return its kind: `report`, `invalid`
+        or `not_graded`.
 
         Raises:
             StorageError: the disk is full; what is done is kept.
@@ -161,7 +165,8 @@ class BatchOutput:
             with contextlib.suppress(OSError):
                 if path.stat().st_size == len(lines.encode("utf-8", "replace")) + 1:
                     return
-        # Synced before the journal is removed, see `finish`; syncing each file would take most of the time.
+        # Synced before the journal is removed, see `finish`; syncing each file would take most of
+        # the time.
         write_whole(path, lines + "\n", sync=False)
 
     def finish(self) -> BatchResult:
@@ -194,7 +199,9 @@ class BatchOutput:
             raise self._full(error) from None
         except OSError as error:
             raise self._full(storage_error(self.report_path, error)) from None
-        names = tuple(name for name, place in zip(self._names, self._places, strict=True) if place >= 0)
+        names = tuple(
+            name for name, place in zip(self._names, self._places, strict=True) if place >= 0
+        )
         return BatchResult(
             self.report_path,
             self.individual_dir,
@@ -209,7 +216,9 @@ class BatchOutput:
         )
 
     def _full(self, error: StorageError) -> StorageError:
-        done = f"{plural(self.finished, 'report is', 'reports are')} kept in {self._journal_path.name}"
+        done = (
+            f"{plural(self.finished, 'report is', 'reports are')} kept in {self._journal_path.name}"
+        )
         return StorageError(f"{error}; {done}: then run the same command with --resume")
 
     def _write_report(
@@ -219,7 +228,9 @@ class BatchOutput:
         failed: Sequence[dict[str, Any]],
         extra: dict[str, Any],
     ) -> None:
-        head = ",\n".join(f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in summary.items())
+        head = ",\n".join(
+            f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in summary.items()
+        )
         file.write("{\n" + head + ',\n  "task_reports": [')
         separator = "\n    "
         for text in self._report_texts():
@@ -283,13 +294,17 @@ def _outcome_text(line: bytes) -> str:
 
 
 def _file_names(submissions: Sequence[Submission]) -> list[str]:
-    """Return a file name for each report: the task's, and `-2`, `-3`, … for its further submissions."""
+    """Return a file name for each report: the task's, and `-2`, `-3`, … for its further
+    submissions.
+    """
     taken: set[str] = set()
     counts: dict[str, int] = {}
     names = []
     for item in submissions:
         stem = (
-            "".join(c if c.isalnum() or c in "-_. " else "_" for c in item.task_id)[:150].lstrip(".")
+            "".join(c if c.isalnum() or c in "-_. " else "_" for c in item.task_id)[:150].lstrip(
+                "."
+            )
             or "task"
         )
         count = counts.get(stem, 0)
@@ -321,7 +336,9 @@ def _claim(folder: Folder) -> Target:
 
 def _latest(folder: Path, listed: SubmissionList) -> Path | None:
     others = False
-    journals = [path for path in folder.glob(f"*{JOURNAL}") if path.is_file() and not path.is_symlink()]
+    journals = [
+        path for path in folder.glob(f"*{JOURNAL}") if path.is_file() and not path.is_symlink()
+    ]
     for path in sorted(journals, key=lambda item: item.stat().st_mtime, reverse=True):
         with path.open("rb") as journal:
             try:
@@ -334,7 +351,8 @@ def _latest(folder: Path, listed: SubmissionList) -> Path | None:
         others = True
     if others:
         raise UsageError(
-            f"the list of submissions has changed since the batch in {folder} began; grade it again without --resume"
+            f"the list of submissions has changed since the batch in {folder} began; grade it again"
+            " without --resume"
         )
     return None
 

@@ -1,8 +1,8 @@
 """A pool of grading workers: grades files in other processes, with a time and a memory limit each.
 
-A grader that hangs, exits, crashes or takes too much memory costs one submission, which comes back as
-NotGraded with the reason; the pool continues with a new worker. Everything here may be called from any
-thread, and blocks it.
+A grader that hangs, exits, crashes or takes too much memory costs one submission, which comes back
+as NotGraded with the reason; the pool continues with a new worker. Everything here may be called
+from any thread, and blocks it.
 """
 
 from __future__ import annotations
@@ -51,14 +51,18 @@ DEFAULT_TIME_LIMIT_S = 600.0
 DEFAULT_MEMORY_LIMIT_MB = 8192
 Isolate = Literal["task", "submission"]
 TIMES_A_FILE = 10
-"""How much memory a grader takes for a file, as a multiple of its size: 40 MB of float32 became 250 MB."""
+"""How much memory a grader takes for a file, as a multiple of its size: 40 MB of float32 became 250
+MB.
+"""
 
 _START_FAILURES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedTask:
-    """The result of checking a task: its problem (None if fine), and which of its own files the grader scored (None if none)."""
+    """The result of checking a task: its problem (None if fine), and which of its own files the
+    grader scored (None if none).
+    """
 
     task_id: str
     problem: str | None = None
@@ -73,12 +77,13 @@ class GraderPool:
         registry: where tasks and data are found. None: the default registry.
         workers: processes at most. None: one a core.
         time_limit_s: wall-clock seconds for one submission.
-        memory_limit_mb: what grading one submission may take beyond the libraries, in all processes that the grader
-            starts; None for no limit.
-        isolate: what gets a process of its own, so that nothing that its grader changes there affects another one: a
-            `task`, whose submissions then share state, or each `submission`.
-        python: the Python that runs workers; None for this program's own. Then `BIOEVAL_WORKER_PYTHON` names another
-            one, which grades the tasks whose graders need packages that this one does not have, and no others.
+        memory_limit_mb: what grading one submission may take beyond the libraries, in all processes
+            that the grader starts; None for no limit.
+        isolate: what gets a process of its own, so that nothing that its grader changes there
+            affects another one: a `task`, whose submissions then share state, or each `submission`.
+        python: the Python that runs workers; None for this program's own. Then
+            `BIOEVAL_WORKER_PYTHON` names another one, which grades the tasks whose graders need
+            packages that this one does not have, and no others.
 
     Use as a context manager, or call `close`.
     """
@@ -152,9 +157,8 @@ class GraderPool:
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
-        outcomes = [
-            outcome for _, outcome in self.grade_many([(task_id, path)])
-        ]  # to its end: the worker is kept
+        # to its end: the worker is kept
+        outcomes = [outcome for _, outcome in self.grade_many([(task_id, path)])]
         if not outcomes:
             raise NotMeasuredError("the grading pool was closed")
         return outcomes[0]
@@ -180,8 +184,13 @@ class GraderPool:
         return outcome, [problem_from_dict(item) for item in data.get("findings", ())]
 
     def check(self, task_ids: Sequence[str]) -> Iterator[CheckedTask]:
-        """Load the config and the grader of each task, and grade a file of the task's own where it is prepared."""
-        items = [BatchItem(number, task_id, None, kind="check") for number, task_id in enumerate(task_ids)]
+        """Load the config and the grader of each task, and grade a file of the task's own where it
+        is prepared.
+        """
+        items = [
+            BatchItem(number, task_id, None, kind="check")
+            for number, task_id in enumerate(task_ids)
+        ]
         moved = []
         for number, text in self.stream(items):
             data = json.loads(text)
@@ -201,9 +210,12 @@ class GraderPool:
         follow: Sequence[Path] | None = None,
         agents: Sequence[str | None] = (),
     ) -> Iterator[tuple[int, Outcome]]:
-        """Grade `(task id, path)` pairs and yield `(position, outcome)` as they finish, in any order.
+        """Grade `(task id, path)` pairs and yield `(position, outcome)` as they finish, in any
+        order.
 
-        `agents` are who submitted them, in their order; without them, or where one is None, the path says it. `follow`: the folders into which a path may be a link, besides its own run group; None follows every link.
+        `agents` are who submitted them, in their order; without them, or where one is None, the
+        path says it. `follow`: the folders into which a path may be a link, besides its own run
+        group; None follows every link.
         """
         into = None if follow is None else tuple(follow)
         items = [
@@ -218,17 +230,21 @@ class GraderPool:
     def stream(self, items: Sequence[BatchItem], workers: int | None = None) -> Iterator[Result]:
         """Grade items and yield each one's number and outcome text exactly once, as they finish.
 
-        At most `workers` of the pool's processes are used. Submissions that were not graded are tried again, one by
-        one, after all others; then those whose graders need another Python, if one is configured.
+        At most `workers` of the pool's processes are used. Submissions that were not graded are
+        tried again, one by one, after all others; then those whose graders need another Python, if
+        one is configured.
 
         Raises:
             NotMeasuredError: no worker can be started, or the pool is closed.
         """
         named = [replace(item, task_id=self._full_id(item.task_id)) for item in items]
         largest = largest_files(named)
-        # Task by task, so that each worker keeps few tasks ready. Every other worker begins with the smallest files: two
-        # grade large ones at once, which takes most memory, only if nothing else is left.
-        waiting = sorted(named, key=lambda item: (-largest[item.task_id], item.task_id, item.number))
+        # Task by task, so that each worker keeps few tasks ready. Every other worker begins with
+        # the smallest files: two grade large ones at once, which takes most memory, only if nothing
+        # else is left.
+        waiting = sorted(
+            named, key=lambda item: (-largest[item.task_id], item.task_id, item.number)
+        )
         batch = GradingBatch(
             deque(item for item in waiting if item.task_id not in self._moved),
             queue.Queue(maxsize=64),
@@ -266,7 +282,9 @@ class GraderPool:
                     thread.join(timeout=0.05)
 
     def _full_id(self, task_id: str) -> str:
-        """Return the id by which workers name a task that may be given by a bare name; an unknown one as it is."""
+        """Return the id by which workers name a task that may be given by a bare name; an unknown
+        one as it is.
+        """
         try:
             return self._registry.entry(task_id).id
         except UnknownTaskError:
@@ -279,12 +297,17 @@ class GraderPool:
             yield item.number, text
 
     def _again(self, item: BatchItem, *, fresh: bool) -> str:
-        """Grade one item again. If it ends the process again, the file is at fault if validation finds an error."""
+        """Grade one item again.
+
+        If it ends the process again, the file is at fault if validation finds an error.
+        """
         text = self._alone(item, fresh=fresh, attempts=2)
         if not is_not_graded(text) or item.path is None:
             return text
         diagnosed = self._alone(replace(item, kind="diagnose"), fresh=False, attempts=2)
-        return text if is_not_graded(diagnosed) else diagnosed
+        if is_not_graded(diagnosed):
+            return text
+        return diagnosed
 
     def _moved_ones(self, items: list[BatchItem], workers: int | None) -> Iterator[Result]:
         if not items:
@@ -323,8 +346,12 @@ class GraderPool:
         else:
             batch.results.put(None)
 
-    def _with_one_worker(self, batch: GradingBatch, first: list[BatchItem], count: int, end: int) -> None:
-        """Feed one worker until the batch is empty, the worker dies, or another task needs another worker."""
+    def _with_one_worker(
+        self, batch: GradingBatch, first: list[BatchItem], count: int, end: int
+    ) -> None:
+        """Feed one worker until the batch is empty, the worker dies, or another task needs another
+        worker.
+        """
         try:
             worker = self._take(first[0].task_id)
         except NotMeasuredError:
@@ -395,14 +422,17 @@ class GraderPool:
         return WorkerProcess(self._setup, self._python, None, task_id)
 
     def _forking(self) -> WorkerTemplate | None:
-        """Return the template, a new one if it has ended; None if workers have to be started by themselves."""
+        """Return the template, a new one if it has ended; None if workers have to be started by
+        themselves.
+        """
         with self._templates:
             if self._template is not None and (self._template.has_ended or not self._can_fork):
                 self._template.close()
                 self._template = None
             if self._template is None and self._can_fork and not self._closed:
                 self._template = WorkerTemplate(self._setup, self._python)
-            if self._closed and self._template is not None:  # `close` may have come while it started
+            # `close` may have come while it started
+            if self._closed and self._template is not None:
                 self._template.close()
             return self._template
 
@@ -432,9 +462,13 @@ def largest_files(items: Iterable[BatchItem]) -> dict[str, int]:
 
 
 def workers_that_fit(size: int, most: int) -> int:
-    """Return for how many of at most `most` workers half of the free memory has room, if each has a file of `size` bytes."""
+    """Return for how many of at most `most` workers half of the free memory has room, if each has a
+    file of `size` bytes.
+    """
     needed = TIMES_A_FILE * size / (1024 * 1024)
-    return max(1, int(min(most, free_megabytes() / 2 / needed))) if needed else most
+    if needed:
+        return max(1, int(min(most, free_megabytes() / 2 / needed)))
+    return most
 
 
 def _drain(results: queue.Queue[list[Result] | BaseException | None]) -> None:

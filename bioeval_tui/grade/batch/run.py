@@ -1,8 +1,9 @@
-"""Grade a list of submissions: in this process, in a pool of workers, or on a cluster; then their intervals and explanations.
+"""Grade a list of submissions: in this process, in a pool of workers, or on a cluster; then their
+intervals and explanations.
 
-On a Dask cluster, chunks of submissions go to its workers, each of which runs a pool of its own. Files, tasks and data must
-be at the same paths on every machine, and bioeval-tui installed there. A task that Dask runs twice, because a worker died,
-is reported once.
+On a Dask cluster, chunks of submissions go to its workers, each of which runs a pool of its own.
+Files, tasks and data must be at the same paths on every machine, and bioeval-tui installed there. A
+task that Dask runs twice, because a worker died, is reported once.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def explanations(
     by: str | None = None,
     show_answers: bool = False,
 ) -> Iterator[tuple[int, tuple[Section, ...]]]:
-    """Yield the position of each valid report with its error views, in any order; see `explain.explain`.
+    """Yield the position of each valid report with its error views, in any order; see
+    `explain.explain`.
 
     Without views, one section says why.
     """
@@ -72,7 +74,9 @@ def uncertainties(
 def _answers(
     reports: Sequence[TaskReport], backend: Backend, kind: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the position of each valid report with the answer of `backend` to an item of this kind, in any order."""
+    """Yield the position of each valid report with the answer of `backend` to an item of this kind,
+    in any order.
+    """
     items = []
     for number, report in enumerate(reports):
         if report.valid_submission and report.submission_path:
@@ -95,7 +99,8 @@ def rewrite(
     whole: dict[str, Any] = json.loads(result.report_path.read_bytes())
     values = whole["task_reports"]
     changed = {
-        number: report.to_dict() for number, report in change([TaskReport.from_dict(item) for item in values])
+        number: report.to_dict()
+        for number, report in change([TaskReport.from_dict(item) for item in values])
     }
     for number, value in changed.items():
         text = json.dumps(value, indent=2, ensure_ascii=False)
@@ -103,7 +108,8 @@ def rewrite(
         values[number] = value
     lines = [f"  {json.dumps(key)}: {_rows(value)}" for key, value in whole.items()]
     write_whole(
-        below(result.report_path.parent, result.report_path.name), "{\n" + ",\n".join(lines) + "\n}\n"
+        below(result.report_path.parent, result.report_path.name),
+        "{\n" + ",\n".join(lines) + "\n}\n",
     )
 
 
@@ -112,7 +118,9 @@ def _rows(value: Any) -> str:
     if not isinstance(value, list):
         return json.dumps(value, ensure_ascii=False)
     listed = ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in value)
-    return f"[\n    {listed}\n  ]" if listed else "[]"
+    if listed:
+        return f"[\n    {listed}\n  ]"
+    return "[]"
 
 
 @dataclass(slots=True)
@@ -188,12 +196,17 @@ class InProcess:
         try:
             ready = self._ready.get(item.task_id)
             if ready is None:
-                from bioeval_tui.grade.grade import TaskGrading  # pandas: in this process it is seldom used
+                # pandas: in this process it is seldom used
+                from bioeval_tui.grade.grade import (
+                    TaskGrading,
+                )
 
                 ready = TaskGrading(self._registry.get_task(item.task_id))
                 self._ready[item.task_id] = ready
         except (InputError, NotGradedError) as error:
-            return NotGraded(item.task_id, item.path or "", str(error), final=True, agent=item.agent)
+            return NotGraded(
+                item.task_id, item.path or "", str(error), final=True, agent=item.agent
+            )
         file = None if item.path is None else Path(item.path)
         refused = None
         if file is not None and item.follow is not None:
@@ -204,7 +217,8 @@ class InProcess:
 def grade_jsonl(
     path_to_submissions: Path, output_dir: Path, registry: Registry = DEFAULT_REGISTRY
 ) -> tuple[Path, Path]:
-    """Grade a submissions JSONL in this process; return the grading report and the folder of single reports.
+    """Grade a submissions JSONL in this process; return the grading report and the folder of single
+    reports.
 
     A submission that cannot be graded never ends the batch: it is listed under `not_graded`.
 
@@ -245,7 +259,9 @@ class ClusterBackend:
             distributed: Any = importlib.import_module("distributed")
         except ImportError:
             command = install_command(["distributed"], "distributed")
-            raise NotMeasuredError(f"--scheduler needs distributed: install with `{command}`") from None
+            raise NotMeasuredError(
+                f"--scheduler needs distributed: install with `{command}`"
+            ) from None
         self._distributed = distributed
         self._setup = (
             tuple(str(root.resolve()) for root in registry.tasks_dirs),
@@ -256,7 +272,9 @@ class ClusterBackend:
             isolate,
         )
         try:
-            self._client: Any = distributed.Client(scheduler, timeout=CONNECT_TIMEOUT_S, set_as_default=False)
+            self._client: Any = distributed.Client(
+                scheduler, timeout=CONNECT_TIMEOUT_S, set_as_default=False
+            )
             self._client.wait_for_workers(1, timeout=CONNECT_TIMEOUT_S)
         except (OSError, ValueError, TimeoutError) as error:
             reason = clean_line(str(error), 200)
@@ -273,8 +291,8 @@ class ClusterBackend:
     def stream(self, items: Sequence[BatchItem]) -> Iterator[Result]:
         """Yield each item's number and outcome text exactly once, as they finish.
 
-        A chunk that the cluster gave up on is sent again, one submission at a time; a submission that fails
-        again is not graded.
+        A chunk that the cluster gave up on is sent again, one submission at a time; a submission
+        that fails again is not graded.
         """
         chunks = _chunks(items)
         pending: dict[Any, list[BatchItem]] = {}
@@ -283,7 +301,9 @@ class ClusterBackend:
 
         def send(chunk: list[BatchItem]) -> None:
             wires = [item.wire() for item in chunk]
-            future = self._client.submit(_grade_chunk, self._setup, wires, pure=False, retries=_RETRIES)
+            future = self._client.submit(
+                _grade_chunk, self._setup, wires, pure=False, retries=_RETRIES
+            )
             pending[future.key] = chunk
             running.add(future)
 
@@ -302,7 +322,10 @@ class ClusterBackend:
                     send([item])
             elif chunk[0].number in left:
                 left.discard(chunk[0].number)
-                reason = f"the cluster gave up on it: {type(error).__name__}: {clean_line(str(error), 300)}"
+                reason = (
+                    f"the cluster gave up on it: {type(error).__name__}:"
+                    f" {clean_line(str(error), 300)}"
+                )
                 yield chunk[0].number, not_graded_text(chunk[0], reason, attempts=2)
             future.release()
             for chunk in _some(chunks, 1):

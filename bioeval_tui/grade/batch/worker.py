@@ -1,12 +1,15 @@
-"""A grading worker, started by `worker_process.WorkerProcess`: reads items from its input, writes answers to its output.
+"""A grading worker, started by `worker_process.WorkerProcess`: reads items from its input, writes
+answers to its output.
 
-`worker_process` defines the format. `item_grader`, which grades, is imported only when the worker can report why that fails: its
-Python may be another one (`BIOEVAL_WORKER_PYTHON`) without the libraries.
+`worker_process` defines the format. `item_grader`, which grades, is imported only when the worker
+can report why that fails: its Python may be another one (`BIOEVAL_WORKER_PYTHON`) without the
+libraries.
 
-What a task's code changes in its process would change other tasks' scores, so every task has a worker of its own. On
-Linux a template (`worker_process.WorkerTemplate` is the program's side) loads the libraries once and forks each worker, so that
-they share its memory; it runs no task's code. Forking needs a process without other threads, whose locks would stay
-held in the copy. Otherwise each worker is started by itself.
+What a task's code changes in its process would change other tasks' scores, so every task has a
+worker of its own. On Linux a template (`worker_process.WorkerTemplate` is the program's side) loads
+the libraries once and forks each worker, so that they share its memory; it runs no task's code.
+Forking needs a process without other threads, whose locks would stay held in the copy. Otherwise
+each worker is started by itself.
 """
 
 from __future__ import annotations
@@ -59,8 +62,12 @@ def serve(source: int, target: int) -> None:
     grade(lines, target, ItemGrader(setup), Path(setup["progress"]), setup["memory_limit_mb"])
 
 
-def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_limit_mb: int | None) -> None:
-    """Grade chunks in this process, as `ready` says, until `lines` end; `page` is the file of the `ProgressPage`."""
+def grade(
+    lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_limit_mb: int | None
+) -> None:
+    """Grade chunks in this process, as `ready` says, until `lines` end; `page` is the file of the
+    `ProgressPage`.
+    """
     progress = ProgressPage(page)
     write_fully(target, READY)
     enter_domain()
@@ -88,9 +95,10 @@ def grade(lines: BinaryIO, target: int, grader: ItemGrader, page: Path, memory_l
 class _Template:
     """Loads the libraries and forks workers, as the program asks through a socket.
 
-    A request is `{"task": id, "progress": page, "folder": …}` with three descriptors: the worker's input, its
-    output, and where its end is reported (its status, as `os.waitpid` returns it). The answer is its process id. An
-    ended worker stays a zombie, and its number taken, until the request `{"reap": id}`.
+    A request is `{"task": id, "progress": page, "folder": …}` with three descriptors: the worker's
+    input, its output, and where its end is reported (its status, as `os.waitpid` returns it). The
+    answer is its process id. An ended worker stays a zombie, and its number taken, until the
+    request `{"reap": id}`.
     """
 
     def __init__(self, program: socket.socket) -> None:
@@ -174,7 +182,9 @@ def _watch_parent(parent: int) -> None:
 
 
 def _work(serve: Callable[[int, int], None]) -> NoReturn:
-    """Serve under a supervisor, with stdin and stdout for the protocol; graders get an empty input and no output."""
+    """Serve under a supervisor, with stdin and stdout for the protocol; graders get an empty input
+    and no output.
+    """
     if LINUX:
         supervise(os.getppid())
     else:
@@ -201,14 +211,17 @@ def _close_standard() -> None:
 
 
 def main() -> None:
-    """Work, or with the argument `template`, fork workers; the program learns from the socket why that fails."""
+    """Work, or with the argument `template`, fork workers; the program learns from the socket why
+    that fails.
+    """
     if "template" not in sys.argv[1:]:
         _work(serve)
     program = socket.socket(fileno=os.dup(0))
     _close_standard()
     try:
         _Template(program).serve()
-    except Exception as error:  # whatever stops it, the program must hear why, or it waits for workers
+    except Exception as error:
+        # whatever stops it, the program must hear why, or it waits for workers
         with contextlib.suppress(OSError):
             program.send(f"{type(error).__name__}: {error}".encode())
 

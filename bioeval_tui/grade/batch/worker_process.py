@@ -1,10 +1,12 @@
-"""Grading workers as the program sees them: the protocol, the template that forks them, and the handle on one.
+"""Grading workers as the program sees them: the protocol, the template that forks them, and the
+handle on one.
 
-The first line sent to a worker that no template forked is its setup. A worker says `READY`. Every other line is a chunk
-of items of one task,
-`[[number, task id, path as shown or null, absolute path or null, kind, agent or null, why it is refused or null], …]`
-(see `feeding.BatchItem` for the kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the
-time are written to a page that both have open, so that the program knows what a worker was doing when it died or hung.
+The first line sent to a worker that no template forked is its setup. A worker says `READY`. Every
+other line is a chunk of items of one task, `[[number, task id, path as shown or null, absolute path
+or null, kind, agent or null, why it is refused or null], …]` (see `feeding.BatchItem` for the
+kinds). Answers are lines `number<TAB>outcome`. Before each submission its number and the time are
+written to a page that both have open, so that the program knows what a worker was doing when it
+died or hung.
 """
 
 from __future__ import annotations
@@ -46,9 +48,11 @@ READY = b"ready\n"
 
 
 class Wire(NamedTuple):
-    """A `BatchItem` as a JSON array, the protocol of workers, which may run in another Python: its links are looked at.
+    """A `BatchItem` as a JSON array, the protocol of workers, which may run in another Python: its
+    links are looked at.
 
-    `shown` is the path in reports, `absolute` the one that is opened, and `refused` says why the file is not read.
+    `shown` is the path in reports, `absolute` the one that is opened, and `refused` says why the
+    file is not read.
     """
 
     number: int
@@ -71,10 +75,11 @@ WORKER_PYTHON = "BIOEVAL_WORKER_PYTHON"
 
 
 class ProgressPage:
-    """The number of the submission being graded, and when it began (seconds of the monotonic clock).
+    """The number of the submission being graded, and when it began (seconds of the monotonic
+    clock).
 
-    Not mapped into memory: a task's code can truncate the file, and who touches a mapped page that is gone is killed by
-    SIGBUS. This program would be, too.
+    Not mapped into memory: a task's code can truncate the file, and who touches a mapped page that
+    is gone is killed by SIGBUS. This program would be, too.
     """
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
@@ -88,8 +93,8 @@ class ProgressPage:
     def note_begun(self, number: int, began: float) -> None:
         """Note that a submission is graded from now on.
 
-        The program reads the page at any time, the number first. So the time is written first: a number that is read
-        with an earlier time would seem to have exceeded its time limit.
+        The program reads the page at any time, the number first. So the time is written first: a
+        number that is read with an earlier time would seem to have exceeded its time limit.
         """
         write_at(self._descriptor, _BEGAN.pack(began), _NUMBER.size)
         write_at(self._descriptor, _NUMBER.pack(number), 0)
@@ -131,23 +136,34 @@ class CannotForkError(Exception):
 
 
 class Forked:
-    """A worker that a template forked, with as much of `subprocess.Popen`'s interface as `WorkerProcess` needs."""
+    """A worker that a template forked, with as much of `subprocess.Popen`'s interface as
+    `WorkerProcess` needs.
+    """
 
-    def __init__(self, template: WorkerTemplate, pid: int, stdin: int, stdout: int, end: int) -> None:
+    def __init__(
+        self, template: WorkerTemplate, pid: int, stdin: int, stdout: int, end: int
+    ) -> None:
         self._template, self.pid, self._end = template, pid, end
-        self.stdin, self.stdout = os.fdopen(stdin, "wb", buffering=0), os.fdopen(stdout, "rb", buffering=0)
+        self.stdin, self.stdout = (
+            os.fdopen(stdin, "wb", buffering=0),
+            os.fdopen(stdout, "rb", buffering=0),
+        )
         self.returncode: int | None = None
         self._code: int | None = None
         self._reading = threading.Lock()
 
     def exit_code(self, timeout_s: float) -> int | None:
-        """Return the exit code, negative for a signal; None if it has not ended by then. Its number stays taken."""
+        """Return the exit code, negative for a signal; None if it has not ended by then.
+
+        Its number stays taken.
+        """
         if self._code is None and _readable(self._end, timeout_s):
             with self._reading:  # another thread may have read and closed it meanwhile
                 if self._code is None:
                     code = os.read(self._end, 32)
                     os.close(self._end)
-                    self._code = int(code) if code else -9  # the template has ended, and with it the worker
+                    # the template has ended, and with it the worker
+                    self._code = int(code) if code else -9
         return self._code
 
     def wait(self, timeout: float = 10.0) -> int | None:
@@ -208,11 +224,15 @@ class WorkerTemplate:
             if reply == THREADS:
                 raise CannotForkError
             raise NotMeasuredError(
-                f"a grading worker did not start: {clean_line(reply.decode('utf-8', 'replace'), 300)}"
+                "a grading worker did not start:"
+                f" {clean_line(reply.decode('utf-8', 'replace'), 300)}"
             )
 
     def fork(self, task_id: str, page: Path, folder: Path) -> Forked:
-        """Return a new worker, with the libraries of a task loaded. Raises CannotForkError and NotMeasuredError."""
+        """Return a new worker, with the libraries of a task loaded.
+
+        Raises CannotForkError and NotMeasuredError.
+        """
         to_read, stdin = os.pipe()
         stdout, to_write = os.pipe()
         end, to_report = os.pipe()
@@ -245,7 +265,9 @@ class WorkerTemplate:
         else:
             reason = "it has ended"
         if answer and not reply:
-            raise NotMeasuredError(f"a grading worker did not start: its template does not answer: {reason}")
+            raise NotMeasuredError(
+                f"a grading worker did not start: its template does not answer: {reason}"
+            )
         return reply
 
     @property
@@ -265,9 +287,12 @@ class WorkerTemplate:
 
 
 _PASSED_ON = [
-    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT",
-    "SYSTEMDRIVE", "WINDIR", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "VIRTUAL_ENV", "PYTHONPATH", "PYTHONHOME",
-    "BIOEVAL_DATA_DIR", "BIOEVAL_TASKS_DIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "XDG_CACHE_HOME",
+    "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TEMP", "TMP",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE", "WINDIR", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "VIRTUAL_ENV", "PYTHONPATH",
+    "PYTHONHOME",
+    "BIOEVAL_DATA_DIR", "BIOEVAL_TASKS_DIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
+    "XDG_CACHE_HOME",
     "XDG_DATA_HOME",
 ]  # fmt: skip
 _READ_SIZE = 1 << 18
@@ -281,7 +306,8 @@ class WorkerProcess:
     """A running worker.
 
     Args:
-        setup: the worker's first line: `tasks_dirs`, `data_dir`, `own_folder`, `leaderboard`, `memory_limit_mb`, `isolate`, `pandas`.
+        setup: the worker's first line: `tasks_dirs`, `data_dir`, `own_folder`, `leaderboard`,
+            `memory_limit_mb`, `isolate`, `pandas`.
         python: the Python that runs it; None for this program's own.
         template: what forks it; None to start it by itself.
         task_id: the task that it will get first.
@@ -292,14 +318,20 @@ class WorkerProcess:
     """
 
     def __init__(
-        self, setup: dict[str, Any], python: str | None, template: WorkerTemplate | None, task_id: str
+        self,
+        setup: dict[str, Any],
+        python: str | None,
+        template: WorkerTemplate | None,
+        task_id: str,
     ) -> None:
         self._last_number = IDLE
         self._isolate = setup["isolate"]
         self._task_id: str | None = None
         self._ending = threading.Lock()
         try:
-            self._folder = tempfile.TemporaryDirectory(prefix="bioeval-grading-", ignore_cleanup_errors=True)
+            self._folder = tempfile.TemporaryDirectory(
+                prefix="bioeval-grading-", ignore_cleanup_errors=True
+            )
             page = Path(self._folder.name) / "progress"
             self._progress = ProgressPage(page, new=True)
             scratch = Path(self._folder.name) / "work"
@@ -310,7 +342,9 @@ class WorkerProcess:
         self._process: subprocess.Popen[bytes] | Forked
         try:
             if template is None:
-                self._process = _started(python, scratch, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                self._process = _started(
+                    python, scratch, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                )
             else:
                 self._process = template.fork(task_id, page, scratch)
         except (NotMeasuredError, CannotForkError):
@@ -331,7 +365,9 @@ class WorkerProcess:
 
     @property
     def megabytes(self) -> float:
-        """The memory of the worker and its children, minus the worker's memory when it was ready."""
+        """The memory of the worker and its children, minus the worker's memory when it was
+        ready.
+        """
         return megabytes_of_group(self.pid) - self._megabytes_at_start
 
     def _await_ready(self) -> None:
@@ -347,11 +383,16 @@ class WorkerProcess:
             raise NotMeasuredError(clean_line(reason, 300))
 
     def may_grade(self, task_id: str) -> bool:
-        """Whether no code ran in the worker that the task, or a submission of it, may not share a process with."""
+        """Whether no code ran in the worker that the task, or a submission of it, may not share a
+        process with.
+        """
         return self._task_id is None or (self._isolate == "task" and self._task_id == task_id)
 
     def send(self, chunk: Sequence[Wire]) -> None:
-        """Send items of one task in the form of `feeding.BatchItem.wire`. Raises WorkerDied if the worker has ended."""
+        """Send items of one task in the form of `feeding.BatchItem.wire`.
+
+        Raises WorkerDied if the worker has ended.
+        """
         self._task_id = chunk[0][1]
         self._send(json.dumps(chunk).encode() + b"\n")
 
@@ -365,7 +406,10 @@ class WorkerProcess:
             raise WorkerDied(self.how_it_ended()) from None
 
     def receive(self, timeout_s: float) -> bytes | None:
-        """Return the next piece of output; None after `timeout_s` without one. Raises WorkerDied at the end."""
+        """Return the next piece of output; None after `timeout_s` without one.
+
+        Raises WorkerDied at the end.
+        """
         try:
             block = self._messages.get(timeout=timeout_s)
         except queue.Empty:
@@ -389,9 +433,11 @@ class WorkerProcess:
         self._messages.put(None)
 
     def current(self) -> tuple[int, float]:
-        """Return the number of the submission being graded (`IDLE` if none) and for how many seconds.
+        """Return the number of the submission being graded (`IDLE` if none) and for how many
+        seconds.
 
-        A task's code can write anything to the page, also `UNKNOWN` and a time that is not a number.
+        A task's code can write anything to the page, also `UNKNOWN` and a time that is not a
+        number.
 
         Raises:
             WorkerDied: the worker was stopped.
@@ -420,24 +466,34 @@ class WorkerProcess:
         return f"ended with exit code {code}"
 
     def _exit_code(self, timeout_s: float) -> int | None:
-        # The process stays unreaped where the system can do that, so that its group's number stays taken.
+        # The process stays unreaped where the system can do that, so that its group's number stays
+        # taken.
         if isinstance(self._process, Forked):
             return self._process.exit_code(timeout_s)
         deadline = time.monotonic() + timeout_s
-        while hasattr(os, "waitid") and self._process.returncode is None and time.monotonic() < deadline:
+        while (
+            hasattr(os, "waitid")
+            and self._process.returncode is None
+            and time.monotonic() < deadline
+        ):
             try:
                 ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             except ChildProcessError:
                 break  # another thread has just seen to it
             if ended is not None:
-                return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
+                if ended.si_code == os.CLD_EXITED:
+                    return ended.si_status
+                return -ended.si_status
             time.sleep(0.005)
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self._process.wait(timeout=max(0.0, deadline - time.monotonic()))
         return None
 
     def kill(self) -> None:
-        """End the worker and every process that it started. Safe to call twice and from any thread."""
+        """End the worker and every process that it started.
+
+        Safe to call twice and from any thread.
+        """
         with self._ending:
             self._kill()
 
@@ -495,12 +551,31 @@ def _started(
 def worker_environment() -> dict[str, str]:
     """Return the environment of workers and templates."""
     # No credentials: a grader needs none, and cannot leak what it does not get.
-    kept = {key: value for key, value in os.environ.items() if key in _PASSED_ON or key.startswith("LC_")}
-    one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-    # Blocks up to 8 MiB stay allocated between submissions (glibc). Keeping larger ones, too, makes comparing two h5ad
-    # files of 10 MB a fifth faster, but each worker then holds what its largest submission needed.
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if key in _PASSED_ON or key.startswith("LC_")
+    }
+    one_thread = (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+    )
+    # Blocks up to 8 MiB stay allocated between submissions (glibc). Keeping larger ones, too, makes
+    # comparing two h5ad files of 10 MB a fifth faster, but each worker then holds what its largest
+    # submission needed.
     kept_memory = dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(8 << 20))
-    # A worker that has threads cannot fork: Arrow does not use jemalloc here, but loads it. Its own allocator would
-    # keep up to 11 MB more in each worker than the system's.
-    arrow = {"JE_ARROW_MALLOC_CONF": "background_thread:false", "ARROW_DEFAULT_MEMORY_POOL": "system"}
-    return {**kept, **dict.fromkeys(one_thread, "1"), **kept_memory, **arrow, "PYTHONWARNINGS": "ignore"}
+    # A worker that has threads cannot fork: Arrow does not use jemalloc here, but loads it. Its own
+    # allocator would keep up to 11 MB more in each worker than the system's.
+    arrow = {
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        "ARROW_DEFAULT_MEMORY_POOL": "system",
+    }
+    return {
+        **kept,
+        **dict.fromkeys(one_thread, "1"),
+        **kept_memory,
+        **arrow,
+        "PYTHONWARNINGS": "ignore",
+    }

@@ -1,11 +1,13 @@
 """The sources that download the data of tasks: Kaggle, Polaris and ProteinGym.
 
-Kaggle's competitions come through its own client (the extra `kaggle`), and so do the benchmarks of Polaris
-(https://polarishub.io): polaris-lib 0.13 wants older releases of pyarrow and zarr than this program, so the two cannot
-share an environment, and `BIOEVAL_POLARIS_PYTHON` names the Python that has it.
+Kaggle's competitions come through its own client (the extra `kaggle`), and so do the benchmarks of
+Polaris (https://polarishub.io): polaris-lib 0.13 wants older releases of pyarrow and zarr than this
+program, so the two cannot share an environment, and `BIOEVAL_POLARIS_PYTHON` names the Python that
+has it.
 
-A few archives contain all assays of ProteinGym (https://proteingym.org); a task needs one file of one of them. They are
-downloaded once, into the parent of the tasks' folders, where the published preparers also look for the table of assays.
+A few archives contain all assays of ProteinGym (https://proteingym.org); a task needs one file of
+one of them. They are downloaded once, into the parent of the tasks' folders, where the published
+preparers also look for the table of assays.
 """
 
 from __future__ import annotations
@@ -88,7 +90,9 @@ def fetch_text(url: str, hint: str) -> str:
 
 
 class _ByProxies(httpx2.BaseTransport):
-    """Sends each request through the proxy for its own URL, if any; a redirect may lead to a host with another one."""
+    """Sends each request through the proxy for its own URL, if any; a redirect may lead to a host
+    with another one.
+    """
 
     def __init__(self) -> None:
         self._transports: dict[str | None, httpx2.HTTPTransport] = {}
@@ -133,7 +137,9 @@ def _get(url: str, hint: str, use: Callable[[httpx2.Response], None]) -> None:
             f"{host} answered {error.response.status_code} for {clean_line(url)}; {hint}"
         ) from None
     except httpx2.ProxyError as error:
-        raise SourceError(f"the proxy for {host} cannot be used ({clean_line(str(error))}); {hint}") from None
+        raise SourceError(
+            f"the proxy for {host} cannot be used ({clean_line(str(error))}); {hint}"
+        ) from None
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         reason = clean_line(str(error)) or type(error).__name__
         raise SourceError(f"{host} cannot be reached ({reason}); {hint}") from None
@@ -142,16 +148,21 @@ def _get(url: str, hint: str, use: Callable[[httpx2.Response], None]) -> None:
 
 
 class KaggleSource:
-    """Files and public leaderboards of competitions; the slug is `competition_id`, or the end of `benchmark_id`."""
+    """Files and public leaderboards of competitions; the slug is `competition_id`, or the end of
+    `benchmark_id`.
+    """
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
         """Download all files of the competition as one archive into `raw` and return it.
 
         Raises:
-            SourceError: Kaggle cannot be reached, rejects the request, or returns anything but one archive.
+            SourceError: Kaggle cannot be reached, rejects the request, or returns anything but one
+                archive.
         """
         slug = competition(config)
-        by_hand = f"or put {slug}.zip from https://www.kaggle.com/c/{slug}/data into {raw}, unpacked"
+        by_hand = (
+            f"or put {slug}.zip from https://www.kaggle.com/c/{slug}/data into {raw}, unpacked"
+        )
         api = _client(by_hand)
         _ask(lambda: api.competition_download_files(slug, path=str(raw), quiet=True), slug, by_hand)
         archives = sorted(raw.glob("*.zip"))
@@ -167,7 +178,11 @@ class KaggleSource:
         by_hand = "or put leaderboard.csv beside the task's config.yaml"
         api = _client(by_hand)
         with tempfile.TemporaryDirectory() as folder:
-            _ask(lambda: api.competition_leaderboard_download(slug, path=folder, quiet=True), slug, by_hand)
+            _ask(
+                lambda: api.competition_leaderboard_download(slug, path=folder, quiet=True),
+                slug,
+                by_hand,
+            )
             return [row for path in sorted(Path(folder).iterdir()) for row in _board(path)]
 
 
@@ -180,7 +195,9 @@ def competition(config: Mapping[str, Any]) -> str:
     key = "competition_id" if "competition_id" in config else "benchmark_id"
     slug = required(config, key, "kaggle").rpartition("/")[2]
     if not slug.replace("-", "").isalnum():
-        raise InputError(f"data_source.{key}: `{clean_line(slug)}` is not the name of a competition")
+        raise InputError(
+            f"data_source.{key}: `{clean_line(slug)}` is not the name of a competition"
+        )
     return slug
 
 
@@ -193,12 +210,13 @@ def _client(by_hand: str) -> Any:
             module.api.authenticate()
     except ModuleNotFoundError:
         raise SourceError(
-            f"Kaggle's client is not installed: `{install_command(['kaggle'], 'kaggle')}`, {by_hand}"
+            f"Kaggle's client is not installed: `{install_command(['kaggle'], 'kaggle')}`,"
+            f" {by_hand}"
         ) from None
     except (SystemExit, OSError, ValueError, AttributeError):
         raise SourceError(
-            "Kaggle needs an access token: create one on https://www.kaggle.com/settings and save it as "
-            f"~/.kaggle/access_token, {by_hand}"
+            "Kaggle needs an access token: create one on https://www.kaggle.com/settings and save"
+            f" it as ~/.kaggle/access_token, {by_hand}"
         ) from None
     return module.api
 
@@ -213,10 +231,13 @@ def _ask(call: Callable[[], Any], slug: str, by_hand: str) -> None:
         )
         if status == 403 or "must accept" in str(error):
             raise SourceError(
-                f"accept the rules on https://www.kaggle.com/c/{slug}/rules first, then prepare again, {by_hand}"
+                f"accept the rules on https://www.kaggle.com/c/{slug}/rules first, then prepare"
+                f" again, {by_hand}"
             ) from None
         if status == 404:
-            raise SourceError(f"Kaggle has no competition {slug}; check data_source in config.yaml") from None
+            raise SourceError(
+                f"Kaggle has no competition {slug}; check data_source in config.yaml"
+            ) from None
         kind = type(error).__name__
         raise SourceError(
             f"the request to Kaggle for {slug} failed: {kind}: {clean_line(str(error))}; {by_hand}"
@@ -226,7 +247,9 @@ def _ask(call: Callable[[], Any], slug: str, by_hand: str) -> None:
 def _board(path: Path) -> list[BoardRow]:
     if path.suffix == ".zip":
         with open_archive(path) as file:
-            texts = [file.read(name).decode("utf-8-sig") for name in file.names if name.endswith(".csv")]
+            texts = [
+                file.read(name).decode("utf-8-sig") for name in file.names if name.endswith(".csv")
+            ]
     else:
         texts = [path.read_text(encoding="utf-8-sig")]
     rows = []
@@ -244,7 +267,8 @@ HUB = "https://polarishub.io"
 POLARIS_PYTHON = "BIOEVAL_POLARIS_PYTHON"
 POLARIS_TIMEOUT_S = 1800
 SCRIPT = Path(__file__).with_name("polaris_download.py")
-# It has its own folder, because Python first looks for modules beside a script, and would import ours instead of theirs.
+# It has its own folder, because Python first looks for modules beside a script, and would import
+# ours instead of theirs.
 TRAIN, TEST = "polaris_train_data.csv", "polaris_test_data.csv"
 
 
@@ -278,15 +302,18 @@ class PolarisSource:
                 f"{POLARIS_PYTHON} cannot be used: {clean_line(str(error))}; {by_hand}"
             ) from None
         if done.returncode != 0 or not (raw / TEST).is_file():
-            lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no reason given"]
+            lines = [line for line in done.stderr.splitlines() if line.strip()] or [
+                "no reason given"
+            ]
             raise SourceError(
-                f"Polaris did not return {clean_line(benchmark_id)}: {clean_line(lines[-1])}; sign in with "
-                f"`polaris login`, {by_hand}"
+                f"Polaris did not return {clean_line(benchmark_id)}: {clean_line(lines[-1])}; sign"
+                f" in with `polaris login`, {by_hand}"
             )
         return None
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
-        """Return the leaderboard from the benchmark's page, in the page's order (its main metric, best first).
+        """Return the leaderboard from the benchmark's page, in the page's order (its main metric,
+        best first).
 
         Raises:
             SourceError: the page cannot be reached, or has no readable leaderboard.
@@ -308,13 +335,15 @@ def _interpreter(by_hand: str) -> str | None:
     if find_installed("polaris") is not None:
         return None
     raise SourceError(
-        "Polaris' client needs an environment of its own: install polaris-lib==0.13.0 in one with Python 3.12 and "
-        f"set {POLARIS_PYTHON} to its python, {by_hand}"
+        "Polaris' client needs an environment of its own: install polaris-lib==0.13.0 in one with"
+        f" Python 3.12 and set {POLARIS_PYTHON} to its python, {by_hand}"
     )
 
 
 def read_board(page: str) -> list[BoardRow]:
-    """Return the rows of the first table of a page that has a column of names and one of numbers after it."""
+    """Return the rows of the first table of a page that has a column of names and one of numbers
+    after it.
+    """
     parser = _HtmlTables()
     parser.feed(page)
     for header, *rows in (table for table in parser.tables if len(table) > 1):
@@ -339,7 +368,9 @@ _OTHER = re.compile(r"^#|rank|name|model|contributor|reference|date|owner")
 def _leading_number(text: str) -> float | None:
     match = re.match(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", text.replace("−", "-"))
     value = float(match.group()) if match else math.nan
-    return value if math.isfinite(value) else None
+    if math.isfinite(value):
+        return value
+    return None
 
 
 class _HtmlTables(HTMLParser):
@@ -370,16 +401,16 @@ class _HtmlTables(HTMLParser):
 
 _ARCHIVES = "https://marks.hms.harvard.edu/proteingym/ProteinGym_v1.3"
 _TABLES = "https://zenodo.org/records/15293562/files"
-_BOARDS = (
-    "https://raw.githubusercontent.com/OATML-Markslab/ProteinGym/refs/heads/main/benchmarks/DMS_supervised"
-)
+_BOARDS = "https://raw.githubusercontent.com/OATML-Markslab/ProteinGym/refs/heads/main/benchmarks/DMS_supervised"
 DATE = "2024-01-01"
 """The date of the published leaderboards, because ProteinGym gives none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where ProteinGym's files are: folders of archives and of tables of assays, and the root of leaderboards."""
+    """Where ProteinGym's files are: folders of archives and of tables of assays, and the root of
+    leaderboards.
+    """
 
     archives: str = _ARCHIVES
     tables: str = _TABLES
@@ -393,7 +424,8 @@ class ProteinGymSource:
         self.addresses = addresses or Addresses()
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
-        """Put the assay's CSV file into `raw`, and the table of assays into the folder above the task's.
+        """Put the assay's CSV file into `raw`, and the table of assays into the folder above the
+        task's.
 
         Raises:
             InputError: the archives have no such assay.
@@ -409,7 +441,8 @@ class ProteinGymSource:
                 return None
         looked = " and ".join(f"{name}.zip" for name in archives)
         raise InputError(
-            f"{looked} in {shared} have no assay {clean_line(assay)}, which data_source.benchmark_id names"
+            f"{looked} in {shared} have no assay {clean_line(assay)}, which"
+            " data_source.benchmark_id names"
         )
 
     def _once(self, url: str, folder: Path) -> Path:
@@ -419,7 +452,8 @@ class ProteinGymSource:
         return target
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
-        """Return the models' correlations on the assay, best first; models without one are left out.
+        """Return the models' correlations on the assay, best first; models without one are left
+        out.
 
         Raises:
             InputError: the published leaderboard has no such assay.
@@ -434,7 +468,8 @@ class ProteinGymSource:
         if line is None:
             raise InputError(f"ProteinGym's leaderboard has no assay {clean_line(assay)}")
         scores = [
-            (clean_line(team), _number(value)) for team, value in zip(rows[0][1:], line[1:], strict=False)
+            (clean_line(team), _number(value))
+            for team, value in zip(rows[0][1:], line[1:], strict=False)
         ]
         board = [BoardRow(team, score, DATE) for team, score in scores if score is not None]
         return sorted(board, key=lambda row: -row.score)
@@ -450,7 +485,9 @@ def _extract(archive: Path, assay: str, target: Target) -> bool:
     """Copy the assay's file out of the archive; return False if it is not there."""
     try:
         with open_archive(archive) as file:
-            member = next((item for item in file.names if PurePosixPath(item).name == f"{assay}.csv"), None)
+            member = next(
+                (item for item in file.names if PurePosixPath(item).name == f"{assay}.csv"), None
+            )
             if member is None:
                 return False
             with file.open(member) as source, writing_whole(target) as out:
@@ -465,4 +502,6 @@ def _number(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None
+    if math.isfinite(value):
+        return value
+    return None

@@ -1,4 +1,7 @@
-"""Run by an interpreter that has polaris-lib: `python polaris_download.py OWNER/NAME FOLDER`. Imports nothing of ours."""
+"""Run by an interpreter that has polaris-lib: `python polaris_download.py OWNER/NAME FOLDER`.
+
+Imports nothing of ours.
+"""
 
 import json
 import sys
@@ -6,7 +9,9 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Write the benchmark's training and test data, targets included, and the names of the targets into the folder."""
+    """Write the benchmark's training and test data, targets included, and the names of the targets
+    into the folder.
+    """
     import polaris  # type: ignore[import-not-found]  # in its own environment
 
     benchmark = polaris.load_benchmark(sys.argv[1])
@@ -18,7 +23,9 @@ def main() -> None:
     train.as_dataframe().to_csv(folder / "polaris_train_data.csv", index=False)
     part.as_dataframe().to_csv(folder / "polaris_test_data.csv", index=False)
     # Preparers ask for this later, in an environment without polaris.
-    (folder / "polaris_benchmark.json").write_text(json.dumps({"target_cols": list(benchmark.target_cols)}))
+    (folder / "polaris_benchmark.json").write_text(
+        json.dumps({"target_cols": list(benchmark.target_cols)})
+    )
 
 
 if __name__ == "__main__":

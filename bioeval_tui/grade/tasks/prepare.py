@@ -1,14 +1,15 @@
 """Prepare a task: its raw data, split, leaderboard and checksums.
 
-Idempotent: a task that is prepared is skipped. The split is written to a temporary folder and moved into
-place once it is complete and its checksums match. An interrupted preparation removes the folder itself;
-`remove_drafts` removes it for a process that was killed.
+Idempotent: a task that is prepared is skipped. The split is written to a temporary folder and moved
+into place once it is complete and its checksums match. An interrupted preparation removes the
+folder itself; `remove_drafts` removes it for a process that was killed.
 
-`checksums.yaml` has `zip: <md5>` of a downloaded archive, and `public` and `private` with one entry a file.
-An entry is the MD5 of the file's bytes, or `content-sha256:<hex>`: the bytes of an HDF5 file differ
-between library versions that store the same arrays.
+`checksums.yaml` has `zip: <md5>` of a downloaded archive, and `public` and `private` with one entry
+a file. An entry is the MD5 of the file's bytes, or `content-sha256:<hex>`: the bytes of an HDF5
+file differ between library versions that store the same arrays.
 
-The preparer runs in a child process: this module, started with a request and the path of its outcome.
+The preparer runs in a child process: this module, started with a request and the path of its
+outcome.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class PrepareError(NotMeasuredError):
 
 
 def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Path) -> None:
-    """Call `function` with the folders that its parameters name: raw, and public and private (or prepared) below `draft`.
+    """Call `function` with the folders that its parameters name: raw, and public and private (or
+    prepared) below `draft`.
 
     Raises:
         PrepareError: it failed; the sentence says how.
@@ -71,7 +73,8 @@ def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Pa
     wanted = list(inspect.signature(function).parameters)
     if unknown := [name for name in wanted if name not in offered]:
         raise InputError(
-            f"the preparer of {task_id} has unknown parameters: {', '.join(unknown)}; use raw, public and private"
+            f"the preparer of {task_id} has unknown parameters: {', '.join(unknown)}; use raw,"
+            " public and private"
         )
     try:
         function(**{name: offered[name] for name in wanted})
@@ -89,7 +92,9 @@ def run_here(task_id: str, function: Callable[..., object], raw: Path, draft: Pa
         ) from error
     except Exception as error:  # a preparer is other people's code and may raise anything
         kind = type(error).__name__
-        raise PrepareError(f"the preparer of {task_id} failed: {kind}: {clean_line(str(error))}") from error
+        raise PrepareError(
+            f"the preparer of {task_id} failed: {kind}: {clean_line(str(error))}"
+        ) from error
 
 
 def run_in_child(task: Task, draft: Path) -> None:
@@ -102,7 +107,9 @@ def run_in_child(task: Task, draft: Path) -> None:
     paths = {"folder": task.folder, "root": task.root, "raw": task.raw_dir, "draft": draft}
     values = {name: str(path.absolute()) for name, path in paths.items()}
     write_whole(
-        request, json.dumps({"task_id": task.id, "reference": task.preparer_reference, **values}), sync=False
+        request,
+        json.dumps({"task_id": task.id, "reference": task.preparer_reference, **values}),
+        sync=False,
     )
     hide_process()
     command = module_command("bioeval_tui.grade.tasks.prepare", str(request), str(outcome))
@@ -129,8 +136,8 @@ def run_in_child(task: Task, draft: Path) -> None:
 def _offer_polaris(raw: Path) -> None:
     """Let preparers read `polaris.load_benchmark(…).target_cols` if polaris is not installed.
 
-    The answer is stored with the download; for data added by hand, it is the columns after the first, which
-    is correct for benchmarks with one input (checked by the checksums).
+    The answer is stored with the download; for data added by hand, it is the columns after the
+    first, which is correct for benchmarks with one input (checked by the checksums).
     """
     data, noted = raw / "polaris_train_data.csv", raw / "polaris_benchmark.json"
     if find_installed("polaris") is not None:
@@ -181,11 +188,17 @@ def file_checksum(path: Path, like: str = "") -> str:
 def folder_checksums(folder: Path) -> dict[str, str]:
     """Return the checksums to record for the data files of a folder, by name."""
     names = sorted(path.name for path in folder.iterdir() if path.suffix not in (".md", ""))
-    return {name: file_checksum(folder / name, CONTENT if name.endswith(".h5ad") else "") for name in names}
+    return {
+        name: file_checksum(folder / name, CONTENT if name.endswith(".h5ad") else "")
+        for name in names
+    }
 
 
 def mismatches(expected: Mapping[str, Any], folders: Mapping[str, Path]) -> list[str]:
-    """Return a sentence for each file that is missing or differs. `folders` maps `public` and `private`."""
+    """Return a sentence for each file that is missing or differs.
+
+    `folders` maps `public` and `private`.
+    """
     differences = []
     for part, folder in folders.items():
         listed = expected.get(part)
@@ -224,7 +237,9 @@ def _hdf5_digest(path: Path) -> str:
 
 
 STAMP = ".verified"
-"""A file in `prepared`, written once the checksums matched; it contains the MD5 of checksums.yaml at that time."""
+"""A file in `prepared`, written once the checksums matched; it contains the MD5 of checksums.yaml
+at that time.
+"""
 
 
 UNFINISHED = ".unfinished"
@@ -282,10 +297,14 @@ def prepare_task(
     return Prepared(task.id, was_ready=False, verified=listed)
 
 
-def prepare_shipped(task: Task, own: Path, tell: Callable[[str], None] = lambda sentence: None) -> None:
-    """Prepare a task that needs no download, unless it is prepared, or its data belongs elsewhere than in the folder `own`.
+def prepare_shipped(
+    task: Task, own: Path, tell: Callable[[str], None] = lambda sentence: None
+) -> None:
+    """Prepare a task that needs no download, unless it is prepared, or its data belongs elsewhere
+    than in the folder `own`.
 
-    Another folder was given to be read: nothing is written there unless somebody asks for it (`tasks prepare`).
+    Another folder was given to be read: nothing is written there unless somebody asks for it
+    (`tasks prepare`).
 
     Raises:
         BioevalError: as `prepare_task`.
@@ -296,7 +315,9 @@ def prepare_shipped(task: Task, own: Path, tell: Callable[[str], None] = lambda 
 
 
 def remove_drafts(task: Task, pid: int) -> None:
-    """Remove the unfinished files of a process that has ended, because a signal may prevent its cleanup."""
+    """Remove the unfinished files of a process that has ended, because a signal may prevent its
+    cleanup.
+    """
     for draft in task.public_dir.parent.parent.glob(f"{_draft_prefix(pid)}*"):
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -324,7 +345,9 @@ def _is_ready(task: Task, checksums: dict[str, object], prepared: Path) -> bool:
 
 
 def _stamp(task: Task) -> str:
-    return file_checksum(task.checksums) if task.checksums.is_file() else "no checksums"
+    if task.checksums.is_file():
+        return file_checksum(task.checksums)
+    return "no checksums"
 
 
 def _swap(draft: Path, prepared: Target, old: Path) -> None:
@@ -375,8 +398,8 @@ def _empty(folder: Path) -> None:
 def _unpack(archive: Path, raw: Path, expected: object, task: Task) -> None:
     if isinstance(expected, str) and file_checksum(archive) != expected:
         raise PrepareError(
-            f"{archive.name} is not the file that {task.checksums} expects: the download is damaged, "
-            "or the source has changed its data"
+            f"{archive.name} is not the file that {task.checksums} expects: the download is"
+            " damaged, or the source has changed its data"
         )
     try:
         with open_archive(archive) as file:
@@ -400,7 +423,8 @@ def _verify(task: Task, checksums: dict[str, object], prepared: Path) -> None:
     if wrong:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         raise PrepareError(
-            f"the prepared data of {task.id} is not what {task.checksums} expects: {'; '.join(wrong[:3])}{more}"
+            f"the prepared data of {task.id} is not what {task.checksums} expects:"
+            f" {'; '.join(wrong[:3])}{more}"
         )
 
 
@@ -410,12 +434,19 @@ def _get_leaderboard(task: Task, source: TaskSource) -> None:
     rows = source.leaderboard(task.data_source or {})
     if not rows:
         raise PrepareError(
-            f"{task.id} has no leaderboard: put a CSV file with the columns teamName, score, submissionDate "
-            f"at {task.leaderboard}"
+            f"{task.id} has no leaderboard: put a CSV file with the columns teamName, score,"
+            f" submissionDate at {task.leaderboard}"
         )
-    lines = ((clean_line(row.team_name), repr(row.score), clean_line(row.submission_date)) for row in rows)
+    lines = (
+        (clean_line(row.team_name), repr(row.score), clean_line(row.submission_date))
+        for row in rows
+    )
     chosen = task.leaderboard.parent != task.folder  # by the user, as a file
-    place = named(task.leaderboard) if chosen else below(task.root, task.leaderboard.relative_to(task.root))
+    place = (
+        named(task.leaderboard)
+        if chosen
+        else below(task.root, task.leaderboard.relative_to(task.root))
+    )
     write_whole(place, csv_text([("teamName", "score", "submissionDate"), *lines]))
 
 
@@ -439,7 +470,10 @@ def main() -> None:
         run_here(request["task_id"], function, Path(request["raw"]), Path(request["draft"]))
     except BioevalError as error:
         problem = error
-    result = {"error": None if problem is None else str(problem), "input": isinstance(problem, InputError)}
+    result = {
+        "error": None if problem is None else str(problem),
+        "input": isinstance(problem, InputError),
+    }
     write_whole(named(Path(sys.argv[2])), json.dumps(result), sync=False)
 
 

@@ -9,8 +9,9 @@ Layout of one tasks folder (a root); a task's id is `folder/task`, whatever its 
     <root>/<folder>/<task>/grade.py           only for graders with code
     <root>/<folder>/<task>/checksums.yaml     optional
 
-Data of a task: `<data_dir>/<folder>/<task>/{raw, prepared/public, prepared/private}`. `data_dir` is the
-environment's `BIOEVAL_DATA_DIR` + `/tasks`, else the user's data folder for `bioeval-tui` + `/tasks`.
+Data of a task: `<data_dir>/<folder>/<task>/{raw, prepared/public, prepared/private}`. `data_dir` is
+the environment's `BIOEVAL_DATA_DIR` + `/tasks`, else the user's data folder for `bioeval-tui` +
+`/tasks`.
 
 `config.yaml` (published keys; those marked + are this program's, all of them optional):
 
@@ -82,8 +83,9 @@ class Registry:
         tasks_dirs: roots in the layout above, or checkouts of BioML-bench; the first one that has a
             task wins. None: the folders of `BIOEVAL_TASKS_DIR`.
         data_dir: where prepared data lives. None: `default_data_dir()`.
-        leaderboard: what ranks on: `own`, the task's file; `published`, what ships with this program; or the path of
-            another file. None: the task's own if it has entries, else the published one.
+        leaderboard: what ranks on: `own`, the task's file; `published`, what ships with this
+            program; or the path of another file. None: the task's own if it has entries, else the
+            published one.
     """
 
     def __init__(
@@ -128,11 +130,16 @@ class Registry:
         for root in self.tasks_dirs:
             for folder, name, config in _configs(root):
                 task_id = f"{folder}/{name}" if folder else name
-                entries.setdefault(task_id, TaskEntry(task_id, config, root, self.data_dir, self.leaderboard))
+                entries.setdefault(
+                    task_id, TaskEntry(task_id, config, root, self.data_dir, self.leaderboard)
+                )
         return dict(sorted(entries.items()))
 
     def entries(self) -> list[TaskEntry]:
-        """Return every task found, broken ones too, sorted by id. A config is read when first asked for."""
+        """Return every task found, broken ones too, sorted by id.
+
+        A config is read when first asked for.
+        """
         return list(self._entries.values())
 
     def list_task_ids(self) -> list[str]:
@@ -142,8 +149,8 @@ class Registry:
     def entry(self, task_id: str) -> TaskEntry:
         """Return the entry of `task_id`: `folder/task`, or a bare name that is unique.
 
-        A bare name is a task's folder name, or the end of it (`caco2-wang` for `tdcommons-caco2-wang`). Spaces around
-        an id are ignored.
+        A bare name is a task's folder name, or the end of it (`caco2-wang` for
+        `tdcommons-caco2-wang`). Spaces around an id are ignored.
 
         Raises:
             UnknownTaskError: no task has that id, or several do, which the message lists.
@@ -185,7 +192,10 @@ class Registry:
         prepared: bool | None = None,
         medals: bool | None = None,
     ) -> list[TaskEntry]:
-        """Return the entries that match everything given. A broken entry matches only without any filter."""
+        """Return the entries that match everything given.
+
+        A broken entry matches only without any filter.
+        """
         wanted = {"domain": domain, "task_type": task_type, "difficulty": difficulty}
         chosen = []
         for entry in self.entries():
@@ -195,8 +205,14 @@ class Registry:
                     chosen.append(entry)
                 continue
             task = entry.task
-            same = all(value is None or getattr(task, key) == value for key, value in wanted.items())
-            if same and prepared in (None, task.is_prepared) and medals in (None, task.awards_medals):
+            same = all(
+                value is None or getattr(task, key) == value for key, value in wanted.items()
+            )
+            if (
+                same
+                and prepared in (None, task.is_prepared)
+                and medals in (None, task.awards_medals)
+            ):
                 chosen.append(entry)
         return chosen
 
@@ -226,16 +242,22 @@ class Registry:
 
     def _matching(self, name: str) -> list[str]:
         matching = [item for item in self._entries if item.rpartition("/")[2] == name]
-        matching = matching or [item for item in self._entries if item.endswith(("-" + name, "_" + name))]
+        matching = matching or [
+            item for item in self._entries if item.endswith(("-" + name, "_" + name))
+        ]
         # A folder whose config names another candidate is a copy of that one.
-        copies = {item for item in matching if self._entries[item].config_id in set(matching) - {item}}
+        copies = {
+            item for item in matching if self._entries[item].config_id in set(matching) - {item}
+        }
         return [item for item in matching if item not in copies]
 
 
 def _configs(root: Path) -> Iterator[tuple[str, str, Path]]:
     if not root.is_dir():
         return
-    for folder in sorted(item for item in root.iterdir() if item.is_dir() and item.name[0] not in "._"):
+    for folder in sorted(
+        item for item in root.iterdir() if item.is_dir() and item.name[0] not in "._"
+    ):
         if (folder / "config.yaml").is_file():
             yield "", folder.name, folder / "config.yaml"
             continue
@@ -246,7 +268,9 @@ def _configs(root: Path) -> Iterator[tuple[str, str, Path]]:
 
 LIKE = 0.6
 MUCH_LIKE = 0.1
-"""Minimum similarity of a suggested name to the requested one, and how much less similar than the nearest it may be."""
+"""Minimum similarity of a suggested name to the requested one, and how much less similar than the
+nearest it may be.
+"""
 
 
 def _suggestion(task_id: str, known: Iterable[str]) -> str:
@@ -257,7 +281,9 @@ def _suggestion(task_id: str, known: Iterable[str]) -> str:
 
     alike = sorted(((likeness(name), name) for name in known), reverse=True)
     close = [name for like, name in alike[:3] if like >= max(LIKE, alike[0][0] - MUCH_LIKE)]
-    return f"; did you mean {' or '.join(close)}?" if close else ""
+    if close:
+        return f"; did you mean {' or '.join(close)}?"
+    return ""
 
 
 registry = Registry()

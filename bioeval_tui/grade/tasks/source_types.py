@@ -38,7 +38,8 @@ def source_types() -> list[str]:
 
 
 def get_source(data_source: Mapping[str, Any] | None) -> TaskSource:
-    """Return the source that a task's `data_source` names; without one, the data is put there by hand.
+    """Return the source that a task's `data_source` names; without one, the data is put there by
+    hand.
 
     Raises:
         InputError: the type is unknown; the sentence lists those there are.
@@ -48,8 +49,13 @@ def get_source(data_source: Mapping[str, Any] | None) -> TaskSource:
         return BuiltinSource()
     if kind not in _DOWNLOADED:
         known = ", ".join(source_types())
-        raise InputError(f"data_source.type `{clean_line(kind, 60)}` is unknown; use one of {known}")
-    from bioeval_tui.grade.tasks import downloads  # brings an HTTP client, which most tasks do without
+        raise InputError(
+            f"data_source.type `{clean_line(kind, 60)}` is unknown; use one of {known}"
+        )
+    # brings an HTTP client, which most tasks do without
+    from bioeval_tui.grade.tasks import (
+        downloads,
+    )
 
     source: TaskSource = getattr(downloads, _DOWNLOADED[kind])()
     return source

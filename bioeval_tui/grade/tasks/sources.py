@@ -1,11 +1,13 @@
 """Where the data of tasks and their leaderboards come from.
 
-Data comes by the `type` of `data_source` in config.yaml. Each source answers the same two questions (see
-`TaskSource`): download the raw files, give the leaderboard. Those that download are in `downloads`, and `source_types`
-has the table of all of them. No source has scores of people: a task includes them.
+Data comes by the `type` of `data_source` in config.yaml. Each source answers the same two questions
+(see `TaskSource`): download the raw files, give the leaderboard. Those that download are in
+`downloads`, and `source_types` has the table of all of them. No source has scores of people: a task
+includes them.
 
-The published leaderboards, ProteinGym's supervised results and those of Open Problems, are included, one board for each
-task: `scripts/collect-leaderboards` created the files in `grade/published`; `sources.json` names the commits.
+The published leaderboards, ProteinGym's supervised results and those of Open Problems, are
+included, one board for each task: `scripts/collect-leaderboards` created the files in
+`grade/published`; `sources.json` names the commits.
 """
 
 from __future__ import annotations
@@ -39,12 +41,14 @@ class TaskSource(Protocol):
     """A source of tasks' data. `config` is `data_source` of the task's config.yaml."""
 
     def download(self, config: Mapping[str, Any], raw: Path) -> Path | None:
-        """Put the raw files into the existing folder `raw`; return the archive if one was downloaded.
+        """Put the raw files into the existing folder `raw`; return the archive if one was
+        downloaded.
 
         An archive is unpacked by the caller, its checksum verified before.
 
         Raises:
-            SourceError: no network, a package or credentials are missing, or the other side refused.
+            SourceError: no network, a package or credentials are missing, or the other side
+                refused.
         """
 
     def leaderboard(self, config: Mapping[str, Any]) -> list[BoardRow]:
@@ -63,7 +67,9 @@ def required(config: Mapping[str, Any], key: str, kind: str) -> str:
     """
     value = config.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise InputError(f"data_source.{key} is missing: a task of type {kind} needs it in its config.yaml")
+        raise InputError(
+            f"data_source.{key} is missing: a task of type {kind} needs it in its config.yaml"
+        )
     return value.strip()
 
 
@@ -84,7 +90,9 @@ class BoardSource:
 
 @dataclass(frozen=True, slots=True)
 class BoardEntry:
-    """A method's result, as published: `score` is the source's text, `date` empty where the source has none."""
+    """A method's result, as published: `score` is the source's text, `date` empty where the source
+    has none.
+    """
 
     team: str
     score: str
@@ -109,7 +117,9 @@ class PublishedBoard:
         """The leaderboard on one line: source, metric, date, commit, number of entries."""
         entries = plural(len(self.entries), "entry", "entries")
         source = self.source
-        return f"{source.title} ({self.metric}), {source.date}, commit {source.commit[:12]}, {entries}"
+        return (
+            f"{source.title} ({self.metric}), {source.date}, commit {source.commit[:12]}, {entries}"
+        )
 
     def why_unfit(self, graders: tuple[str, ...], is_lower_better: bool | None) -> str | None:
         """Return why the leaderboard cannot rank these graders' scores; None if it can.
@@ -159,7 +169,11 @@ def _proteingym() -> dict[str, PublishedBoard]:
             assay = row.pop("DMS_id")
             entries = [BoardEntry(team, score) for team, score in row.items() if score]
             boards[assay] = PublishedBoard(
-                _sources()["proteingym"], "Spearman", False, _PROTEINGYM_GRADERS, _best_first(entries, False)
+                _sources()["proteingym"],
+                "Spearman",
+                False,
+                _PROTEINGYM_GRADERS,
+                _best_first(entries, False),
             )
     return boards
 

@@ -1,8 +1,10 @@
-"""Splits a task's answers by a secret seed into a public and a private part, each in a data folder of its own.
+"""Splits a task's answers by a secret seed into a public and a private part, each in a data folder
+of its own.
 
-Participants are told the score on the public part while a competition lasts; the private part decides at its end. Whoever
-has no seed cannot tell which rows are public, so nobody can hand in other predictions for them. Submissions have all
-rows: `part.json` beside a part's answers names the ids of all of them, and `scorers` keeps those of the part.
+Participants are told the score on the public part while a competition lasts; the private part
+decides at its end. Whoever has no seed cannot tell which rows are public, so nobody can hand in
+other predictions for them. Submissions have all rows: `part.json` beside a part's answers names the
+ids of all of them, and `scorers` keeps those of the part.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ SHORTEST_SEED = 16
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The folders of the two parts with their numbers of rows, by name, and the seed's SHA-256, to be published."""
+    """The folders of the two parts with their numbers of rows, by name, and the seed's SHA-256, to
+    be published.
+    """
 
     folders: dict[str, Path]
     rows: dict[str, int]
@@ -41,10 +45,11 @@ class Split:
 
 
 def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
-    """Write the two parts of a task's answers below `output`: `public` and `private`, each a data folder.
+    """Write the two parts of a task's answers below `output`: `public` and `private`, each a data
+    folder.
 
-    Rows are ordered by a keyed hash of their ids, within each class for metrics of classes and probabilities; the first
-    ones are public. The same seed and answers give the same parts.
+    Rows are ordered by a keyed hash of their ids, within each class for metrics of classes and
+    probabilities; the first ones are public. The same seed and answers give the same parts.
 
     Args:
         task: a prepared task with answers in a CSV file.
@@ -80,7 +85,9 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
         if folder.exists():
             raise InputError(f"{folder} exists already; name another folder")
         if not own:
-            raise InputError(f"the {part} part of {task.id} would have no rows; choose another share")
+            raise InputError(
+                f"the {part} part of {task.id} would have no rows; choose another share"
+            )
         folders[part], rows[part] = output / part, len(own)
     for part, own in rows_of.items():
         folder = folder_below(output, part, task.id)
@@ -96,7 +103,9 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
 
 
 def _require_own_files(task: Task) -> None:
-    """Raise InputError for a public file that is a link to elsewhere: participants would be given what it leads to."""
+    """Raise InputError for a public file that is a link to elsewhere: participants would be given
+    what it leads to.
+    """
     for path in task.public_dir.rglob("*"):
         try:
             checked_below(task.data_dir, path.relative_to(task.data_dir))
@@ -106,7 +115,9 @@ def _require_own_files(task: Task) -> None:
 
 def _id_column(task: Task, answers: pd.DataFrame) -> str:
     spec = task.grader.spec
-    names: Sequence[str] = [spec.id] if spec is not None else [str(name) for name in answers.columns]
+    names: Sequence[str] = (
+        [spec.id] if spec is not None else [str(name) for name in answers.columns]
+    )
     for name in names:
         if name in answers.columns and answers[name].dtype.kind != "f" and answers[name].is_unique:
             return name
@@ -121,7 +132,9 @@ def _classes(task: Task, answers: pd.DataFrame) -> list[str]:
     return [str(value) for value in answers[spec.targets[0]]]
 
 
-def _public(seed: bytes, answers: pd.DataFrame, name: str, classes: Sequence[str], share: float) -> list[int]:
+def _public(
+    seed: bytes, answers: pd.DataFrame, name: str, classes: Sequence[str], share: float
+) -> list[int]:
     """Return the positions of the public rows, in order."""
     keys = [hmac.new(seed, str(value).encode(), hashlib.sha256).digest() for value in answers[name]]
     public: list[int] = []

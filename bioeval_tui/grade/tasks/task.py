@@ -62,8 +62,8 @@ class TaskConfigError(InputError):
 class Task:
     """A task as published, with paths resolved. `id` is `folder/task`, from its place on disk.
 
-    `warnings` says what is odd about the config; the grader is imported when `grader.grade_fn` is first
-    used, the preparer when `prepare_fn` is.
+    `warnings` says what is odd about the config; the grader is imported when `grader.grade_fn` is
+    first used, the preparer when `prepare_fn` is.
     """
 
     id: str
@@ -132,7 +132,9 @@ class Task:
 
     @property
     def prepare_command(self) -> str:
-        """The complete command that prepares this task, with the folders that differ from the defaults."""
+        """The complete command that prepares this task, with the folders that differ from the
+        defaults.
+        """
         words = ["bioeval-tui", "tasks", "prepare", self.id]
         roots = {tasks_root(folder) for folder in default_tasks_dirs()}
         if self.root not in roots | {SHIPPED_TASKS}:
@@ -147,7 +149,9 @@ class Task:
         return self.raw_dir.parents[len(Path(self.id).parts)]
 
     def why_not_prepared(self) -> str | None:
-        """Return why the task cannot be graded yet and what to do, as a sentence; None if it can."""
+        """Return why the task cannot be graded yet and what to do, as a sentence; None if it
+        can.
+        """
         if not self.answers.is_file():
             return (
                 f"task {self.id} is not prepared: its answers are missing ({self.answers}); "
@@ -165,7 +169,8 @@ class Task:
         return published_board(self.id, self.data_source or {})
 
     def board_in_use(self) -> PublishedBoard | Path:
-        """Return the leaderboard in use: the task's own file if it has entries, otherwise the published one.
+        """Return the leaderboard in use: the task's own file if it has entries, otherwise the
+        published one.
 
         `board_choice`, `own` or `published`, forces one of the two.
 
@@ -173,7 +178,9 @@ class Task:
             InputError: there is no leaderboard, or the published one does not match the task.
         """
         published = None if self.board_choice == "own" else self.published_board
-        if self.board_choice != "published" and (published is None or _has_entries(self.leaderboard)):
+        if self.board_choice != "published" and (
+            published is None or _has_entries(self.leaderboard)
+        ):
             if not self.leaderboard.is_file():
                 raise InputError(f"the leaderboard of {self.id} is missing: {self.leaderboard}")
             return self.leaderboard
@@ -182,24 +189,31 @@ class Task:
         metric = self.grader.spec.metric.name if self.grader.spec else None
         graders = tuple(filter(None, (self.grader.name, metric)))
         if reason := published.why_unfit(graders, self.grader.lower_is_better):
-            raise InputError(f"the published leaderboard does not match {self.id}: {clean_line(reason, 300)}")
+            raise InputError(
+                f"the published leaderboard does not match {self.id}: {clean_line(reason, 300)}"
+            )
         return published
 
     def board_entries(self) -> list[BoardEntry]:
-        """Return the entries of the leaderboard in use: as in the task's file, or the published ones, best first.
+        """Return the entries of the leaderboard in use: as in the task's file, or the published
+        ones, best first.
 
         Raises:
             InputError: there is no leaderboard, or it cannot be read.
         """
         board = self.board_in_use()
-        return _read_entries(board) if isinstance(board, Path) else list(board.entries)
+        if isinstance(board, Path):
+            return _read_entries(board)
+        return list(board.entries)
 
     @property
     def reference(self) -> BoardEntry | None:
         """The reference model from `reference.csv`, which is not an entry of the leaderboard."""
         path = self.folder / "reference.csv"
         rows = _read_entries(path) if path.is_file() else []
-        return rows[0] if rows else None
+        if rows:
+            return rows[0]
+        return None
 
     def board_origin(self) -> str:
         """Return in one line where the leaderboard in use comes from, and how many entries it has.
@@ -234,8 +248,12 @@ class TaskEntry:
 
     @property
     def config_id(self) -> str | None:
-        """The id that `config.yaml` gives, which may be another task's; None if the config is broken."""
-        return None if self.problem is not None else str(self.task.config.get("id"))
+        """The id that `config.yaml` gives, which may be another task's; None if the config is
+        broken.
+        """
+        if self.problem is not None:
+            return None
+        return str(self.task.config.get("id"))
 
     @property
     def problem(self) -> Problem | None:
@@ -243,7 +261,9 @@ class TaskEntry:
         if isinstance(self._loaded, Task):
             return None
         problems = self._loaded.problems
-        return problems[0] if problems else Problem(str(self._loaded), str(self.config_path))
+        if problems:
+            return problems[0]
+        return Problem(str(self._loaded), str(self.config_path))
 
     @property
     def task(self) -> Task:
@@ -269,7 +289,9 @@ def _read_entries(path: Path) -> list[BoardEntry]:
                 for row in csv.DictReader(file)
             ]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"the leaderboard {path} cannot be read: {clean_line(str(error), 200)}") from None
+        raise InputError(
+            f"the leaderboard {path} cannot be read: {clean_line(str(error), 200)}"
+        ) from None
 
 
 def _has_entries(path: Path) -> bool:
@@ -280,7 +302,9 @@ def _has_entries(path: Path) -> bool:
         return False
 
 
-def _fail(entry: TaskEntry, message: str, line: int = 0, column: int = 0, key: str = "") -> TaskConfigError:
+def _fail(
+    entry: TaskEntry, message: str, line: int = 0, column: int = 0, key: str = ""
+) -> TaskConfigError:
     problem = Problem(clean_line(message), str(entry.config_path), line, column, key)
     return TaskConfigError(str(problem), (problem,))
 
@@ -292,7 +316,9 @@ def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise _fail(entry, f"not valid YAML: {error.problem or error.context}", line, column) from None
+        raise _fail(
+            entry, f"not valid YAML: {error.problem or error.context}", line, column
+        ) from None
     except (yaml.YAMLError, OSError, ValueError, RecursionError) as error:
         raise _fail(entry, f"cannot be read: {error}") from None
     if not isinstance(data, dict):
@@ -301,7 +327,9 @@ def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
     return cleaned
 
 
-def _section(entry: TaskEntry, config: Mapping[str, Any], key: str, *, required: bool) -> dict[str, Any]:
+def _section(
+    entry: TaskEntry, config: Mapping[str, Any], key: str, *, required: bool
+) -> dict[str, Any]:
     value = config.get(key)
     if value is None and not required:
         return {}
@@ -318,20 +346,25 @@ def _build(entry: TaskEntry) -> Task:
     board = _section(entry, config, "leaderboard", required=False)
     folder = entry.config_path.parent
     warnings = []
-    # 80 published configs name another task: its id, answers or code. The folder is what users see and prepare.
+    # 80 published configs name another task: its id, answers or code. The folder is what users see
+    # and prepare.
     config_id = config.get("id")
     if config_id != entry.id:
         other_id = clean_line(str(config_id), 100)
         warnings.append(f"config.yaml says id `{other_id}`; the folder's id `{entry.id}` is used")
     else:
-        other = _other_module(entry, grader.get("grade_fn")) or _other_module(entry, config.get("preparer"))
+        other = _other_module(entry, grader.get("grade_fn")) or _other_module(
+            entry, config.get("preparer")
+        )
         if other:
             warnings.append(f"config.yaml names the code of `{other}`; the folder's own is used")
     paths = {}
     for key in ("answers", "sample_submission", "gold_submission"):
         value = dataset.get(key, dataset.get("answers") if key == "gold_submission" else None)
         if not isinstance(value, str):
-            raise _fail(entry, f"`dataset.{key}` must be a path below the data folder", key=f"dataset.{key}")
+            raise _fail(
+                entry, f"`dataset.{key}` must be a path below the data folder", key=f"dataset.{key}"
+            )
         paths[key] = _data_path(entry, value, str(config_id))
     try:
         built = grader_from_config(grader, folder, entry.root)
@@ -378,15 +411,20 @@ def _other_module(entry: TaskEntry, reference: Any) -> str | None:
     if not isinstance(reference, str) or not reference.startswith(prefix):
         return None
     named = reference.removeprefix(prefix).partition(":")[0].rpartition(".")[0]
-    return None if named == entry.id.replace("/", ".") else clean_line(named, 100)
+    if named == entry.id.replace("/", "."):
+        return None
+    return clean_line(named, 100)
 
 
 def _word(value: Any) -> str | None:
-    return None if value is None else clean_line(str(value), 100)
+    if value is None:
+        return None
+    return clean_line(str(value), 100)
 
 
 def _data_path(entry: TaskEntry, relative: str, config_id: str) -> Path:
-    # A config copied from another folder still names that folder's data, so its own data comes first.
+    # A config copied from another folder still names that folder's data, so its own data comes
+    # first.
     as_written = entry.data_dir / relative
     if config_id != entry.id and relative.startswith(config_id + "/"):
         own = entry.data_dir / (entry.id + relative[len(config_id) :])

@@ -1,8 +1,8 @@
 """Grader and preparer code: functions loaded from a task's own folder, whatever its name.
 
-Published configs use `biomlbench.tasks.<folder>.<task>.grade:grade`. Folder and task may contain hyphens
-and dots, and the config may have been copied from another task, so the module is looked up beside
-the config first, and imported under a generated package; relative imports work.
+Published configs use `biomlbench.tasks.<folder>.<task>.grade:grade`. Folder and task may contain
+hyphens and dots, and the config may have been copied from another task, so the module is looked up
+beside the config first, and imported under a generated package; relative imports work.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from bioeval_tui.base.installation import install_command
 from bioeval_tui.base.text import clean_line
 
 NEEDS_POLARIS = (
-    "install polaris-lib with pyarrow, scikit-learn, pyyaml and this program's version of pandas in an environment of "
-    "its own and name that environment's Python in BIOEVAL_WORKER_PYTHON (docs/grading.md, Graders with code)"
+    "install polaris-lib with pyarrow, scikit-learn, pyyaml and this program's version of pandas in"
+    " an environment of its own and name that environment's Python in BIOEVAL_WORKER_PYTHON"
+    " (docs/grading.md, Graders with code)"
 )
 NEEDS_NUMPY = (
-    "install an older numpy in an environment of its own and name that environment's Python in BIOEVAL_WORKER_PYTHON "
-    "(docs/grading.md, Graders with code)"
+    "install an older numpy in an environment of its own and name that environment's Python in"
+    " BIOEVAL_WORKER_PYTHON (docs/grading.md, Graders with code)"
 )
 _lock = threading.Lock()
 
@@ -44,14 +45,17 @@ class MissingPackageError(CodeError):
     """A task's own code needs a package, or a version of one, that is not installed."""
 
 
-def load_function(reference: str, folder: Path | None, root: Path | None = None) -> Callable[..., Any]:
+def load_function(
+    reference: str, folder: Path | None, root: Path | None = None
+) -> Callable[..., Any]:
     """Return the function that `reference` (`module:function`) names.
 
     The module is looked up in the task's `folder` below `root` first, then among installed ones.
 
     Raises:
         InputError: `reference` is not of that form.
-        CodeError: the module cannot be imported or has no such function; the message says what to install.
+        CodeError: the module cannot be imported or has no such function; the message says what to
+            install.
     """
     module_name, separator, function_name = reference.partition(":")
     if not separator or not module_name or not function_name.isidentifier():
@@ -91,8 +95,8 @@ def import_problem(error: ImportError, where: Path | str) -> CodeError:
     missing = (error.name or "").partition(".")[0]
     if missing == "biomlbench":
         return CodeError(
-            f"{where} imports {clean_line(error.name or '', 100)}, which is not installed; grade from the command line, "
-            "or put `from bioeval_tui.compat import biomlbench` before"
+            f"{where} imports {clean_line(error.name or '', 100)}, which is not installed; grade"
+            " from the command line, or put `from bioeval_tui.compat import biomlbench` before"
         )
     if missing == "polaris":
         return MissingPackageError(f"{where} needs polaris: {NEEDS_POLARIS}")
@@ -107,7 +111,11 @@ def import_problem(error: ImportError, where: Path | str) -> CodeError:
 def _offer_tasks(root: Path) -> None:
     """Let code below `root` import `biomlbench.tasks…` from `root`, if our stand-in is in use."""
     tasks = sys.modules.get("biomlbench.tasks")
-    if tasks is not None and getattr(tasks, "__bioeval__", False) and str(root) not in tasks.__path__:
+    if (
+        tasks is not None
+        and getattr(tasks, "__bioeval__", False)
+        and str(root) not in tasks.__path__
+    ):
         tasks.__path__ = [*tasks.__path__, str(root)]
 
 
@@ -134,7 +142,9 @@ def _import_own(name: str, folder: Path, root: Path) -> ModuleType:
 
 
 def _send_whole(module: ModuleType) -> None:
-    """Let joblib send the functions of a module to its processes, which cannot import what only this one knows."""
+    """Let joblib send the functions of a module to its processes, which cannot import what only
+    this one knows.
+    """
     for name in ("joblib.externals.cloudpickle", "cloudpickle"):  # up to joblib 1.5, and since
         with contextlib.suppress(ImportError):
             importlib.import_module(name).register_pickle_by_value(module)
@@ -145,7 +155,9 @@ def _ensure_package(name: str, folder: Path) -> None:
         return
     init = folder / "__init__.py"
     if init.is_file():
-        spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[str(folder)])
+        spec = importlib.util.spec_from_file_location(
+            name, init, submodule_search_locations=[str(folder)]
+        )
         assert spec is not None
         load_as(name, spec)
         return
@@ -168,9 +180,11 @@ def load_as(name: str, spec: importlib.machinery.ModuleSpec) -> ModuleType:
 
 
 class _GraderLoader(importlib.machinery.SourceFileLoader):
-    """Loads a grader so that `int(array)` and `float(array)` take an array of one element, as before NumPy 2.4.
+    """Loads a grader so that `int(array)` and `float(array)` take an array of one element, as
+    before NumPy 2.4.
 
-    Published graders rely on it. Only these calls in the grader's own file are changed; line numbers stay the same.
+    Published graders rely on it. Only these calls in the grader's own file are changed; line
+    numbers stay the same.
     """
 
     def get_code(self, fullname: str) -> CodeType:
@@ -190,7 +204,11 @@ _SCALAR = "__bioeval_scalar__"
 class _ScalarCalls(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in ("int", "float") and len(node.args) == 1:
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in ("int", "float")
+            and len(node.args) == 1
+        ):
             called = ast.copy_location(ast.Name(_SCALAR, ast.Load()), node.func)
             return ast.copy_location(ast.Call(called, [node.func, *node.args], node.keywords), node)
         return node
@@ -198,6 +216,10 @@ class _ScalarCalls(ast.NodeTransformer):
 
 def scalar(kind: Callable[..., Any], value: Any, **named: Any) -> Any:
     """Return `kind(value)`; a NumPy array of one element counts as that element."""
-    if getattr(value, "ndim", 0) and getattr(value, "size", 0) == 1 and type(value).__module__ == "numpy":
+    if (
+        getattr(value, "ndim", 0)
+        and getattr(value, "size", 0) == 1
+        and type(value).__module__ == "numpy"
+    ):
         value = value.reshape(-1)[0]
     return kind(value, **named)

@@ -1,8 +1,8 @@
-"""HTTP to one agent, for one conversation: requests, their failures, answers that stream as server-sent events, and the
-agent's state; all of it validated.
+"""HTTP to one agent, for one conversation: requests, their failures, answers that stream as
+server-sent events, and the agent's state; all of it validated.
 
-Nothing is retried here: the conversation decides that. Every failure is a `PeerError` that says what happened and
-what was received, without the keys that went out.
+Nothing is retried here: the conversation decides that. Every failure is a `PeerError` that says
+what happened and what was received, without the keys that went out.
 """
 
 from __future__ import annotations
@@ -86,13 +86,18 @@ def filled_in(value: Any, session: str) -> Any:
 def parse_object(
     peer: Peer, host: str, answer: bytes | str | ServerSentEvent, content_type: str = ""
 ) -> dict[str, Any]:
-    """Return the JSON object of a response, or of an event of a stream. Raises `PeerError`, not retryable, if it is not one."""
+    """Return the JSON object of a response, or of an event of a stream.
+
+    Raises `PeerError`, not retryable, if it is not one.
+    """
     data = answer.data if isinstance(answer, ServerSentEvent) else answer
     where = f" in {answer.place}" if isinstance(answer, ServerSentEvent) else ""
     try:
         value = parse_json(data)
     except ExcessiveJsonError as error:
-        raise PeerError(peer, f"{host} answered JSON {error}{where}", received=received_text(data)) from None
+        raise PeerError(
+            peer, f"{host} answered JSON {error}{where}", received=received_text(data)
+        ) from None
     except ValueError:
         start = data[:200] if isinstance(data, str) else data[:200].decode("latin-1")
         what = "something that is not JSON" if data else "nothing"
@@ -116,17 +121,24 @@ def parse_object(
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a JSON list; empty for anything else."""
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, dict)]
+    return []
 
 
 def parse_message(
     host: str, value: Mapping[str, Any], session: str
 ) -> tuple[str, tuple[Mapping[str, Any], ...]]:
-    """Check the response to a message and return its content and events, cleaned. Raises `PeerError`."""
+    """Check the response to a message and return its content and events, cleaned.
+
+    Raises `PeerError`.
+    """
 
     def wrong(what: str) -> PeerError:
         shown = json.dumps(value, ensure_ascii=False, default=str)
-        return PeerError("agent", f"{host} answered a message wrongly: {what}", received=received_text(shown))
+        return PeerError(
+            "agent", f"{host} answered a message wrongly: {what}", received=received_text(shown)
+        )
 
     if "sessionId" not in value:
         raise wrong("sessionId is missing")
@@ -137,21 +149,27 @@ def parse_message(
         raise wrong("message is missing" if message is None else "message is not an object")
     content = message.get("content")
     if not isinstance(content, str):
-        raise wrong("message.content is missing" if content is None else "message.content is not text")
+        raise wrong(
+            "message.content is missing" if content is None else "message.content is not text"
+        )
     events = value.get("events") or []
     if not isinstance(events, list):
         raise wrong("events is not a list")
     kept = tuple(
-        clean_value(event) if isinstance(event, dict) else {"event": clean_value(event)} for event in events
+        clean_value(event) if isinstance(event, dict) else {"event": clean_value(event)}
+        for event in events
     )
     return clean(content), kept
 
 
 def told_history(messages: Any) -> tuple[tuple[Role, str], ...]:
-    """Return what the user and the agent say in a conversation as the agent repeats it; calls of tools are left out."""
+    """Return what the user and the agent say in a conversation as the agent repeats it; calls of
+    tools are left out.
+    """
     roles: dict[str, Role] = {"user": "user", "assistant": "assistant"}
     said = (
-        (str(message.get("role")).lower(), _written(message.get("content"))) for message in objects(messages)
+        (str(message.get("role")).lower(), _written(message.get("content")))
+        for message in objects(messages)
     )
     return tuple((roles[role], text) for role, text in said if role in roles and text)
 
@@ -166,7 +184,9 @@ def _written(content: Any) -> str:
 
 EVENT_STREAM = "text/event-stream"
 MAX_REQUEST = 20_000_000
-"""Maximum number of bytes of a request: AG-UI repeats the whole conversation and state, which an agent makes."""
+"""Maximum number of bytes of a request: AG-UI repeats the whole conversation and state, which an
+agent makes.
+"""
 
 
 class Connection:
@@ -184,11 +204,15 @@ class Connection:
         secrets: Sequence[str] = (),
         stateless: bool = False,
     ) -> None:
-        """`stateless` as of `make_client`. Raises `UsageError` when a header's value has characters that are not allowed in a header."""
+        """`stateless` as of `make_client`.
+
+        Raises `UsageError` when a header's value has characters that are not allowed in a header.
+        """
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()):
                 raise UsageError(
-                    f"the value of the header {name} has characters that are not allowed in a header"
+                    f"the value of the header {name} has characters that are not allowed in a"
+                    " header"
                 )
         self.arrivals = Arrivals()
         self._urls = tuple(urls)
@@ -235,7 +259,8 @@ class Connection:
         if data is not None and len(data) > MAX_REQUEST:
             raise PeerError(
                 peer,
-                f"the next request to {host_of_url(url)} is larger than {MAX_REQUEST:,} bytes: its answers grew too much",
+                f"the next request to {host_of_url(url)} is larger than {MAX_REQUEST:,} bytes: its"
+                " answers grew too much",
             )
         try:
             async with self._client.stream(method, url, content=data, headers=headers) as response:
@@ -283,7 +308,9 @@ def host_of_url(url: str) -> str:
     try:
         return host_of(url, any_scheme=True)
     except UsageError:
-        return clean_line(url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200)
+        return clean_line(
+            url.partition("://")[2].partition("/")[0].rpartition("@")[2] or "the agent", 200
+        )
 
 
 async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
@@ -296,5 +323,7 @@ async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
         raise
     # The event loop, and every other conversation's clock, must not wait for a large one.
     large = is_large(value)
-    cleaned: dict[str, Any] = await asyncio.to_thread(clean_value, value) if large else clean_value(value)
+    cleaned: dict[str, Any] = (
+        await asyncio.to_thread(clean_value, value) if large else clean_value(value)
+    )
     return cleaned

@@ -1,8 +1,9 @@
-"""An agent behind an OpenAI-compatible endpoint (`target.protocol: openai`): chat completions or the Responses API.
+"""An agent behind an OpenAI-compatible endpoint (`target.protocol: openai`): chat completions or
+the Responses API.
 
-The endpoint is stateless, so each request contains the whole conversation, tool calls and their results
-included. Calls of the job's tools are answered here, and the endpoint is called again until it answers with
-text. The object context comes from a separate URL, if the job names one.
+The endpoint is stateless, so each request contains the whole conversation, tool calls and their
+results included. Calls of the job's tools are answered here, and the endpoint is called again until
+it answers with text. The object context comes from a separate URL, if the job names one.
 """
 
 from __future__ import annotations
@@ -41,9 +42,15 @@ class _Turn:
     answers: list[ChatAnswer] = field(default_factory=list)
 
     def add(
-        self, answer: ChatAnswer, text: str, messages: list[dict[str, Any]], shown: list[Delta | Generation]
+        self,
+        answer: ChatAnswer,
+        text: str,
+        messages: list[dict[str, Any]],
+        shown: list[Delta | Generation],
     ) -> None:
-        """Add a round: an answer with its text, what it adds to the history, and what was shown of it."""
+        """Add a round: an answer with its text, what it adds to the history, and what was shown of
+        it.
+        """
         self.messages += messages
         self.pieces += shown
         if text:
@@ -74,7 +81,8 @@ class _Turn:
 class OpenAIChatAgent:
     """An `Agent` for one conversation. `/v1` is added to a URL without a path.
 
-    The URL of the object context may contain `{sessionId}`, and so may the values of headers and of `extraBody`.
+    The URL of the object context may contain `{sessionId}`, and so may the values of headers and of
+    `extraBody`.
     """
 
     def __init__(self, terms: AgentTerms) -> None:
@@ -108,7 +116,9 @@ class OpenAIChatAgent:
         self._first_events: list[dict[str, Any]] = []
         """The events of the first answer: the system prompt, as other agents report it."""
         self._turn: _Turn | None = None
-        """The message that is being answered: its tools are never run again if a request is retried."""
+        """The message that is being answered: its tools are never run again if a request is
+        retried.
+        """
         if target.system_prompt:
             self._history.append({"role": "system", "content": target.system_prompt})
             self._first_events.append({"systemPrompt": target.system_prompt})
@@ -120,8 +130,8 @@ class OpenAIChatAgent:
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
         """Send one message; yield pieces as they arrive and, last, the `Reply`. Raises `PeerError`.
 
-        A failed answer does not affect what is sent next time. If the same message is sent again after a failure, the
-        rounds of tool calls that were complete are not repeated.
+        A failed answer does not affect what is sent next time. If the same message is sent again
+        after a failure, the rounds of tool calls that were complete are not repeated.
         """
         turn = self._turn
         if turn is None or turn.content != content:
@@ -142,7 +152,9 @@ class OpenAIChatAgent:
                         answer = piece
             text = _text(answer)
             messages = [_assistant(text, answer.tool_calls)]
-            async with aclosing(self._events_after(answer, messages, first=not turn.answers)) as events:
+            async with aclosing(
+                self._events_after(answer, messages, first=not turn.answers)
+            ) as events:
                 async for event in events:
                     shown.append(Generation(event))
                     yield shown[-1]
@@ -151,7 +163,9 @@ class OpenAIChatAgent:
                 break
         else:
             self._turn = None
-            raise PeerError("agent", f"the agent called tools {MAX_ROUNDS} times without answering in text")
+            raise PeerError(
+                "agent", f"the agent called tools {MAX_ROUNDS} times without answering in text"
+            )
         self._history += turn.messages
         self._first_events, self._turn = [], None
         yield turn.reply(counted)
@@ -159,7 +173,9 @@ class OpenAIChatAgent:
     async def _events_after(
         self, answer: ChatAnswer, messages: list[dict[str, Any]], *, first: bool
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the events of an answer, answer its tool calls, and add their results to what was `said`."""
+        """Yield the events of an answer, answer its tool calls, and add their results to what was
+        `said`.
+        """
         items = [event for item in answer.items for event in _item_events(item)]
         if answer.reasoning:
             items.append(clean_value({"reasoning": answer.reasoning}))
@@ -169,7 +185,9 @@ class OpenAIChatAgent:
         for call in answer.tool_calls:
             if not self._tools:
                 yield call_event(call.name, call.arguments, call.id)
-                messages.append(_result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT))
+                messages.append(
+                    _result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT)
+                )
                 continue
             result = await self._tools.answer(call.name, call.arguments)
             for event in result.events(call.name, call.arguments, call.id):
@@ -194,7 +212,9 @@ class OpenAIChatAgent:
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: a chat endpoint has no knowledge service."""
         raise PeerError(
-            "knowledge", f"{self._chat.host} is a chat endpoint and does not accept texts", status=404
+            "knowledge",
+            f"{self._chat.host} is a chat endpoint and does not accept texts",
+            status=404,
         )
 
     async def seed_history(self, role: Role, content: str) -> bool:
@@ -244,7 +264,9 @@ def _result(call: ModelToolCall, content: str) -> dict[str, Any]:
 
 
 def _part_event(part: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a part of a content that is no text as an event: an attachment, with the part itself."""
+    """Return a part of a content that is no text as an event: an attachment, with the part
+    itself.
+    """
     return clean_value({**_attached(part), "part": dict(part)})  # type: ignore[no-any-return]
 
 
@@ -264,7 +286,9 @@ def _attached(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return an item of the Responses API as events: a remote tool's call, or anything else unchanged."""
+    """Return an item of the Responses API as events: a remote tool's call, or anything else
+    unchanged.
+    """
     if excess := excess_of(item):
         raise PeerError("agent", f"the agent's answer has an item {excess}")
     if item.get("type") != "mcp_call":
@@ -275,5 +299,9 @@ def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     failed = bool(item.get("error"))
     made = [call_event(str(item.get("name")), arguments, call_id)]
     if failed or item.get("output") is not None:
-        made.append(result_event(item.get("error") if failed else item.get("output"), call_id, failed=failed))
+        made.append(
+            result_event(
+                item.get("error") if failed else item.get("output"), call_id, failed=failed
+            )
+        )
     return made

@@ -1,10 +1,11 @@
-"""An agent in Python: a function of an installed package or of a folder given with `--code` (`target.protocol: python`),
-or one passed to `bioeval_tui.evaluation`.
+"""An agent in Python: a function of an installed package or of a folder given with `--code`
+(`target.protocol: python`), or one passed to `bioeval_tui.evaluation`.
 
-It is called with each message, in the process that runs the conversations or, with `target.python`, in another
-interpreter: one process for each conversation, which runs `function_calls` as a script and leads a group of its own, all
-of which ends with the conversation. What comes from it is not trusted. A function that is not `async` runs in a thread.
-An exception counts as the agent's failure.
+It is called with each message, in the process that runs the conversations or, with `target.python`,
+in another interpreter: one process for each conversation, which runs `function_calls` as a script
+and leads a group of its own, all of which ends with the conversation. What comes from it is not
+trusted. A function that is not `async` runs in a thread. An exception counts as the agent's
+failure.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ def require_function(target: TargetConfig, python: Path, folders: Sequence[Path]
     """Load the job's function in another interpreter, and end that again.
 
     Raises:
-        UsageError: the interpreter cannot be started, or cannot load the function within the agent's timeout.
+        UsageError: the interpreter cannot be started, or cannot load the function within the
+            agent's timeout.
     """
     reference = target.function or ""
     python_code.locate(reference, folders, elsewhere=True)
@@ -94,7 +96,9 @@ def require_function(target: TargetConfig, python: Path, folders: Sequence[Path]
 
 
 class FunctionProcess:
-    """Calls one conversation's function in another interpreter, as `FunctionCalls` does in this one."""
+    """Calls one conversation's function in another interpreter, as `FunctionCalls` does in this
+    one.
+    """
 
     def __init__(
         self, reference: str, python: Path, folders: Sequence[Path], conversation: Conversation
@@ -108,11 +112,15 @@ class FunctionProcess:
         self._number = 0
 
     async def start(self) -> None:
-        """Start the process, load the function, and call its `start`, if it has one. Raises `FunctionError`."""
+        """Start the process, load the function, and call its `start`, if it has one.
+
+        Raises `FunctionError`.
+        """
         if self._process is None:
             try:
                 self._process = await asyncio.create_subprocess_exec(
-                    *_command(self._python), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                    *_command(self._python), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
                     env=function_environment(), start_new_session=True, limit=MAX_ANSWER_BYTES,
                 )  # fmt: skip
             except OSError as error:
@@ -127,7 +135,9 @@ class FunctionProcess:
         self, message: str, traceparent: str, tell: Callable[[dict[str, Any]], None]
     ) -> str | None:
         """Call the function; see `FunctionCalls.answer`. Raises `FunctionError`."""
-        answer = await self._ask({"do": "answer", "message": message, "traceparent": traceparent}, tell)
+        answer = await self._ask(
+            {"do": "answer", "message": message, "traceparent": traceparent}, tell
+        )
         if answer is not None and not isinstance(answer, str):
             raise FunctionError(_NO_MESSAGE)
         return answer
@@ -144,7 +154,9 @@ class FunctionProcess:
         self._write({"do": "said", "role": role, "content": content})
 
     async def aclose(self) -> None:
-        """End the process: it has a moment to send its last spans, unless this task is cancelled."""
+        """End the process: it has a moment to send its last spans, unless this task is
+        cancelled.
+        """
         process, task = self._process, asyncio.current_task()
         if process is None:
             return
@@ -193,7 +205,9 @@ class FunctionProcess:
             raise
 
     def _write(self, request: dict[str, Any]) -> None:
-        """Send a request, without waiting until it is read: a process that is stuck may never read it."""
+        """Send a request, without waiting until it is read: a process that is stuck may never read
+        it.
+        """
         process = self._process
         if process is None or process.stdin is None or self._killed:
             raise FunctionError(": its process has ended")
@@ -333,8 +347,9 @@ class _Inbox:
             self._length += len(piece)
             if self._length > MAX_TEXT:
                 raise FunctionError(f" answered more than {MAX_TEXT:,} characters")
-        # A function that is not async runs in a thread, and an asyncio queue belongs to its loop. From the loop itself
-        # it is delivered at once: later, it could come after the end of the answer.
+        # A function that is not async runs in a thread, and an asyncio queue belongs to its loop.
+        # From the loop itself it is delivered at once: later, it could come after the end of the
+        # answer.
         if threading.get_ident() == self._thread:
             self._deliver(piece)
         else:
@@ -347,7 +362,9 @@ class _Inbox:
             self._queue.put_nowait(piece)
 
     def end(self) -> None:
-        """Mark the end of the answer, after the reports of other threads, whose calls are waiting in the loop."""
+        """Mark the end of the answer, after the reports of other threads, whose calls are waiting
+        in the loop.
+        """
         self._loop.call_soon(self._queue.put_nowait, None)
 
     async def next(self) -> _Piece | None:
@@ -356,13 +373,16 @@ class _Inbox:
 
     def token_sums(self) -> tuple[int | None, int | None]:
         """Return all tokens in and out; None if the function told of none."""
-        return known_sum(count for count, _ in self.tokens), known_sum(count for _, count in self.tokens)
+        return known_sum(count for count, _ in self.tokens), known_sum(
+            count for _, count in self.tokens
+        )
 
 
 class PythonAgent:
     """An `Agent` for one conversation.
 
-    Its output goes to stderr, because a report may go to stdout, unless a Python program passed the function itself.
+    Its output goes to stderr, because a report may go to stdout, unless a Python program passed the
+    function itself.
     """
 
     def __init__(self, terms: AgentTerms) -> None:
@@ -382,17 +402,25 @@ class PythonAgent:
             self._calls = FunctionCalls(function, conversation)
         self._state = StateUrl(target.object_context_url, timeouts)
         self._whole_s = timeouts.whole
-        self._printing = python_code.printing_elsewhere if terms.function is None else contextlib.nullcontext
+        self._printing = (
+            python_code.printing_elsewhere if terms.function is None else contextlib.nullcontext
+        )
 
     async def open(self) -> str:
-        """Call the function's `start`, if it has one, and return the session id. Raises `PeerError`."""
+        """Call the function's `start`, if it has one, and return the session id.
+
+        Raises `PeerError`.
+        """
         async with self._in_time(": its start did not finish"):
             with self._printing():
                 await self._calls.start()
         return self._session_id
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
-        """Call the function; yield its text and events as they arrive and, last, the `Reply`. Raises `PeerError`."""
+        """Call the function; yield its text and events as they arrive and, last, the `Reply`.
+
+        Raises `PeerError`.
+        """
         inbox = _Inbox()
         texts: list[str] = []
         events: list[dict[str, Any]] = []
@@ -435,7 +463,10 @@ class PythonAgent:
             raise PeerError("agent", message) from None
 
     async def _call(self, content: str, inbox: _Inbox) -> str | None:
-        """Call the function, mark its end in the inbox, and return its result. Raises `PeerError`."""
+        """Call the function, mark its end in the inbox, and return its result.
+
+        Raises `PeerError`.
+        """
         try:
             with self._blaming(), self._printing():
                 return await self._calls.answer(content, traces.traceparent(), inbox.receive)
@@ -461,7 +492,10 @@ class PythonAgent:
             raise PeerError("agent", f"{self._name}{late} within {self._whole_s:g} s") from None
 
     async def observe(self) -> dict[str, Any] | None:
-        """Return the object context that the function set, or the one at the job's URL. Raises `PeerError`."""
+        """Return the object context that the function set, or the one at the job's URL.
+
+        Raises `PeerError`.
+        """
         async with self._in_time(" did not tell its state"):
             kept = await self._calls.observe()
         if kept is None:
@@ -471,7 +505,9 @@ class PythonAgent:
 
     async def seed_text(self, text: str) -> None:
         """Raise `PeerError`: a function has no knowledge service."""
-        raise PeerError("knowledge", f"{self._name} is a function and does not accept texts", status=404)
+        raise PeerError(
+            "knowledge", f"{self._name} is a function and does not accept texts", status=404
+        )
 
     async def seed_history(self, role: Role, content: str) -> bool:
         """Add a seed message to the conversation that the function sees. Raises `PeerError`."""
@@ -505,12 +541,16 @@ def _read_report(given: Any) -> _Piece | tuple[int, int]:
                 failed = result.get("failed") is True
                 events.append(result_event(result["output"], call_id, failed=failed))
             return events
-    raise FunctionError(" told something that is no text, tool call, number of tokens or JSON object")
+    raise FunctionError(
+        " told something that is no text, tool call, number of tokens or JSON object"
+    )
 
 
 def _arguments(given: Any) -> Any:
     if given is None:
         return {}
     if isinstance(given, str):
-        return parse_arguments(given) if given.strip()[:1] in ("", "{", "[") else {"arguments": given}
+        if given.strip()[:1] in ("", "{", "["):
+            return parse_arguments(given)
+        return {"arguments": given}
     return given

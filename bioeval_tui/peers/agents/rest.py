@@ -39,18 +39,24 @@ from bioeval_tui.record.names import Role
 class RestAgent:
     """An `Agent` behind the REST API of embabel-agent-eval.
 
-    The key is sent as `X-API-KEY` to the agent and its knowledge service, and nowhere else; without one, `treehorn`
-    is sent, as the published client does. Text seeds go to the agent itself unless there is a `knowledge_url`.
+    The key is sent as `X-API-KEY` to the agent and its knowledge service, and nowhere else; without
+    one, `treehorn` is sent, as the published client does. Text seeds go to the agent itself unless
+    there is a `knowledge_url`.
     """
 
     def __init__(self, terms: AgentTerms) -> None:
         self._base = terms.url
         self._knowledge = terms.knowledge_url or terms.url
-        self._user, self._chatbot, self._model = terms.target.user, terms.target.chatbot, terms.model
+        self._user, self._chatbot, self._model = (
+            terms.target.user,
+            terms.target.chatbot,
+            terms.model,
+        )
         key = terms.key or ""
         if not (key.isascii() and key.isprintable()):
             raise UsageError(
-                "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that are not allowed in a header"
+                "the agent's API key (BIOEVAL_AGENT_API_KEY) has characters that are not allowed in"
+                " a header"
             )
         self._streaming = terms.target.streaming
         self._connection = Connection(
@@ -65,7 +71,9 @@ class RestAgent:
     async def open(self) -> str:
         """Create a session and return its id. Raises `PeerError`."""
         body = {"user": self._user, "chatbot": self._chatbot}
-        value = await self._connection.object("PUT", below(self._base, "/api/v1/chat/sessions"), body)
+        value = await self._connection.object(
+            "PUT", below(self._base, "/api/v1/chat/sessions"), body
+        )
         session = value.get("sessionId")
         if not isinstance(session, str) or not 0 < len(session) <= MAX_SESSION:
             fault = "whose sessionId is not text" if "sessionId" in value else "without a sessionId"
@@ -79,7 +87,9 @@ class RestAgent:
         return clean_line(session, MAX_SESSION)
 
     async def send(self, content: str) -> AsyncGenerator[Delta | Generation | Reply, None]:
-        """Send one message; yield pieces if the agent streams and, last, the `Reply`. Raises `PeerError`.
+        """Send one message; yield pieces if the agent streams and, last, the `Reply`.
+
+        Raises `PeerError`.
 
         Stopping early closes the connection.
         """
@@ -99,9 +109,13 @@ class RestAgent:
                 return
             data = await response.aread()
             ended = self._connection.arrivals.last()
-            value = parse_object("agent", host_of_url(url), data, response.headers.get("Content-Type", ""))
+            value = parse_object(
+                "agent", host_of_url(url), data, response.headers.get("Content-Type", "")
+            )
             content, generation = parse_message(host_of_url(url), value, self._session)
-        yield Reply(content, started, ended, None, generation, history=told_history(value.get("history")))
+        yield Reply(
+            content, started, ended, None, generation, history=told_history(value.get("history"))
+        )
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the session's object context; None if the agent has none. Raises `PeerError`."""
@@ -109,7 +123,10 @@ class RestAgent:
         return await read_state(self._connection, url)
 
     async def seed_text(self, text: str) -> None:
-        """Send a text to the knowledge service, for a graph named after the user. Raises `PeerError`."""
+        """Send a text to the knowledge service, for a graph named after the user.
+
+        Raises `PeerError`.
+        """
         if not self._graph_is_ready:
             graph = {
                 "name": self._user,
@@ -124,8 +141,13 @@ class RestAgent:
             await self._tell(url, {"text": text})
         except PeerError as error:
             if error.status in NONE_HERE:
-                message = f"{host_of_url(url)} does not accept texts: it answered {error.status} to documents"
-                raise PeerError("knowledge", message, status=error.status, received=error.received) from None
+                message = (
+                    f"{host_of_url(url)} does not accept texts: it answered {error.status} to"
+                    " documents"
+                )
+                raise PeerError(
+                    "knowledge", message, status=error.status, received=error.received
+                ) from None
             raise
 
     async def seed_history(self, role: Role, content: str) -> bool:
@@ -169,11 +191,14 @@ class RestAgent:
                 first_token = first_token or arrived
                 yield Delta(clean(text))
         what = "ended its stream before the complete answer"
-        raise response.extensions["exchange"].error(f"{what}, with the error: {failed}" if failed else what)
+        raise response.extensions["exchange"].error(
+            f"{what}, with the error: {failed}" if failed else what
+        )
 
 
 def below(base: str, path: str) -> str:
-    """Return the URL of a path below a base URL, keeping its query (some gateways require a token there).
+    """Return the URL of a path below a base URL, keeping its query (some gateways require a token
+    there).
 
     An invalid URL is returned with the path appended; sending reports it.
     """

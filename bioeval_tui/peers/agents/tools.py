@@ -31,7 +31,9 @@ class ToolAnswer:
     content: str
     error: str = ""
 
-    def events(self, name: str, arguments: Any, call_id: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    def events(
+        self, name: str, arguments: Any, call_id: str
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the call and its result as the recording keeps them."""
         return call_event(name, arguments, call_id), result_event(
             self.error or self.content, call_id, failed=bool(self.error)
@@ -45,7 +47,9 @@ class DeclaredTools:
         """Import the tools' functions. Raises `UsageError` if one cannot be imported."""
         self._tools = {tool.name: tool for tool in tools}
         self._functions: dict[str, Callable[..., Any]] = {
-            tool.name: python_code.load(tool.function, code, "arguments") for tool in tools if tool.function
+            tool.name: python_code.load(tool.function, code, "arguments")
+            for tool in tools
+            if tool.function
         }
         self._templates = Templates()
 
@@ -105,7 +109,9 @@ class DeclaredTools:
             if inspect.iscoroutinefunction(function):
                 return await function(dict(arguments))
             value = await in_thread(function, dict(arguments))
-            return await value if inspect.isawaitable(value) else value
+            if inspect.isawaitable(value):
+                return await value
+            return value
 
 
 def _as_text(value: Any) -> str:

@@ -1,5 +1,6 @@
-"""Reads an endpoint's response, whole or streamed, into an answer, and its error into one sentence without the key; takes
-the reasoning away that a model or its server leaves before the answer."""
+"""Reads an endpoint's response, whole or streamed, into an answer, and its error into one sentence
+without the key; takes the reasoning away that a model or its server leaves before the answer.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +35,20 @@ if TYPE_CHECKING:  # the guards, which know the tags of reasoning, need no clien
     import openai
 
 SMALLEST_CONTEXT = 256
-"""No server has a smaller context, in tokens: lower counts leave out what was cached, or are made up."""
+"""No server has a smaller context, in tokens: lower counts leave out what was cached, or are made
+up.
+"""
 SURELY_LONGER = 1.3
 """Texts of one job whose lengths differ more than this do not have equally many tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelToolCall:
-    """A function call from the model. `written` is the original text of the arguments; `arguments` is that text if it is no JSON object."""
+    """A function call from the model.
+
+    `written` is the original text of the arguments; `arguments` is that text if it is no JSON
+    object.
+    """
 
     name: str
     arguments: Any
@@ -53,7 +60,8 @@ class ModelToolCall:
 class ChatAnswer:
     """A whole answer. Times are monotonic seconds; `first_token` is None if it was not streamed.
 
-    It is what a server's `_Message` means, in whatever form that came, and a model's, where a `Reply` is any agent's.
+    It is what a server's `_Message` means, in whatever form that came, and a model's, where a
+    `Reply` is any agent's.
     """
 
     content: str
@@ -91,7 +99,8 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
         raise objects("the provider's content filter stopped the answer", answer.content[:300])
     if answer.finish == "length":
         message = (
-            f"the answer was cut off at the model's length limit after {len(answer.content):,} characters"
+            f"the answer was cut off at the model's length limit after {len(answer.content):,}"
+            " characters"
         )
         raise unusable(message, answer.content[:300])
     if not answer.content.strip():
@@ -105,20 +114,26 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
 
 
 class PromptCheck:
-    """Notices a server that silently cuts prompts to its context, as Ollama does, by the tokens that it counts."""
+    """Notices a server that silently cuts prompts to its context, as Ollama does, by the tokens
+    that it counts.
+    """
 
     def __init__(self, peer: Peer, host: str) -> None:
         self._peer = peer
         self._host = host
         self._largest: dict[str, tuple[int, int]] = {}
-        """For each model, the largest count of tokens so far, and the characters of the shortest prompt that had it."""
+        """For each model, the largest count of tokens so far, and the characters of the shortest
+        prompt that had it.
+        """
 
-    def require_whole(self, answer: ChatAnswer, model: str, messages: Sequence[Mapping[str, Any]]) -> None:
+    def require_whole(
+        self, answer: ChatAnswer, model: str, messages: Sequence[Mapping[str, Any]]
+    ) -> None:
         """Raise `PeerError` if the server has read only part of these messages.
 
-        Tokens never reach across a space, so a prompt has at least as many of them as words (scripts that separate words
-        otherwise have more). A cut prompt has as many tokens as the context, the most that any prompt has, however long
-        it is.
+        Tokens never reach across a space, so a prompt has at least as many of them as words
+        (scripts that separate words otherwise have more). A cut prompt has as many tokens as the
+        context, the most that any prompt has, however long it is.
         """
         count = answer.tokens_in
         if count is None or count < SMALLEST_CONTEXT:
@@ -136,9 +151,9 @@ class PromptCheck:
             return
         raise PeerError(
             self._peer,
-            f"the server read only part of the prompt ({self._host} counted {why}); "
-            "give the model a larger context, such as 8,192 tokens: num_ctx or OLLAMA_CONTEXT_LENGTH for Ollama, "
-            "--ctx-size for llama.cpp",
+            f"the server read only part of the prompt ({self._host} counted {why}); give the model"
+            " a larger context, such as 8,192 tokens: num_ctx or OLLAMA_CONTEXT_LENGTH for Ollama,"
+            " --ctx-size for llama.cpp",
             too_long=True,
         )
 
@@ -156,7 +171,9 @@ class _Call(BaseModel):
 
 def _as_list(value: Any) -> Any:
     """Return a list of calls; some servers send one without a list around it."""
-    return [value] if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return [value]
+    return value
 
 
 class _Message(BaseModel):
@@ -176,9 +193,15 @@ class _Choice(BaseModel):
 
 
 def _as_count(value: Any) -> Any:
-    """Return a number of tokens; None for one that cannot be: servers that do not count send -1 or 0."""
-    whole = isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
-    return int(value) if whole and 0 < value <= MAX_TOKENS else None
+    """Return a number of tokens; None for one that cannot be: servers that do not count send -1 or
+    0.
+    """
+    whole = (
+        isinstance(value, int | float) and not isinstance(value, bool) and float(value).is_integer()
+    )
+    if whole and 0 < value <= MAX_TOKENS:
+        return int(value)
+    return None
 
 
 _Count = Annotated[int | None, BeforeValidator(_as_count)]
@@ -194,10 +217,14 @@ class _Usage(BaseModel):
         """The tokens that were cached, as far as the server says."""
         details = self.prompt_tokens_details
         count = details.get("cached_tokens") if isinstance(details, Mapping) else None
-        return count if isinstance(count, int) and count > 0 else 0
+        if isinstance(count, int) and count > 0:
+            return count
+        return 0
 
     def with_later(self, later: _Usage) -> _Usage:
-        """Return the counts after another usage of the same answer, which may leave out what is known."""
+        """Return the counts after another usage of the same answer, which may leave out what is
+        known.
+        """
         return self.model_copy(update={name: value for name, value in later if value is not None})
 
 
@@ -228,13 +255,17 @@ class _Pieces:
         return "".join(self._texts)
 
     def rest_of(self, told: str, *, is_last: bool) -> str:
-        """Return what a text adds to this one: nothing, if it is the whole of it in other words or spaces."""
+        """Return what a text adds to this one: nothing, if it is the whole of it in other words or
+        spaces.
+        """
         if len(told) < self.length and not is_last:
             return told
         known = self.joined()
         if told.startswith(known):
             return told[len(known) :]
-        return "" if is_last and len(told.strip()) >= len(known.strip()) else told
+        if is_last and len(told.strip()) >= len(known.strip()):
+            return ""
+        return told
 
 
 @dataclass(slots=True)
@@ -246,15 +277,18 @@ class _CallPieces:
     arguments: _Pieces = field(default_factory=_Pieces)
 
     def is_other(self, call: _Call) -> bool:
-        """Return whether a piece begins another call, although it has this one's place: another name, or a name after all of the
-        arguments."""
+        """Return whether a piece begins another call, although it has this one's place: another
+        name, or a name after all of the arguments.
+        """
         name = call.function.name
         if not name or not self.name:
             return False
         return [name] != self.name or _is_object(self.arguments.joined())
 
     def has(self, written: str) -> bool:
-        """Return whether these are all of the arguments, which came before: some servers send them again at the end."""
+        """Return whether these are all of the arguments, which came before: some servers send them
+        again at the end.
+        """
         return (
             len(written) == self.arguments.length
             and written == self.arguments.joined()
@@ -269,7 +303,9 @@ class _CallPieces:
 def _written(call: _Call) -> str:
     """Return the arguments of a piece as they are written; some servers send an object."""
     given = call.function.arguments or ""
-    return given if isinstance(given, str) else json.dumps(given)
+    if isinstance(given, str):
+        return given
+    return json.dumps(given)
 
 
 def _is_object(written: str) -> bool:
@@ -303,7 +339,9 @@ class AnswerReader:
         self._usage = _Usage()
         self._model: str | None = None
         self._stranger: Any = None
-        """The last data, if they have no choices: they tell of something else than the answer, or are another API's."""
+        """The last data, if they have no choices: they tell of something else than the answer, or
+        are another API's.
+        """
 
     def add(self, data: Any) -> str:
         """Add one chunk of a stream, or a whole completion; return its text.
@@ -338,8 +376,9 @@ class AnswerReader:
         return ""
 
     def _news_of(self, message: _Message, *, is_last: bool) -> _Message:
-        """Return what a message within a stream adds: servers send the whole answer behind its pieces, the answer so far each
-        time, or a piece by the name of a message."""
+        """Return what a message within a stream adds: servers send the whole answer behind its
+        pieces, the answer so far each time, or a piece by the name of a message.
+        """
         content: str | list[str | dict[str, Any]] | None = message.content
         if isinstance(content, str):
             content = self._text.rest_of(content, is_last=is_last)
@@ -360,12 +399,17 @@ class AnswerReader:
         """Return whether a whole call came before."""
         name, written = call.function.name, _written(call)
         return any(
-            call.id == known.id if call.id and known.id else known.name == [name] and known.has(written)
+            (
+                call.id == known.id
+                if call.id and known.id
+                else known.name == [name] and known.has(written)
+            )
             for known in self._calls
         )
 
     def data_of(self, event: ServerSentEvent) -> Any:
-        """Return the JSON of an event of a stream; an empty object for a ping, which is no event of the API.
+        """Return the JSON of an event of a stream; an empty object for a ping, which is no event of
+        the API.
 
         Raises:
             PeerError: it is not JSON, or the provider reports an error.
@@ -399,7 +443,11 @@ class AnswerReader:
         try:
             data = as_chat(parse_json(body))
         except ValueError as error:
-            what = f"JSON {error}" if isinstance(error, ExcessiveJsonError) else "something that is not JSON"
+            what = (
+                f"JSON {error}"
+                if isinstance(error, ExcessiveJsonError)
+                else "something that is not JSON"
+            )
             raise self.odd(what, body[:2000].decode("utf-8", "replace")) from None
         text = self.add(data)
         if not data.get("choices"):
@@ -421,7 +469,9 @@ class AnswerReader:
             raise self.odd(f"{which} data without choices", self._stranger)
         message = f"the stream of {self._host} ended before the answer was finished"
         if ended:
-            message = f"{self._host} sent [DONE] without a finish_reason, so the answer may not be whole"
+            message = (
+                f"{self._host} sent [DONE] without a finish_reason, so the answer may not be whole"
+            )
         raise PeerError(self._peer, message, received=clean_line(received, 300))
 
     @property
@@ -432,13 +482,17 @@ class AnswerReader:
     @property
     def model(self) -> str | None:
         """The model that the answer names as its own, so far."""
-        return clean_line(self._model, 100) if self._model else None
+        if self._model:
+            return clean_line(self._model, 100)
+        return None
 
     def failed(self, error: Any) -> PeerError:
         """Return the error for an error object instead of an answer."""
         message = error.get("message") if isinstance(error, Mapping) else error
         shown = hide_keys(str(message or json.dumps(error, default=str, ensure_ascii=False)), None)
-        codes = {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
+        codes = (
+            {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
+        )
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
         if is_over_content(codes, shown):
@@ -451,7 +505,9 @@ class AnswerReader:
         if not isinstance(received, str):
             received = json.dumps(received, default=str, ensure_ascii=False)
         shown = clean_line(received, 300)
-        return PeerError(self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown)
+        return PeerError(
+            self._peer, f"{self._host} sent {what}: {shorten(shown, 120)}", received=shown
+        )
 
     def _add(self, message: _Message, *, pieces: bool) -> str:
         thought = _first_thought(message.reasoning_content, message.reasoning)
@@ -471,7 +527,9 @@ class AnswerReader:
                 known.arguments.add(written)
                 self.length += len(written)
         if self.length > MAX_TEXT:
-            raise PeerError(self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters")
+            raise PeerError(
+                self._peer, f"{self._host} sent an answer of more than {MAX_TEXT:,} characters"
+            )
         if text:
             self._first = self._first or self._arrived
             self._text.add(text)
@@ -480,9 +538,9 @@ class AnswerReader:
     def _call_of(self, call: _Call, *, pieces: bool) -> _CallPieces:
         """Return the call that a piece belongs to, a new one if it begins one.
 
-        By its id, if it is known; else by its index; without either, it belongs to the newest call, and so does a piece with an
-        index of its own but neither id nor name. Servers leave the index out, give each call the index 0, or repeat a call's
-        id and name in each piece.
+        By its id, if it is known; else by its index; without either, it belongs to the newest call,
+        and so does a piece with an index of its own but neither id nor name. Servers leave the
+        index out, give each call the index 0, or repeat a call's id and name in each piece.
         """
         known: _CallPieces | None = None
         if pieces and self._calls:
@@ -491,7 +549,13 @@ class AnswerReader:
             continues = call.index is None or not (call.id or call.function.name)
             newest = place or (self._calls[-1] if continues else None)
             known = by_id[-1] if by_id else newest
-            begins = call.id and known is not None and known.id and call.id != known.id and call.function.name
+            begins = (
+                call.id
+                and known is not None
+                and known.id
+                and call.id != known.id
+                and call.function.name
+            )
             if not by_id and known is not None and (begins or known.is_other(call)):
                 known = None
         if known is None:
@@ -502,7 +566,10 @@ class AnswerReader:
         return known
 
     def _text_in(self, content: str | list[str | dict[str, Any]] | None) -> str:
-        """Return the text of a content; of a list, that of its text parts. Reasoning and the other parts are kept apart."""
+        """Return the text of a content; of a list, that of its text parts.
+
+        Reasoning and the other parts are kept apart.
+        """
         if content is None or isinstance(content, str):
             return content or ""
         texts = []
@@ -546,7 +613,9 @@ _REASONING_PARTS = ("thinking", "reasoning", "redacted_thinking")
 
 
 def _first_thought(*told: Any) -> str:
-    """Return the first text among fields for reasoning: servers have it as a text, an object with one, or a list of such."""
+    """Return the first text among fields for reasoning: servers have it as a text, an object with
+    one, or a list of such.
+    """
     for each in told:
         listed = each if isinstance(each, list) else [each]
         texts = [one.get("text") if isinstance(one, Mapping) else one for one in listed]
@@ -556,24 +625,36 @@ def _first_thought(*told: Any) -> str:
 
 
 def _first_problem(error: ValidationError) -> str:
-    """Return which field of a completion is wrong, in brackets: ` (choices.0.message.content)`; empty if all of it is."""
+    """Return which field of a completion is wrong, in brackets: ` (choices.0.message.content)`;
+    empty if all of it is.
+    """
     place = ".".join(map(str, error.errors(include_url=False, include_input=False)[0]["loc"]))
-    return f" ({clean_line(place, 150)})" if place else ""
+    if place:
+        return f" ({clean_line(place, 150)})"
+    return ""
 
 
 _REFUSING_STATUS = frozenset({400, 422, 500, 501})
 """Statuses of servers that do not know an option; llama-cpp-python answers 500."""
 _DISAGREEING_STATUS = frozenset({400, 404, 405, 415, 422, 501})
-"""Statuses that say that this program asked for something that the endpoint does not have or understand."""
+"""Statuses that say that this program asked for something that the endpoint does not have or
+understand.
+"""
 _OPTIONS = {
     "temperature": "temperature",
     "stream_options": "stream_options|include_usage",
     "max_tokens": "max_completion_tokens",
     "stream": r"stream(?:ing)?",
-    "system": r"system[ _](?:role|message|prompt|instruction)s?|role ['\"]?system|developer instructions?",
-    "response_format": r"response_?format|json_?schema|json_object|text\.format|structured[ _]outputs?|grammar",
+    "system": (
+        r"system[ _](?:role|message|prompt|instruction)s?|role ['\"]?system|developer instructions?"
+    ),
+    "response_format": (
+        r"response_?format|json_?schema|json_object|text\.format|structured[ _]outputs?|grammar"
+    ),
 }
-"""The words with which servers name an option that a request may do without, or the other name of `max_tokens`."""
+"""The words with which servers name an option that a request may do without, or the other name of
+`max_tokens`.
+"""
 _NAMED = (
     r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
     r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong|support\w*|accept\w*|allow\w*"
@@ -590,11 +671,15 @@ _CONTEXT_CODES = frozenset(
     {"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"}
 )
 _CONTEXT_FULL = re.compile(
-    r"context[ _-]?(?:length|size|window|limit)|maximum context|prompt is too long|exceeds? .{0,40}\bn_ctx\b"
-    r"|token count .{0,40}exceeds|tokens \+ `?max_new_tokens|reduce the length of (?:the|your) (?:messages|prompt)",
+    r"context[ _-]?(?:length|size|window|limit)|maximum context|prompt is too long|exceeds?"
+    r" .{0,40}\bn_ctx\b"
+    r"|token count .{0,40}exceeds|tokens \+ `?max_new_tokens|reduce the length of (?:the|your)"
+    r" (?:messages|prompt)",
     re.IGNORECASE,
 )
-"""The words of vLLM, llama.cpp, LM Studio, Anthropic, Google, TGI and Groq for a request that is too long for a model."""
+"""The words of vLLM, llama.cpp, LM Studio, Anthropic, Google, TGI and Groq for a request that is
+too long for a model.
+"""
 _CONTENT_FINISHES = frozenset(
     {
         "content_filter",
@@ -609,7 +694,9 @@ _CONTENT_FINISHES = frozenset(
         "guardrail_intervened",
     }
 )
-"""The reasons for which OpenAI, Azure, Bedrock, Anthropic, Google and Zhipu end an answer over what is said in it."""
+"""The reasons for which OpenAI, Azure, Bedrock, Anthropic, Google and Zhipu end an answer over what
+is said in it.
+"""
 _CONTENT_CODES = frozenset(
     {
         "content_filter",
@@ -622,10 +709,14 @@ _CONTENT_CODES = frozenset(
         "1301",
     }
 )
-"""The codes with which OpenAI, Azure, Alibaba, Bedrock and Zhipu refuse a request over what is said in it."""
+"""The codes with which OpenAI, Azure, Alibaba, Bedrock and Zhipu refuse a request over what is said
+in it.
+"""
 _CONTENT_WORDS = re.compile(
-    r"content (?:management|filter|policy|moderation|safety)|content_?filter|safety (?:system|filter|policy|guidelines)|usage guidelines"
-    r"|(?:usage|safety|content) polic(?:y|ies)|content exists risk|inappropriate content|unsafe or sensitive|requires moderation|was flagged"
+    r"content (?:management|filter|policy|moderation|safety)|content_?filter|safety"
+    r" (?:system|filter|policy|guidelines)|usage guidelines"
+    r"|(?:usage|safety|content) polic(?:y|ies)|content exists risk|inappropriate content|unsafe or"
+    r" sensitive|requires moderation|was flagged"
     r"|block_?reason|prohibited_content",
     re.IGNORECASE,
 )
@@ -644,11 +735,15 @@ _LONGEST_RECEIVED = 300
 
 
 class QuotaUsedUp(PeerError):
-    """The account has no quota or money left for the model, so that no later request is answered, either."""
+    """The account has no quota or money left for the model, so that no later request is answered,
+    either.
+    """
 
 
 class Refused(PeerError):
-    """The server rejected the request, but may accept it without one of the options that it names."""
+    """The server rejected the request, but may accept it without one of the options that it
+    names.
+    """
 
     def __init__(
         self, peer: Peer, message: str, named: Collection[str], *, status: int, received: str
@@ -667,7 +762,9 @@ class Refused(PeerError):
         if "system" in self._named and any(message["role"] == "system" for message in messages):
             return {"system"}
         shape = (sent.get("response_format") or {}).get("type")
-        return {str(shape)} if shape and "response_format" in self._named else set()
+        if shape and "response_format" in self._named:
+            return {str(shape)}
+        return set()
 
 
 def refusal(
@@ -677,14 +774,17 @@ def refusal(
     key: str | None,
     job_keys: Mapping[str, str] = MappingProxyType({}),
 ) -> PeerError:
-    """Convert an error status: `Refused` if the server names an option that can be left out, or `QuotaUsedUp`.
+    """Convert an error status: `Refused` if the server names an option that can be left out, or
+    `QuotaUsedUp`.
 
-    `job_keys` are the parameters that the job asks for, with the job's key of each, which is named where the server
-    names the parameter.
+    `job_keys` are the parameters that the job asks for, with the job's key of each, which is named
+    where the server names the parameter.
     """
     status, body = error.status_code, error.body
     if 300 <= status < 400:
-        return PeerError(peer, f"{host} answered {status}, a redirect, which is not followed", status=status)
+        return PeerError(
+            peer, f"{host} answered {status}, a redirect, which is not followed", status=status
+        )
     said = body if isinstance(body, str) else None
     if isinstance(body, dict):
         said = body.get("message")
@@ -696,7 +796,9 @@ def refusal(
     meaning = _MEANINGS.get(status, "failed" if status >= 500 else "rejected the request")
     message = f"{host} {meaning} ({status})" + (f": {shown}" if shown else "")
     words = f"{error.param} {shown}".lower()
-    named_keys = {job_keys[name] for name in job_keys if re.search(rf"\b{re.escape(name.lower())}\b", words)}
+    named_keys = {
+        job_keys[name] for name in job_keys if re.search(rf"\b{re.escape(name.lower())}\b", words)
+    }
     if named_keys:
         message += f" (the job sets {', '.join(sorted(named_keys))})"
     if status in (400, 413, 422, 500) and is_context_full(codes, shown):
@@ -707,36 +809,50 @@ def refusal(
         own = _ECHOED.sub("…", shown.lower())
         parameter = f"'{error.param}'".lower()
         named = {
-            option for option, naming in _NAMING.items() if naming.search(own) or naming.search(parameter)
+            option
+            for option, naming in _NAMING.items()
+            if naming.search(own) or naming.search(parameter)
         }
         if named:
             return Refused(peer, message, named, status=status, received=shown)
     if status in _DISAGREEING_STATUS:
         return PeerError(peer, message, status=status, received=shown, disagrees=True)
     retryable = may_retry(status)
-    after = retry_after(error.response.headers.get("Retry-After"), time.time()) if retryable else None
-    return PeerError(peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown)
+    after = (
+        retry_after(error.response.headers.get("Retry-After"), time.time()) if retryable else None
+    )
+    return PeerError(
+        peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown
+    )
 
 
 def is_context_full(codes: Collection[str], message: str) -> bool:
-    """Return whether an error with these codes and words says that a request is too long for its model."""
+    """Return whether an error with these codes and words says that a request is too long for its
+    model.
+    """
     return bool(_CONTEXT_CODES & set(codes) or _CONTEXT_FULL.search(message))
 
 
 def context_full(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
-    """Return the error for a request that is too long for its model, which is the model's limit and no disagreement."""
+    """Return the error for a request that is too long for its model, which is the model's limit and
+    no disagreement.
+    """
     message = f"the conversation no longer fits the context of the model at {host}: {reason}"
     return PeerError(peer, message, status=status, received=reason, unusable=True, too_long=True)
 
 
 def is_over_content(codes: Collection[str], message: str) -> bool:
-    """Return whether an error with these codes and words says that a provider objects to what is said in a request."""
+    """Return whether an error with these codes and words says that a provider objects to what is
+    said in a request.
+    """
     return bool(_CONTENT_CODES & {code.lower() for code in codes} or _CONTENT_WORDS.search(message))
 
 
 def _over_content(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
     message = f"the content filter at {host} stopped the request: {reason}"
-    return PeerError(peer, message, status=status, received=reason, unusable=True, over_content=True)
+    return PeerError(
+        peer, message, status=status, received=reason, unusable=True, over_content=True
+    )
 
 
 def hide_keys(text: str, key: str | None) -> str:
@@ -758,18 +874,23 @@ REASONING_ENDS = re.compile(
 )
 LONGEST_END = 30
 """No mark of the end of reasoning has more characters."""
-_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]{0,100}(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
+_CHANNEL = re.compile(
+    r"<\|channel\|>\s*(\w+)[^<]{0,100}(?:<\|constrain\|>[^<]{0,50})?<\|message\|>"
+)
 _IN_WORDS = re.compile(
-    r"\s*(?:analysis(?=\S).*?assistantfinal|Here(?:'s| is) my thought process:.*?Here(?:'s| is) my response:)",
+    r"\s*(?:analysis(?=\S).*?assistantfinal|Here(?:'s| is) my thought process:.*?Here(?:'s| is) my"
+    r" response:)",
     re.DOTALL,
 )
-"""Reasoning between words instead of marks: harmony whose marks the server left out, and Granite's."""
+"""Reasoning between words instead of marks: harmony whose marks the server left out, and Granite's.
+"""
 _QUOTES = re.compile(r"\s*[{\[`]")
 """JSON and code may speak of a tag."""
 
 
 def without_reasoning(text: str) -> str:
-    """Return an answer without the reasoning before it: a block, also without its opening tag, or a channel of harmony.
+    """Return an answer without the reasoning before it: a block, also without its opening tag, or a
+    channel of harmony.
 
     Empty if the reasoning never ends. Takes time linear in the length of the text.
     """
@@ -782,17 +903,23 @@ def without_reasoning(text: str) -> str:
         if ends is None:
             break
         at = ends.end()
-    return "" if begins is not None else _without_channels(text[at:])
+    if begins is not None:
+        return ""
+    return _without_channels(text[at:])
 
 
 def _without_channels(text: str) -> str:
     if channels := list(_CHANNEL.finditer(text)):
         final = [channel for channel in channels if channel.group(1).lower() == "final"]
-        return text[final[-1].end() :] if final else ""
+        if final:
+            return text[final[-1].end() :]
+        return ""
     if "<|message|>" in text:
         return text.rpartition("<|message|>")[2]
     in_words = _IN_WORDS.match(text)
-    return text[in_words.end() :] if in_words else text
+    if in_words:
+        return text[in_words.end() :]
+    return text
 
 
 _JSON_STRING = r'("(?:[^"\\]|\\.)*+(?:"|\Z))'
@@ -803,7 +930,9 @@ _SLIPS = (
 
 
 def without_slips(text: str) -> str:
-    """Return JSON as a model wrote it without comments, and without a comma before a closing bracket."""
+    """Return JSON as a model wrote it without comments, and without a comma before a closing
+    bracket.
+    """
     for slip in _SLIPS:
         text = slip.sub(lambda match: match[1] or "", text)
     return text

@@ -1,4 +1,6 @@
-"""The language-model evaluator, with any OpenAI-compatible endpoint, and what of its text the user says."""
+"""The language-model evaluator, with any OpenAI-compatible endpoint, and what of its text the user
+says.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ from bioeval_tui.peers.models.prompting import (
 from bioeval_tui.peers.seams import Delta, EvaluatorView, PeerError, Utterance
 
 USUAL_LENGTH = 400
-"""What a server that keeps to schemas lets a message have, in characters; of 11,308 in published conversations, 2 are longer."""
+"""What a server that keeps to schemas lets a message have, in characters; of 11,308 in published
+conversations, 2 are longer.
+"""
 SHORTER = "Your message was far too long. Write one or two short sentences, and then stop."
 
 
@@ -53,7 +57,9 @@ class LLMEvaluator:
         job_dir: Path | None,
         chat: ChatModel,
     ) -> None:
-        """The job's prompt is looked up in `job_dir` first. Raises `UsageError` if it does not exist.
+        """The job's prompt is looked up in `job_dir` first.
+
+        Raises `UsageError` if it does not exist.
 
         `chat` may be shared with other conversations; its creator closes it.
         """
@@ -81,11 +87,14 @@ class LLMEvaluator:
                 self._size = smaller
                 most = f"{FOR_USERS[smaller]:,} characters of each message"
                 spending.note(
-                    f"the conversation does not fit the simulated user's context: it is shown {most}"
+                    "the conversation does not fit the simulated user's context: it is shown"
+                    f" {most}"
                 )
 
     async def _messages(self, view: EvaluatorView, size: int) -> list[dict[str, str]]:
-        """Return the request's messages, with as much of the conversation as `FOR_USERS` has in this place."""
+        """Return the request's messages, with as much of the conversation as `FOR_USERS` has in
+        this place.
+        """
         most = FOR_USERS[size]
         try:
             instructions = await render_prompt(
@@ -139,7 +148,8 @@ class LLMEvaluator:
     ) -> Utterance:
         """Return the message, or what can be used of it. Raises `PeerError`.
 
-        A message that was cut off is asked for once more; only of the second one are the whole sentences used.
+        A message that was cut off is asked for once more; only of the second one are the whole
+        sentences used.
         """
         cut = ""
         if answer is not None and answer.finish == "length":
@@ -149,7 +159,10 @@ class LLMEvaluator:
             text = answer.content if cut else text_of(answer, "evaluator")
         words = self._read(view, text)
         if stream.ended == "long" or len(words) > self._most:
-            message = f"the message was longer than {self._most:,} characters (evaluator.maxMessageLength)"
+            message = (
+                f"the message was longer than {self._most:,} characters"
+                " (evaluator.maxMessageLength)"
+            )
             again = "" if SHORTER in view.note else SHORTER
             raise PeerError("evaluator", message, received=words[:300], unusable=True, again=again)
         if (kept := before_loop(words)) is not None:
@@ -160,12 +173,17 @@ class LLMEvaluator:
             if not kept:
                 again = "" if SHORTER in view.note else SHORTER
                 message = f"the message {cut}"
-                raise PeerError("evaluator", message, received=words[:300], unusable=True, again=again)
+                raise PeerError(
+                    "evaluator", message, received=words[:300], unusable=True, again=again
+                )
             words = kept
         if not words:
             message = "the model's answer was empty but for its reasoning"
             raise PeerError("evaluator", message, retryable=True, unusable=True)
-        used, model = answer or ChatAnswer("", 0, 0), (answer.model if answer else None) or self._model
+        used, model = (
+            answer or ChatAnswer("", 0, 0),
+            (answer.model if answer else None) or self._model,
+        )
         return Utterance(words, used.tokens_in, used.tokens_out, model, cut=cut)
 
     def _read(self, view: EvaluatorView, text: str) -> str:
@@ -179,13 +197,16 @@ def _length(messages: Sequence[Mapping[str, str]]) -> int:
 
 
 def _schema(most: int) -> dict[str, Any]:
-    # Without quotation marks, backslashes and newlines: some servers put what a pattern allows into JSON unescaped.
+    # Without quotation marks, backslashes and newlines: some servers put what a pattern allows into
+    # JSON unescaped.
     words = {"type": "string", "pattern": rf'^[^"\\\n]{{1,{most}}}$'}
     return object_schema({"message": words})
 
 
 MAX_AFTER = 300
-"""Maximum number of characters after a message's end, such as the blanks that some servers write after JSON."""
+"""Maximum number of characters after a message's end, such as the blanks that some servers write
+after JSON.
+"""
 LOOP = 3
 """A sentence that occurs this many times in one message is a loop."""
 SHORTEST_LOOP = 3
@@ -198,12 +219,14 @@ _KEYS = (
     "user",
 )  # fmt: skip
 _AROUND = (
-    "answer", "arguments", "parameters", "output", "response", "result", "properties", "data", "message",
+    "answer", "arguments", "parameters", "output", "response", "result", "properties", "data",
+    "message",
     "messages",
 )  # fmt: skip
 _MARK = (
     r"(?:<\|/?[a-z_]{1,30}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|\[/?INST\]|</?\|(?:turn|channel)\|?>|<turn\|>"
-    r"|<\|START_RESPONSE\|>|<\|END_RESPONSE\|>|\[(?:BEGIN|END) FINAL RESPONSE\]|<end_of_utterance>|\[e~\[|\]~b\]"
+    r"|<\|START_RESPONSE\|>|<\|END_RESPONSE\|>|\[(?:BEGIN|END) FINAL"
+    r" RESPONSE\]|<end_of_utterance>|\[e~\[|\]~b\]"
     r"|\[TOOL_CALLS\](?:\s?\w{1,50}\[ARGS\])?)"
 )
 _LEADING_TOKENS = re.compile(
@@ -234,11 +257,14 @@ _WHOLE = re.compile(r".*[.!?。！？।…][\"”’')*]*(?=\s|\Z)", re.DOTALL)
 _WORD = re.compile(r"\w+")
 
 
-def read(text: str, names: Sequence[str], *, chatbot: str = "", plays_assistant: bool = True) -> str:
+def read(
+    text: str, names: Sequence[str], *, chatbot: str = "", plays_assistant: bool = True
+) -> str:
     """Return the message in a model's text, or "" if the text contains only reasoning.
 
-    `names` are what the simulated user is called. `plays_assistant` says whether the simulated user has the role
-    `assistant`, so that an object with that role is its message, and not the chatbot's.
+    `names` are what the simulated user is called. `plays_assistant` says whether the simulated user
+    has the role `assistant`, so that an object with that role is its message, and not the
+    chatbot's.
     """
     words = text
     for _ in range(_ROUNDS):
@@ -254,7 +280,9 @@ def read(text: str, names: Sequence[str], *, chatbot: str = "", plays_assistant:
 
 
 def whole_sentences(text: str) -> str:
-    """Return the whole sentences at the beginning of a text that was cut off, up to one that occurs twice."""
+    """Return the whole sentences at the beginning of a text that was cut off, up to one that occurs
+    twice.
+    """
     match = _WHOLE.match(text)
     kept = match.group() if match else ""
     again = _place_of_repeat(kept, 2)
@@ -262,7 +290,9 @@ def whole_sentences(text: str) -> str:
 
 
 def before_loop(text: str) -> str | None:
-    """Return the text before the first repetition of a looping sentence; None if no sentence loops."""
+    """Return the text before the first repetition of a looping sentence; None if no sentence
+    loops.
+    """
     if _place_of_repeat(text, LOOP) is None:
         return None
     return text[: _place_of_repeat(text, 2)].strip()
@@ -271,7 +301,8 @@ def before_loop(text: str) -> str | None:
 class Stream:
     """The pieces of an answer as they arrive.
 
-    `ended` says why the rest is ignored: the message is too long, it loops, or it was complete before the model stopped.
+    `ended` says why the rest is ignored: the message is too long, it loops, or it was complete
+    before the model stopped.
     """
 
     def __init__(self, most: int) -> None:
@@ -319,11 +350,17 @@ class Stream:
             return self._withhold()
         if start[0] in "<[◁":
             # Only what is new is searched, and the longest mark before it.
-            ends = list(REASONING_ENDS.finditer(self._pending, max(0, self._searched - LONGEST_END)))
+            ends = list(
+                REASONING_ENDS.finditer(self._pending, max(0, self._searched - LONGEST_END))
+            )
             self._searched = len(self._pending)
             if not ends:
-                waits = (len(start) < 20 and start[1:2] not in _DIGITS) or start.startswith(("<|", "<｜"))
-                return self._withhold() if waits or REASONING_BEGINS.match(start) else self._open(start)
+                waits = (len(start) < 20 and start[1:2] not in _DIGITS) or start.startswith(
+                    ("<|", "<｜")
+                )
+                if waits or REASONING_BEGINS.match(start):
+                    return self._withhold()
+                return self._open(start)
             self._pending = start = self._pending[ends[-1].end() :].lstrip()
             if not start:
                 return ""
@@ -358,7 +395,9 @@ class Stream:
         return _unescape(body)
 
     def _look(self) -> None:
-        """Look for a loop now and then: the gaps grow with the message, so that this takes linear time."""
+        """Look for a loop now and then: the gaps grow with the message, so that this takes linear
+        time.
+        """
         if self._length > self._most:
             self.ended = "long"
         elif self._length >= self._next_look:
@@ -371,7 +410,9 @@ def _without_tokens(text: str) -> str:
     if leading := _LEADING_TOKENS.match(text) or _BARE_ROLE.match(text):
         text = text[leading.end() :]
     following = _NEXT_TOKEN.search(text)
-    return text[: following.start()] if following else text
+    if following:
+        return text[: following.start()]
+    return text
 
 
 def _without_introduction(text: str, names: Sequence[str]) -> str:
@@ -382,7 +423,8 @@ def _without_introduction(text: str, names: Sequence[str]) -> str:
         return text
     label = first.casefold().replace("’", "'").strip("*_#> \t")
     opening = re.match(
-        r"(?:(sure(?: thing)?|certainly|of course|okay|ok|absolutely|alright|great|got it|no problem)\b[\s,.!]{0,4})?"
+        r"(?:(sure(?: thing)?|certainly|of course|okay|ok|absolutely|alright|great|got it|no"
+        r" problem)\b[\s,.!]{0,4})?"
         r"(?:here(?:'s| is)|this is|below is|the following is)\s",
         label,
     )
@@ -397,16 +439,21 @@ def _without_introduction(text: str, names: Sequence[str]) -> str:
         for name in (*(re.escape(name.casefold()) for name in names), "user", "person")
     )
     next_one = re.search(r"\bnext\b", label) is not None
-    return rest if opening.group(1) or of_user or next_one else text
+    if opening.group(1) or of_user or next_one:
+        return rest
+    return text
 
 
 def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
     """Remove the user's name before its words, and what a script lets others say after them."""
     mine = "|".join(
-        re.escape(name) for name in (*names, "user", "human", "next message", "message", "final answer")
+        re.escape(name)
+        for name in (*names, "user", "human", "next message", "message", "final answer")
     )
     label = re.compile(
-        rf"[\s*_#>\[(<@\-]{{0,6}}(?:{mine})(?:['’]s next message|\s(?:says|said|asks|writes))?(?:\s?\([\w ]{{1,20}}\))?[\s*_\])>]{{0,4}}:[*_]{{0,2}}[ \t]*\n?",
+        rf"[\s*_#>\[(<@\-]{{0,6}}(?:{mine})(?:['’]s next"
+        r" message|\s(?:says|said|asks|writes))?(?:\s?\([\w"
+        r" ]{1,20}\))?[\s*_\])>]{0,4}:[*_]{0,2}[ \t]*\n?",
         re.IGNORECASE,
     )
     match = label.match(text)
@@ -414,14 +461,24 @@ def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
         return text
     text = text[match.end() :]
     others = "|".join(
-        re.escape(name) for name in (chatbot, "assistant", "chatbot", "bot", "ai", *names, "user") if name
+        re.escape(name)
+        for name in (chatbot, "assistant", "chatbot", "bot", "ai", *names, "user")
+        if name
     )
     goes_on = re.search(rf"\n[\s*_#>\[(]{{0,6}}(?:{others})[\s*_\])]{{0,4}}:", text, re.IGNORECASE)
-    return text[: goes_on.start()] if goes_on else text
+    if goes_on:
+        return text[: goes_on.start()]
+    return text
 
 
 def _unfence(text: str) -> str:
-    for pattern, group in ((_FENCE, 2), (_ONE_LINE_FENCE, 2), (_WRAPPED, 2), (_CALLED, 2), (_BULLET, 1)):
+    for pattern, group in (
+        (_FENCE, 2),
+        (_ONE_LINE_FENCE, 2),
+        (_WRAPPED, 2),
+        (_CALLED, 2),
+        (_BULLET, 1),
+    ):
         if match := pattern.fullmatch(text):
             return match.group(group).strip()
     if boxed := _BOXED.fullmatch(text):
@@ -449,7 +506,9 @@ def _unquote(text: str) -> str:
 
 
 def _from_json(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
-    """Return the message under a key of a JSON value, also one cut off, or within prose; else `text`."""
+    """Return the message under a key of a JSON value, also one cut off, or within prose; else
+    `text`.
+    """
     if text[:1] in "[{" or (text[:2] in ('"{', '"[')):
         for value in _values(text):
             if (message := _message(value, keys, plays_assistant)) is not None:
@@ -467,7 +526,9 @@ def _from_json(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
     quote = text[begun.end() - 1]
     inside = _IN_STRING.match(text, begun.end())
     assert inside is not None
-    if quote == '"' and (inside.end() >= len(text) - 1 or re.match(r'"\s*[,}\]]', text[inside.end() :])):
+    if quote == '"' and (
+        inside.end() >= len(text) - 1 or re.match(r'"\s*[,}\]]', text[inside.end() :])
+    ):
         return _unescape(inside.group())
     if len(tail) > begun.end() and tail.endswith(quote):
         # Quotation marks within are not escaped, or single ones are around.
@@ -480,7 +541,9 @@ def _announces(prose: str) -> bool:
 
 
 def _values(text: str) -> Iterator[Any]:
-    """Yield the JSON value of the text, or the one with which it begins, also with comments or commas too many."""
+    """Yield the JSON value of the text, or the one with which it begins, also with comments or
+    commas too many.
+    """
     for candidate in (text, without_slips(text)):
         try:
             value, end = json.JSONDecoder(strict=False).raw_decode(candidate)
@@ -497,7 +560,9 @@ def _message(value: Any, keys: Sequence[str], plays_assistant: bool, depth: int 
     if depth > 3:
         return None
     if isinstance(value, list):
-        return _message(value[0], keys, plays_assistant, depth + 1) if len(value) == 1 else None
+        if len(value) == 1:
+            return _message(value[0], keys, plays_assistant, depth + 1)
+        return None
     if not isinstance(value, Mapping):
         return None
     if value.get("role") == "assistant" and not plays_assistant:
@@ -508,7 +573,8 @@ def _message(value: Any, keys: Sequence[str], plays_assistant: bool, depth: int 
     for key in (*_AROUND, "content"):
         if isinstance(value.get(key), Mapping | list):
             return _message(value[key], keys, plays_assistant, depth + 1)
-        if key == "arguments" and str(value.get(key, "")).startswith("{"):  # as JSON text, as OpenAI has it
+        # as JSON text, as OpenAI has it
+        if key == "arguments" and str(value.get(key, "")).startswith("{"):
             return str(value[key])
     return None
 
@@ -521,7 +587,9 @@ def _unescape(body: str) -> str:
 
 
 def _place_of_repeat(text: str, times: int) -> int | None:
-    """Return where a sentence of `SHORTEST_LOOP` words begins for the `times`-th time; None if none does."""
+    """Return where a sentence of `SHORTEST_LOOP` words begins for the `times`-th time; None if none
+    does.
+    """
     seen: Counter[str] = Counter()
     start = 0
     for end in (*(match.start() for match in _SENTENCES.finditer(text)), len(text)):

@@ -1,4 +1,6 @@
-"""The language-model judge, or a panel of several, each called once or more; and its list of the simulated user's faults."""
+"""The language-model judge, or a panel of several, each called once or more; and its list of the
+simulated user's faults.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,8 @@ class LLMJudge:
     ) -> None:
         """At most `at_once` requests run concurrently. `chat` is closed with the judge.
 
-        Without `job_dir`, jobs are a stranger's: what they add to the body of requests may name a server, and is left out.
+        Without `job_dir`, jobs are a stranger's: what they add to the body of requests may name a
+        server, and is left out.
         """
         self.identity = judge_name(models, repeats)
         self._models = tuple(models)
@@ -85,8 +88,9 @@ class LLMJudge:
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
         """Return every verdict; a missing one is a `Verdict` with an `error`.
 
-        Raises `NotMeasuredError` with the reasons if fewer than two thirds are usable, `PeerError` if
-        that is because the judge could not be reached, and `LimitReachedError` if the budget is spent.
+        Raises `NotMeasuredError` with the reasons if fewer than two thirds are usable, `PeerError`
+        if that is because the judge could not be reached, and `LimitReachedError` if the budget is
+        spent.
         """
         try:
             prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
@@ -113,14 +117,20 @@ class LLMJudge:
         schema = partial(
             answer_schema,
             messages=nameable(view.transcript),
-            users=[] if view.job.rubric else [m.message for m in view.transcript if m.role == "user"],
+            users=(
+                [] if view.job.rubric else [m.message for m in view.transcript if m.role == "user"]
+            ),
             quotes=shows_example(prompt),
             binary=bool(view.job.rubric),
         )
-        asked = [(model, number) for model in self._models for number in range(1, self._repeats + 1)]
+        asked = [
+            (model, number) for model in self._models for number in range(1, self._repeats + 1)
+        ]
         answers = await asyncio.gather(
             *(
-                self._one(model, number, instructions, question, schema, self._options(view, number))
+                self._one(
+                    model, number, instructions, question, schema, self._options(view, number)
+                )
                 for model, number in asked
             )
         )
@@ -132,7 +142,8 @@ class LLMJudge:
     async def user_faults(self, view: JudgeView) -> ListedFaults:
         """Return the faults of the simulated user that the first model lists, in one request.
 
-        Raises `NotMeasuredError` if its answer cannot be read, `PeerError` if it could not be reached.
+        Raises `NotMeasuredError` if its answer cannot be read, `PeerError` if it could not be
+        reached.
         """
         model = self._models[0]
         users = [message.message for message in view.transcript if message.role == "user"]
@@ -147,7 +158,9 @@ class LLMJudge:
             answer, _ = await instructions.fitting(ask)
         label = clean_line(model, 100)
         try:
-            listed = read_faults(without_reasoning(text_of(answer, "judge")), view.transcript, label)
+            listed = read_faults(
+                without_reasoning(text_of(answer, "judge")), view.transcript, label
+            )
         except ValueError as problem:
             raise NotMeasuredError(
                 f"{label} gave no usable list of the user's faults: {problem}"
@@ -161,7 +174,9 @@ class LLMJudge:
     def _options(self, view: JudgeView, number: int) -> ModelOptions:
         """Return what the job asks of a model in the repeat of that number."""
         options = view.job.scorer.in_repeat(number)
-        return options if self._job_dir is not None else options.model_copy(update={"extra_body": {}})
+        if self._job_dir is not None:
+            return options
+        return options.model_copy(update={"extra_body": {}})
 
     async def _whole_answer(self, request: ChatRequest) -> ChatAnswer:
         """Return the model's answer to a prompt that it received whole."""
@@ -182,7 +197,8 @@ class LLMJudge:
     ) -> tuple[Verdict, _Failure | None]:
         """Return one verdict, or one with an `error` and its cause.
 
-        All tasks are asked for at once, then what is missing at once, then what is still missing task by task.
+        All tasks are asked for at once, then what is missing at once, then what is still missing
+        task by task.
         """
         label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
         got = _Answers(question.wanted)
@@ -194,7 +210,9 @@ class LLMJudge:
                     {"role": "user", "content": one or SCORE_ALL},
                     *after,
                 ]
-                return await self._whole_answer(ChatRequest(model, messages, options, schema(tasks)))
+                return await self._whole_answer(
+                    ChatRequest(model, messages, options, schema(tasks))
+                )
 
             answer, got.size = await instructions.fitting(with_instructions, got.size)
             got.add(answer, question, tasks)
@@ -213,16 +231,23 @@ class LLMJudge:
             if got.unscored:
                 return got.verdict(label, f"{label}: {error}"), error
         if not got.unscored:
-            return replace(got.verdict(label), shortened=instructions.shortened(label, got.size)), None
+            return (
+                replace(got.verdict(label), shortened=instructions.shortened(label, got.size)),
+                None,
+            )
         often = ", twice" if got.answers == 2 else f" in {got.answers} answers"
         why = f"{label} gave no usable verdict{often}; the last time: {got.why}"
         if got.over_content:
-            return got.verdict(label, why), PeerError("judge", why, unusable=True, over_content=True)
+            return got.verdict(label, why), PeerError(
+                "judge", why, unusable=True, over_content=True
+            )
         return got.verdict(label, why), NotMeasuredError(why)
 
 
 class _Instructions:
-    """A prompt with a conversation in it: in full and, for a model whose context is too short for that, with less of it."""
+    """A prompt with a conversation in it: in full and, for a model whose context is too short for
+    that, with less of it.
+    """
 
     def __init__(self, prompt: Prompt, view: JudgeView, templates: Templates) -> None:
         self._prompt = prompt
@@ -231,15 +256,21 @@ class _Instructions:
         self._texts: dict[int, str] = {}
 
     async def text(self, size: int) -> str:
-        """Return the prompt with as much of the conversation as `FOR_JUDGES` has in this place. Raises `UsageError`."""
+        """Return the prompt with as much of the conversation as `FOR_JUDGES` has in this place.
+
+        Raises `UsageError`.
+        """
         if size not in self._texts:
-            self._texts[size] = await render_prompt(self._prompt, self._context(size), self._templates)
+            self._texts[size] = await render_prompt(
+                self._prompt, self._context(size), self._templates
+            )
         return self._texts[size]
 
     async def fitting(
         self, ask: Callable[[str], Awaitable[ChatAnswer]], size: int = 0
     ) -> tuple[ChatAnswer, int]:
-        """Return the answer to the prompt of this size, or of the first smaller one that fits the context; and the size.
+        """Return the answer to the prompt of this size, or of the first smaller one that fits the
+        context; and the size.
 
         Raises `PeerError` if none does.
         """
@@ -252,12 +283,17 @@ class _Instructions:
                 size = smaller
 
     def shortened(self, label: str, size: int) -> str:
-        """Return a sentence on what was left out of the conversation at this size; empty if nothing was."""
+        """Return a sentence on what was left out of the conversation at this size; empty if nothing
+        was.
+        """
         room = FOR_JUDGES[size]
         if not size and not is_shortened(self._view.transcript, room):
             return ""
         why = ", because more of it does not fit its context" if size else ""
-        return f"{label} was shown the conversation shortened to {room.message:,} characters a message{why}"
+        return (
+            f"{label} was shown the conversation shortened to {room.message:,} characters a"
+            f" message{why}"
+        )
 
     def _smaller(self, size: int) -> int | None:
         """Return the next size at which something is left out that was not before."""
@@ -271,7 +307,10 @@ class _Instructions:
 
 @dataclass
 class _Answers:
-    """What the answers so far have given. `unproved` verdicts quote words that are not in the conversation, or only the user's."""
+    """What the answers so far have given.
+
+    `unproved` verdicts quote words that are not in the conversation, or only the user's.
+    """
 
     wanted: Sequence[int]
     """The numbers of the tasks to score."""
@@ -299,7 +338,9 @@ class _Answers:
         return [task for task in self.missing if task not in self.unproved]
 
     def add(self, answer: ChatAnswer, question: Question, tasks: Sequence[int]) -> None:
-        """Keep the verdicts of one answer on `tasks`, and what is wrong with the others; count its tokens."""
+        """Keep the verdicts of one answer on `tasks`, and what is wrong with the others; count its
+        tokens.
+        """
         self.answers += 1
         self.sent = known_sum((self.sent, answer.tokens_in))
         self.received = known_sum((self.received, answer.tokens_out))
@@ -324,14 +365,22 @@ class _Answers:
         self.why = unusable or "; ".join([*reading.problems, *unproved])
 
     def verdict(self, label: str, error: str = "") -> Verdict:
-        """Return the verdict, or the missing one with its `error`; both with the tokens that were paid for."""
-        tasks = () if error else tuple(self.proved.get(task) or self.unproved[task] for task in self.wanted)
+        """Return the verdict, or the missing one with its `error`; both with the tokens that were
+        paid for.
+        """
+        tasks = (
+            ()
+            if error
+            else tuple(self.proved.get(task) or self.unproved[task] for task in self.wanted)
+        )
         tone = None if error else self.tone
         return Verdict(label, tasks, tone, self.sent, self.received, error, self.note)
 
 
 def _again(first: str, got: _Answers) -> list[dict[str, Any]]:
-    """Return the messages to add: the shortened answer, what was wrong with it, and which tasks are missing."""
+    """Return the messages to add: the shortened answer, what was wrong with it, and which tasks are
+    missing.
+    """
     before = [{"role": "assistant", "content": first}] if first else []
     few = len(got.missing) < len(got.wanted)
     which = (
@@ -345,11 +394,16 @@ def _again(first: str, got: _Answers) -> list[dict[str, Any]]:
 
 def _alone(task: int, question: Question) -> str:
     words = shorten(clean_line(question.tasks[task - 1].task), 300)
-    return f"Score only task {task} ({words}). Answer with the JSON object alone, with this one task in its list."
+    return (
+        f"Score only task {task} ({words}). Answer with the JSON object alone, with this one task"
+        " in its list."
+    )
 
 
 def _not_measured(failures: Sequence[_Failure], wanted: int) -> _Failure:
-    if stopped := next((failure for failure in failures if isinstance(failure, LimitReachedError)), None):
+    if stopped := next(
+        (failure for failure in failures if isinstance(failure, LimitReachedError)), None
+    ):
         return stopped
     reasons = list(dict.fromkeys(str(failure) for failure in failures))
     if wanted == 1:
@@ -372,7 +426,9 @@ def enough(given: int, wanted: int) -> bool:
 
 
 FAULTS_PROMPT = "eval/user_faults"
-"""Asked in a request of its own, because together with the verdicts a small model leaves some faults out."""
+"""Asked in a request of its own, because together with the verdicts a small model leaves some
+faults out.
+"""
 LIST_ALL = "List the user's faults. Answer with the JSON object alone."
 FAULT_KINDS = (
     "invented_fact",
@@ -385,13 +441,19 @@ FAULT_KINDS = (
     "non_answer",
 )
 MOST_FAULTS = 20
-"""At most so many faults of one conversation are kept; more of a list are a model that does not stop."""
+"""At most so many faults of one conversation are kept; more of a list are a model that does not
+stop.
+"""
 MOST_NUMBERED = 500
-"""A schema with more numbers of messages is refused by providers; then any number is allowed, and checked afterwards."""
+"""A schema with more numbers of messages is refused by providers; then any number is allowed, and
+checked afterwards.
+"""
 
 
 def faults_schema(users: Sequence[int]) -> dict[str, Any]:
-    """Return the JSON Schema of the list, in the strict subset that providers support, for these messages of the user."""
+    """Return the JSON Schema of the list, in the strict subset that providers support, for these
+    messages of the user.
+    """
     number: dict[str, Any] = {"type": "integer"}
     if 0 < len(users) < MOST_NUMBERED:
         number["enum"] = list(users)
@@ -406,7 +468,8 @@ def faults_schema(users: Sequence[int]) -> dict[str, Any]:
 
 
 def read_faults(text: str, transcript: Sequence[TranscriptMessage], judge: str) -> ListedFaults:
-    """Return the listed faults whose quotation is in a message of the user, and how many others were listed.
+    """Return the listed faults whose quotation is in a message of the user, and how many others
+    were listed.
 
     A quotation that is in another message of the user than the judge named counts for that one.
 
@@ -428,11 +491,15 @@ def read_faults(text: str, transcript: Sequence[TranscriptMessage], judge: str) 
         kind, quote = str(entry.get("kind")), str(entry.get("quote") or "")
         named = [message for message in users if message.message == entry.get("message")]
         place = (
-            (locate(quote, named) or locate(quote, users)) if kind in FAULT_KINDS and quote.strip() else None
+            (locate(quote, named) or locate(quote, users))
+            if kind in FAULT_KINDS and quote.strip()
+            else None
         )
         if place is None:
             refused += 1
             continue
         words = shorten(clean_line(quote), MAX_QUOTE)
-        faults.setdefault((kind, place), UserFault(kind=kind, message=place, quote=words, found_by=judge))
+        faults.setdefault(
+            (kind, place), UserFault(kind=kind, message=place, quote=words, found_by=judge)
+        )
     return ListedFaults(tuple(faults.values()), refused)

@@ -1,8 +1,9 @@
 """One request to a model with the openai package, streamed or not; every failure is a `PeerError`.
 
 Nothing is retried here, except without options that the server does not know; the caller retries. A
-redirect is an error, because following it would send a transcript to a host that nobody named. Answers are used as
-raw data: typed objects take as long as everything else, and servers send shapes that do not fit them.
+redirect is an error, because following it would send a transcript to a host that nobody named.
+Answers are used as raw data: typed objects take as long as everything else, and servers send shapes
+that do not fit them.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ _PARAMETERS: Mapping[str, Mapping[Api, str]] = {
 class ChatRequest:
     """A request to a model. `schema` is a JSON Schema for the answer, if the server supports it.
 
-    A job's `TargetConfig` has keys of these names for what the user may write; the tools here are in the server's form.
+    A job's `TargetConfig` has keys of these names for what the user may write; the tools here are
+    in the server's form.
     """
 
     model: str
@@ -96,12 +98,15 @@ class ChatModel:
         stateless: bool = True,
         refused: dict[str, set[str]] | None = None,
     ) -> None:
-        """`peer` is blamed for failures. Without `base_url`, requests go to OpenAI. Raises `UsageError`.
+        """`peer` is blamed for failures.
 
-        With `account`, the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS are sent.
-        `arrivals` measures when the bytes of answers arrive, which must be received one after another. `secrets`
-        are in request headers, and are removed from error messages. `stateless` as of `make_client`. `refused` is what other
-        clients of the same run have found that each model does without.
+        Without `base_url`, requests go to OpenAI. Raises `UsageError`.
+
+        With `account`, the environment's OPENAI_ORG_ID, OPENAI_PROJECT_ID and OPENAI_CUSTOM_HEADERS
+        are sent. `arrivals` measures when the bytes of answers arrive, which must be received one
+        after another. `secrets` are in request headers, and are removed from error messages.
+        `stateless` as of `make_client`. `refused` is what other clients of the same run have found
+        that each model does without.
         """
         self.peer = peer
         self._key = api_key
@@ -115,7 +120,8 @@ class ChatModel:
         self._refused = {} if refused is None else refused
         if api_key and not (api_key.isascii() and api_key.isprintable()):
             raise UsageError(
-                f"the API key for {host_of(base_url or OPENAI_URL)} has characters that are not allowed in a header"
+                f"the API key for {host_of(base_url or OPENAI_URL)} has characters that are not"
+                " allowed in a header"
             )
         self._make = partial(_client, provider, base_url, api_key, account)
         self._timeouts = timeouts
@@ -128,7 +134,9 @@ class ChatModel:
             self._make(_unused_client())  # reports missing packages now
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[str | ChatAnswer, None]:
-        """Yield pieces of text as they arrive, if the job lets it stream, and, last, the whole answer. Raises `PeerError`."""
+        """Yield pieces of text as they arrive, if the job lets it stream, and, last, the whole
+        answer. Raises `PeerError`.
+        """
         async with self._asked(request) as (reader, response):
             kind = response.headers.get("Content-Type", "").lower()
             if "json" in kind or "html" in kind:
@@ -168,8 +176,11 @@ class ChatModel:
             await client.close()
 
     @asynccontextmanager
-    async def _asked(self, request: ChatRequest) -> AsyncIterator[tuple[AnswerReader, httpx2.Response]]:
-        """Send until the server accepts the options; return the answer, already read unless it streams.
+    async def _asked(
+        self, request: ChatRequest
+    ) -> AsyncIterator[tuple[AnswerReader, httpx2.Response]]:
+        """Send until the server accepts the options; return the answer, already read unless it
+        streams.
 
         `spending.most_refusals` says how often it is refused at most.
         """
@@ -179,7 +190,9 @@ class ChatModel:
             without = refused | tried.keys()
             streams = request.options.streaming and "stream" not in without
             options = _options(request, without, self._api, stream=streams)
-            messages = _without_system(request.messages) if "system" in without else list(request.messages)
+            messages = (
+                _without_system(request.messages) if "system" in without else list(request.messages)
+            )
             body = {
                 "model": request.model,
                 "messages": messages,
@@ -215,8 +228,11 @@ class ChatModel:
                 raise problem
             tried |= dict.fromkeys(newly, problem)
 
-    def _leave_out(self, model: str, tried: Mapping[str, PeerError], *, retried: bool = True) -> None:
-        """Leave options out of later requests to a model, too: where that helped, or the request is sent again as it is.
+    def _leave_out(
+        self, model: str, tried: Mapping[str, PeerError], *, retried: bool = True
+    ) -> None:
+        """Leave options out of later requests to a model, too: where that helped, or the request is
+        sent again as it is.
 
         Otherwise each attempt would be refused as often as the first one.
         """
@@ -226,14 +242,17 @@ class ChatModel:
             refused.add(option)
             if option != "max_tokens":  # the limit has another name from now on
                 spending.note(
-                    f"the {self.peer}'s model is asked {_DONE_WITHOUT.get(option, f'without {option}')}: {tried[option]}"
+                    f"the {self.peer}'s model is asked"
+                    f" {_DONE_WITHOUT.get(option, f'without {option}')}: {tried[option]}"
                 )
 
     @asynccontextmanager
     async def _read(
         self, response: httpx2.Response, sent: spending.Request, asked: str
     ) -> AsyncIterator[AnswerReader]:
-        """Return what reads the answer; close it at the end, and note the tokens and the model that it named until then."""
+        """Return what reads the answer; close it at the end, and note the tokens and the model that
+        it named until then.
+        """
         clock = self._arrivals.last if self._arrivals else time.monotonic
         reader = AnswerReader(self.peer, self.host, response.extensions["exchange"].started, clock)
         try:
@@ -267,14 +286,19 @@ class ChatModel:
                     stream_cls=openai.AsyncStream[object],
                 )
                 return events.response
-            return await self._open().post(path, cast_to=httpx2.Response, body=asked, options=options)
+            return await self._open().post(
+                path, cast_to=httpx2.Response, body=asked, options=options
+            )
         except openai.APIConnectionError as error:
-            if isinstance(error.__cause__, PeerError):  # openai before 3.15 wraps whatever a transport raises
+            # openai before 3.15 wraps whatever a transport raises
+            if isinstance(error.__cause__, PeerError):
                 raise error.__cause__ from None
             raise
 
     def _as_completion(self, data: Any) -> Any:
-        return data if self._api == "chat" else as_completion(data)
+        if self._api == "chat":
+            return data
+        return as_completion(data)
 
     def _open(self) -> openai.AsyncOpenAI:
         if self._client is None:
@@ -305,12 +329,18 @@ def provider_url(provider: Provider) -> str:
 
 
 def _unused_client() -> httpx2.AsyncClient:
-    """Return a client for a package that only builds something with it: with `trust_env`, a SOCKS proxy is an error."""
+    """Return a client for a package that only builds something with it: with `trust_env`, a SOCKS
+    proxy is an error.
+    """
     return httpx2.AsyncClient(trust_env=False)
 
 
 def _client(
-    provider: Provider, base_url: str | None, key: str | None, account: bool, http: httpx2.AsyncClient
+    provider: Provider,
+    base_url: str | None,
+    key: str | None,
+    account: bool,
+    http: httpx2.AsyncClient,
 ) -> openai.AsyncOpenAI:
     """Return the package's client for a provider. Raises `UsageError` if something is missing."""
     shared: dict[str, Any] = {"http_client": http, "max_retries": 0, "timeout": http.timeout}
@@ -318,7 +348,9 @@ def _client(
     try:
         if provider == "azure":
             azure: Any = {"azure_endpoint": base_url} if base_url else {}
-            return openai.AsyncAzureOpenAI(**shared, **azure, api_key=key, default_headers=user_agent)
+            return openai.AsyncAzureOpenAI(
+                **shared, **azure, api_key=key, default_headers=user_agent
+            )
         if provider != "openai":
             given: dict[str, Any] = {"base_url": base_url} if base_url else {}
             if provider == "vertex" and not hasattr(providers, "vertex"):
@@ -355,14 +387,20 @@ def parameters(options: ModelOptions, api: Api) -> dict[str, Any]:
 
 _DONE_WITHOUT = {
     "stream": "not to stream",
-    "system": "with its instructions in the first message of the user, because it has no system role",
+    "system": (
+        "with its instructions in the first message of the user, because it has no system role"
+    ),
 }
 """How a request does without what a server refuses; of anything else, it is left out."""
 
 
 def _without_system(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return messages with the system's at the beginning of the user's first one, for models without such a role."""
-    instructions = "\n\n".join(str(each["content"]) for each in messages if each["role"] == "system")
+    """Return messages with the system's at the beginning of the user's first one, for models
+    without such a role.
+    """
+    instructions = "\n\n".join(
+        str(each["content"]) for each in messages if each["role"] == "system"
+    )
     others = [each for each in messages if each["role"] != "system"]
     if not others or others[0]["role"] != "user":
         return [{"role": "user", "content": instructions}, *others]
@@ -396,7 +434,9 @@ def _job_keys(peer: Peer, options: ModelOptions) -> dict[str, str]:
     """Return the parameters that a job asks for, in all their names, with the job's key of each."""
     part = {"evaluator": "evaluator", "judge": "scorer"}.get(peer, "target")
     given = options.given_options()
-    keys = {name: key for key, names in _PARAMETERS.items() if key in given for name in names.values()}
+    keys = {
+        name: key for key, names in _PARAMETERS.items() if key in given for name in names.values()
+    }
     if options.max_tokens is not None:
         keys["max_completion_tokens"] = "maxTokens"
     keys |= {name: f"extraBody.{name}" for name in options.extra_body}
@@ -409,21 +449,29 @@ _ELSEWHERE = ("messages", "response_format", "stream_options", "tools")
 
 
 def as_request(body: dict[str, Any]) -> dict[str, Any]:
-    """Return a chat completion's request for the Responses API; it asks the provider to store nothing."""
+    """Return a chat completion's request for the Responses API; it asks the provider to store
+    nothing.
+    """
     asked: dict[str, Any] = {"store": False}
     asked |= {name: value for name, value in body.items() if name not in _ELSEWHERE}
     if shape := body.get("response_format"):
         asked["text"] = {"format": {"type": shape["type"], **shape.get("json_schema", {})}}
     if tools := body.get("tools"):
         asked["tools"] = [
-            {"type": "function", **tool["function"]} if isinstance(tool.get("function"), Mapping) else tool
+            (
+                {"type": "function", **tool["function"]}
+                if isinstance(tool.get("function"), Mapping)
+                else tool
+            )
             for tool in tools
         ]
     return {**asked, "input": list(_items(body["messages"]))}
 
 
 def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield messages as items of the Responses API, where tool calls and their results are separate items."""
+    """Yield messages as items of the Responses API, where tool calls and their results are separate
+    items.
+    """
     for message in messages:
         if message["role"] == "tool":
             yield {
@@ -433,7 +481,11 @@ def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             }
             continue
         if message.get("content") or not message.get("tool_calls"):
-            yield {"type": "message", "role": message["role"], "content": message.get("content") or ""}
+            yield {
+                "type": "message",
+                "role": message["role"],
+                "content": message.get("content") or "",
+            }
         for call in message.get("tool_calls") or ():
             yield {"type": "function_call", "call_id": call["id"], **call["function"]}
 
@@ -466,7 +518,8 @@ class ResponseEvents:
                 return as_completion(response)
             case "error":
                 return {"error": event}
-        return {} if kind else event  # without a type it is no event of this API; reading it says so
+        # without a type it is no event of this API; reading it says so
+        return {} if kind else event
 
 
 def as_completion(response: Any) -> Any:
@@ -475,7 +528,10 @@ def as_completion(response: Any) -> Any:
         return response
     items = _objects(response["output"])
     parts = [
-        part for item in items if item.get("type") == "message" for part in _objects(item.get("content"))
+        part
+        for item in items
+        if item.get("type") == "message"
+        for part in _objects(item.get("content"))
     ]
     message = {
         "content": "".join(str(part.get("text") or "") for part in parts),
@@ -503,9 +559,13 @@ def as_completion(response: Any) -> Any:
 
 def _object(value: Any) -> Mapping[str, Any]:
     """Return an object of an answer; an empty one for anything else."""
-    return value if isinstance(value, Mapping) else {}
+    if isinstance(value, Mapping):
+        return value
+    return {}
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:
     """Return the objects of a list of an answer; empty for anything else."""
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [item for item in value if isinstance(item, Mapping)]
+    return []

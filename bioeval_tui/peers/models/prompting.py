@@ -1,5 +1,6 @@
-"""Prompts: found in the job's folder or the package, with the variables that they use and what happened in the
-conversation."""
+"""Prompts: found in the job's folder or the package, with the variables that they use and what
+happened in the conversation.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ from bioeval_tui.record.tool_calls import paired, request_of, result_of
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much of a conversation a model is shown, in characters: of each message, all tool calls (and all events), a state.
+    """How much of a conversation a model is shown, in characters: of each message, all tool calls
+    (and all events), a state.
 
     What is longer is shortened in the middle, and says so.
     """
@@ -49,7 +51,8 @@ FOR_USERS = (8_000, 2_000, 500)
 
 
 def shown_text(message: TranscriptMessage, most: int) -> str:
-    """Return a message as a model is shown it: files by their names, data left out, a long text shortened in the middle.
+    """Return a message as a model is shown it: files by their names, data left out, a long text
+    shortened in the middle.
 
     JSON that is a part of the answer is shown if it says nothing else.
     """
@@ -102,11 +105,17 @@ def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]
 
 def state_text(state: Mapping[str, Any] | None, most: int = FOR_JUDGES[0].state) -> str:
     """Return an object context as JSON, shortened in the middle; empty without one."""
-    return "" if state is None else cut_middle(compact_json(state), most)
+    if state is None:
+        return ""
+    return cut_middle(compact_json(state), most)
 
 
-def shorten_list(items: Sequence[dict[str, Any]], limit: int = FOR_JUDGES[0].calls) -> list[dict[str, Any]]:
-    """Return the items within `limit` characters; items in the middle are replaced by their number."""
+def shorten_list(
+    items: Sequence[dict[str, Any]], limit: int = FOR_JUDGES[0].calls
+) -> list[dict[str, Any]]:
+    """Return the items within `limit` characters; items in the middle are replaced by their
+    number.
+    """
     sizes = [len(compact_json(item)) for item in items]
     if sum(sizes) <= limit:
         return list(items)
@@ -146,7 +155,9 @@ def states_shown(view: JudgeView) -> tuple[str, ...]:
 
 def _short(value: Any) -> Any:
     text = value if isinstance(value, str) else compact_json(value)
-    return value if len(text) <= MAX_VALUE else cut_middle(text, MAX_VALUE)
+    if len(text) <= MAX_VALUE:
+        return value
+    return cut_middle(text, MAX_VALUE)
 
 
 SUFFIXES = (".jinja", ".jinja2", ".j2", "")
@@ -163,7 +174,10 @@ DIALOGUE: tuple[tuple[Role, str], ...] = (
     ("user", "Sounds good. Do I have to bring a cap?"),
     ("assistant", "Yes, please."),
 )
-"""An example of how a user writes, about something that no job is about. It shows no goodbye, because models copy it."""
+"""An example of how a user writes, about something that no job is about.
+
+It shows no goodbye, because models copy it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +192,13 @@ class Prompt:
 def find_prompt(name: str, job_dir: Path | None) -> Prompt:
     """Return the template called `name`. Raises `UsageError` with the places that were searched."""
     relative = PurePosixPath(name)
-    if relative.is_absolute() or ".." in relative.parts or "\\" in name or "\0" in name or len(name) > 200:
+    if (
+        relative.is_absolute()
+        or ".." in relative.parts
+        or "\\" in name
+        or "\0" in name
+        or len(name) > 200
+    ):
         raise UsageError(
             f"prompt `{clean_line(name, 100)}`: must be a name below the job's folder, without `..`"
         )
@@ -194,12 +214,15 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
         if file.is_file():
             return Prompt(name, file.read_text(encoding="utf-8"), "package")
     raise UsageError(
-        f"prompt `{clean_line(name, 100)}`: not found, with or without .jinja, in the job's folder or the package"
+        f"prompt `{clean_line(name, 100)}`: not found, with or without .jinja, in the job's folder"
+        " or the package"
     )
 
 
 def with_example(prompt: Prompt) -> Prompt:
-    """Return an evaluator's prompt with everything that its model is told in every conversation: the example, too."""
+    """Return an evaluator's prompt with everything that its model is told in every conversation:
+    the example, too.
+    """
     if not has_turns(prompt):
         return prompt
     return replace(prompt, text="\n".join([prompt.text, *(content for _, content in DIALOGUE)]))
@@ -221,12 +244,15 @@ def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
 
 
 def has_turns(prompt: Prompt) -> bool:
-    """Return whether the conversation follows an evaluator's prompt as chat messages: it does not use `transcript`."""
+    """Return whether the conversation follows an evaluator's prompt as chat messages: it does not
+    use `transcript`.
+    """
     return "transcript" not in _names(prompt.text)
 
 
 def turns(view: EvaluatorView, most: int = FOR_USERS[0]) -> list[dict[str, str]]:
-    """Return the example and the conversation as chat messages: the chatbot is `user`, the simulated user `assistant`.
+    """Return the example and the conversation as chat messages: the chatbot is `user`, the
+    simulated user `assistant`.
 
     They alternate, and begin and end with `user`, as many models' chat templates require.
     """
@@ -251,7 +277,8 @@ def turns(view: EvaluatorView, most: int = FOR_USERS[0]) -> list[dict[str, str]]
 
 
 async def render_prompt(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
-    """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a process that can be killed.
+    """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a
+    process that can be killed.
 
     Raises:
         UsageError: the template is wrong, or takes too much time or memory.
@@ -262,8 +289,12 @@ async def render_prompt(prompt: Prompt, context: Mapping[str, Any], templates: T
 
 
 def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str, Any]:
-    """Return the variables of an evaluator's template; of each message, at most so many characters."""
-    config = for_evaluator(view.job, view.facts, view.condition).model_dump(mode="json", by_alias=True)
+    """Return the variables of an evaluator's template; of each message, at most so many
+    characters.
+    """
+    config = for_evaluator(view.job, view.facts, view.condition).model_dump(
+        mode="json", by_alias=True
+    )
     more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
     return _context(config, _messages(view.transcript, most), **more)
 
@@ -271,8 +302,8 @@ def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str
 def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -> dict[str, Any]:
     """Return the variables of a judge's template.
 
-    They are `config`, `transcript`, `example` (as published), `facts`, `condition`, `judged` (what is scored in this
-    condition: `number`, `text`, `criteria`), `boundary`, and the agent's `tools`,
+    They are `config`, `transcript`, `example` (as published), `facts`, `condition`, `judged` (what
+    is scored in this condition: `number`, `text`, `criteria`), `boundary`, and the agent's `tools`,
     `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them.
     """
     config = view.job.model_dump(mode="json", by_alias=True)
@@ -305,11 +336,15 @@ def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -
 
 
 def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
-    """Return what the judge sees besides messages: `scorer.context`, as far as the template uses it."""
+    """Return what the judge sees besides messages: `scorer.context`, as far as the template uses
+    it.
+    """
     names, wanted = _names(prompt.text), job.scorer.context
     if wanted == "none" or not names & {"tools", "events", "state"}:
         return "none"
-    return "all" if wanted == "all" and names & {"events", "state"} else "tools"
+    if wanted == "all" and names & {"events", "state"}:
+        return "all"
+    return "tools"
 
 
 @lru_cache(maxsize=8)
@@ -325,13 +360,19 @@ def _names(template: str) -> frozenset[str]:
 
 
 def shows_example(prompt: Prompt) -> bool:
-    """Return whether a judge's template shows `example`, whose tasks have quotations as evidence."""
+    """Return whether a judge's template shows `example`, whose tasks have quotations as
+    evidence.
+    """
     return "example" in _names(prompt.text)
 
 
 def example_words(prompt: Prompt) -> str:
-    """Return the words of `example` that a judge may copy, one on a line; empty if the template does not show it."""
-    return f"{EXAMPLE_REASON}\n{EXAMPLE_QUOTE}" if shows_example(prompt) else ""
+    """Return the words of `example` that a judge may copy, one on a line; empty if the template
+    does not show it.
+    """
+    if shows_example(prompt):
+        return f"{EXAMPLE_REASON}\n{EXAMPLE_QUOTE}"
+    return ""
 
 
 def _example(job: EvaluationJob, condition: Condition) -> dict[str, Any]:
@@ -350,10 +391,14 @@ def _example(job: EvaluationJob, condition: Condition) -> dict[str, Any]:
 
 
 def _messages(transcript: Sequence[TranscriptMessage], most: int) -> list[dict[str, Any]]:
-    return [{"message": m.message, "role": m.role, "content": shown_text(m, most)} for m in transcript]
+    return [
+        {"message": m.message, "role": m.role, "content": shown_text(m, most)} for m in transcript
+    ]
 
 
-def _context(config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
+def _context(
+    config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any
+) -> dict[str, Any]:
     # A hash of the enclosed text, which therefore cannot contain it.
     digest = hashlib.sha256()
     for message in transcript:
@@ -387,7 +432,9 @@ def _read(path: Path, name: str) -> str:
 
 
 def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with these properties, in the strict subset that providers support."""
+    """Return the JSON Schema of an object with these properties, in the strict subset that
+    providers support.
+    """
     return {
         "type": "object",
         "properties": dict(properties),

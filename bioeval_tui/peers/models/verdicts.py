@@ -1,5 +1,5 @@
-"""Reads a judge model's answer: finds the scores in whatever it wrote (JSON in prose, fences and wrappers, cut off, or
-with small slips), and which tasks it scores, with which reason and evidence.
+"""Reads a judge model's answer: finds the scores in whatever it wrote (JSON in prose, fences and
+wrappers, cut off, or with small slips), and which tasks it scores, with which reason and evidence.
 
 Every form is read in time linear in its length. What may mean two things is not read.
 """
@@ -59,10 +59,11 @@ class ScoreGroups:
 
 
 def readings(text: str, is_quotation: Callable[[str], bool]) -> Iterator[ScoreGroups]:
-    """Yield what is found in a text as it stands and, each only if another is asked for, with its slips mended.
+    """Yield what is found in a text as it stands and, each only if another is asked for, with its
+    slips mended.
 
-    Slips are comments, a comma before a closing bracket, curly quotes around keys, and Python's way of writing a dict.
-    JSON for which `is_quotation` is true (words of the conversation) is skipped.
+    Slips are comments, a comma before a closing bracket, curly quotes around keys, and Python's way
+    of writing a dict. JSON for which `is_quotation` is true (words of the conversation) is skipped.
     """
     yield _find_scores(text, is_quotation)
     for form in _mend(text):
@@ -82,9 +83,10 @@ def _mend(text: str) -> Iterator[str]:
 
 
 def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
+    # raw line breaks in strings are read
     decoder = json.JSONDecoder(
         strict=False, parse_constant=_no_constant, object_hook=_in_small_letters
-    )  # raw line breaks in strings are read
+    )
     try:
         whole = decoder.decode(text)
     except (ValueError, RecursionError):
@@ -115,7 +117,8 @@ def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
         if is_loose and follows and _BETWEEN.fullmatch(text, end, start.start()):
             groups[
                 -1
-            ].entries += entries.entries  # one object a task, each on a line or cut out of a broken list
+                # one object a task, each on a line or cut out of a broken list
+            ].entries += entries.entries
         else:
             groups.append(entries)
         follows, end = is_loose, after
@@ -156,7 +159,9 @@ def _collect(value: Any, key: str, entries: Entries, depth: int) -> None:
 
 def _decode(text: str) -> Any:
     try:
-        return json.loads(text, strict=False, parse_constant=_no_constant, object_hook=_in_small_letters)
+        return json.loads(
+            text, strict=False, parse_constant=_no_constant, object_hook=_in_small_letters
+        )
     except (ValueError, RecursionError):
         return None
 
@@ -164,11 +169,15 @@ def _decode(text: str) -> Any:
 def _in_small_letters(given: dict[str, Any]) -> dict[str, Any]:
     """Return an object with its keys in small letters, unless two would be one."""
     small = {key.lower(): item for key, item in given.items()}
-    return small if len(small) == len(given) else given
+    if len(small) == len(given):
+        return small
+    return given
 
 
 def _literal(text: str) -> Any:
-    """Return the Python dict or list that makes up the whole text, without its code fence; None if the text is not one."""
+    """Return the Python dict or list that makes up the whole text, without its code fence; None if
+    the text is not one.
+    """
     body = text.strip().removeprefix("```json").removeprefix("```python").strip("`\n ")
     if len(body) > _LONGEST_LITERAL or "\\" in body or not _OPENS.match(body):
         return None
@@ -191,7 +200,8 @@ WHOLE_WORDS = 12
 LARGEST = 10**9
 """Larger numbers, and `nan`, are not read as any."""
 MOST_GROWTH, MOST_GROWN = 2, 1000
-"""A text that grows further when ligatures are written out (one sign becomes up to 18) keeps them."""
+"""A text that grows further when ligatures are written out (one sign becomes up to 18) keeps them.
+"""
 SCORES = tuple(step / 10 for step in range(11))
 SHORTEST_COPY = 12
 """Characters. Shorter sentences of a prompt may well be a judge's own words."""
@@ -199,7 +209,10 @@ MOST_NUMBERS = 400
 """Most numbers of messages in a schema; providers limit all values of its `enum`s together."""
 _REASON = {"type": "string", "pattern": r'^[^"\\\n 0-9.,:;!?-][^"\\\n]{4,299}$'}
 _LINE = {"type": "string", "pattern": r'^[^"\\\n]{1,300}$'}
-"""A text that ends. Grammars made of a pattern put it between quotes as it is, so that it must exclude them."""
+"""A text that ends.
+
+Grammars made of a pattern put it between quotes as it is, so that it must exclude them.
+"""
 _ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
 _QUOTES = str.maketrans(
     dict.fromkeys('“”„«»‘’‚`´"', "'")
@@ -221,17 +234,20 @@ _STRING = re.compile(r'"([^"\\\n]{1,2000})"')
 
 
 class MalformedAnswerError(Exception):
-    """Something in the answer is not usable; the message says what is wrong, for the judge and for the user."""
+    """Something in the answer is not usable; the message says what is wrong, for the judge and for
+    the user.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """What a judge is asked: the job's tasks, the conversation, and what else it is shown.
 
-    `wanted` are the numbers of the tasks to score, all if it is empty.
-    `prompt` is the text of its instructions and the job's facts, which an answer may not repeat. With `published`, an
-    answer may have the published shape: `scored` and `score` alone, in the tasks' order unless `scored` repeats their
-    words; `examples` are then the instructions without the conversation, whose scores may not be copied either.
+    `wanted` are the numbers of the tasks to score, all if it is empty. `prompt` is the text of its
+    instructions and the job's facts, which an answer may not repeat. With `published`, an answer
+    may have the published shape: `scored` and `score` alone, in the tasks' order unless `scored`
+    repeats their words; `examples` are then the instructions without the conversation, whose scores
+    may not be copied either.
     """
 
     tasks: Sequence[JobTask]
@@ -262,11 +278,12 @@ def answer_schema(
     quotes: bool = False,
     binary: bool = False,
 ) -> dict[str, Any]:
-    """Return the JSON Schema of an answer on the tasks with these numbers, in the strict subset that providers support.
+    """Return the JSON Schema of an answer on the tasks with these numbers, in the strict subset
+    that providers support.
 
-    The judge names `messages` by their numbers, 0 for none of them; with `quotes`, it quotes them instead, as the
-    published prompts ask for. It says which of the `users` messages asks for each task, unless there are none. `binary`
-    scores are 0 or 1.
+    The judge names `messages` by their numbers, 0 for none of them; with `quotes`, it quotes them
+    instead, as the published prompts ask for. It says which of the `users` messages asks for each
+    task, unless there are none. `binary` scores are 0 or 1.
     """
     steps = {"type": "number", "enum": [0, 1] if binary else list(SCORES)}
     number: dict[str, Any] = {"type": "integer"}
@@ -286,14 +303,21 @@ def answer_schema(
     count = len(tasks)
     return object_schema(
         {
-            "tasks": {"type": "array", "items": object_schema(task), "minItems": count, "maxItems": count},
+            "tasks": {
+                "type": "array",
+                "items": object_schema(task),
+                "minItems": count,
+                "maxItems": count,
+            },
             "tone": {"type": "number", "enum": list(SCORES)},
         }
     )
 
 
 def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Reading:
-    """Return what an answer says about the `wanted` tasks (all); one with two different scores, or an unusable one, has none."""
+    """Return what an answer says about the `wanted` tasks (all); one with two different scores, or
+    an unusable one, has none.
+    """
     wanted = wanted or asked.wanted or range(1, len(asked.tasks) + 1)
     record = _plain("\n".join(message.content for message in asked.transcript))
     best = Reading()
@@ -311,7 +335,9 @@ def _read(text: str, scores: ScoreGroups, asked: Question, wanted: Sequence[int]
     if not scores.is_json:
         reading.problems.append(f"it is not JSON: {shorten(clean_line(text), 80)}")
         return reading
-    reading.tone, reading.note = _tone(next((g.tone for g in scores.groups if g.tone is not None), None))
+    reading.tone, reading.note = _tone(
+        next((g.tone for g in scores.groups if g.tone is not None), None)
+    )
     refused: dict[int, str] = {}
     for group in scores.groups:
         if _without_reasons(group) in _example_scores(asked.examples):
@@ -341,7 +367,9 @@ def _read(text: str, scores: ScoreGroups, asked: Question, wanted: Sequence[int]
 def _number_entries(
     group: Entries, asked: Question, wanted: Sequence[int], problems: list[str]
 ) -> Iterator[tuple[int, ScoredEntry]]:
-    """Yield each entry with its task: by number, by its words, or in order if no entry says which it is."""
+    """Yield each entry with its task: by number, by its words, or in order if no entry says which
+    it is.
+    """
     count = len(asked.tasks)
     numbers = [_number_of(entry, asked) for entry in group.entries]
     unnamed = all(number is None for number in numbers)
@@ -351,7 +379,9 @@ def _number_entries(
         and (asked.published or not any(map(_says_which, group.entries)))
     ):
         numbers = list(wanted)
-    wrong = next((number for number in numbers if number is not None and not 1 <= number <= count), None)
+    wrong = next(
+        (number for number in numbers if number is not None and not 1 <= number <= count), None
+    )
     if wrong is not None:  # the others may be counted in another way, too
         problems.append(f"there is no task {wrong}; tasks are numbered from 1 to {count}")
         return
@@ -374,7 +404,9 @@ def _example_scores(instructions: str) -> frozenset[str]:
 
 
 def _without_reasons(group: Entries) -> str:
-    """Return what entries in the published shape say, tone included; empty if one of them has a reason of its own."""
+    """Return what entries in the published shape say, tone included; empty if one of them has a
+    reason of its own.
+    """
     if any(entry.given.get("reason") for entry in group.entries):
         return ""
     scores = [[entry.given.get("scored"), entry.given["score"]] for entry in group.entries]
@@ -400,7 +432,9 @@ def _number_of(entry: ScoredEntry, asked: Question) -> int | None:
 
 
 def _is_task(number: int, words: str, asked: Question) -> bool:
-    return number in range(1, len(asked.tasks) + 1) and _plain(asked.tasks[number - 1].task) == _plain(words)
+    return number in range(1, len(asked.tasks) + 1) and _plain(
+        asked.tasks[number - 1].task
+    ) == _plain(words)
 
 
 def _whole(given: Any) -> int | None:
@@ -431,13 +465,19 @@ def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerd
 
 
 def _asking_message(given: Any, asked: Question) -> int | None:
-    """Return the user's message that a judge names as asking for a task, 0 for none; None if it names another or none."""
+    """Return the user's message that a judge names as asking for a task, 0 for none; None if it
+    names another or none.
+    """
     number = _message_number(given, is_quote=False)
     users = {0, *(message.message for message in asked.transcript if message.role == "user")}
-    return number if number in users else None
+    if number in users:
+        return number
+    return None
 
 
-def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str) -> Iterator[Evidence]:
+def _evidence(
+    number: int, given: Mapping[str, Any], asked: Question, about: str
+) -> Iterator[Evidence]:
     """Yield the messages that are named, in their own words, and the quotations that are given."""
     for key in ("messages", "message", "evidence"):
         named = given.get(key)
@@ -447,9 +487,12 @@ def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str
             text: Any = item
             if isinstance(item, Mapping):
                 text = next(
-                    (item[key] for key in ("quote", "text", "content", "message") if key in item), None
+                    (item[key] for key in ("quote", "text", "content", "message") if key in item),
+                    None,
                 )
-            message = _message_number(text, is_quote=key == "evidence" and not isinstance(item, Mapping))
+            message = _message_number(
+                text, is_quote=key == "evidence" and not isinstance(item, Mapping)
+            )
             if message is not None:
                 if message:
                     yield _in_its_words(number, message, asked, about)
@@ -463,7 +506,12 @@ def _evidence(number: int, given: Mapping[str, Any], asked: Question, about: str
 
 def _message_number(text: Any, *, is_quote: bool) -> int | None:
     """Return the number of a message; in a list of quotations, "3" is a quotation."""
-    if isinstance(text, str) and not is_quote and (match := _NUMBERED.fullmatch(text)) and not match[2]:
+    if (
+        isinstance(text, str)
+        and not is_quote
+        and (match := _NUMBERED.fullmatch(text))
+        and not match[2]
+    ):
         return int(match[1])
     return _whole(text)
 
@@ -471,12 +519,16 @@ def _message_number(text: Any, *, is_quote: bool) -> int | None:
 def _in_its_words(number: int, named: int, asked: Question, about: str) -> Evidence:
     message = next((each for each in asked.transcript if each.message == named), None)
     if message is None or not (quote := words_of(message, about)):
-        raise MalformedAnswerError(f"the evidence of task {number} is message {named}, which has no words")
+        raise MalformedAnswerError(
+            f"the evidence of task {number} is message {named}, which has no words"
+        )
     return Evidence(quote, named)
 
 
 def words_of(message: TranscriptMessage, about: str = "") -> str:
-    """Return the words of a message that stand for it: all, or its sentence nearest to `about`; else its tool calls."""
+    """Return the words of a message that stand for it: all, or its sentence nearest to `about`;
+    else its tool calls.
+    """
     text = _as_told(message).strip()
     if not _plain(text):
         return as_shown([message]).get(message.message, "")[:MAX_QUOTE]
@@ -490,7 +542,9 @@ def words_of(message: TranscriptMessage, about: str = "") -> str:
 
 
 def nameable(transcript: Sequence[TranscriptMessage]) -> list[int]:
-    """Return the numbers of the messages that a judge can name as evidence: those that say or do something."""
+    """Return the numbers of the messages that a judge can name as evidence: those that say or do
+    something.
+    """
     return [each.message for each in transcript if locate(words_of(each), [each]) is not None]
 
 
@@ -510,26 +564,37 @@ def _content_of(line: str) -> str:
         content = json.loads(line).get("content") if line.startswith("{") else ""
     except (ValueError, RecursionError):
         return ""
-    return content if isinstance(content, str) else ""
+    if isinstance(content, str):
+        return content
+    return ""
 
 
 def _unescape(match: re.Match[str]) -> str:
-    return " " if match[1] in "nrt" else match[1]
+    if match[1] in "nrt":
+        return " "
+    return match[1]
 
 
 def _is_copied(words: str, prompt: str) -> bool:
-    """Return whether every sentence of `words` is one of the prompt's, or of a string in its example."""
+    """Return whether every sentence of `words` is one of the prompt's, or of a string in its
+    example.
+    """
     sentences = _sentences(words)
     return (
-        bool(sentences) and min(map(len, sentences)) >= SHORTEST_COPY and sentences <= _instructions(prompt)
+        bool(sentences)
+        and min(map(len, sentences)) >= SHORTEST_COPY
+        and sentences <= _instructions(prompt)
     )
 
 
 def _is_repeated(words: str, texts: Sequence[str]) -> bool:
-    """Return whether every sentence of `words` stands in one of these texts: small models repeat what they read."""
+    """Return whether every sentence of `words` stands in one of these texts: small models repeat
+    what they read.
+    """
     sentences = _sentences(words)
     return max(map(len, sentences), default=0) >= SHORTEST_COPY and all(
-        any(_stands_in([sentence], _plain_message(text)) for text in texts) for sentence in sentences
+        any(_stands_in([sentence], _plain_message(text)) for text in texts)
+        for sentence in sentences
     )
 
 
@@ -569,7 +634,8 @@ def _tone(given: Any) -> tuple[float | None, str]:
 def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
     """Return a sentence for the judge for each quotation that is not in the transcript."""
     return [
-        f"the evidence of task {verdict.task} is not in the conversation: {shorten(clean_line(item.quote), 200)!r}"
+        f"the evidence of task {verdict.task} is not in the conversation:"
+        f" {shorten(clean_line(item.quote), 200)!r}"
         for verdict in verdicts
         for item in verdict.evidence
         if item.message is None
@@ -579,19 +645,22 @@ def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
 def only_of_the_user(
     verdict: TaskVerdict, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()
 ) -> str:
-    """Return a sentence for the judge if a verdict gives something for what only the user said; else an empty text.
+    """Return a sentence for the judge if a verdict gives something for what only the user said;
+    else an empty text.
 
     What the agent did is shown by its own messages, tool calls and state.
     """
     users = {message.message for message in transcript if message.role == "user"}
     done = [shown for number, shown in as_shown(transcript).items() if number not in users]
     done += states
-    of_agent = any(item.message not in users or _stands_in_any(item.quote, done) for item in verdict.evidence)
+    of_agent = any(
+        item.message not in users or _stands_in_any(item.quote, done) for item in verdict.evidence
+    )
     if of_agent or not verdict.evidence or not verdict.score:
         return ""
     return (
-        f"the evidence of task {verdict.task} is only what the user said: name a message of the chatbot, "
-        "which shows what it did"
+        f"the evidence of task {verdict.task} is only what the user said: name a message of the"
+        " chatbot, which shows what it did"
     )
 
 
@@ -600,11 +669,13 @@ def _stands_in_any(quote: str, texts: Sequence[str]) -> bool:
     return bool(parts) and any(_stands_in(parts, _plain_message(text)) for text in texts)
 
 
-def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()) -> int | None:
+def locate(
+    quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()
+) -> int | None:
     """Return the message that contains a quotation, ignoring case, spaces and kinds of dashes.
 
-    The agent's messages are searched first, then the user's, then everything else that the judge saw: tool calls, and in
-    `states` the object contexts, which count as the last message.
+    The agent's messages are searched first, then the user's, then everything else that the judge
+    saw: tool calls, and in `states` the object contexts, which count as the last message.
     """
     parts = _quoted_parts(quote)
     if not parts:
@@ -612,7 +683,9 @@ def locate(quote: str, transcript: Sequence[TranscriptMessage], states: Sequence
     for role in ("assistant", "user"):
         for message in transcript:
             texts = {message.content, _as_told(message)}
-            if message.role == role and any(_stands_in(parts, _plain_message(text)) for text in texts):
+            if message.role == role and any(
+                _stands_in(parts, _plain_message(text)) for text in texts
+            ):
                 return message.message
     for number, calls in as_shown(transcript).items():
         if _stands_in(parts, _plain_message(calls)):
@@ -628,14 +701,18 @@ def _as_told(message: TranscriptMessage) -> str:
 
 
 def _quoted_parts(quote: str) -> list[str]:
-    """Return the parts of a quotation between its omissions, in the form in which they are looked for."""
+    """Return the parts of a quotation between its omissions, in the form in which they are looked
+    for.
+    """
     whole = _SPEAKER.sub("", _plain(quote))
     stripped = (part.lstrip("\"' ").rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole))
     return [part for part in stripped if part]
 
 
 def _stands_in(parts: Sequence[str], text: str) -> bool:
-    """Return whether `text` contains the parts in order, short ones as whole words, because any text contains an `a`."""
+    """Return whether `text` contains the parts in order, short ones as whole words, because any
+    text contains an `a`.
+    """
     at = 0
     for part in parts:
         match = _pattern(part).search(text, at) if part in text else None
@@ -647,8 +724,9 @@ def _stands_in(parts: Sequence[str], text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _pattern(part: str) -> re.Pattern[str]:
-    """Return a pattern for a part; a short one may not begin or end inside a word of ASCII letters (not every script
-    separates words)."""
+    """Return a pattern for a part; a short one may not begin or end inside a word of ASCII letters
+    (not every script separates words).
+    """
     short = len(part) < WHOLE_WORDS
     before = rf"(?<!{_LETTER})" if short and re.match(_LETTER, part) else ""
     after = rf"(?!{_LETTER})" if short and re.match(_LETTER, part[-1]) else ""
@@ -656,8 +734,9 @@ def _pattern(part: str) -> re.Pattern[str]:
 
 
 def _plain(text: str) -> str:
-    """Return a text without the differences allowed in a quotation: case, spaces, kinds of quotes and dashes, emphasis,
-    and characters that nobody sees."""
+    """Return a text without the differences allowed in a quotation: case, spaces, kinds of quotes
+    and dashes, emphasis, and characters that nobody sees.
+    """
     composed = unicodedata.normalize("NFKC", text)
     if len(composed) > MOST_GROWTH * len(text) + MOST_GROWN:
         composed = unicodedata.normalize("NFC", text)
@@ -669,7 +748,11 @@ _plain_message = lru_cache(maxsize=64)(_plain)
 
 
 def _unit(what: str, value: Any) -> float:
-    if isinstance(value, str) and (written := value.strip().strip("-")) and _DECIMAL.fullmatch(value.strip()):
+    if (
+        isinstance(value, str)
+        and (written := value.strip().strip("-"))
+        and _DECIMAL.fullmatch(value.strip())
+    ):
         value = float(written) * (-1 if "-" in value else 1)
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
         raise MalformedAnswerError(f"{what} is not a number")

@@ -1,4 +1,6 @@
-"""Reads messages as OpenAI, Anthropic and others write them, which many files use, and writes them in OpenAI's chat format."""
+"""Reads messages as OpenAI, Anthropic and others write them, which many files use, and writes them
+in OpenAI's chat format.
+"""
 
 from __future__ import annotations
 
@@ -59,14 +61,17 @@ def chat_pieces(messages: Any) -> Iterable[ImportedPart]:
 
 
 _KNOWN = frozenset(
-    {"role", "content", "name", "id", "type", "tool_calls", "tool_call_id", "function_call", "refusal", "annotations", "usage",
+    {"role", "content", "name", "id", "type", "tool_calls", "tool_call_id", "function_call",
+        "refusal", "annotations", "usage",
      "metadata", "logprobs", "raw_data", "tool_messages"}
 )  # fmt: skip
 """The keys of a message that are read, or that say nothing of what was said."""
 
 
 def _pieces(role: ChatRole, message: Mapping[str, Any]) -> Iterator[ImportedPart]:
-    """Yield a message: of a user's with results of tools, which is how Anthropic writes them, these come first."""
+    """Yield a message: of a user's with results of tools, which is how Anthropic writes them, these
+    come first.
+    """
     for key in message.keys() - _KNOWN:
         if isinstance(message[key], dict | list) and message[key]:
             note(f"keys of messages that are not read: {key}")
@@ -94,7 +99,9 @@ def _pieces(role: ChatRole, message: Mapping[str, Any]) -> Iterator[ImportedPart
 
 
 class _Blocks:
-    """The parts of a message's content: Anthropic's blocks, and those of the AI SDK and Bedrock, which mean the same."""
+    """The parts of a message's content: Anthropic's blocks, and those of the AI SDK and Bedrock,
+    which mean the same.
+    """
 
     def __init__(self, content: Any) -> None:
         self.rest: Any = content
@@ -164,12 +171,16 @@ def _call(call: Mapping[str, Any]) -> ImportedCall:
 def _arguments(given: Any) -> Any:
     """Return arguments as the object in their JSON text; any other text stays text."""
     if not isinstance(given, str):
-        return given if given is not None else {}
+        if given is None:
+            return {}
+        return given
     try:
         arguments = json.loads(given)
     except (ValueError, RecursionError):
         return given
-    return arguments if isinstance(arguments, dict) else given
+    if isinstance(arguments, dict):
+        return arguments
+    return given
 
 
 def chat_messages(message: ImportedMessage, number: int = 0) -> list[dict[str, Any]]:
@@ -180,7 +191,9 @@ def chat_messages(message: ImportedMessage, number: int = 0) -> list[dict[str, A
     messages: list[dict[str, Any]] = []
     for place, (call, output) in enumerate(calls_of(message.generation), start=1):
         identity = call.id or f"call_{number}_{place}"
-        arguments = call.arguments if isinstance(call.arguments, str) else compact_json(call.arguments)
+        arguments = (
+            call.arguments if isinstance(call.arguments, str) else compact_json(call.arguments)
+        )
         function = {"name": call.name, "arguments": arguments}
         messages.append(
             {
@@ -202,7 +215,10 @@ def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[ImportedCall
     calls = []
     for request, result in paired(generation):
         if request is not None:
-            name, identity = str(request["function"].get("name") or "unknown"), str(request.get("id") or "")
+            name, identity = (
+                str(request["function"].get("name") or "unknown"),
+                str(request.get("id") or ""),
+            )
             arguments = {} if request.get("arguments") is None else request["arguments"]
             output = None if result is None else Output(result[0], identity)
             calls.append((ImportedCall(name, arguments, identity), output))
@@ -223,7 +239,16 @@ def chat(messages: Any) -> list[ImportedMessage]:
 
 _TOLD = ("vignette", "facts", "tasks", "condition")
 _MODELLED = ("messages",)
-_ANSWERS = ("response", "output", "completion", "choices", "answer", "chosen", "rejected", "generations")
+_ANSWERS = (
+    "response",
+    "output",
+    "completion",
+    "choices",
+    "answer",
+    "chosen",
+    "rejected",
+    "generations",
+)
 """Keys beside `messages` that may have a further answer."""
 _PREFERRED = ("chosen", "rejected")
 """Those that have what people liked more or less, and that nobody was answered."""
@@ -298,13 +323,19 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
 
 
 def _answer_beside(data: Mapping[str, Any]) -> str:
-    """Return the key beside messages that end with the user's, as a log of requests has the answer; empty without one."""
+    """Return the key beside messages that end with the user's, as a log of requests has the answer;
+    empty without one.
+    """
     messages = data.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else None
     if not isinstance(last, dict) or last.get("role") not in ("user", "tool", "function"):
         return ""
-    keys = [key for key in _ANSWERS if key not in _PREFERRED and messages_in(data.get(key), "assistant")]
-    return keys[0] if len(keys) == 1 else ""
+    keys = [
+        key for key in _ANSWERS if key not in _PREFERRED and messages_in(data.get(key), "assistant")
+    ]
+    if len(keys) == 1:
+        return keys[0]
+    return ""
 
 
 _ENDS = ("signed_off", "max_turns", "agent_failed", "evaluator_failed", "timed_out", "cancelled")
@@ -326,4 +357,6 @@ def _texts(data: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 def sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a vignette, which are the user's facts."""
-    return tuple(part.strip() for part in re.split(r"(?<=[.!?])\s+(?=[A-Z0-9\"“])", text) if part.strip())
+    return tuple(
+        part.strip() for part in re.split(r"(?<=[.!?])\s+(?=[A-Z0-9\"“])", text) if part.strip()
+    )

@@ -1,8 +1,8 @@
 """The common form of imported conversations, which every importer returns.
 
-A source has separate messages of systems and tools; a recording has only those of the user and the agent. What a
-speaker does first (tool calls and their results) becomes part of its next message, and data without a field
-is kept unchanged.
+A source has separate messages of systems and tools; a recording has only those of the user and the
+agent. What a speaker does first (tool calls and their results) becomes part of its next message,
+and data without a field is kept unchanged.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ def noting() -> Iterator[dict[str, None]]:
 
 
 def note(sentence: str) -> None:
-    """Note what a reader takes for its own without understanding it, for the user and the recording."""
+    """Note what a reader takes for its own without understanding it, for the user and the
+    recording.
+    """
     notes = _notes.get()
     if notes is not None and len(notes) < MOST_NOTES:
         notes[clean_line(sentence, 200)] = None
@@ -77,7 +79,9 @@ class Output:
 
 @dataclass(slots=True)
 class ImportedPart:
-    """One message of the source; `raw` is the whole object, None if another part of the same message has it."""
+    """One message of the source; `raw` is the whole object, None if another part of the same
+    message has it.
+    """
 
     role: ChatRole
     text: str
@@ -97,9 +101,11 @@ class ImportedPart:
 
 @dataclass(slots=True)
 class ImportedMessage:
-    """A message of the user or the agent, with the steps before it: the speaker's `parts`, of which the last has the text.
+    """A message of the user or the agent, with the steps before it: the speaker's `parts`, of which
+    the last has the text.
 
-    `generation` also has the results of tools that come after its calls, and `raw` what else the source has around it.
+    `generation` also has the results of tools that come after its calls, and `raw` what else the
+    source has around it.
     """
 
     parts: list[ImportedPart]
@@ -124,18 +130,26 @@ class ImportedMessage:
 
     @property
     def latency_ms(self) -> float | None:
-        """The latency, in ms; that of several steps is unknown, because the tools took some of the time."""
-        return self._timed.latency_ms if self._timed else None
+        """The latency, in ms; that of several steps is unknown, because the tools took some of the
+        time.
+        """
+        if self._timed:
+            return self._timed.latency_ms
+        return None
 
     @property
     def first_token_ms(self) -> float | None:
         """The time to the first text, in ms; unknown of several steps, too."""
-        return self._timed.first_token_ms if self._timed else None
+        if self._timed:
+            return self._timed.first_token_ms
+        return None
 
     @property
     def _timed(self) -> ImportedPart | None:
         last = self.parts[-1]
-        return last if len(self.parts) == 1 or last.of_whole_answer else None
+        if len(self.parts) == 1 or last.of_whole_answer:
+            return last
+        return None
 
     @property
     def tokens_in(self) -> int | None:
@@ -148,14 +162,19 @@ class ImportedMessage:
         return _sum(part.tokens_out for part in self.parts)
 
     def keep_raw_unless(self, same: Callable[[ImportedMessage], Sequence[Any]]) -> None:
-        """Keep the source's original messages, unless an export would produce the same without them."""
+        """Keep the source's original messages, unless an export would produce the same without
+        them.
+        """
         if list(same(self)) != self.raw:
             self.record = {"raw": self.raw}
 
 
 @dataclass(slots=True)
 class GivenScore:
-    """A score of the source. `value` is None if it is not in [0, 1]; `told` is the original value."""
+    """A score of the source.
+
+    `value` is None if it is not in [0, 1]; `told` is the original value.
+    """
 
     name: str
     value: float | None
@@ -184,11 +203,15 @@ class ImportedConversation:
     condition: Condition | None = None
     scores: list[GivenScore] = field(default_factory=list)
     scored_by: str = ""
-    """Who gave the scores, if the source says so for each conversation; otherwise the header's judge."""
+    """Who gave the scores, if the source says so for each conversation; otherwise the header's
+    judge.
+    """
     tasks: tuple[tuple[str, str], ...] = ()
     """The tasks of this case with their acceptance criteria, in the order of the scores."""
     request: tuple[str, str] | None = None
-    """What all scores of this case are about, and the expected answer, if the source has no tasks of its own."""
+    """What all scores of this case are about, and the expected answer, if the source has no tasks
+    of its own.
+    """
     facts: tuple[str, ...] = ()
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -216,14 +239,16 @@ class Header:
     pass_above: float = 0.6
     record: dict[str, Any] | None = None
     conditions: tuple[ConditionConfig, ...] = ()
-    """The conditions of the study, whose names conversations have; otherwise, a name is all that is known of a condition."""
+    """The conditions of the study, whose names conversations have; otherwise, a name is all that is
+    known of a condition.
+    """
 
 
 def messages_of(pieces: Iterable[ImportedPart]) -> list[ImportedMessage]:
     """Return the messages of user and agent, each with the steps before it.
 
-    Calls without text become part of the speaker's next message; results follow their call. If another speaker
-    comes first, the calls get a message without text.
+    Calls without text become part of the speaker's next message; results follow their call. If
+    another speaker comes first, the calls get a message without text.
     """
     messages: list[ImportedMessage] = []
     waiting: ImportedMessage | None = None
@@ -278,7 +303,9 @@ def _take(message: ImportedMessage, piece: ImportedPart) -> None:
 def _sum(counts: Iterable[int | None]) -> int | None:
     counts = list(counts)
     known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None
+    if len(known) == len(counts):
+        return sum(known)
+    return None
 
 
 def _place(generation: list[dict[str, Any]], output: Output) -> None:
@@ -295,7 +322,9 @@ def in_unit(value: Any) -> float | None:
     """Return a score in [0, 1]; None for anything else."""
     if isinstance(value, bool):
         return float(value)
-    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
+    if isinstance(value, int | float) and 0 <= value <= 1:
+        return float(value)
+    return None
 
 
 def moment(value: Any) -> datetime | None:
@@ -306,7 +335,9 @@ def moment(value: Any) -> datetime | None:
         at = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    if at.tzinfo:
+        return at
+    return at.replace(tzinfo=UTC)
 
 
 def text_of(content: Any) -> str:
@@ -335,25 +366,37 @@ def _part_text(part: Any) -> str:
 
 
 def milliseconds(value: Any, scale: float = 1.0) -> float | None:
-    """Return a duration in ms, times `scale`; None for anything other than a finite number of up to a day."""
+    """Return a duration in ms, times `scale`; None for anything other than a finite number of up to
+    a day.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     ms = float(value) * scale
-    return ms if 0 <= ms <= 86_400_000 else None
+    if 0 <= ms <= 86_400_000:
+        return ms
+    return None
 
 
 def object_at(data: Any, *keys: str) -> dict[str, Any]:
-    """Return the object under a key, or under one key after another; an empty one where there is none."""
+    """Return the object under a key, or under one key after another; an empty one where there is
+    none.
+    """
     for key in keys:
         data = data.get(key) if isinstance(data, dict) else None
-    return data if isinstance(data, dict) else {}
+    if isinstance(data, dict):
+        return data
+    return {}
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """Return the objects of a list; nothing if it is not a list."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+    if isinstance(value, list):
+        return [each for each in value if isinstance(each, dict)]
+    return []
 
 
 def whole_number(value: Any) -> int | None:
     """Return a count; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**15 else None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**15:
+        return value
+    return None

@@ -1,4 +1,6 @@
-"""Scores that a file gives: those beside a conversation, with their author, and tables of scores without any conversation."""
+"""Scores that a file gives: those beside a conversation, with their author, and tables of scores
+without any conversation.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,14 @@ LABEL_WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) |
 )
 """Words that are scores."""
 UNITS = (
-    "unit", "task", "task_id", "case", "case_id", "item", "item_id", "question_id", "question", "prompt_id", "example_id",
+    "unit", "task", "task_id", "case", "case_id", "item", "item_id", "question_id", "question",
+    "prompt_id", "example_id",
     "conversation_id", "conversation", "id",
 )  # fmt: skip
 AGENTS = ("agent", "backend", "system", "method", "submission", "model", "model_name", "condition")
 RATERS = (
-    "rater", "judge", "annotator", "reviewer", "grader", "labeler", "labeller", "evaluator", "scored_by", "rated_by",
+    "rater", "judge", "annotator", "reviewer", "grader", "labeler", "labeller", "evaluator",
+    "scored_by", "rated_by",
     "graded_by", "labeled_by", "labelled_by", "annotated_by", "judged_by",
 )  # fmt: skip
 SCORES = ("score", "rating", "label", "verdict", "grade", "value", "passed")
@@ -39,7 +43,9 @@ def usual(name: str) -> str:
 
 
 def score_value(told: Any) -> float | None:
-    """Return a score as a number: a number, a text of one, or a word such as passed; None for anything else."""
+    """Return a score as a number: a number, a text of one, or a word such as passed; None for
+    anything else.
+    """
     if isinstance(told, str):
         word = told.strip().lower()
         if word in LABEL_WORDS:
@@ -56,8 +62,9 @@ def score_value(told: Any) -> float | None:
 def scores_beside(row: Mapping[str, Any]) -> tuple[list[GivenScore], str]:
     """Return the scores beside a conversation, and who gave them; empty without any.
 
-    A score is a number or a word, or an object with `score` (or `value`), `reason` and its author; `scores` has several by name,
-    or as a list of such objects. One that several people gave is named after each.
+    A score is a number or a word, or an object with `score` (or `value`), `reason` and its author;
+    `scores` has several by name, or as a list of such objects. One that several people gave is
+    named after each.
     """
     found = [(name, told, _author(row), _first(row, _WHY)) for name, told in _told(row)]
     found = [part for each in found for part in _parts(*each)]
@@ -123,7 +130,9 @@ def _author(row: Mapping[str, Any]) -> str:
 
 
 def is_score_table(look: FileLook) -> bool:
-    """Return whether the rows of a file have scores of units and agents, and nothing that was said."""
+    """Return whether the rows of a file have scores of units and agents, and nothing that was
+    said.
+    """
     if look.shape not in ("table", "lines", "list") or look.listed:
         return False
     numbers = [name for name, cell in look.first.items() if score_value(cell) is not None]

@@ -33,12 +33,17 @@ _BLANKS = re.compile(r"[ \t\n\r]*")
 
 
 def members(
-    file: BinaryIO, streamed: Collection[str] = (), *, parted: Collection[str] = (), largest: int = LARGEST
+    file: BinaryIO,
+    streamed: Collection[str] = (),
+    *,
+    parted: Collection[str] = (),
+    largest: int = LARGEST,
 ) -> Iterator[tuple[str, Any]]:
-    """Yield a document: an object's (key, value), where a list under a `streamed` key comes item by item.
+    """Yield a document: an object's (key, value), where a list under a `streamed` key comes item by
+    item.
 
-    An object under a `parted` key comes as pairs of a name and a value. A list at the top comes item by item, too, under
-    the key "". `largest` is the maximum number of characters of one piece.
+    An object under a `parted` key comes as pairs of a name and a value. A list at the top comes
+    item by item, too, under the key "". `largest` is the maximum number of characters of one piece.
 
     Raises:
         InputError: the document is not JSON, is cut off, or a piece is too large.
@@ -98,7 +103,10 @@ def json_value(data: bytes) -> Any:
 
 
 def _shallow(value: Any) -> Any:
-    """Return a value that was read. Raises `RecursionError`, as the reader does for what is nested much deeper."""
+    """Return a value that was read.
+
+    Raises `RecursionError`, as the reader does for what is nested much deeper.
+    """
     if is_too_deep(value):
         raise RecursionError
     return value
@@ -216,7 +224,8 @@ class _Reader:
 
 Shape = Literal["folder", "zip", "lines", "list", "object", "table", "other"]
 STREAMED = (
-    "samples", "simulations", "tasks", "steps", "traj", "messages", "resourceSpans", "observations", "runs", "traces",
+    "samples", "simulations", "tasks", "steps", "traj", "messages", "resourceSpans", "observations",
+    "runs", "traces",
 )  # fmt: skip
 """Long lists in the formats, of which only the first item is read."""
 HEAD = 1 << 16
@@ -227,9 +236,9 @@ HEAD = 1 << 16
 class FileLook:
     """The start of a file.
 
-    `first` is the first line, list item or row of a table (CSV with a header), or as much of an object as was read; `names`
-    are a zip's members, or what a folder has. A first line or item that is a list is `listed`, and `head` has the first bytes of what is neither
-    JSON nor a zip.
+    `first` is the first line, list item or row of a table (CSV with a header), or as much of an
+    object as was read; `names` are a zip's members, or what a folder has. A first line or item that
+    is a list is `listed`, and `head` has the first bytes of what is neither JSON nor a zip.
     """
 
     shape: Shape
@@ -240,7 +249,9 @@ class FileLook:
 
     @classmethod
     def at(cls, file: Path, enough: Callable[[FileLook], bool] = lambda look: False) -> FileLook:
-        """Read the start of a file, or the names in a folder. A large object is read only until `enough`.
+        """Read the start of a file, or the names in a folder.
+
+        A large object is read only until `enough`.
 
         Raises:
             ArchiveError: it is a zip that is damaged.
@@ -284,19 +295,24 @@ class FileLook:
         if any(byte < 9 for byte in head):  # no text has such bytes
             return look
         first: list[list[str]] = []
-        with contextlib.suppress(
-            InputError, UnicodeDecodeError
-        ):  # the second row may be longer than the head
+        # the second row may be longer than the head
+        with contextlib.suppress(InputError, UnicodeDecodeError):
             first += (row for _, row in islice(_cells(io.StringIO(_text_of(head), newline="")), 2))
         columns = first[0] if first else []
         if len(columns) > 1 and all(columns) and len({*columns}) == len(columns):
             cells = first[1] if len(first) > 1 else []
-            look.shape, look.first = "table", dict(zip_longest(columns, cells[: len(columns)], fillvalue=""))
+            look.shape, look.first = (
+                "table",
+                dict(zip_longest(columns, cells[: len(columns)], fillvalue="")),
+            )
         return look
 
 
 def _text_of(head: bytes) -> str:
-    """Return the text of a file's beginning, which may end within a character. Raises `UnicodeDecodeError`."""
+    """Return the text of a file's beginning, which may end within a character.
+
+    Raises `UnicodeDecodeError`.
+    """
     return codecs.getincrementaldecoder("utf-8-sig")().decode(head)
 
 
@@ -334,8 +350,9 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
                     continue
                 if len(row) != len(columns):
                     raise InputError(
-                        f"line {begins} has {plural(len(row), 'cell')} for {plural(len(columns), 'column')} "
-                        f"({join_names(columns, most=8)}); quote cells that have the separator in them"
+                        f"line {begins} has {plural(len(row), 'cell')} for"
+                        f" {plural(len(columns), 'column')} ({join_names(columns, most=8)}); quote"
+                        " cells that have the separator in them"
                     )
                 yield f"line {begins}", dict(zip(columns, row, strict=True))
     except UnicodeDecodeError:
@@ -343,7 +360,9 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _first_line(opened: BinaryIO, longest: int) -> Any:
-    """Return the value on the first of several lines; None if the line has only a part of it, or is the only one."""
+    """Return the value on the first of several lines; None if the line has only a part of it, or is
+    the only one.
+    """
     line = opened.readline(longest)
     if not line.endswith(b"\n") or not opened.read(CHUNK).strip():
         return None
@@ -354,10 +373,11 @@ def _first_line(opened: BinaryIO, longest: int) -> Any:
 
 
 def entries(file: Path, *keys: str, what: str = "item") -> Iterator[tuple[str, Any]]:
-    """Yield what a file lists, each with its place in words, such as "line 3": JSON Lines, a list, a table (CSV with a header), or
-    a single document.
+    """Yield what a file lists, each with its place in words, such as "line 3": JSON Lines, a list,
+    a table (CSV with a header), or a single document.
 
-    A document that has a list under one of the `keys` lists its items. The cells of a table are texts.
+    A document that has a list under one of the `keys` lists its items. The cells of a table are
+    texts.
 
     Raises:
         InputError: the file is neither JSON nor a table.
@@ -398,9 +418,10 @@ Function = str | Callable[..., Any]
 class ImportFormat:
     """One format: a line of the table below, or the entry point of a plug-in.
 
-    `fits` and `reads` are functions; as `module:function` they are imported only when they are called. `shape` shows in
-    a few words, with every key in quotes, what such a file has: who has a file that fits nothing is shown the nearest. One that
-    `is_general`, which fits whatever has usual keys, is tried after those of other packages.
+    `fits` and `reads` are functions; as `module:function` they are imported only when they are
+    called. `shape` shows in a few words, with every key in quotes, what such a file has: who has a
+    file that fits nothing is shown the nearest. One that `is_general`, which fits whatever has
+    usual keys, is tried after those of other packages.
     """
 
     name: str
@@ -432,10 +453,12 @@ class ImportFormat:
 
 _HERE = "bioeval_tui.record.importing.chat:"
 FORMATS = (
-    ImportFormat("transcripts", "conversations with what the user was told, as `bioeval-tui guards` reads them",
+    ImportFormat("transcripts",
+        "conversations with what the user was told, as `bioeval-tui guards` reads them",
                  _HERE + "fits_transcripts", _HERE + "read", place=5,
                  shape='{"messages": [{"role": "user", "content": "…"}], "facts": ["…"], "tasks": ["…"]} a line'),
-    ImportFormat("openai-jsonl", "conversations in OpenAI's chat format, or with Anthropic's blocks",
+    ImportFormat("openai-jsonl",
+        "conversations in OpenAI's chat format, or with Anthropic's blocks",
                  _HERE + "fits", _HERE + "read", place=6,
                  shape='{"messages": [{"role": "user", "content": "…"}]} a line'),
 )  # fmt: skip
@@ -456,7 +479,9 @@ def names() -> list[str]:
 
 
 def nearest(look: FileLook) -> ImportFormat:
-    """Return the format that has most of the names in a file's beginning; of several, one that may be a table as it is."""
+    """Return the format that has most of the names in a file's beginning; of several, one that may
+    be a table as it is.
+    """
     words, is_table = _words(look), look.shape == "table"
 
     def nearness(format_: ImportFormat) -> tuple[int, bool, bool]:

@@ -1,7 +1,8 @@
-"""Finds what was said in whatever frameworks pass to models and functions, as messages in OpenAI's chat format.
+"""Finds what was said in whatever frameworks pass to models and functions, as messages in OpenAI's
+chat format.
 
-It knows the messages of LangChain, of the Responses API, Gemini, OpenInference and OpenTelemetry's GenAI conventions, and the
-keys under which inputs and outputs usually have a text.
+It knows the messages of LangChain, of the Responses API, Gemini, OpenInference and OpenTelemetry's
+GenAI conventions, and the keys under which inputs and outputs usually have a text.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ Message = dict[str, Any]
 _SPEAKERS: dict[str, ChatRole] = {
     "system": "system", "developer": "system",
     "user": "user", "human": "user", "customer": "user", "patient": "user", "visitor": "user",
-    "assistant": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant", "agent": "assistant",
-    "gpt": "assistant", "chatgpt": "assistant", "bing": "assistant", "bard": "assistant", "chatbot": "assistant",
+    "assistant": "assistant", "ai": "assistant", "model": "assistant", "bot": "assistant",
+    "agent": "assistant",
+    "gpt": "assistant", "chatgpt": "assistant", "bing": "assistant", "bard": "assistant",
+    "chatbot": "assistant",
     "tool": "tool", "function": "tool", "observation": "tool", "function_response": "tool",
 }  # fmt: skip
 _LANGCHAIN: dict[str, ChatRole] = {
     "human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool",
-    "HumanMessage": "user", "AIMessage": "assistant", "SystemMessage": "system", "ToolMessage": "tool",
+    "HumanMessage": "user", "AIMessage": "assistant", "SystemMessage": "system",
+    "ToolMessage": "tool",
     "FunctionMessage": "tool", "HumanMessageChunk": "user", "AIMessageChunk": "assistant",
 }  # fmt: skip
 _LISTS = ("messages", "input_messages", "contents")
@@ -43,19 +47,27 @@ _ASKED = (
     "content",
 )
 _ANSWERED = (
-    "output", "outputs", "answer", "response", "message", "choices", "generations", "result", "text", "content",
+    "output", "outputs", "answer", "response", "message", "choices", "generations", "result",
+    "text", "content",
     "completion", "reply", "final_output", "return_values", "candidates",
 )  # fmt: skip
 _DEEPEST = 8
 
 
 def speaker(name: Any) -> ChatRole | None:
-    """Return the role that a source calls so, such as `human`, `gpt` or `model`; None if it is unknown."""
-    return _SPEAKERS.get(name.strip().lower()) if isinstance(name, str) else None
+    """Return the role that a source calls so, such as `human`, `gpt` or `model`; None if it is
+    unknown.
+    """
+    if isinstance(name, str):
+        return _SPEAKERS.get(name.strip().lower())
+    return None
 
 
 def messages_in(value: Any, role: ChatRole) -> list[Message]:
-    """Return the messages in an input or output; a text alone is said by `role`. Empty if nothing can be told."""
+    """Return the messages in an input or output; a text alone is said by `role`.
+
+    Empty if nothing can be told.
+    """
     return _found(_parsed(value), role, _ASKED if role == "user" else _ANSWERED, 0)
 
 
@@ -63,7 +75,9 @@ def _found(value: Any, role: ChatRole, keys: Sequence[str], depth: int) -> list[
     if depth > _DEEPEST:
         return []
     if isinstance(value, str):
-        return [{"role": role, "content": value}] if value.strip() else []
+        if value.strip():
+            return [{"role": role, "content": value}]
+        return []
     if isinstance(value, list):
         return _of_list(value, role, keys, depth)
     if not isinstance(value, dict):
@@ -75,7 +89,11 @@ def _found(value: Any, role: ChatRole, keys: Sequence[str], depth: int) -> list[
             return found
     for key in keys:
         if found := _found(_parsed(value.get(key)), role, keys, depth + 1):
-            before = [each for name in _BEFORE for each in _found(value.get(name), "user", keys, depth + 1)]
+            before = [
+                each
+                for name in _BEFORE
+                for each in _found(value.get(name), "user", keys, depth + 1)
+            ]
             return before + found
     texts = [key for key, each in value.items() if isinstance(each, str) and each.strip()]
     if len(value) == 1 and texts:
@@ -101,10 +119,18 @@ def _of_list(values: list[Any], role: ChatRole, keys: Sequence[str], depth: int)
 
 
 def as_chat(message: Any) -> list[Message] | None:
-    """Return a message of any of the known frameworks in OpenAI's chat format, results of tools apart; None for anything else."""
-    if isinstance(message, (list, tuple)) and len(message) == 2 and all(isinstance(e, str) for e in message):
+    """Return a message of any of the known frameworks in OpenAI's chat format, results of tools
+    apart; None for anything else.
+    """
+    if (
+        isinstance(message, (list, tuple))
+        and len(message) == 2
+        and all(isinstance(e, str) for e in message)
+    ):
         role = speaker(message[0])
-        return None if role is None else [{"role": role, "content": message[1]}]
+        if role is None:
+            return None
+        return [{"role": role, "content": message[1]}]
     if not isinstance(message, dict):
         return None
     if (wrapped := message.get("message")) and isinstance(wrapped, dict):
@@ -113,16 +139,26 @@ def as_chat(message: Any) -> list[Message] | None:
     if kind == "constructor" and isinstance(message.get("kwargs"), dict):
         names = message.get("id")
         named = names[-1] if isinstance(names, list) and names else ""
-        return _langchain(message["kwargs"], _LANGCHAIN.get(str(message["kwargs"].get("type") or named)))
+        return _langchain(
+            message["kwargs"], _LANGCHAIN.get(str(message["kwargs"].get("type") or named))
+        )
     if kind in _LANGCHAIN and "role" not in message:
         data = message["data"] if isinstance(message.get("data"), dict) else message
-        return _langchain(data, _LANGCHAIN[kind]) if "content" in data else None
+        if "content" in data:
+            return _langchain(data, _LANGCHAIN[kind])
+        return None
     if kind == "function_call" and "name" in message:
         function = {"name": message["name"], "arguments": message.get("arguments")}
         call = {"id": message.get("call_id") or message.get("id"), "function": function}
         return [{"role": "assistant", "content": None, "tool_calls": [call]}]
     if kind == "function_call_output":
-        return [{"role": "tool", "tool_call_id": message.get("call_id"), "content": message.get("output")}]
+        return [
+            {
+                "role": "tool",
+                "tool_call_id": message.get("call_id"),
+                "content": message.get("output"),
+            }
+        ]
     role = speaker(message.get("role"))
     if role is None:
         return None
@@ -141,7 +177,9 @@ def _langchain(data: Mapping[str, Any], role: ChatRole | None) -> list[Message] 
     content = data.get("content")
     if calls and isinstance(content, list):  # Anthropic's blocks say the same calls again
         kinds = ("tool_use", "input_json_delta", "function_call")
-        content = [part for part in content if not (isinstance(part, dict) and part.get("type") in kinds)]
+        content = [
+            part for part in content if not (isinstance(part, dict) and part.get("type") in kinds)
+        ]
     message: Message = {"role": role, "content": content}
     if calls:
         message["tool_calls"] = calls
@@ -151,7 +189,9 @@ def _langchain(data: Mapping[str, Any], role: ChatRole | None) -> list[Message] 
 
 
 def _of_parts(parts: Sequence[Any], role: ChatRole) -> Iterator[Message]:
-    """Yield a message of the GenAI conventions or of Gemini: what tools gave is a message of its own."""
+    """Yield a message of the GenAI conventions or of Gemini: what tools gave is a message of its
+    own.
+    """
     content: list[Any] = []
     calls: list[dict[str, Any]] = []
     results: list[Message] = []
@@ -169,7 +209,10 @@ def _of_parts(parts: Sequence[Any], role: ChatRole) -> Iterator[Message]:
             told = call if isinstance(call, dict) else part
             arguments = told.get("arguments", told.get("args"))
             calls.append(
-                {"id": told.get("id"), "function": {"name": told.get("name"), "arguments": arguments}}
+                {
+                    "id": told.get("id"),
+                    "function": {"name": told.get("name"), "arguments": arguments},
+                }
             )
         elif kind == "tool_call_response" or isinstance(response, dict):
             told = response if isinstance(response, dict) else part
@@ -191,5 +234,7 @@ def _parsed(value: Any) -> Any:
             parsed = json.loads(value)
         except (ValueError, RecursionError):
             return value
-        return parsed if isinstance(parsed, dict | list) else value
+        if isinstance(parsed, dict | list):
+            return parsed
+        return value
     return value

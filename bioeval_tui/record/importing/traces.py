@@ -1,8 +1,9 @@
-"""Makes conversations of traces: of the steps that tracing recorded, whichever program wrote them down.
+"""Makes conversations of traces: of the steps that tracing recorded, whichever program wrote them
+down.
 
-A reader turns each span into a `Step`. The traces of one session, one after another, are a conversation; each is the answer to
-what the user said last. What the user said is in the input of the outermost step, else in that of one below it, else in
-that of the first call of a model.
+A reader turns each span into a `Step`. The traces of one session, one after another, are a
+conversation; each is the answer to what the user said last. What the user said is in the input of
+the outermost step, else in that of one below it, else in that of the first call of a model.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ _EARLIEST = datetime(1, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class Step:
-    """One span of a trace. `input` and `output` may be any JSON: of a tool its arguments and its result.
+    """One span of a trace.
 
-    `told` says which field each of `session`, `input` and `output` came from, for the sentence on how the file was read. `raw` is
-    the whole span.
+    `input` and `output` may be any JSON: of a tool its arguments and its result.
+
+    `told` says which field each of `session`, `input` and `output` came from, for the sentence on
+    how the file was read. `raw` is the whole span.
     """
 
     trace: str
@@ -63,11 +66,16 @@ class Step:
     scores: list[GivenScore] = field(default_factory=list)
 
 
-def conversations_of(steps: Iterable[Step], needed: str = "") -> Iterator[Header | ImportedConversation]:
-    """Yield a conversation for each session, and how the file was read. A trace without a session is one of its own.
+def conversations_of(
+    steps: Iterable[Step], needed: str = ""
+) -> Iterator[Header | ImportedConversation]:
+    """Yield a conversation for each session, and how the file was read.
+
+    A trace without a session is one of its own.
 
     Raises:
-        InputError: nothing was said in any trace; the message says with `needed` what a file of this format must have.
+        InputError: nothing was said in any trace; the message says with `needed` what a file of
+            this format must have.
     """
     traces: dict[str, list[Step]] = {}
     seen: set[tuple[str, str]] = set()
@@ -85,7 +93,9 @@ def conversations_of(steps: Iterable[Step], needed: str = "") -> Iterator[Header
         reading.take(trace)
         sessions.setdefault((bool(trace.session), trace.session or name), []).append(trace)
     for (_, session), held in sessions.items():
-        talk = _conversation(session, sorted(held, key=lambda trace: trace.start or _EARLIEST), reading)
+        talk = _conversation(
+            session, sorted(held, key=lambda trace: trace.start or _EARLIEST), reading
+        )
         if talk is None:
             reading.silent += 1
         else:
@@ -99,7 +109,11 @@ class _Reading:
     """What is told of how a file was read."""
 
     def __init__(self) -> None:
-        self.fields: dict[str, Counter[str]] = {"session": Counter(), "input": Counter(), "output": Counter()}
+        self.fields: dict[str, Counter[str]] = {
+            "session": Counter(),
+            "input": Counter(),
+            "output": Counter(),
+        }
         self.agents: Counter[str] = Counter()
         self.models: Counter[str] = Counter()
         self.tools = self.orphans = self.alone = self.silent = self.doubled = 0
@@ -118,7 +132,10 @@ class _Reading:
         """Return what all conversations share, noting how they were read."""
         sessions = [f"`{name}`" for name in self.fields["session"]]
         by = " or ".join([*sessions, *(["trace"] if self.alone else [])])
-        note(f"so it was read: conversations by {by or 'trace'}; {plural(self.tools, 'step')} as tool calls")
+        note(
+            f"so it was read: conversations by {by or 'trace'}; {plural(self.tools, 'step')} as"
+            " tool calls"
+        )
         for key, what in (("input", "what the user said"), ("output", "the answers")):
             if counted := self.fields[key]:
                 words = ", ".join(f"{name} ({many})" for name, many in counted.most_common(4))
@@ -126,11 +143,14 @@ class _Reading:
         if self.doubled:
             note(f"{plural(self.doubled, 'step')} that came twice, counted once")
         if self.orphans:
-            note(f"{plural(self.orphans, 'step')} whose parent is not in the file, which may be cut off")
+            note(
+                f"{plural(self.orphans, 'step')} whose parent is not in the file, which may be"
+                " cut off"
+            )
         if self.silent:
             note(
-                f"{plural(self.silent, 'trace')} in which nothing was said, left out: their inputs and outputs were not "
-                "recorded, or are no messages"
+                f"{plural(self.silent, 'trace')} in which nothing was said, left out: their inputs"
+                " and outputs were not recorded, or are no messages"
             )
         return Header(agent=_names(self.agents), model=_names(self.models))
 
@@ -140,16 +160,25 @@ def _names(counted: Counter[str]) -> str:
 
 
 class _Trace:
-    """The steps of one trace, in time. Steps inside one of the same kind say the same again: the outer one counts."""
+    """The steps of one trace, in time.
+
+    Steps inside one of the same kind say the same again: the outer one counts.
+    """
 
     def __init__(self, name: str, steps: Sequence[Step]) -> None:
         self.name = name
         self.steps = sorted(steps, key=lambda step: step.start or _EARLIEST)
         by_id = {step.id: step for step in self.steps}
-        self.roots = [step for step in self.steps if step.parent not in by_id or step.parent == step.id]
+        self.roots = [
+            step for step in self.steps if step.parent not in by_id or step.parent == step.id
+        ]
         self.roots = self.roots or self.steps[:1]  # spans that name each other as parents
-        self.models = [step for step in self.steps if step.kind == "model" and not _inside(step, by_id)]
-        self.tools = [step for step in self.steps if step.kind == "tool" and not _inside(step, by_id)]
+        self.models = [
+            step for step in self.steps if step.kind == "model" and not _inside(step, by_id)
+        ]
+        self.tools = [
+            step for step in self.steps if step.kind == "tool" and not _inside(step, by_id)
+        ]
         owner = next((step for step in (*self.roots, *self.steps) if step.session), None)
         self.session = owner.session if owner is not None else ""
         self.session_field = owner.told.get("session", "session") if owner is not None else ""
@@ -157,7 +186,9 @@ class _Trace:
         self.end = max((step.end for step in self.roots if step.end), default=None)
 
     def said(self, reading: _Reading) -> list[Message]:
-        """Return the messages of the trace: those of its outermost step, else of the first call of a model and the last one's answer."""
+        """Return the messages of the trace: those of its outermost step, else of the first call of
+        a model and the last one's answer.
+        """
         asked = self._first_said(reading, "input", [*self.roots, *self._below, *self.models])
         answers = (*self.roots, *reversed(self._below), *reversed(self.models))
         answered = self._first_said(reading, "output", answers)
@@ -169,14 +200,18 @@ class _Trace:
     def _below(self) -> list[Step]:
         """The steps below the outermost ones, of which these may say nothing themselves."""
         roots = {step.id for step in self.roots}
-        return [step for step in self.steps if step.parent in roots and step.kind in ("agent", "other")]
+        return [
+            step for step in self.steps if step.parent in roots and step.kind in ("agent", "other")
+        ]
 
     @staticmethod
     def _first_said(reading: _Reading, key: str, steps: Iterable[Step]) -> list[Message]:
         for step in steps:
             value = step.input if key == "input" else step.output
             found = messages_in(value, "user" if key == "input" else "assistant")
-            if step.kind != "tool" and any(message["role"] in ("user", "assistant") for message in found):
+            if step.kind != "tool" and any(
+                message["role"] in ("user", "assistant") for message in found
+            ):
                 reading.fields[key][f"`{step.told.get(key, key)}` of {step.kind} steps"] += 1
                 return found
         return []
@@ -193,7 +228,9 @@ class _Trace:
             yield ImportedCall(step.name or "unknown", arguments, identity), output
 
     def calls_of_models(self) -> Iterator[tuple[ImportedCall, Output | None]]:
-        """Yield the tool calls that models ask for, with the results that a model was given later."""
+        """Yield the tool calls that models ask for, with the results that a model was given
+        later.
+        """
         results = {
             output.call: output
             for step in self.models
@@ -219,7 +256,9 @@ def _inside(step: Step, by_id: Mapping[str, Step]) -> bool:
     return False
 
 
-def _conversation(session: str, traces: Sequence[_Trace], reading: _Reading) -> ImportedConversation | None:
+def _conversation(
+    session: str, traces: Sequence[_Trace], reading: _Reading
+) -> ImportedConversation | None:
     pieces: list[ImportedPart] = []
     said: list[tuple[str, str]] = []
     for trace in traces:
@@ -249,7 +288,10 @@ def _scores(traces: Sequence[_Trace]) -> list[GivenScore]:
     scores: dict[str, GivenScore] = {}
     for score in (score for trace in traces for step in trace.steps for score in step.scores):
         if score.name in scores:
-            note(f"given several times in a conversation, of which the last counts: score {score.name}")
+            note(
+                "given several times in a conversation, of which the last counts: score"
+                f" {score.name}"
+            )
         scores[score.name] = score
     return list(scores.values())
 
@@ -257,19 +299,27 @@ def _scores(traces: Sequence[_Trace]) -> list[GivenScore]:
 def _key(message: Message) -> tuple[str, str] | None:
     """Return who says what; None of a message without words."""
     role, text = message["role"], text_of(message.get("content")) if _has_text(message) else ""
-    return (role, text) if role in ("user", "assistant") and text else None
+    if role in ("user", "assistant") and text:
+        return (role, text)
+    return None
 
 
 def _has_text(message: Message) -> bool:
     content = message.get("content")
     if isinstance(content, list):
-        return any(isinstance(part, str) or (isinstance(part, dict) and "text" in part) for part in content)
+        return any(
+            isinstance(part, str) or (isinstance(part, dict) and "text" in part) for part in content
+        )
     return content is not None
 
 
 def _new(messages: list[Message], said: Sequence[tuple[str, str]]) -> list[Message]:
-    """Return the messages of a trace that were not said before: agents are often given the whole conversation again."""
-    spoken = [(at, key) for at, message in enumerate(messages) if (key := _key(message)) is not None]
+    """Return the messages of a trace that were not said before: agents are often given the whole
+    conversation again.
+    """
+    spoken = [
+        (at, key) for at, message in enumerate(messages) if (key := _key(message)) is not None
+    ]
     keys = [key for _, key in spoken]
     for many in range(min(len(said), len(keys)), 0, -1):
         if list(said[-many:]) == keys[:many]:
@@ -277,7 +327,8 @@ def _new(messages: list[Message], said: Sequence[tuple[str, str]]) -> list[Messa
     asked = [at for at, message in enumerate(messages) if message["role"] == "user"]
     if said and len(asked) > 1:
         note(
-            "traces that repeat another conversation than the one before: only their last question and answer are taken"
+            "traces that repeat another conversation than the one before: only their last question"
+            " and answer are taken"
         )
         return messages[asked[-1] :]
     return messages
@@ -329,9 +380,11 @@ Call = tuple[ImportedCall, Output | None]
 
 
 def _calls(trace: _Trace, pieces: Sequence[ImportedPart]) -> list[Call]:
-    """Return the calls of a trace that its messages do not name; a result that these lack is put there.
+    """Return the calls of a trace that its messages do not name; a result that these lack is put
+    there.
 
-    One call may be told three times: in the messages, as a step of its own, and in what a model asked for.
+    One call may be told three times: in the messages, as a step of its own, and in what a model
+    asked for.
     """
     named = [(call, piece) for piece in pieces for call in piece.calls]
     open_calls = [call for call, _ in named]
@@ -358,7 +411,9 @@ def _calls(trace: _Trace, pieces: Sequence[ImportedPart]) -> list[Call]:
 
 
 def _completed(step: Call, asked: ImportedCall, given: Output | None) -> Call:
-    """Return the call of a step with what the model that asked for it tells besides: its id, and content that the step lacks."""
+    """Return the call of a step with what the model that asked for it tells besides: its id, and
+    content that the step lacks.
+    """
     call, output = step
     identity = asked.id or call.id
     made = ImportedCall(call.name, call.arguments or asked.arguments, identity)
@@ -367,7 +422,9 @@ def _completed(step: Call, asked: ImportedCall, given: Output | None) -> Call:
 
 
 def _taken(waiting: list[ImportedCall], call: ImportedCall) -> ImportedCall | None:
-    """Take the call that another report is about off a list: of its id, else of its name and arguments, else of its name."""
+    """Take the call that another report is about off a list: of its id, else of its name and
+    arguments, else of its name.
+    """
     for is_same in (_has_its_id, _has_its_arguments, _has_its_name):
         for at, each in enumerate(waiting):
             if is_same(each, call):
@@ -380,7 +437,9 @@ def _has_its_id(one: ImportedCall, other: ImportedCall) -> bool:
 
 
 def _has_its_arguments(one: ImportedCall, other: ImportedCall) -> bool:
-    return _has_its_name(one, other) and compact_json(one.arguments) == compact_json(other.arguments)
+    return _has_its_name(one, other) and compact_json(one.arguments) == compact_json(
+        other.arguments
+    )
 
 
 def _has_its_name(one: ImportedCall, other: ImportedCall) -> bool:
@@ -392,9 +451,13 @@ def _first_token_ms(trace: _Trace) -> float | None:
     if not firsts or trace.start is None or len(trace.models) > 1:
         return None
     waited = (firsts[0] - trace.start).total_seconds() * 1000
-    return waited if waited >= 0 else None
+    if waited >= 0:
+        return waited
+    return None
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
-    return sum(known) if known else None
+    if known:
+        return sum(known)
+    return None

@@ -16,7 +16,13 @@ from bioeval_tui.base.errors import InputError, RecordingError
 from bioeval_tui.base.peer_limits import MAX_LINE
 from bioeval_tui.base.text import clean, clean_line, clean_value, compact_json, join_names, plural
 from bioeval_tui.record import events, score as composite
-from bioeval_tui.record.conditions import PUBLISHED, SUPPLIED, ConditionConfig, conditions_in, in_order
+from bioeval_tui.record.conditions import (
+    PUBLISHED,
+    SUPPLIED,
+    ConditionConfig,
+    conditions_in,
+    in_order,
+)
 from bioeval_tui.record.events import RunEvent, ScorePart
 from bioeval_tui.record.importing.conversations import (
     Header,
@@ -39,7 +45,10 @@ _HEAVY = ("events", "attachments", "store", "raw_data", "ticks", "output")
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """The options of an import. `job` is a job's snapshot whose tasks, facts and judge replace the file's."""
+    """The options of an import.
+
+    `job` is a job's snapshot whose tasks, facts and judge replace the file's.
+    """
 
     licence: str = ""
     origin: str = ""
@@ -76,7 +85,9 @@ class Survey:
 
     @property
     def conditions(self) -> tuple[ConditionConfig, ...]:
-        """The conditions of the file: those that it describes, or embabel's, or whatever its conversations name."""
+        """The conditions of the file: those that it describes, or embabel's, or whatever its
+        conversations name.
+        """
         known = self.header.conditions or PUBLISHED
         names = [condition.name for condition in known]
         others = tuple(ConditionConfig(name=name) for name in self.held if name not in names)
@@ -133,12 +144,15 @@ def survey(files: Sequence[Path], kind: ImportFormat) -> Survey:
                 raise RecordingError(f"{file}: contains no conversation")
     surveyed.notes = tuple(notes)
     if surveyed.conversations > events.MOST_TRIALS:
-        raise RecordingError(f"{files[0]}: more than {events.MOST_TRIALS:,} conversations; split the file")
+        raise RecordingError(
+            f"{files[0]}: more than {events.MOST_TRIALS:,} conversations; split the file"
+        )
     return surveyed
 
 
 def digest(files: Sequence[Path]) -> str:
-    """Return the SHA-256 of a file, or of several one after another; of a folder, of the files in it by name.
+    """Return the SHA-256 of a file, or of several one after another; of a folder, of the files in
+    it by name.
 
     Raises:
         RecordingError: a file cannot be read.
@@ -156,7 +170,9 @@ def digest(files: Sequence[Path]) -> str:
 
 def _files_of(path: Path) -> list[Path]:
     """Return a file, or the files that a folder has, in the order of their names."""
-    return sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+    if path.is_dir():
+        return sorted(each for each in path.iterdir() if each.is_file())
+    return [path]
 
 
 def recording_of(
@@ -167,7 +183,9 @@ def recording_of(
     run_id: str,
     options: ImportOptions,
 ) -> Iterator[RunEvent]:
-    """Yield the events of the one run that files become, with every text cleaned. A case of several has a trial in each.
+    """Yield the events of the one run that files become, with every text cleaned.
+
+    A case of several has a trial in each.
 
     Raises: RecordingError: a file does not fit its format.
     """
@@ -196,7 +214,9 @@ def _named(files: Sequence[Path]) -> str:
 class _Writer:
     """Writes one recording: numbers its events, its trials, and the conversations of each case."""
 
-    def __init__(self, surveyed: Survey, run_id: str, options: ImportOptions, now: datetime) -> None:
+    def __init__(
+        self, surveyed: Survey, run_id: str, options: ImportOptions, now: datetime
+    ) -> None:
         self._found, self._options, self._now = surveyed, options, now
         self._common: dict[str, Any] = {"run_id": run_id}
         self._seq = 0
@@ -205,10 +225,14 @@ class _Writer:
         self._scores: dict[Condition, list[float | None]] = {}
         self._last = self._start = surveyed.began or surveyed.header.at or now
         self._judged = options.job is not None
-        self._conditions = conditions_in(options.job) if options.job is not None else surveyed.conditions
+        self._conditions = (
+            conditions_in(options.job) if options.job is not None else surveyed.conditions
+        )
         self.tasks = self._tasks()
 
-    def _make(self, kind: type[events.EventBase], at: datetime | None = None, **fields: Any) -> RunEvent:
+    def _make(
+        self, kind: type[events.EventBase], at: datetime | None = None, **fields: Any
+    ) -> RunEvent:
         self._seq += 1
         made = kind(**self._common, seq=self._seq, at=at or self._last, **fields)
         return made  # type: ignore[return-value]
@@ -242,7 +266,9 @@ class _Writer:
         job = {**options.job} if options.job is not None else self._job()
         name = clean_line(header.name or files[0].stem, 200)
         held = in_order(self._conditions, surveyed.held)
-        record = clean_value(header.record) if header.record and not _too_large(header.record) else None
+        record = (
+            clean_value(header.record) if header.record and not _too_large(header.record) else None
+        )
         yield self._make(
             events.RunStarted,
             at=self._start,
@@ -273,24 +299,41 @@ class _Writer:
 
     def _warnings(self, files: Sequence[Path]) -> Iterator[tuple[str, str]]:
         surveyed = self._found
-        note = "" if surveyed.timed else "; its conversations have no times, so those of the import are used"
+        note = (
+            ""
+            if surveyed.timed
+            else "; its conversations have no times, so those of the import are used"
+        )
         yield "imported", f"imported from {_named(files)}{note}"
         for sentence in surveyed.notes:
             yield "so_it_was_read", sentence
         if left := [clean_line(name, 80) for name, fits in surveyed.named.items() if not fits]:
-            yield "score_not_counted", f"not used, because not between 0 and 1: score {', '.join(left)}"
-        if left := [f"{clean_line(name, 80)} ({count})" for name, count in surveyed.nan.items() if count]:
-            yield "score_not_counted", f"values left out, because not a number: score {', '.join(left)}"
+            yield (
+                "score_not_counted",
+                f"not used, because not between 0 and 1: score {', '.join(left)}",
+            )
+        if left := [
+            f"{clean_line(name, 80)} ({count})" for name, count in surveyed.nan.items() if count
+        ]:
+            yield (
+                "score_not_counted",
+                f"values left out, because not a number: score {', '.join(left)}",
+            )
         if len(set(surveyed.measured.values())) > 1 and max(surveyed.measured.values()) > 1:
             yield (
                 "uneven_cases",
-                "the cases have different numbers of scored conversations; means here are over conversations, "
-                "so the mean over cases that the other tool reports may differ",
+                (
+                    "the cases have different numbers of scored conversations; means here are over"
+                    " conversations, so the mean over cases that the other tool reports may differ"
+                ),
             )
         if surveyed.unknown_condition:
             yield (
                 "condition_unknown",
-                f"what the user knew in {plural(surveyed.unknown_condition, 'conversation')} is unknown; they count as with the facts",
+                (
+                    f"what the user knew in {plural(surveyed.unknown_condition, 'conversation')} is"
+                    " unknown; they count as with the facts"
+                ),
             )
 
     def conversation(self, talk: ImportedConversation) -> Iterator[RunEvent]:
@@ -327,16 +370,26 @@ class _Writer:
             return None
         name = name or f"conversation {self._trials[condition]}"
         self._cases[condition, name] += 1
-        # A score is about the whole case, so the case's description is used for each of the job's tasks.
-        tasks = tuple({"task": clean(task), "acceptanceCriteria": clean(criteria)} for task, criteria in own)
+        # A score is about the whole case, so the case's description is used for each of the job's
+        # tasks.
+        tasks = tuple(
+            {"task": clean(task), "acceptanceCriteria": clean(criteria)} for task, criteria in own
+        )
         return events.Case(
-            name=name, trial=self._cases[condition, name], tasks=tasks, facts=tuple(map(clean, talk.facts))
+            name=name,
+            trial=self._cases[condition, name],
+            tasks=tasks,
+            facts=tuple(map(clean, talk.facts)),
         )
 
     def _own_tasks(self, talk: ImportedConversation) -> tuple[tuple[str, str], ...]:
-        """Return the tasks of a case that differ from the job's; of several scores of one request, each has its name."""
+        """Return the tasks of a case that differ from the job's; of several scores of one request,
+        each has its name.
+        """
         if talk.request is None or not self._found.scores:
-            return talk.tasks if talk.tasks != self._found.tasks else ()
+            if talk.tasks == self._found.tasks:
+                return ()
+            return talk.tasks
         asked, wanted = talk.request
         if len(names := self._found.scores) == 1:
             return ((asked or names[0], wanted),)
@@ -344,7 +397,11 @@ class _Writer:
 
     def _message(self, message: ImportedMessage, number: int, turn: int) -> Iterator[RunEvent]:
         self._last = message.at or self._last
-        if message.latency_ms is not None and message.at is not None and message.latency_ms < 86_400_000:
+        if (
+            message.latency_ms is not None
+            and message.at is not None
+            and message.latency_ms < 86_400_000
+        ):
             began = message.at - timedelta(milliseconds=message.latency_ms)
             yield self._make(
                 events.MessageStarted,
@@ -411,13 +468,20 @@ class _Writer:
     def _scored(self, talk: ImportedConversation, scores: list[float]) -> RunEvent:
         left_out = sum(each.is_nan for each in talk.scores) if scores else 0
         missing = len(self.tasks) - left_out - len(scores)
-        why = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}" if missing else ""
+        why = (
+            f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}"
+            if missing
+            else ""
+        )
         task = composite.task_part(scores if not missing else None, len(self.tasks) - left_out, why)
         if not self.tasks:
             task = task.model_copy(update={"reason": "the file has no scores"})
         parts = (
             ScorePart(
-                name="timing", weight=1, left_out=True, reason="imported: the file has no target latency"
+                name="timing",
+                weight=1,
+                left_out=True,
+                reason="imported: the file has no target latency",
             ),
             task,
             ScorePart(name="assertion", weight=4, left_out=True, reason="imported: no assertions"),
@@ -443,19 +507,24 @@ class _Writer:
         trials = max(self._found.held.values())
         missing = {condition: trials - len(scores) for condition, scores in self._scores.items()}
         scores = {
-            condition: [*known, *[None] * missing[condition]] for condition, known in self._scores.items()
+            condition: [*known, *[None] * missing[condition]]
+            for condition, known in self._scores.items()
         }
         return self._make(
             events.RunEnded,
             status="completed",
             scores={condition: composite.mean_of(values) for condition, values in scores.items()},
-            mean=composite.mean_of_conditions(scores, [condition.name for condition in self._conditions]),
+            mean=composite.mean_of_conditions(
+                scores, [condition.name for condition in self._conditions]
+            ),
             clean=True,
         )
 
 
 def _speaker(message: ImportedMessage) -> str:
-    return "user" if message.role == "user" else "agent"
+    if message.role == "user":
+        return "user"
+    return "agent"
 
 
 def _too_large(value: Any) -> bool:

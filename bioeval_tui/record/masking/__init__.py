@@ -1,10 +1,13 @@
-"""Masking: the names and identifiers of a rules file are replaced in everything that is shown or written.
+"""Masking: the names and identifiers of a rules file are replaced in everything that is shown or
+written.
 
-`rules` reads the rules and finds their matches in a text, `mask` applies them to events, values and streamed text; here
-is the mask of this process, set by `--redact`. Whatever reads something from outside masks it there, once. This is
-masking, never de-identification: it only replaces matches of its rules.
+`rules` reads the rules and finds their matches in a text, `mask` applies them to events, values and
+streamed text; here is the mask of this process, set by `--redact`. Whatever reads something from
+outside masks it there, once. This is masking, never de-identification: it only replaces matches of
+its rules.
 
-Without rules, `mask` is loaded only when a text is cleaned, so that the first screen does not wait for it.
+Without rules, `mask` is loaded only when a text is cleaned, so that the first screen does not wait
+for it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Masks a recording's text on its way to a screen, report or export.
 
-A recording can come from a colleague's machine, so its text is cleaned again; rules may then replace names and
-identifiers. This is masking, never de-identification: it replaces what its rules find.
+A recording can come from a colleague's machine, so its text is cleaned again; rules may then
+replace names and identifiers. This is masking, never de-identification: it replaces what its rules
+find.
 """
 
 from __future__ import annotations
@@ -46,12 +47,16 @@ class Pieces:
         return None
 
     def rests(self) -> dict[int, str]:
-        """Return the delayed text of messages that never ended, by the number of their last piece."""
+        """Return the delayed text of messages that never ended, by the number of their last
+        piece.
+        """
         rests = {growing.number: growing.rest(self._rules) for growing in self._open.values()}
         return {number: rest for number, rest in rests.items() if rest}
 
     def last_pieces(self) -> list[RunEvent]:
-        """Return the same as events without sequence numbers, because they are not in the recording."""
+        """Return the same as events without sequence numbers, because they are not in the
+        recording.
+        """
         return [
             growing.last.model_copy(update={"seq": 0, "text": rest, "generation": ()})
             for growing in self._open.values()
@@ -100,40 +105,61 @@ class _Growing:
 Model = TypeVar("Model", bound=BaseModel)
 
 KEPT = frozenset(
-    {"kind", "run_id", "batch_id", "job_sha256", "git_revision", "program_version", "code", "task_id",
-     "started_at", "status", "fault", "folder", "review", "undoes", "submission", "traceparent", "trace_id", "span_id",
+    {"kind", "run_id", "batch_id", "job_sha256", "git_revision", "program_version", "code",
+        "task_id",
+     "started_at", "status", "fault", "folder", "review", "undoes", "submission", "traceparent",
+     "trace_id", "span_id",
      "parent_id", "doubled", "question", "judging"}
 )  # fmt: skip
 """Fields with ids, kinds or times, which contain no free text."""
 
 FREE = frozenset(
-    {"object_context", "generation", "observed", "expected", "verdicts", "data", "record", "attributes",
-     "answer", "arguments", "extraBody", "given", "headers", "headersEnv", "maxCalls", "options", "parameters"}
+    {"object_context", "generation", "observed", "expected", "verdicts", "data", "record",
+        "attributes",
+     "answer", "arguments", "extraBody", "given", "headers", "headersEnv", "maxCalls", "options",
+     "parameters"}
 )  # fmt: skip
 """Fields of events and of jobs with arbitrary content, whose numbers may identify people, too."""
 
 JOB_KEYS = frozenset(
     {
-        "about", "absent", "acceptanceCriteria", "answer", "api", "apiKeyEnv", "arguments", "aspirationalAverage",
-        "assertions", "calls", "cases", "chatbot", "compare", "compat", "conditions", "content", "context",
-        "conversation", "criteria", "criterion", "cypher", "description", "error", "evaluator", "evidence", "exam", "expected", "expression",
-        "extraBody", "fact", "facts", "file", "function", "greetings", "guards", "headers", "headersEnv", "id",
-        "invariant", "kind", "knowledgeUrl", "language", "lines", "literacy", "match", "maxCalls", "maxMessageLength",
-        "maxRequestsPerMinute", "maxTokens", "maxTurns", "medal", "model", "mustCall", "mustNotCall", "name", "noErrors",
-        "objectContextUrl", "only", "options", "order", "parameters", "passAbove", "patience", "pattern", "personas",
-        "points", "port", "prompt", "protocol", "python", "reason", "reasoningEffort", "recordEvents", "remembers",
-        "repeats", "role", "rubric", "rules", "say", "scorer", "seed", "seeds", "sensitive", "sentinels", "setups",
-        "signoff", "stop", "streaming", "submission", "systemPrompt", "tags", "target", "task", "tasks",
-        "telemetry", "tells", "tellsToolCalls", "temperature", "template", "text", "timeline", "timeoutMs", "toolCalls",
-        "tools", "topP", "turn", "type", "url", "user", "userFaults", "voice", "waitMs", "weight", "when", "where", "who",
+        "about", "absent", "acceptanceCriteria", "answer", "api", "apiKeyEnv", "arguments",
+        "aspirationalAverage",
+        "assertions", "calls", "cases", "chatbot", "compare", "compat", "conditions", "content",
+        "context",
+        "conversation", "criteria", "criterion", "cypher", "description", "error", "evaluator",
+        "evidence", "exam", "expected", "expression",
+        "extraBody", "fact", "facts", "file", "function", "greetings", "guards", "headers",
+        "headersEnv", "id",
+        "invariant", "kind", "knowledgeUrl", "language", "lines", "literacy", "match", "maxCalls",
+        "maxMessageLength",
+        "maxRequestsPerMinute", "maxTokens", "maxTurns", "medal", "model", "mustCall",
+        "mustNotCall", "name", "noErrors",
+        "objectContextUrl", "only", "options", "order", "parameters", "passAbove", "patience",
+        "pattern", "personas",
+        "points", "port", "prompt", "protocol", "python", "reason", "reasoningEffort",
+        "recordEvents", "remembers",
+        "repeats", "role", "rubric", "rules", "say", "scorer", "seed", "seeds", "sensitive",
+        "sentinels", "setups",
+        "signoff", "stop", "streaming", "submission", "systemPrompt", "tags", "target", "task",
+        "tasks",
+        "telemetry", "tells", "tellsToolCalls", "temperature", "template", "text", "timeline",
+        "timeoutMs", "toolCalls",
+        "tools", "topP", "turn", "type", "url", "user", "userFaults", "voice", "waitMs", "weight",
+        "when", "where", "who",
         "withheldCriteria", "words",
     }
 )  # fmt: skip
-"""The keys of a job's schema, which the mask cannot know otherwise. Every other key of a mapping may be anybody's name."""
+"""The keys of a job's schema, which the mask cannot know otherwise.
+
+Every other key of a mapping may be anybody's name.
+"""
 
 
 class Mask:
-    """Cleans every text of an event or value and replaces the rules' matches. Without rules it only cleans.
+    """Cleans every text of an event or value and replaces the rules' matches.
+
+    Without rules it only cleans.
 
     `by_words` replaces them with words (`Rules.in_words`), for what becomes a job.
     """
@@ -154,15 +180,21 @@ class Mask:
     def text(self, text: str) -> str:
         """Return a text as it may be shown."""
         text = clean(text)
-        return self._written(self.rules.replace(text)) if self.rules else text
+        if self.rules:
+            return self._written(self.rules.replace(text))
+        return text
 
     def _written(self, replaced_text: str) -> str:
-        return self.rules.in_words(replaced_text) if self.rules and self._by_words else replaced_text
+        if self.rules and self._by_words:
+            return self.rules.in_words(replaced_text)
+        return replaced_text
 
     def value(self, value: Any, *, free: bool = False) -> Any:
-        """Return a value with every text in it masked, dataclasses, models and the keys of mappings too.
+        """Return a value with every text in it masked, dataclasses, models and the keys of mappings
+        too.
 
-        With `free`, numbers that a rule finds are masked, and no key is taken for one of the program's own.
+        With `free`, numbers that a rule finds are masked, and no key is taken for one of the
+        program's own.
         """
         match value:
             case str():
@@ -180,7 +212,9 @@ class Mask:
                 return type(value)(self.value(item, free=free) for item in value)
             case int() | float() if free and self.rules and not isinstance(value, bool):
                 written = str(value)
-                return value if (masked := self.text(written)) == written else masked
+                if (masked := self.text(written)) == written:
+                    return value
+                return masked
             case _ if is_dataclass(value) and not isinstance(value, type):
                 return self._dataclass(value)
             case _:
@@ -200,7 +234,9 @@ class Mask:
     async def follow(
         self, batches: AsyncGenerator[Sequence[RunEvent], None]
     ) -> AsyncGenerator[Sequence[RunEvent], None]:
-        """Yield batches with masked texts as they arrive, and at the end the delayed text of open messages."""
+        """Yield batches with masked texts as they arrive, and at the end the delayed text of open
+        messages.
+        """
         pieces = Pieces(self.rules) if self.rules else None
         async with aclosing(batches):
             async for batch in batches:
@@ -211,14 +247,18 @@ class Mask:
     def _event(self, event: RunEvent, pieces: Pieces | None) -> RunEvent:
         text = pieces.take(event) if pieces else None
         masked = self._model(event)
-        return masked if text is None else masked.model_copy(update={"text": self._written(text)})
+        if text is None:
+            return masked
+        return masked.model_copy(update={"text": self._written(text)})
 
     def _key(self, key: Any, free: bool) -> Any:
         """Return a key with its matches replaced, unless it is one of the program's own."""
         if not isinstance(key, str):
             return key
         is_own = not free and (key in JOB_KEYS or key in _event_fields())
-        return clean(key) if is_own else self.text(key)
+        if is_own:
+            return clean(key)
+        return self.text(key)
 
     def _model(self, model: Model) -> Model:
         changes = {}
@@ -230,11 +270,15 @@ class Mask:
             masked = self.value(value, free=free)
             if masked != value:
                 changes[name] = masked
-        return model.model_copy(update=changes) if changes else model
+        if changes:
+            return model.model_copy(update=changes)
+        return model
 
     def _named_tuple(self, value: Any, free: bool) -> Any:
         names = [name for name in value._fields if name not in KEPT]
-        return value._replace(**{name: self.value(getattr(value, name), free=free) for name in names})
+        return value._replace(
+            **{name: self.value(getattr(value, name), free=free) for name in names}
+        )
 
     def _dataclass(self, value: Any) -> Any:
         changes = {}
@@ -243,13 +287,19 @@ class Mask:
             masked = self.value(before, free=name in FREE)
             if masked is not before and masked != before:
                 changes[name] = masked
-        return replace(value, **changes) if changes else value
+        if changes:
+            return replace(value, **changes)
+        return value
 
 
 @cache
 def _event_fields() -> frozenset[str]:
     """Return the names of the fields of all events and of their parts."""
-    kinds = [kind for kind in vars(events).values() if isinstance(kind, type) and issubclass(kind, BaseModel)]
+    kinds = [
+        kind
+        for kind in vars(events).values()
+        if isinstance(kind, type) and issubclass(kind, BaseModel)
+    ]
     return frozenset(name for kind in kinds for name in kind.model_fields)
 
 
@@ -273,6 +323,8 @@ def _holds_text(annotation: Any) -> bool:
     """Return whether a field can contain free text: `Literal` values and numbers cannot."""
     if annotation in (str, Any, object):
         return True
-    if isinstance(annotation, type) and (issubclass(annotation, BaseModel) or is_dataclass(annotation)):
+    if isinstance(annotation, type) and (
+        issubclass(annotation, BaseModel) or is_dataclass(annotation)
+    ):
         return True
     return any(_holds_text(part) for part in get_args(annotation) if not isinstance(part, str))

@@ -1,5 +1,6 @@
-"""The rules of a mask: read from a file, with every error in one sentence with its line; found in a text; and
-their replacements."""
+"""The rules of a mask: read from a file, with every error in one sentence with its line; found in a
+text; and their replacements.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, rea
 
 
 class Folded(NamedTuple):
-    """The letters and digits of a text, lower case and without accents, and the position of each in the text."""
+    """The letters and digits of a text, lower case and without accents, and the position of each in
+    the text.
+    """
 
     letters: str
     at: list[int]
@@ -65,7 +68,9 @@ LONG_IDENTIFIER = 6
 """Identifiers with at least this many letters and digits are also found inside longer words."""
 
 PATTERN_REACH = 100
-"""The number of characters at the end of a streamed text that are delayed, because patterns may still match more."""
+"""The number of characters at the end of a streamed text that are delayed, because patterns may
+still match more.
+"""
 
 SHORTEST_PART = 4
 """Minimum number of letters of a shortened name ("Zede…") that are masked."""
@@ -84,7 +89,8 @@ class MaskedSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LiteralRule:
-    """A name or identifier, matched letter by letter; `joints` are the boundaries between its words.
+    """A name or identifier, matched letter by letter; `joints` are the boundaries between its
+    words.
 
     `comma_at` is the boundary where a comma is required, for a name with its last word first.
     """
@@ -108,7 +114,9 @@ class LiteralRule:
 
     @classmethod
     def last_name_first(cls, text: str, instead: str) -> LiteralRule | None:
-        """Return the literal for `Lovelace, Ada` where `text` is `Ada Lovelace`; None for a single word."""
+        """Return the literal for `Lovelace, Ada` where `text` is `Ada Lovelace`; None for a single
+        word.
+        """
         words = _words(text)
         if len(words) < 2:
             return None
@@ -130,22 +138,26 @@ class PatternRule:
 
 
 class Rules:
-    """Names and identifiers by their letters, and patterns. The tags of patterns are derived with `key`.
+    """Names and identifiers by their letters, and patterns.
 
-    A tag depends only on the text and the key, so an identifier has the same tag in every run, report and tab. It
-    reveals nothing without the key.
+    The tags of patterns are derived with `key`.
+
+    A tag depends only on the text and the key, so an identifier has the same tag in every run,
+    report and tab. It reveals nothing without the key.
     """
 
     def __init__(
-        self, literals: Sequence[LiteralRule], patterns: Sequence[PatternRule] = (), key: bytes = b""
+        self,
+        literals: Sequence[LiteralRule],
+        patterns: Sequence[PatternRule] = (),
+        key: bytes = b"",
     ) -> None:
         self._literals = {literal.letters: literal for literal in literals if not literal.comma_at}
         self._turned = {literal.letters: literal for literal in literals if literal.comma_at}
         self._patterns = tuple(patterns)
         self._key = key
-        whole = [
-            letters + "s" for letters in (*self._literals, *self._turned)
-        ]  # with the plural's s, what follows it decides
+        # with the plural's s, what follows it decides
+        whole = [letters + "s" for letters in (*self._literals, *self._turned)]
         self._beginnings = {letters[:n] for letters in whole for n in range(1, len(letters) + 1)}
         self._longest = max(map(len, whole), default=0)
         self._cut = {
@@ -163,19 +175,25 @@ class Rules:
     def replace(self, text: str) -> str:
         """Return the text with all matches of the rules replaced. A second call changes nothing."""
         spans = self.spans(text)
-        return text if not spans else replaced(text, spans)
+        if not spans:
+            return text
+        return replaced(text, spans)
 
     def in_words(self, text: str) -> str:
-        """Return a text whose matches were replaced with a word for each, such as `PATIENT_1` for `[PATIENT-1]`.
+        """Return a text whose matches were replaced with a word for each, such as `PATIENT_1` for
+        `[PATIENT-1]`.
 
-        The names of tools, functions, variables and hosts, patterns and expressions have no place for brackets.
+        The names of tools, functions, variables and hosts, patterns and expressions have no place
+        for brackets.
         """
         return str(self._replaced.sub(lambda match: match[0].strip("[]").replace("-", "_"), text))
 
     def spans(self, text: str) -> list[MaskedSpan]:
         """Return the rules' matches, in order and without overlaps."""
         if self._slow >= MOST_SLOW:
-            return [MaskedSpan(0, len(text), HIDDEN)] if text else []
+            if text:
+                return [MaskedSpan(0, len(text), HIDDEN)]
+            return []
         folded = fold(text)
         spans = self._find_literals(folded, text) + self._find_cut(folded, text)
         try:
@@ -209,7 +227,12 @@ class Rules:
                 matches = find_all(rule.pattern, text, partial=True)
             except NotMeasuredError:
                 return 0
-            end = min([end, *(f.start for f in matches if f.partial or f.end >= len(text) - PATTERN_REACH)])
+            end = min(
+                [
+                    end,
+                    *(f.start for f in matches if f.partial or f.end >= len(text) - PATTERN_REACH),
+                ]
+            )
         for span in self.spans(text):
             if span.start < end < span.end:
                 end = span.start
@@ -218,9 +241,13 @@ class Rules:
     def _find_literals(self, folded: Folded, text: str) -> list[MaskedSpan]:
         spans = self._find(self._literals, folded, text)
         turned = self._find(self._turned, folded, text) if "," in text else []
-        return spans + [t for t in turned if not any(f.start < t.end and t.start < f.end for f in spans)]
+        return spans + [
+            t for t in turned if not any(f.start < t.end and t.start < f.end for f in spans)
+        ]
 
-    def _find(self, literals: Mapping[str, LiteralRule], folded: Folded, text: str) -> list[MaskedSpan]:
+    def _find(
+        self, literals: Mapping[str, LiteralRule], folded: Folded, text: str
+    ) -> list[MaskedSpan]:
         spans = []
         for letters, literal in literals.items():
             at = folded.letters.find(letters)
@@ -279,7 +306,9 @@ def _stands_alone(literal: LiteralRule, places: list[int], text: str) -> bool:
     """Return whether matching letters are the name or identifier, and not part of other words."""
     for number, (a, b) in enumerate(pairwise(places), start=1):
         between = [c for c in without_invisible(text[a + 1 : b]) if not unicodedata.combining(c)]
-        if len(between) > MOST_BETWEEN or (between and literal.is_name and number not in literal.joints):
+        if len(between) > MOST_BETWEEN or (
+            between and literal.is_name and number not in literal.joints
+        ):
             return False
         if number == literal.comma_at and "," not in between:
             return False
@@ -296,7 +325,9 @@ def _stands_alone(literal: LiteralRule, places: list[int], text: str) -> bool:
 
 
 def _joined(spans: list[MaskedSpan]) -> list[MaskedSpan]:
-    """Return the spans in order; those that overlap become one, under the name of the first and longest."""
+    """Return the spans in order; those that overlap become one, under the name of the first and
+    longest.
+    """
     joined: list[MaskedSpan] = []
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if joined and span.start < joined[-1].end:
@@ -325,7 +356,9 @@ _LABEL = re.compile(r"[A-Z][A-Z0-9_]{0,19}")
 
 
 def load_rules(path: Path, data_dir: Path) -> Rules:
-    """Read a rules file. Patterns need a key, which is stored in `data_dir` and created if it is missing.
+    """Read a rules file.
+
+    Patterns need a key, which is stored in `data_dir` and created if it is missing.
 
     Raises:
         InputError: with every problem found, each with its line and what would be right.
@@ -344,12 +377,16 @@ def _read(path: Path, shown: str) -> str:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise InputError(f"{shown}: larger than {MAX_BYTES:,} bytes, too large for a rules file")
+            raise InputError(
+                f"{shown}: larger than {MAX_BYTES:,} bytes, too large for a rules file"
+            )
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(f"{shown}: not UTF-8 text; save the rules as UTF-8") from None
     except OSError as error:
-        raise InputError(f"{shown}: cannot be read: {error.strerror}; give a YAML file of rules") from None
+        raise InputError(
+            f"{shown}: cannot be read: {error.strerror}; give a YAML file of rules"
+        ) from None
 
 
 def _key(data_dir: Path) -> bytes:
@@ -361,7 +398,9 @@ def _key(data_dir: Path) -> bytes:
     except OSError:
         key = b""
     if len(key) < 32:
-        raise InputError(f"{clean_line(str(path))}: not a masking key; delete the file to create a new one")
+        raise InputError(
+            f"{clean_line(str(path))}: not a masking key; delete the file to create a new one"
+        )
     return key
 
 
@@ -397,11 +436,15 @@ class _Reader:
                 self._wrong((key,), f"{len(entries):,} entries; the limit is {MAX_ENTRIES:,}")
             elif key == "patterns":
                 patterns += [
-                    rule for n, entry in enumerate(entries) if (rule := self._pattern((key, n), entry))
+                    rule
+                    for n, entry in enumerate(entries)
+                    if (rule := self._pattern((key, n), entry))
                 ]
             else:
                 literals += [
-                    one for n, entry in enumerate(entries) for one in self._literals((key, n), entry)
+                    one
+                    for n, entry in enumerate(entries)
+                    for one in self._literals((key, n), entry)
                 ]
         self._twice(literals)
         return literals, patterns
@@ -424,7 +467,8 @@ class _Reader:
             if len(literal.letters) < SHORTEST[kind]:
                 self._wrong(
                     path,
-                    f"too short: {SHORTEST[kind]} letters or digits at least, or half the text would be masked",
+                    f"too short: {SHORTEST[kind]} letters or digits at least, or half the text"
+                    " would be masked",
                 )
                 continue
             literals.append(literal)
@@ -440,7 +484,8 @@ class _Reader:
             or not isinstance(entry["pattern"], str)
         ):
             self._wrong(
-                path, "`pattern` (a regular expression) and `as` (a word such as MRN) are needed here"
+                path,
+                "`pattern` (a regular expression) and `as` (a word such as MRN) are needed here",
             )
             return None
         problem = pattern_problem(entry["pattern"])
@@ -462,12 +507,16 @@ class _Reader:
         for literal in (one for one in literals if not one.comma_at):
             if known.setdefault(literal.letters, literal.instead) != literal.instead:
                 self._wrong(
-                    (), f"{known[literal.letters]} and {literal.instead} are the same text; list it once"
+                    (),
+                    f"{known[literal.letters]} and {literal.instead} are the same text; list it"
+                    " once",
                 )
 
     def _wrong(self, path: FieldPath, message: str, *, key: bool = False) -> None:
         place = self._document.place(path, key=key)
-        name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
+        name = "".join(
+            f"[{part}]" if isinstance(part, int) else f".{part}" for part in path
+        ).lstrip(".")
         field = "" if key else clean_line(name)
         self.problems.append(Problem(message, self._file, place.line, place.column, field))
 

@@ -1,5 +1,6 @@
-"""How far a judge can be trusted, in the terminal, as JSON, and as CSV: agreement with people, and the results
-of `judge-test`."""
+"""How far a judge can be trusted, in the terminal, as JSON, and as CSV: agreement with people, and
+the results of `judge-test`.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +35,18 @@ from bioeval_tui.statistics.intervals import Interval
 from bioeval_tui.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
 
 SHOWN = 12
-"""Maximum number of disagreements of a pair that are listed in the terminal; CSV and JSON have all."""
+"""Maximum number of disagreements of a pair that are listed in the terminal; CSV and JSON have all.
+"""
 COLUMNS = (
-    "run_id", "job", "condition", "trial", "task", "title", "judge", "prompt", "judge_score", "people_score",
+    "run_id", "job", "condition", "trial", "task", "title", "judge", "prompt", "judge_score",
+    "people_score",
     "difference", "judge_passed", "people_passed", "reviewers", "scores", "blind", "why",
 )  # fmt: skip
 
 
-def print_agreement(report: AgreementReport, console: Console, corrected: Sequence[Correction] = ()) -> None:
+def print_agreement(
+    report: AgreementReport, console: Console, corrected: Sequence[Correction] = ()
+) -> None:
     """Print a row for each judge and each two people, then where they differ most."""
     tasks, people = plural(len(report.items), "task"), plural(len(report.reviewers), "reviewer")
     console.print(Text(f"{tasks} scored by {people}", style="bold"))
@@ -55,7 +60,9 @@ def print_agreement(report: AgreementReport, console: Console, corrected: Sequen
     for pair in pairs:
         name = pair.a if pair in report.judges else f"{pair.a} and {pair.b}"
         table.add_row(
-            Text(shorten(name, 50)), Text(shorten(pair.prompt, 40)), *map(Text, _cells(pair.agreement))
+            Text(shorten(name, 50)),
+            Text(shorten(pair.prompt, 40)),
+            *map(Text, _cells(pair.agreement)),
         )
     if report.people_alpha is not None and len(report.reviewers) > 2:
         table.add_row(Text("all people"), "", "", "", "", Text(number(report.people_alpha)), "", "")
@@ -77,7 +84,9 @@ def print_agreement(report: AgreementReport, console: Console, corrected: Sequen
 def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> None:
     """Print a judge's statistics with their intervals, and the confusion table."""
     prompt = f", {pair.prompt}" if pair.prompt else ""
-    console.print(Text(f"\n{shorten(pair.a, 60)}{shorten(prompt, 40)}: against people", style="bold"))
+    console.print(
+        Text(f"\n{shorten(pair.a, 60)}{shorten(prompt, 40)}: against people", style="bold")
+    )
     figures = (
         ("sensitivity", detail.sensitivity),
         ("specificity", detail.specificity),
@@ -87,7 +96,10 @@ def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> 
     )
     shown = ", ".join(f"{name} {figure_words(figure)}" for name, figure in figures)
     console.print(
-        Text(f"  {shown} ({plural(detail.clusters, 'conversation or case', 'conversations or cases')})"),
+        Text(
+            f"  {shown}"
+            f" ({plural(detail.clusters, 'conversation or case', 'conversations or cases')})"
+        ),
         soft_wrap=True,
     )
     confusion = detail.confusion
@@ -102,23 +114,31 @@ def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> 
 def figure_words(figure: Figure) -> str:
     """Return `0.79 [0.61, 0.90]`; without an interval the value alone."""
     interval = figure.interval
-    return number(figure.value) + (f" [{number(interval.low)}, {number(interval.high)}]" if interval else "")
+    return number(figure.value) + (
+        f" [{number(interval.low)}, {number(interval.high)}]" if interval else ""
+    )
 
 
 def _print_among(among: AmongJudges, console: Console) -> None:
     console.print(
         Text(
-            f"\nagreement between judges: alpha {number(among.alpha)} over {plural(among.tasks, 'task')}",
+            f"\nagreement between judges: alpha {number(among.alpha)} over"
+            f" {plural(among.tasks, 'task')}",
             style="bold",
         )
     )
     for judge, deviation in among.deviations.items():
-        meanings = {"better": "scores higher than the others", "worse": "scores lower than the others"}
+        meanings = {
+            "better": "scores higher than the others",
+            "worse": "scores lower than the others",
+        }
         verdict = meanings.get(deviation.verdict, "no significant deviation")
         interval = deviation.estimate.interval
         width = f" [{signed(interval.low)}, {signed(interval.high)}]" if interval else ""
         mean = signed(deviation.mean)
-        console.print(Text(f"  {shorten(judge.judge, 60)}: {mean}{width}, {verdict}"), soft_wrap=True)
+        console.print(
+            Text(f"  {shorten(judge.judge, 60)}: {mean}{width}, {verdict}"), soft_wrap=True
+        )
 
 
 def change_words(change: AgreementChange) -> list[str]:
@@ -227,7 +247,9 @@ class PrintedPeople(TypedDict):
     """The agreement of people with each other."""
 
     alpha: float | None
-    pairs: list[Annotated[dict[str, Any], Fields(Agreement, a=str, b=str, disagreements=list[PrintedGap])]]
+    pairs: list[
+        Annotated[dict[str, Any], Fields(Agreement, a=str, b=str, disagreements=list[PrintedGap])]
+    ]
 
 
 _Corrected = Fields(CorrectedMean, words=str, refused=str | None)
@@ -270,7 +292,9 @@ def change_dict(change: AgreementChange | None) -> PrintedChange | None:
     }
 
 
-def agreement_dict(report: AgreementReport, corrected: Sequence[Correction] = ()) -> PrintedAgreement:
+def agreement_dict(
+    report: AgreementReport, corrected: Sequence[Correction] = ()
+) -> PrintedAgreement:
     """Return everything: each pair with every disagreement, and every task with all scores."""
     return {
         "format": "bioeval-tui agreement",
@@ -287,8 +311,10 @@ def agreement_dict(report: AgreementReport, corrected: Sequence[Correction] = ()
                 **asdict(pair.agreement),
                 "against_people": asdict(pair.detail) if pair.detail else None,
                 "corrected": {
-                    each.what: {"words": each.words, "refused": each.refused or None}
-                    | (asdict(each.found) if each.found else {})
+                    each.what: (
+                        {"words": each.words, "refused": each.refused or None}
+                        | (asdict(each.found) if each.found else {})
+                    )
                     for each in corrected
                     if each.judge == (pair.a, pair.prompt)
                 },
@@ -318,8 +344,10 @@ def agreement_csv(report: AgreementReport) -> str:
         for judge, score in item.judges.items():
             people = item.people_score
             row = (
-                item.run_id, item.job, item.condition, item.trial, item.task, item.title, judge.judge,
-                judge.prompt, score, people, round(score - people, 6), item.passed(score), item.passed(people),
+                item.run_id, item.job, item.condition, item.trial, item.task, item.title,
+                judge.judge,
+                judge.prompt, score, people, round(score - people, 6), item.passed(score),
+                item.passed(people),
                 "; ".join(item.people), "; ".join(f"{e.after:g}" for e in item.people.values()),
                 all(entry.blind for entry in item.people.values()),
                 "; ".join(entry.why for entry in item.people.values() if entry.why),
@@ -334,9 +362,11 @@ def _among(among: AmongJudges) -> dict[str, Any]:
             "judge": judge.judge,
             "prompt": judge.prompt,
             "mean": deviation.mean,
-            "interval": [deviation.estimate.interval.low, deviation.estimate.interval.high]
-            if deviation.estimate.interval
-            else None,
+            "interval": (
+                [deviation.estimate.interval.low, deviation.estimate.interval.high]
+                if deviation.estimate.interval
+                else None
+            ),
         }
         for judge, deviation in among.deviations.items()
     ]
@@ -347,7 +377,10 @@ def _print_gaps(pair: RatedPair, console: Console) -> None:
     if not pair.gaps:
         return
     console.print(
-        Text(f"\n{shorten(pair.a, 60)} and {shorten(pair.b, 60)} differ on {len(pair.gaps)}", style="bold")
+        Text(
+            f"\n{shorten(pair.a, 60)} and {shorten(pair.b, 60)} differ on {len(pair.gaps)}",
+            style="bold",
+        )
     )
     titles = shorten(pair.a, 16), shorten(pair.b, 16), "difference"
     table = text_table([], [*map(Text, titles)])
@@ -370,14 +403,21 @@ def _print_gaps(pair: RatedPair, console: Console) -> None:
 
 
 def _cells(agreement: Agreement) -> Sequence[str]:
-    values = (agreement.kappa, agreement.weighted_kappa, agreement.alpha, agreement.mean_absolute_difference)
+    values = (
+        agreement.kappa,
+        agreement.weighted_kappa,
+        agreement.alpha,
+        agreement.mean_absolute_difference,
+    )
     bias = signed(agreement.bias)
     return (str(agreement.n), *map(number, values), bias)
 
 
 def _gaps(pair: RatedPair) -> list[PrintedGap]:
     return [
-        GAP.of(gap.item, a=gap.a, b=gap.b, difference=gap.difference, passes_differ=gap.passes_differ)
+        GAP.of(
+            gap.item, a=gap.a, b=gap.b, difference=gap.difference, passes_differ=gap.passes_differ
+        )
         for gap in pair.gaps
     ]
 
@@ -385,17 +425,24 @@ def _gaps(pair: RatedPair) -> list[PrintedGap]:
 def _item(item: RatedTask) -> dict[str, Any]:
     people = [REVIEWER.of(entry, reviewer=name) for name, entry in item.people.items()]
     judges: list[PrintedVerdict] = [
-        {"judge": judge.judge, "prompt": judge.prompt, "score": score} for judge, score in item.judges.items()
+        {"judge": judge.judge, "prompt": judge.prompt, "score": score}
+        for judge, score in item.judges.items()
     ]
     return ITEM.of(item, people=people, judges=judges)
 
 
-def print_stability(by_change: Mapping[str, Stability], about: Mapping[str, str], console: Console) -> None:
-    """Print a row for each change, and one sentence on the changes that affect the judge significantly."""
+def print_stability(
+    by_change: Mapping[str, Stability], about: Mapping[str, str], console: Console
+) -> None:
+    """Print a row for each change, and one sentence on the changes that affect the judge
+    significantly.
+    """
     if not by_change:
         console.print(Text("the judge gave no verdicts that can be compared"))
         return
-    table = text_table(["change"], ["verdicts", "flipped", "95 % interval", "shift", "95 % interval"])
+    table = text_table(
+        ["change"], ["verdicts", "flipped", "95 % interval", "shift", "95 % interval"]
+    )
     table.add_column("")
     for name, one in by_change.items():
         table.add_row(
@@ -416,18 +463,26 @@ def print_stability(by_change: Mapping[str, Stability], about: Mapping[str, str]
         verdict = "no change has a significant effect on this judge"
     few = "; to find an effect, you need about twenty conversations" if clusters < 20 else ""
     console.print(
-        Text(f"{verdict} ({plural(clusters, 'conversation or case', 'conversations or cases')}{few})"),
+        Text(
+            f"{verdict} ({plural(clusters, 'conversation or case', 'conversations or cases')}{few})"
+        ),
         soft_wrap=True,
     )
 
 
-def print_reactions(by_change: Mapping[str, Reaction], about: Mapping[str, str], console: Console) -> None:
-    """Print the score of each control beside the recorded one, and one sentence on whether the judge reacts."""
+def print_reactions(
+    by_change: Mapping[str, Reaction], about: Mapping[str, str], console: Console
+) -> None:
+    """Print the score of each control beside the recorded one, and one sentence on whether the
+    judge reacts.
+    """
     if not by_change:
         return
     table = text_table(["control"], ["score", "recorded"])
     for name, one in by_change.items():
-        table.add_row(Text(f"{name}: {about.get(name, '')}"), number(one.score), number(one.recorded))
+        table.add_row(
+            Text(f"{name}: {about.get(name, '')}"), number(one.score), number(one.recorded)
+        )
     console.print(table)
     console.print(Text(reaction_words(by_change)), soft_wrap=True)
 
@@ -442,7 +497,9 @@ SENTINELS: dict[JudgeFault, str] = {
 
 
 def print_sentinels(checks: Sequence[SentinelCheck], console: Console) -> None:
-    """Print the size of each fault on conversations with known verdicts, and one sentence on those beyond chance."""
+    """Print the size of each fault on conversations with known verdicts, and one sentence on those
+    beyond chance.
+    """
     if not checks:
         return
     table = text_table(["sentinels"], ["size", "p"])
@@ -458,9 +515,15 @@ def print_sentinels(checks: Sequence[SentinelCheck], console: Console) -> None:
 def reaction_words(by_change: Mapping[str, Reaction]) -> str:
     """Return whether a judge reacts to what a conversation contains, as one sentence."""
     if not all(one.is_comparable for one in by_change.values()):
-        return "the recorded conversations have scores too low to tell whether the judge reacts; choose runs of a better agent"
+        return (
+            "the recorded conversations have scores too low to tell whether the judge reacts;"
+            " choose runs of a better agent"
+        )
     if same := [name for name, one in by_change.items() if not one.reacts]:
-        return f"this judge does not react to the conversation: it scores {', '.join(same)} more than half as high as the recorded ones"
+        return (
+            f"this judge does not react to the conversation: it scores {', '.join(same)} more than"
+            " half as high as the recorded ones"
+        )
     return "this judge scores the controls clearly lower than the recorded conversations"
 
 

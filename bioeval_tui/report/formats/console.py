@@ -1,5 +1,5 @@
-"""Runs in a terminal without a screen: progress on stderr; score cards, comparisons and ranks on stdout, without markup;
-and the lines printed when a run's screen closes.
+"""Runs in a terminal without a screen: progress on stderr; score cards, comparisons and ranks on
+stdout, without markup; and the lines printed when a run's screen closes.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def say(console: Console, line: str) -> None:
 
 
 def text_table(texts: Sequence[str | Text], numbers: Sequence[str | Text]) -> Table:
-    """Return a table without lines: columns of texts, which wrap, then of numbers, right-aligned and whole."""
+    """Return a table without lines: columns of texts, which wrap, then of numbers, right-aligned
+    and whole.
+    """
     table = Table(box=None, pad_edge=False)
     for title in texts:
         table.add_column(title, overflow="fold")
@@ -95,7 +97,11 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
             time = f"  [{latency(event.latency_ms)}]" if event.latency_ms is not None else ""
             marked = [CUT_OFF] if event.cut_off else []
             files = file_words(event.generation)
-            if event.role == "assistant" and not event.content.strip() and not has_contents(event.generation):
+            if (
+                event.role == "assistant"
+                and not event.content.strip()
+                and not has_contents(event.generation)
+            ):
                 marked.append(EMPTY)
             notes = f"  ({', '.join(marked)})" if marked else ""
             said = " ".join(filter(None, (event.content.strip(), *files)))
@@ -103,7 +109,8 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
         case events.RequestFailed():
             again = f"; retrying in {latency(event.wait_ms)}" if event.wait_ms is not None else ""
             return (
-                f"  {event.peer} failed, attempt {event.request_attempt}: {shorten(event.error, 160)}{again}"
+                f"  {event.peer} failed, attempt {event.request_attempt}:"
+                f" {shorten(event.error, 160)}{again}"
             )
         case events.FactDisclosed():
             return f"  fact {event.fact} given{event.asked_words}"
@@ -114,7 +121,9 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
         case events.ConversationEnded():
             return f"  ended: {ENDS[event.how]}" + (f": {event.explained}" if event.detail else "")
         case events.ConversationScored():
-            talk = state.conversation(event.condition, event.trial or 1) if event.condition else None
+            talk = (
+                state.conversation(event.condition, event.trial or 1) if event.condition else None
+            )
             # Explained in the line before.
             explained = talk is not None and talk.ended is not None and talk.ended.explained
             why = "" if explained and explained in event.reason else event.reason
@@ -128,8 +137,8 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
 def print_score_card(result: RunResult | None, console: Console, trial: int | None = None) -> None:
     """Print the answer, the mean, each conversation's parts, tasks and assertions, and the cost.
 
-    For several trials, prints the figures over all and how many trials passed each task and assertion; with `trial`,
-    that trial's parts. `result` is None if the run never started.
+    For several trials, prints the figures over all and how many trials passed each task and
+    assertion; with `trial`, that trial's parts. `result` is None if the run never started.
     """
     if result is None:
         console.print("The run never started.", markup=False)
@@ -165,7 +174,10 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         console.print(Text(f"{about}: {line}"), soft_wrap=True)
     if source := brief.source:
         times = "" if source.times == "told" else ", times unknown"
-        line = f"imported from {source.file} ({source.format}), origin {source.origin}, licence {source.licence}{times}"
+        line = (
+            f"imported from {source.file} ({source.format}), origin {source.origin}, licence"
+            f" {source.licence}{times}"
+        )
         console.print(Text(line), soft_wrap=True)
     if trial is not None or not several:
         _print_trial(result, trial or 1, console)
@@ -175,7 +187,10 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
             console.print(Text(f"{about}: {line}"))
     shown = f"run {result.run_id}"
     if several and trial is None:
-        shown += f" (`bioeval-tui runs show {result.run_id} --trial 1` shows one of its {result.planned_trials} trials)"
+        shown += (
+            f" (`bioeval-tui runs show {result.run_id} --trial 1` shows one of its"
+            f" {result.planned_trials} trials)"
+        )
     console.print(Text(shown), soft_wrap=True)
 
 
@@ -188,7 +203,9 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
     if result.answer.outcome == "agent_unreached" and result.planned_trials == 1:
         print_ways((way for talk in talks for way in talk.ways), console)  # the answer says why
     elif (
-        len(talks) > 1 and len(reasons) == 1 and all(talk.is_scored and talk.score is None for talk in talks)
+        len(talks) > 1
+        and len(reasons) == 1
+        and all(talk.is_scored and talk.score is None for talk in talks)
     ):
         console.print(Text(f"both conditions: no score: {reasons.pop()}"), soft_wrap=True)
     else:
@@ -199,7 +216,9 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
 
 
 def _print_all_trials(result: RunResult, console: Console) -> None:
-    """Print why conversations have no score, and how many trials passed each task and each assertion."""
+    """Print why conversations have no score, and how many trials passed each task and each
+    assertion.
+    """
     tasks: Tallies = defaultdict(Counter)
     checks: Tallies = defaultdict(Counter)
     scored: list[tuple[events.TaskScored, Condition]] = []
@@ -213,7 +232,9 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
         verdicts = [task for talk in talks for task in talk.tasks]
         scored += [(task, name) for task in verdicts]
         for check in (check for talk in talks for check in talk.checks):
-            checks[f"{check.weight:g}× {check.title}"][name, check.status if check.final else ""] += 1
+            checks[f"{check.weight:g}× {check.title}"][
+                name, check.status if check.final else ""
+            ] += 1
     for task, name in sorted(scored, key=lambda one: one[0].task):
         tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
     for kind, tallies in (("task", tasks), ("assertion", checks)):
@@ -222,13 +243,17 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
         for title, tally in tallies.items():
             # A title of one trial alone belongs to its case, of which there may be thousands.
             if tally.total() > len(result.conditions) or not result.has_cases:
-                table.add_row(Text(title), *(Text(_tally(tally, name)) for name in result.conditions))
+                table.add_row(
+                    Text(title), *(Text(_tally(tally, name)) for name in result.conditions)
+                )
         if table.row_count:
             console.print(table)
 
 
 def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
-    """Return how often a task or assertion failed, or that it always passed: `✗ failed in 2 of 3`."""
+    """Return how often a task or assertion failed, or that it always passed: `✗ failed in 2 of
+    3`.
+    """
     total = sum(count for (name, _), count in tally.items() if name == condition)
     counts = [
         f"{sign} in {count} of {total}"
@@ -242,7 +267,9 @@ def print_beside(run: Path, other: Path) -> None:
     """Print what came out of two recordings of the same job, why, and how sure that is."""
     console, second = plain_console(), load_run(other)
     console.print()
-    console.print(Text(f"beside it, recorded: {second.brief.agent_words}", style="bold"), soft_wrap=True)
+    console.print(
+        Text(f"beside it, recorded: {second.brief.agent_words}", style="bold"), soft_wrap=True
+    )
     found = compare(load_run(run), second)
     print_answer(replace(found.answer, why=""), console)  # it follows with both answers in full
     _print_pair(beside(found), console)
@@ -258,7 +285,9 @@ def _print_pair(pair: BesideEachOther, console: Console) -> None:
         console.print(Text(f"the user: “{pair.user}”"), soft_wrap=True)
         for said in pair.said:
             passed = "passed" if said.passed else "failed"
-            console.print(Text(f"{said.agent}, turn {said.turn}, {passed}: “{said.words}”"), soft_wrap=True)
+            console.print(
+                Text(f"{said.agent}, turn {said.turn}, {passed}: “{said.words}”"), soft_wrap=True
+            )
 
 
 def print_answer(answer: Answer, console: Console) -> None:
@@ -333,13 +362,17 @@ def print_manner(result: RunResult, console: Console) -> None:
         table.add_column("people", justify="right")
         table.add_column("")
         for row in manner.rows:
-            table.add_row(row.label, Text(row.found), row.people, "unlike these people" if row.unlike else "")
+            table.add_row(
+                row.label, Text(row.found), row.people, "unlike these people" if row.unlike else ""
+            )
         console.print(table)
         console.print(Text(manner.note), soft_wrap=True)
 
 
 def print_judged_again(result: RunResult, console: Console) -> None:
-    """Print a table for each conversation that was judged again: tasks as rows, each verdict as a column."""
+    """Print a table for each conversation that was judged again: tasks as rows, each verdict as a
+    column.
+    """
     for again in result.judged_again.values():
         console.print(Text(f"\njudged again: {again.where}", style="bold"))
         table = Table("task", box=None, pad_edge=False)
@@ -358,7 +391,14 @@ def print_judged_again(result: RunResult, console: Console) -> None:
         titles = {(task.task, task.title): None for row in again.rows for task in row.verdict.tasks}
         for task, title in sorted(titles, key=lambda one: one[0]):
             found = [
-                next((each for each in row.verdict.tasks if (each.task, each.title) == (task, title)), None)
+                next(
+                    (
+                        each
+                        for each in row.verdict.tasks
+                        if (each.task, each.title) == (task, title)
+                    ),
+                    None,
+                )
                 for row in again.rows
             ]
             cells = (DASH if each is None else verdict(each) for each in found)
@@ -375,7 +415,8 @@ def say_goodbye(paths: Sequence[Path], engine: int | None) -> ExitCode:
     """Print each run's scores, id and how to replay it; return the exit code.
 
     `engine` is the engine's exit code, None while it runs: it may not have begun a recording yet.
-    0: scored, or left running. 3: ended without a score, or never started. 130: cancelled from the screen.
+    0: scored, or left running. 3: ended without a score, or never started. 130: cancelled from the
+    screen.
     """
     found = [_one(path) for path in paths if path.exists()]
     if not found and engine is None:
@@ -417,7 +458,9 @@ def _code_of(result: RunResult | None) -> ExitCode:
         return ExitCode.OK
     # A spent budget cancels with a reason, a person on the screen without one.
     by_hand = result.status == "cancelled" and result.detail in ("", CANCELLED_AT_START)
-    return ExitCode.INTERRUPTED if by_hand else ExitCode.NOT_MEASURED
+    if by_hand:
+        return ExitCode.INTERRUPTED
+    return ExitCode.NOT_MEASURED
 
 
 def _how_it_ended(result: RunResult | None, code: ExitCode, *, live: bool) -> list[str]:
@@ -430,7 +473,9 @@ def _how_it_ended(result: RunResult | None, code: ExitCode, *, live: bool) -> li
     lines = [*(padded(label, 6) + text for label, text in result.answer.lines), mean_line(result)]
     if code == ExitCode.NOT_MEASURED:
         reasons = (
-            talk.why_no_score for talk in result.conversations if talk.is_scored and talk.score is None
+            talk.why_no_score
+            for talk in result.conversations
+            if talk.is_scored and talk.score is None
         )
         lines += [f"no score: {reason}" for reason in dict.fromkeys(reasons)]
     return lines
@@ -452,7 +497,9 @@ _MEANS = {ExitCode.NOT_MEASURED: "could not be measured", ExitCode.INTERRUPTED: 
 
 
 def print_comparison(found: Comparison, console: Console, *, texts: bool = False) -> None:
-    """Print the answer first, then tasks, assertions and turns; `texts` shows the agent's messages."""
+    """Print the answer first, then tasks, assertions and turns; `texts` shows the agent's
+    messages.
+    """
     print_answer(found.answer, console)
     print_lines(found.brief_words, console)
     print_lines(found.told, console)
@@ -543,8 +590,12 @@ def _passed_words(found: Proportion | None, name: str) -> str:
     if found is None:
         return f"not in {name}"
     if found.total == 1:
-        return "✓" if found.successes else "✗"
-    return f"{found.successes} of {found.total}" if found.total else units.DASH
+        if found.successes:
+            return "✓"
+        return "✗"
+    if found.total:
+        return f"{found.successes} of {found.total}"
+    return units.DASH
 
 
 def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:

@@ -1,8 +1,9 @@
 """One self-contained HTML file: no network, no script, light and dark, printable.
 
-Every text is escaped by Jinja's autoescape; no text is ever marked as safe. The Markdown of messages is written as elements
-from a fixed list around escaped text, so it cannot make others, links or attributes. In addition, a strict
-Content-Security-Policy allows only the file's stylesheet, by its hash.
+Every text is escaped by Jinja's autoescape; no text is ever marked as safe. The Markdown of
+messages is written as elements from a fixed list around escaped text, so it cannot make others,
+links or attributes. In addition, a strict Content-Security-Policy allows only the file's
+stylesheet, by its hash.
 
 The layout of the charts is geometry only: templates draw it, escaped, as inline SVG.
 """
@@ -47,7 +48,8 @@ from bioeval_tui.report.summary import rankings, summarise_runs
 
 
 def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = None) -> Path:
-    """Write one HTML report of these recordings, readable only by its owner, to an unused file name.
+    """Write one HTML report of these recordings, readable only by its owner, to an unused file
+    name.
 
     Without `prices`, the included prices are used.
 
@@ -82,7 +84,9 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
 
 @lru_cache(maxsize=1)
 def policy() -> str:
-    """Return the Content-Security-Policy: nothing may load or run; only our own stylesheet applies."""
+    """Return the Content-Security-Policy: nothing may load or run; only our own stylesheet
+    applies.
+    """
     style = environment().get_template("report.css").render()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -90,7 +94,9 @@ def policy() -> str:
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Return the environment that renders the templates: it escapes everything, and a missing name is an error."""
+    """Return the environment that renders the templates: it escapes everything, and a missing name
+    is an error.
+    """
     environment = Environment(
         loader=PackageLoader("bioeval_tui.report.formats", "templates"),
         autoescape=True,
@@ -151,7 +157,9 @@ def _language_code(text: str) -> str:
     """Return what `lang` says of a text; empty if its language is unknown, or that of the page."""
     language = language_of(text)
     known = language is not None and language.code != "en" and not language.code.startswith("und")
-    return language.code if language is not None and known else ""
+    if language is not None and known:
+        return language.code
+    return ""
 
 
 def _composite_bar(talk: ConversationResult) -> tuple[BarPiece, ...]:
@@ -263,7 +271,9 @@ class MedalMark:
 
 @dataclass(frozen=True, slots=True)
 class MedalScale:
-    """The thresholds and the score's own place, with the worst score on the left, whether higher or lower is better."""
+    """The thresholds and the score's own place, with the worst score on the left, whether higher or
+    lower is better.
+    """
 
     marks: tuple[MedalMark, ...]
     own: float

@@ -1,4 +1,7 @@
-"""Reports, comparisons and explanations as JSON objects. Times are milliseconds, scores lie in [0, 1]."""
+"""Reports, comparisons and explanations as JSON objects.
+
+Times are milliseconds, scores lie in [0, 1].
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,13 @@ from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.document import AnswerResult, RunDocument, answer_dict, run_document
 from bioeval_tui.report.findings import Shared
 from bioeval_tui.report.formats.registry import Asked
-from bioeval_tui.report.gate import GateResult, GateRules, PrintedGate, count_planned, why_unmeasured
+from bioeval_tui.report.gate import (
+    GateResult,
+    GateRules,
+    PrintedGate,
+    count_planned,
+    why_unmeasured,
+)
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import difference_words, sentence, spread_words
 from bioeval_tui.report.summary import (
@@ -80,7 +89,9 @@ class PrintedDifference(PrintedMean):
 
 
 class PrintedEffect(PrintedDifference):
-    """Supplied − withheld on what both conditions share; `rests_on` is null if they share everything."""
+    """Supplied − withheld on what both conditions share; `rests_on` is null if they share
+    everything.
+    """
 
     rests_on: Annotated[dict[str, Any], SHARED] | None
 
@@ -122,7 +133,8 @@ PrintedTokens = TypedDict("PrintedTokens", {"in": int | None, "out": int | None,
 
 CONDITION = Fields(
     ConditionSummary,
-    "score", "pass_k", "pass_k_intervals", "tasks", "tags", "assertions", "asking", "latency", "failures", "tokens", "cost",
+    "score", "pass_k", "pass_k_intervals", "tasks", "tags", "assertions", "asking", "latency",
+    "failures", "tokens", "cost",
     called="PrintedCondition",
     about="One condition over all conversations.",
     score=PrintedMean | None,
@@ -151,7 +163,8 @@ class PrintedSummary(TypedDict):
 
 
 class PrintedReport(TypedDict):
-    """A report of runs, as `run --json FILE` and `runs report --format json` write it; with a gate, its result, too.
+    """A report of runs, as `run --json FILE` and `runs report --format json` write it; with a gate,
+    its result, too.
 
     Two runs of one job have a `comparison` without `turns`, others `ranks`.
     """
@@ -163,7 +176,9 @@ class PrintedReport(TypedDict):
     comparison: PrintedComparison | None
     ranks: list[PrintedRanking]
     not_measured: list[str]
-    """Why no threshold can be met, as sentences: too few conversations count, or one was left out over what the agent sent."""
+    """Why no threshold can be met, as sentences: too few conversations count, or one was left out
+    over what the agent sent.
+    """
     gate: NotRequired[PrintedGate]
 
 
@@ -287,8 +302,12 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 def estimate_dict(estimate: Estimate | None) -> PrintedMean | None:
-    """Return an estimate: mean, error, interval with its scope, and the number of used and run conversations."""
-    return None if estimate is None else _estimate(estimate)
+    """Return an estimate: mean, error, interval with its scope, and the number of used and run
+    conversations.
+    """
+    if estimate is None:
+        return None
+    return _estimate(estimate)
 
 
 def _estimate(estimate: Estimate) -> PrintedMean:
@@ -309,7 +328,9 @@ def _estimate(estimate: Estimate) -> PrintedMean:
 
 def difference_dict(difference: Difference | None) -> PrintedDifference | None:
     """Return a paired difference with its verdict and text."""
-    return None if difference is None else _difference(difference)
+    if difference is None:
+        return None
+    return _difference(difference)
 
 
 def _difference(difference: Difference) -> PrintedDifference:
@@ -327,7 +348,9 @@ def summary_dict(summary: Summary) -> PrintedSummary:
         "model": summary.runs[0].started.model,
         "rehearsal": summary.runs[0].started.rehearsal,
         "runs": [run.run_id for run in summary.runs],
-        "conditions": {condition.condition: _condition(condition) for condition in summary.conditions},
+        "conditions": {
+            condition.condition: _condition(condition) for condition in summary.conditions
+        },
         "cost": cost_dict(summary.spent),
         "difference": _effect(summary),
         "task_differences": [
@@ -415,14 +438,18 @@ def _condition(summary: ConditionSummary) -> dict[str, Any]:
         score=estimate_dict(summary.score),
         pass_k={str(each.k): each.value for each in summary.pass_k},
         pass_k_intervals={
-            str(each.k): [each.interval.low, each.interval.high] for each in summary.pass_k if each.interval
+            str(each.k): [each.interval.low, each.interval.high]
+            for each in summary.pass_k
+            if each.interval
         },
         tasks=[
             TASK.of(task, score=estimate_dict(task.score), passed=_proportion(task.passed))
             for task in summary.tasks
         ],
         tags={tag.tag: estimate_dict(tag.score) for tag in summary.tags},
-        assertions=[ASSERTION.of(check, held=_proportion(check.held)) for check in summary.assertions],
+        assertions=[
+            ASSERTION.of(check, held=_proportion(check.held)) for check in summary.assertions
+        ],
         asking=summary.asking.model_dump() if summary.asking else None,
         latency=LATENCY.of(summary.latency),
         tokens={

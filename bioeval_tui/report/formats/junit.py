@@ -1,9 +1,11 @@
-"""JUnit XML: a suite for each job, condition and trial; a case for each assertion and task, latency and score.
+"""JUnit XML: a suite for each job, condition and trial; a case for each assertion and task, latency
+and score.
 
-There is no official specification; this follows the form that Jenkins, GitLab and pytest's schema accept.
-The file fails exactly if the gate fails: `failure` is below a threshold, `error` could not be measured.
-Values without a threshold (such as a task that fails because facts are withheld) are `skipped`, with their value. Readers identify cases
-by suite, class and name, and GitLab drops one of two with the same name, so names are unique.
+There is no official specification; this follows the form that Jenkins, GitLab and pytest's schema
+accept. The file fails exactly if the gate fails: `failure` is below a threshold, `error` could not
+be measured. Values without a threshold (such as a task that fails because facts are withheld) are
+`skipped`, with their value. Readers identify cases by suite, class and name, and GitLab drops one
+of two with the same name, so names are unique.
 """
 
 from __future__ import annotations
@@ -50,8 +52,8 @@ class JUnitCase:
 def junit_xml(runs: Sequence[RunResult], rules: GateRules) -> str:
     """Return the document for these runs.
 
-    `rules` has the thresholds; one over several conversations (the mean, pass^k) is a case of an extra suite,
-    `gate`. Without thresholds nothing fails.
+    `rules` has the thresholds; one over several conversations (the mean, pass^k) is a case of an
+    extra suite, `gate`. Without thresholds nothing fails.
     """
     checked = evaluate(runs, rules)
     root = ET.Element("testsuites", {"name": "bioeval-tui"})
@@ -66,7 +68,9 @@ def junit_xml(runs: Sequence[RunResult], rules: GateRules) -> str:
     gate = _gate_cases(checked)
     if gate:
         counts = _counts(gate)
-        suite = ET.SubElement(root, "testsuite", {"name": "gate", **_texts(counts), "time": "0.000"})
+        suite = ET.SubElement(
+            root, "testsuite", {"name": "gate", **_texts(counts), "time": "0.000"}
+        )
         suite.extend(_elements(gate, "gate"))
         totals.update(counts)
     # Jenkins' schema knows no total of skipped cases at the root; each suite has its own.
@@ -82,20 +86,29 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
 
 
 def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) -> str:
-    """Return the document with the gate's thresholds, with the signature of the table of formats."""
+    """Return the document with the gate's thresholds, with the signature of the table of
+    formats.
+    """
     return junit_xml(runs, rules)
 
 
 def xml_text(text: str) -> str:
-    """Return `text` without the characters that XML 1.0 forbids, at a length that readers can show."""
+    """Return `text` without the characters that XML 1.0 forbids, at a length that readers can
+    show.
+    """
     return _FORBIDDEN.sub("", text)[:_LONGEST]
 
 
 def _names(runs: Sequence[RunResult]) -> list[tuple[str, ...]]:
-    """Return the name of each run: its job, its model if any, and its id if the names would be equal."""
+    """Return the name of each run: its job, its model if any, and its id if the names would be
+    equal.
+    """
     plain = [tuple(filter(None, (run.brief.job, run.started.model))) for run in runs]
     alike = Counter(plain)
-    return [(*name, run.run_id) if alike[name] > 1 else name for run, name in zip(runs, plain, strict=True)]
+    return [
+        (*name, run.run_id) if alike[name] > 1 else name
+        for run, name in zip(runs, plain, strict=True)
+    ]
 
 
 def _suite(
@@ -107,7 +120,9 @@ def _suite(
     checked: GateResult,
 ) -> tuple[ET.Element, dict[str, int], float]:
     talk = run.conversation(condition, trial)
-    cases = [_following(checked, case) for case in _cases(run, talk, condition, trial, rules, checked)]
+    cases = [
+        _following(checked, case) for case in _cases(run, talk, condition, trial, rules, checked)
+    ]
     took = talk.ended.duration_ms / 1000 if talk and talk.ended else 0.0
     counts = _counts(cases)
     begun = talk.started_at if talk and talk.started_at else run.started_at
@@ -121,8 +136,8 @@ def _suite(
         },
     )
     properties = ET.SubElement(suite, "properties")
-    # A dashboard knows a suite by its name, so that one never changes with the job's own names. Unproved verdicts quote
-    # words that are not in the transcript.
+    # A dashboard knows a suite by its name, so that one never changes with the job's own names.
+    # Unproved verdicts quote words that are not in the transcript.
     unproved = str(talk.unproved if talk else 0)
     own = {"condition": run.condition_title(condition), "unproved": unproved}
     for key, value in {**_properties(run), **own}.items():
@@ -135,7 +150,9 @@ def _suite(
 def _part(run: RunResult, trial: int) -> str:
     """Return the trial as the last part of a class name, without a dot of its own."""
     case = run.case(trial)
-    return f"trial{trial}" if case is None else case.title.replace(".", "_")
+    if case is None:
+        return f"trial{trial}"
+    return case.title.replace(".", "_")
 
 
 def _counts(cases: Sequence[JUnitCase]) -> dict[str, int]:
@@ -156,13 +173,19 @@ def _following(checked: GateResult, case: JUnitCase) -> JUnitCase:
     if case.outcome == "failure" and not case.gated:
         return replace(case, outcome="skipped", words=f"no threshold covers this: {case.words}")
     if case.outcome == "error" and checked.exit_code != ExitCode.NOT_MEASURED:
-        return replace(case, outcome="skipped", words=f"not measured, as the gate allows: {case.words}")
+        return replace(
+            case, outcome="skipped", words=f"not measured, as the gate allows: {case.words}"
+        )
     return case
 
 
 def _gate_cases(checked: GateResult) -> list[JUnitCase]:
     """Return the checks that no single conversation's suite can show."""
-    outcomes: dict[str, Outcome] = {"passed": "passed", "failed": "failure", "not_measured": "error"}
+    outcomes: dict[str, Outcome] = {
+        "passed": "passed",
+        "failed": "failure",
+        "not_measured": "error",
+    }
     cases = []
     for check in checked.checks:
         if check.bar is not None and (check.condition is None or check.rule != "score"):
@@ -170,7 +193,9 @@ def _gate_cases(checked: GateResult) -> list[JUnitCase]:
             where = f", {title_of(check.condition)}" if check.condition else ""
             least = "at most" if check.unit else "at least"
             name = f"{check.job}{model}{where}: {check.rule} {least} {check.bar_words}"
-            cases.append(JUnitCase(name, outcomes[check.status], f"{check.value_words}; {check.words}"))
+            cases.append(
+                JUnitCase(name, outcomes[check.status], f"{check.value_words}; {check.words}")
+            )
     return cases
 
 
@@ -207,7 +232,8 @@ def _case(case: JUnitCase, classname: str) -> ET.Element:
     attributes = {"name": case.name, "classname": _line(classname), "time": f"{case.time_s:.3f}"}
     element = ET.Element("testcase", attributes)
     if case.outcome != "passed":
-        # GitLab shows the text and Jenkins the message; an element without text is a table of its attributes to GitLab.
+        # GitLab shows the text and Jenkins the message; an element without text is a table of its
+        # attributes to GitLab.
         words = xml_text(case.words).strip() or "no reason was recorded"
         why = {"message": _line(words)}
         if case.outcome != "skipped":
@@ -230,7 +256,8 @@ def _cases(
     scored = talk is not None and talk.score is not None
     cases = [
         replace(
-            _assertion_case(f"assertion: {title}", talk, index, missing), gated=rules.on_assertion and scored
+            _assertion_case(f"assertion: {title}", talk, index, missing),
+            gated=rules.on_assertion and scored,
         )
         for index, (title, _) in run.assertion_titles(condition, trial).items()
     ]
@@ -250,16 +277,21 @@ def _cases(
 
 
 def _not_executed(talk: ConversationResult | None) -> JUnitCase | None:
-    """Return how every case of a conversation without a result ends; None when there is a result."""
+    """Return how every case of a conversation without a result ends; None when there is a
+    result.
+    """
     if talk is None:
         return JUnitCase("", "skipped", "the conversation was not run")
     why, detail = talk.excluded, talk.reason
     if why in ("cancelled", "not finished"):
-        return JUnitCase("", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else ""))
+        return JUnitCase(
+            "", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else "")
+        )
     if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
         return JUnitCase("", "error", f"no result, fault {why}: {detail}")
     if talk.is_scored and talk.score is None and not talk.answered:
-        return JUnitCase("", "error", detail)  # the agent was never reached: nothing could be checked
+        # the agent was never reached: nothing could be checked
+        return JUnitCase("", "error", detail)
     return None
 
 
@@ -294,20 +326,26 @@ def _task_case(
     return replace(missing or JUnitCase("", "error", error or "not judged"), name=name)
 
 
-def _latency_case(run: RunResult, talk: ConversationResult | None, missing: JUnitCase | None) -> JUnitCase:
+def _latency_case(
+    run: RunResult, talk: ConversationResult | None, missing: JUnitCase | None
+) -> JUnitCase:
     budget = run.target_ms
     name = f"latency: {budget / 1000:g} s on average"
     if talk is None or not talk.latencies_ms:
         return replace(missing or JUnitCase("", "failure", "the agent never answered"), name=name)
     average_ms = average(talk.latencies_ms)
     words = f"average {latency(average_ms)} over {len(talk.latencies_ms)} answers"
-    return JUnitCase(name, "failure" if average_ms > budget > 0 else "passed", words, average_ms / 1000)
+    return JUnitCase(
+        name, "failure" if average_ms > budget > 0 else "passed", words, average_ms / 1000
+    )
 
 
 def _score_case(
     run: RunResult, talk: ConversationResult | None, missing: JUnitCase | None, bar: float | None
 ) -> JUnitCase:
-    """Return the case of the score: its text is the run's answer, of which the message is one line."""
+    """Return the case of the score: its text is the run's answer, of which the message is one
+    line.
+    """
     name = "score" if bar is None else f"score at least {bar:g}"
     if talk is None or talk.score is None:
         why = talk.reason if talk and talk.is_scored else "not scored"

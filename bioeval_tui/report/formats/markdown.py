@@ -1,4 +1,7 @@
-"""Reports as Markdown: for pull requests, job summaries and notes. Foreign text cannot become markup."""
+"""Reports as Markdown: for pull requests, job summaries and notes.
+
+Foreign text cannot become markup.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +48,16 @@ _CHECKED = {"passed": "●", "failed": "○"}
 def escape(text: object) -> str:
     """Return `text` on one line with everything that Markdown or HTML would act on made literal.
 
-    Addresses stay text too: a slash of `//` and the dot after `www` are written as entities. An `@` becomes an HTML
-    element, because GitHub links addresses and notifies people even after entities and backslashes.
+    Addresses stay text too: a slash of `//` and the dot after `www` are written as entities. An `@`
+    becomes an HTML element, because GitHub links addresses and notifies people even after entities
+    and backslashes.
     """
     return _escaped_start(_literal(" ".join(str(text).split())))
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]], rules: Iterable[str] = ()) -> list[str]:
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str]], rules: Iterable[str] = ()
+) -> list[str]:
     """Return the lines of a table; the cells are escaped already."""
     return [
         "| " + " | ".join(head) + " |",
@@ -61,7 +67,9 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], rules: Iterable[st
 
 
 def message_lines(label: str, text: str) -> list[str]:
-    """Return the lines of a message: one with its label, or the label and a quotation, so that it never looks like two."""
+    """Return the lines of a message: one with its label, or the label and a quotation, so that it
+    never looks like two.
+    """
     blocks = message_blocks(text)
     lines = list(_lines(blocks))
     if len(lines) < 2 and all(block.name in ("paragraph", "heading") for block in blocks):
@@ -70,7 +78,9 @@ def message_lines(label: str, text: str) -> list[str]:
 
 
 def _lines(blocks: Sequence[MessageBlock], *, dense: bool = False) -> Iterator[str]:
-    """Yield the lines of blocks, with an empty one between two; none before a list if they are `dense`."""
+    """Yield the lines of blocks, with an empty one between two; none before a list if they are
+    `dense`.
+    """
     for number, block in enumerate(blocks):
         if number and not (
             dense and (block.name == "list" or (block.name == "numbers" and block.start == 1))
@@ -82,7 +92,9 @@ def _lines(blocks: Sequence[MessageBlock], *, dense: bool = False) -> Iterator[s
 def _block_lines(block: MessageBlock) -> Iterator[str]:
     match block.name:
         case "heading":
-            yield from _text_lines([replace(text, styles=("strong", *text.styles)) for text in block.texts])
+            yield from _text_lines(
+                [replace(text, styles=("strong", *text.styles)) for text in block.texts]
+            )
         case "code":
             code = "".join(text.text for text in block.texts)
             fence = _fence(code, 3)
@@ -118,9 +130,12 @@ def _text_lines(texts: Sequence[StyledText]) -> Iterator[str]:
 def _styled(texts: Sequence[StyledText], *, in_table: bool = False) -> str:
     """Return texts on their lines. Of emphasis within other emphasis, only the outer is kept."""
     found = ""
-    for outer, group in groupby(texts, lambda text: next((s for s in text.styles if s != "code"), "")):
+    for outer, group in groupby(
+        texts, lambda text: next((s for s in text.styles if s != "code"), "")
+    ):
         inner = "".join(
-            _code(text.text, in_table) if "code" in text.styles else _literal(text.text) for text in group
+            _code(text.text, in_table) if "code" in text.styles else _literal(text.text)
+            for text in group
         )
         kept, mark = inner.strip(), _EMPHASIS[outer]
         found += inner.replace(kept, f"{mark}{kept}{mark}", 1) if kept else inner
@@ -166,7 +181,10 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
         lines += _page(run)
     if masking():
         lines += [
-            "Names and identifiers that the masking rules found are replaced: masking, not de-identification.",
+            (
+                "Names and identifiers that the masking rules found are replaced: masking, not"
+                " de-identification."
+            ),
             "",
         ]
     return "\n".join(lines)
@@ -198,7 +216,11 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
     rows, answers, conditions = [], [], conditions_of(runs)
     for run in runs:
         scores = [
-            units.number(condition.score.mean) if (condition := run.summary.of(name)) else units.DASH
+            (
+                units.number(condition.score.mean)
+                if (condition := run.summary.of(name))
+                else units.DASH
+            )
             for name in conditions
         ]
         job = " · ".join(filter(None, (run.brief.job, run.brief.model if several else None)))
@@ -255,7 +277,9 @@ def _overview(summary: Summary) -> list[str]:
 def _page(page: RunResult) -> list[str]:
     bold = "**" if page.sampled else ""
     people = [
-        line for estimate in page.people_say for line in (f"{bold}{escape(upper_first(estimate))}{bold}", "")
+        line
+        for estimate in page.people_say
+        for line in (f"{bold}{escape(upper_first(estimate))}{bold}", "")
     ]
     lines = [f"# {escape(page.brief.job)}", ""]
     if page.brief.about:
@@ -303,7 +327,12 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
         lines += [f"{level} Assertions", "", *_assertions(page, trial), ""]
     if trial.facts:
         rows = [[f"{fact.number}. {escape(fact.text)}", *fact.given] for fact in trial.facts]
-        lines += [f"{level} Facts ledger", "", *table(["fact", *map(escape, trial.titles)], rows), ""]
+        lines += [
+            f"{level} Facts ledger",
+            "",
+            *table(["fact", *map(escape, trial.titles)], rows),
+            "",
+        ]
     if trial.medals:
         lines += [f"{level} Graded submissions", "", *map(_graded, trial.medals), ""]
     return lines + _conversations(trial, level)
@@ -341,7 +370,9 @@ def _assertions(page: RunResult, trial: TrialResult) -> list[str]:
                 reasons.append(f"- {escape(assertion.title)}, {where}: {escape(final.reason)}")
         rows.append([escape(assertion.title), f"{assertion.weight:g}×", *cells])
     lines = table(["assertion", "weight", *map(escape, trial.titles)], rows)
-    return [*lines, "", *reasons] if reasons else lines
+    if reasons:
+        return [*lines, "", *reasons]
+    return lines
 
 
 def _graded(card: Graded) -> str:
@@ -357,9 +388,13 @@ def _verdict(verdict: TaskScored | None) -> str:
     return f"{words.verdict(verdict)} {escape(reason_of(verdict))}"
 
 
-def _people(page: RunResult, condition: Condition, trial: int, task: int, verdict: TaskScored | None) -> str:
+def _people(
+    page: RunResult, condition: Condition, trial: int, task: int, verdict: TaskScored | None
+) -> str:
     score = page.people_score(condition, trial, task)
-    return "" if score is None else f" **{reviews.words(verdict.score if verdict else None, score)}**"
+    if score is None:
+        return ""
+    return f" **{reviews.words(verdict.score if verdict else None, score)}**"
 
 
 def _conversations(trial: TrialResult, level: str) -> list[str]:
@@ -368,14 +403,27 @@ def _conversations(trial: TrialResult, level: str) -> list[str]:
         talk = trial.conversations[place]
         if talk is None:
             continue
-        lines += [f"{level} Conversation, {escape(title)}", "", escape(talk.ending or "not ended"), ""]
+        lines += [
+            f"{level} Conversation, {escape(title)}",
+            "",
+            escape(talk.ending or "not ended"),
+            "",
+        ]
         for turn in trial.turns:
             for message in turn.sides[place]:
-                time = f" ({units.latency(message.latency_ms)})" if message.latency_ms is not None else ""
-                unsent = "".join(f" ({note.words})" for note in message.notes if note.kind == "unsent")
+                time = (
+                    f" ({units.latency(message.latency_ms)})"
+                    if message.latency_ms is not None
+                    else ""
+                )
+                unsent = "".join(
+                    f" ({note.words})" for note in message.notes if note.kind == "unsent"
+                )
                 label = f"**{SPEAKERS[message.role]}**{time}{unsent}:"
                 lines += [*message_lines(label, message.text), ""]
-                lines += [f"*{escape(note.words)}*\n" for note in message.notes if note.kind != "unsent"]
+                lines += [
+                    f"*{escape(note.words)}*\n" for note in message.notes if note.kind != "unsent"
+                ]
     return lines
 
 
@@ -383,7 +431,12 @@ def _manner(page: RunResult) -> list[str]:
     lines: list[str] = []
     for manner in page.manners:
         rows = [
-            [row.label, escape(row.found), escape(row.people), "unlike these people" if row.unlike else ""]
+            [
+                row.label,
+                escape(row.found),
+                escape(row.people),
+                "unlike these people" if row.unlike else "",
+            ]
             for row in manner.rows
         ]
         head = ["", escape(manner.column), "people", ""]
@@ -420,8 +473,12 @@ def _costs(page: RunResult) -> list[str]:
     for condition in page.summary.conditions:
         for peer in condition.spent.peers:
             counts = (words.tokens(count, peer) for count in (peer.tokens_in, peer.tokens_out))
-            rows.append([escape(condition.title), peer.peer, *counts, escape(words.peer_dollars(peer))])
-        rows.append([escape(condition.title), "together", "", "", escape(words.cost_words(condition.spent))])
+            rows.append(
+                [escape(condition.title), peer.peer, *counts, escape(words.peer_dollars(peer))]
+            )
+        rows.append(
+            [escape(condition.title), "together", "", "", escape(words.cost_words(condition.spent))]
+        )
     why = escape(words.why_unknown(page.summary.spent))
     head = ["", "", "tokens in", "tokens out", "cost"]
     return ["## Tokens and cost", "", *table(head, rows), "", *([f"{why}.", ""] if why else [])]
@@ -431,13 +488,26 @@ def _judged_again(page: RunResult) -> list[str]:
     if not page.judged_again:
         return []
     rows = [
-        [again.where, escape(row.judge), escape(row.prompt_words), escape(row.author or "as recorded"),
-         escape(row.at), escape(row.job_words), escape(row.asked_words), escape(row.task_words), units.number(row.score),
+        [again.where, escape(row.judge), escape(row.prompt_words),
+            escape(row.author or "as recorded"),
+         escape(row.at), escape(row.job_words), escape(row.asked_words), escape(row.task_words),
+         units.number(row.score),
          "counts" if row.counts else ""]
         for again in page.judged_again.values()
         for row in again.rows
     ]  # fmt: skip
-    head = ["conversation", "judge", "prompt", "by whom", "when", "criteria", "asked", "tasks", "score", ""]
+    head = [
+        "conversation",
+        "judge",
+        "prompt",
+        "by whom",
+        "when",
+        "criteria",
+        "asked",
+        "tasks",
+        "score",
+        "",
+    ]
     changed = [f"- {escape(line)}" for line in (*page.changed_criteria, *page.changed_assertions)]
     return ["## Judged again", "", *table(head, rows), "", *(changed and [*changed, ""])]
 

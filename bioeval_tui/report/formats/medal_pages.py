@@ -24,9 +24,12 @@ from bioeval_tui.report.words import medal_word, next_words
 from bioeval_tui.statistics.differences import AgentRank
 
 COLUMNS = (
-    "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place", "leaderboard_size",
-    "above_median", "beats_human", "next_medal", "score_needed", "valid", "error", "submission_path", "created_at",
-    "review", "outcome", "low", "high", "p_gold", "p_silver", "p_bronze", "place_best", "place_worst", "rows_scored",
+    "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place",
+    "leaderboard_size",
+    "above_median", "beats_human", "next_medal", "score_needed", "valid", "error",
+    "submission_path", "created_at",
+    "review", "outcome", "low", "high", "p_gold", "p_silver", "p_bronze", "place_best",
+    "place_worst", "rows_scored",
     "rows_expected", "in_doubt",
 )  # fmt: skip
 NOT_GRADED = "? Not graded"
@@ -35,7 +38,8 @@ MOST_CARDS = 500
 
 
 AGENT_COLUMNS = (
-    "agent", "submissions", "any medal", "any medal, graded only", "percentile", "percentile, graded only", "rank",
+    "agent", "submissions", "any medal", "any medal, graded only", "percentile",
+    "percentile, graded only", "rank",
     "rank, graded only", "difference from the agent above", "over",
 )  # fmt: skip
 
@@ -60,25 +64,32 @@ def agent_rows(standings: Standings) -> list[list[str]]:
 
 
 def _rank(rank: AgentRank | None) -> str:
-    return DASH if rank is None else rank_words(rank).removeprefix("rank ")
+    if rank is None:
+        return DASH
+    return rank_words(rank).removeprefix("rank ")
 
 
 AGENTS_NOTE = (
-    "any medal: the share of tasks with a medal, with a 95 % interval from ten tasks on; invalid and not graded "
-    "submissions count as no medal and percentile 0, and “graded only” leaves them out"
+    "any medal: the share of tasks with a medal, with a 95 % interval from ten tasks on; invalid"
+    " and not graded submissions count as no medal and percentile 0, and “graded only” leaves"
+    " them out"
 )
 
 
 def _agents(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> Standings | None:
     """Return the comparison of agents; None if there is only one."""
     entries = entries_of(reports, not_graded)
-    return standings(entries) if len({entry.agent for entry in entries}) > 1 else None
+    if len({entry.agent for entry in entries}) > 1:
+        return standings(entries)
+    return None
 
 
 def medals_html(
     reports: Sequence[TaskReport], reviews: Sequence[str] = (), not_graded: Sequence[NotGraded] = ()
 ) -> str:
-    """Return one self-contained HTML file: the answer, agents, a table, and a card with its scale for each report."""
+    """Return one self-contained HTML file: the answer, agents, a table, and a card with its scale
+    for each report.
+    """
     agents = _agents(reports, not_graded)
     return (
         environment()
@@ -160,7 +171,8 @@ def medals_csv(
     for report, review in zip(reports, reviews, strict=True):
         extra = report.extra or ReportExtra()
         values: list[object] = [
-            report.task_id, _agent(report), report.medal, _number(report.score), report.is_lower_better,
+            report.task_id, _agent(report), report.medal, _number(report.score),
+            report.is_lower_better,
             _number(report.leaderboard_percentile), extra.leaderboard_position,
             report.leaderboard_size, report.above_median, report.beats_human, extra.next_medal,
             _number(extra.score_needed), report.valid_submission,
@@ -189,7 +201,8 @@ def medals_json(
 class PrintedNotGraded(TypedDict):
     """A submission that could not be graded, in the form of a report."""
 
-    # Five keys are those of a `TaskReport`, for readers of the list; their only values here say that there is no score.
+    # Five keys are those of a `TaskReport`, for readers of the list; their only values here say
+    # that there is no score.
 
     task_id: str
     score: None
@@ -204,8 +217,8 @@ def medals_dicts(
 ) -> list[dict[str, Any] | PrintedNotGraded]:
     """Return the reports as published, then the submissions that were not graded.
 
-    These have `task_id`, `submission_path`, `score` (None) and `valid_submission` (False) as reports do, and
-    `not_graded`, the reason.
+    These have `task_id`, `submission_path`, `score` (None) and `valid_submission` (False) as
+    reports do, and `not_graded`, the reason.
     """
     return [*(report.to_dict() for report in reports), *map(_not_graded, not_graded)]
 
@@ -237,7 +250,9 @@ def _sure(uncertainty: Uncertainty | None) -> list[object]:
 
 
 def _agent(report: TaskReport) -> str | None:
-    return None if report.agent == UNKNOWN_AGENT else report.agent
+    if report.agent == UNKNOWN_AGENT:
+        return None
+    return report.agent
 
 
 def _yes(value: bool | None) -> str:
@@ -246,4 +261,6 @@ def _yes(value: bool | None) -> str:
 
 def _number(value: float | None) -> str | None:
     """Return a score with all its digits: CSV cells of times are rounded, scores never."""
-    return None if value is None else repr(float(value))
+    if value is None:
+        return None
+    return repr(float(value))

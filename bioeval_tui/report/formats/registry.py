@@ -1,7 +1,10 @@
-"""The table of formats. To add one, add a file in this folder and a line here; those of other systems are plug-ins.
+"""The table of formats.
 
-`--format`, `--to`, the names of `--output`, the export dialog, docs/reports.md and error messages come from it. A writer
-is imported when its format is asked for: HTML needs a template engine, and the others do not.
+To add one, add a file in this folder and a line here; those of other systems are plug-ins.
+
+`--format`, `--to`, the names of `--output`, the export dialog, docs/reports.md and error messages
+come from it. A writer is imported when its format is asked for: HTML needs a template engine, and
+the others do not.
 """
 
 from __future__ import annotations
@@ -42,10 +45,12 @@ Function = str | Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One format: a line of the table below, or the entry point of a plug-in, which holds runs only.
+    """One format: a line of the table below, or the entry point of a plug-in, which holds runs
+    only.
 
-    `writers` has a function for each content that it can hold; as `module:function` it is imported only when it is
-    called. `name_of` returns a file name for a run, if readers of the format expect certain names. `place` orders lists.
+    `writers` has a function for each content that it can hold; as `module:function` it is imported
+    only when it is called. `name_of` returns a file name for a run, if readers of the format expect
+    certain names. `place` orders lists.
     """
 
     name: str
@@ -60,7 +65,9 @@ class Format:
     def __post_init__(self) -> None:
         """Raise `ValueError` unless it has an extension, and a function that writes runs."""
         if not self.endings or not _RUNS & self.writers.keys():
-            raise ValueError(f"the format {self.name} has no extension, or no function that writes runs")
+            raise ValueError(
+                f"the format {self.name} has no extension, or no function that writes runs"
+            )
 
     def write(self, content: Content, *given: Any) -> str | bytes:
         """Return the document.
@@ -73,17 +80,24 @@ class Format:
 
     def file_name(self, run: Any) -> str:
         """Return the default file name of a run."""
-        return str(self._call(self.name_of, str, run)) if self.name_of else f"{run.run_id}{self.endings[0]}"
+        if self.name_of:
+            return str(self._call(self.name_of, str, run))
+        return f"{run.run_id}{self.endings[0]}"
 
     def note_on(self, output: Path) -> str:
-        """Return why readers of the format would not find a file of this name; empty if they would."""
-        return str(self._call(self.name_note, str, output)) if self.name_note else ""
+        """Return why readers of the format would not find a file of this name; empty if they
+        would.
+        """
+        if self.name_note:
+            return str(self._call(self.name_note, str, output))
+        return ""
 
     def _call(self, function: Function, returns: Any, *given: Any) -> Any:
         made = plugins.called("formats", self.name, function, *given)
         if not isinstance(made, returns):
             raise UsageError(
-                f"the format plug-in {self.name} failed: it returned a value of the type {type(made).__name__}"
+                f"the format plug-in {self.name} failed: it returned a value of the type"
+                f" {type(made).__name__}"
             )
         return made
 
@@ -91,15 +105,18 @@ class Format:
 _HERE = "bioeval_tui.report.formats."
 FORMATS = (
     Format("html", (".html", ".htm"), "one self-contained page, to read and print",
-           {"runs": _HERE + "html:write_runs", "medals": _HERE + "medal_pages:medals_html"}, place=1),
+           {"runs": _HERE + "html:write_runs", "medals": _HERE + "medal_pages:medals_html"},
+           place=1),
     Format("md", (".md",), "Markdown, for pull requests and notes",
            {"runs": _HERE + "markdown:write_runs", "gate": _HERE + "markdown:write_gate",
             "medals": _HERE + "medal_pages:medals_markdown"}, place=2),
     Format("json", (".json",), "all values; `bioeval-tui schema report` prints the schema",
            {"runs": _HERE + "json_report:write_runs", "gate": _HERE + "json_report:write_gate",
-            "comparison": _HERE + "json_report:write_comparison", "medals": _HERE + "medal_pages:medals_json"}, place=3),
+            "comparison": _HERE + "json_report:write_comparison",
+            "medals": _HERE + "medal_pages:medals_json"}, place=3),
     Format("csv", (".csv",), "one row per turn, or per graded submission",
-           {"runs": "bioeval_tui.report.frames:turns_csv", "medals": _HERE + "medal_pages:medals_csv"}, place=4),
+           {"runs": "bioeval_tui.report.frames:turns_csv",
+               "medals": _HERE + "medal_pages:medals_csv"}, place=4),
     Format("parquet", (".parquet",), "one row per turn, in typed columns",
            {"runs": "bioeval_tui.report.frames:turns_parquet"}, place=5),
     Format("junit", (".xml",), "JUnit XML, for CI",
@@ -110,13 +127,19 @@ FORMATS = (
 
 
 def known(*contents: Content) -> list[Format]:
-    """Return this program's formats of one of these contents, and the bundled ones if they are runs."""
-    formats = plugins.in_order(Format, "formats", FORMATS) if _RUNS.intersection(contents) else FORMATS
+    """Return this program's formats of one of these contents, and the bundled ones if they are
+    runs.
+    """
+    formats = (
+        plugins.in_order(Format, "formats", FORMATS) if _RUNS.intersection(contents) else FORMATS
+    )
     return [one for one in formats if one.writers.keys() & set(contents)]
 
 
 def names(*contents: Content) -> list[str]:
-    """Return the names of the formats that support one of these contents; other packages' are for runs."""
+    """Return the names of the formats that support one of these contents; other packages' are for
+    runs.
+    """
     others = plugins.of_others("formats") if _RUNS.intersection(contents) else ()
     return [*(each.name for each in known(*contents)), *(each.name for each in others)]
 
@@ -130,8 +153,11 @@ def format_of(name: str) -> Format:
     return plugins.find(Format, "formats", FORMATS, name)
 
 
-def choose(output: Path | None, name: str | None, *contents: Content, default: str | None = None) -> Format:
-    """Return the format by its name, otherwise by the file's extension: other packages' are tried last.
+def choose(
+    output: Path | None, name: str | None, *contents: Content, default: str | None = None
+) -> Format:
+    """Return the format by its name, otherwise by the file's extension: other packages' are tried
+    last.
 
     Raises:
         UsageError: the extension belongs to no format; the message lists the valid ones.
@@ -141,11 +167,17 @@ def choose(output: Path | None, name: str | None, *contents: Content, default: s
     fitting = known(*contents)
     if default is not None and (output is None or output.is_dir()):
         return format_of(default)
-    tried = chain(fitting, plugins.usable(Format, "formats") if _RUNS.intersection(contents) else ())
-    chosen = next((f for f in tried if output is not None and output.name.lower().endswith(f.endings)), None)
+    tried = chain(
+        fitting, plugins.usable(Format, "formats") if _RUNS.intersection(contents) else ()
+    )
+    chosen = next(
+        (f for f in tried if output is not None and output.name.lower().endswith(f.endings)), None
+    )
     if chosen is None:
         *most, last = (f.endings[0] for f in fitting)
-        raise UsageError(f"{output}: unknown extension; use {', '.join(most)} or {last}, or give --format")
+        raise UsageError(
+            f"{output}: unknown extension; use {', '.join(most)} or {last}, or give --format"
+        )
     return chosen
 
 
@@ -158,5 +190,7 @@ def write_runs(format_: Format, runs: Any, asked: Asked) -> str | bytes:
     if "runs" in format_.writers:
         return format_.write("runs", runs, asked)
     if len(runs) != 1:
-        raise UsageError(f"the format {format_.name} contains one run; write each run to its own file")
+        raise UsageError(
+            f"the format {format_.name} contains one run; write each run to its own file"
+        )
     return format_.write("run", runs[0], asked)

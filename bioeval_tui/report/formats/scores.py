@@ -14,17 +14,22 @@ from bioeval_tui.report.sentences import rank_words
 
 
 def print_board(found: Board, console: Console) -> None:
-    """Print a row for each agent, the best mean first, the basis of the ranks, and how far the raters agree."""
+    """Print a row for each agent, the best mean first, the basis of the ranks, and how far the
+    raters agree.
+    """
     several = list(found.by_rater)
     table = text_table(
-        ["agent"], ["mean", "95 % interval", "rank", *(shorten(masked(name), 24) for name in several)]
+        ["agent"],
+        ["mean", "95 % interval", "rank", *(shorten(masked(name), 24) for name in several)],
     )
     for one in found.ranking.ranks:
         measured = found.means.get(one.name)
         interval = measured.interval if measured is not None else None
         around = f"{number3(interval.low)} to {number3(interval.high)}" if interval else DASH
         alone = [
-            next(number3(each.mean) for each in found.by_rater[rater].ranks if each.name == one.name)
+            next(
+                number3(each.mean) for each in found.by_rater[rater].ranks if each.name == one.name
+            )
             for rater in several
         ]
         cells = (number3(one.mean), around, rank_words(one) if found.enough else DASH, *alone)
@@ -35,8 +40,14 @@ def print_board(found: Board, console: Console) -> None:
         console.print()
         pairs = text_table(["raters"], ["scored by both", "alpha", "mean |difference|", "bias"])
         for pair in found.pairs:
-            figures = (number(pair.alpha), number3(pair.mean_absolute_difference), signed(pair.bias, 3))
-            pairs.add_row(Text(masked(f"{pair.a} and {pair.b}")), f"{pair.n:,}", *map(Text, figures))
+            figures = (
+                number(pair.alpha),
+                number3(pair.mean_absolute_difference),
+                signed(pair.bias, 3),
+            )
+            pairs.add_row(
+                Text(masked(f"{pair.a} and {pair.b}")), f"{pair.n:,}", *map(Text, figures)
+            )
         if len(found.raters) > 2:
             pairs.add_row(Text("all raters"), "", Text(number(found.alpha)), "", "")
         console.print(pairs)

@@ -9,16 +9,25 @@ from dataclasses import dataclass
 from bioeval_tui.sample.agent.facts import Patient
 from bioeval_tui.sample.agent.turn import DialogueTurn
 
-_COHORT = re.compile(r"\b(?:patients?|cohort|participants?|how many (?:people|women|men))\b", re.IGNORECASE)
+_COHORT = re.compile(
+    r"\b(?:patients?|cohort|participants?|how many (?:people|women|men))\b", re.IGNORECASE
+)
 _OLD = re.compile(r"\b(?:elderly|older|old|senior|geriatric|younger|young)\b", re.IGNORECASE)
 GUESSED_AGE = 65
 """What an agent that guesses takes for old."""
 
 _OVER = re.compile(r"\b(?:over|above|older than|more than)\s+(\d{2})\b", re.IGNORECASE)
-_FROM = re.compile(r"\b(?:at least|from|aged|>=|≥)\s*(\d{2})\b(?:\s+(?:or|and|years and) (?:older|over|above))?|\b(\d{2})\s*(?:\+|(?:years )?(?:or|and) (?:older|over|above))", re.IGNORECASE)  # fmt: skip
+_FROM = re.compile(
+    r"\b(?:at least|from|aged|>=|≥)\s*(\d{2})\b(?:\s+(?:or|and|years and)"
+    r" (?:older|over|above))?|\b(\d{2})\s*(?:\+|(?:years )?(?:or|and) (?:older|over|above))",
+    re.IGNORECASE,
+)
 _UNDER = re.compile(r"\b(?:under|below|younger than|less than)\s+(\d{2})\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\b(\d{2})\b")
-_SEXES = {"female": re.compile(r"\b(?:women|woman|female)\b", re.IGNORECASE), "male": re.compile(r"\b(?:men|man|male)\b", re.IGNORECASE)}  # fmt: skip
+_SEXES = {
+    "female": re.compile(r"\b(?:women|woman|female)\b", re.IGNORECASE),
+    "male": re.compile(r"\b(?:men|man|male)\b", re.IGNORECASE),
+}
 _CONDITIONS = {
     "atrial fibrillation": r"atrial fibrillation|afib|\baf\b",
     "hypertension": r"hypertension|hypertensive|high blood pressure",
@@ -26,7 +35,11 @@ _CONDITIONS = {
     "hypercholesterolaemia": r"hypercholesterol\w+|high cholesterol",
     "chronic myeloid leukaemia": r"chronic myeloid leuk\w+|\bcml\b",
 }
-_EVERYBODY = re.compile(r"\b(?:how many (?:synthetic )?patients (?:are|do you|exist|in)|all (?:the )?(?:synthetic )?patients|size of)\b", re.IGNORECASE)  # fmt: skip
+_EVERYBODY = re.compile(
+    r"\b(?:how many (?:synthetic )?patients (?:are|do you|exist|in)|all (?:the )?(?:synthetic"
+    r" )?patients|size of)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +129,9 @@ def _age_from(age: int, words: str = "") -> Criterion:
 def _count(turn: DialogueTurn, criteria: list[Criterion]) -> str:
     turn.state.awaiting, turn.state.cohort = None, ()
     everybody = turn.knowledge.patients
-    matching = [patient for patient in everybody if all(criterion.holds(patient) for criterion in criteria)]
+    matching = [
+        patient for patient in everybody if all(criterion.holds(patient) for criterion in criteria)
+    ]
     words = ", ".join(criterion.words for criterion in criteria) or "all"
     turn.called(
         "countPatients",
@@ -125,7 +140,10 @@ def _count(turn: DialogueTurn, criteria: list[Criterion]) -> str:
         "a count over the cohort",
     )
     verb = "matches" if len(matching) == 1 else "match"
-    answer = f"**{len(matching)} of {len(everybody)} synthetic patients** {verb}: {words}. These patients are invented."
+    answer = (
+        f"**{len(matching)} of {len(everybody)} synthetic patients** {verb}: {words}. These"
+        " patients are invented."
+    )
     if not matching or not criteria:
         return answer
     rows = "\n".join(
@@ -133,4 +151,6 @@ def _count(turn: DialogueTurn, criteria: list[Criterion]) -> str:
         for p in matching[:8]
     )
     more = f"\n\n… and {len(matching) - 8} more." if len(matching) > 8 else ""
-    return f"{answer}\n\n| id | age | sex | conditions | drugs |\n|---|---|---|---|---|\n{rows}{more}"
+    return (
+        f"{answer}\n\n| id | age | sex | conditions | drugs |\n|---|---|---|---|---|\n{rows}{more}"
+    )

@@ -1,6 +1,8 @@
-"""The sessions of the running agent, with random faults by a seed, and the dialogue of each: which rule answers a message.
+"""The sessions of the running agent, with random faults by a seed, and the dialogue of each: which
+rule answers a message.
 
-Greetings, refusals and the answer to messages that it does not understand belong to no subject, and are here.
+Greetings, refusals and the answer to messages that it does not understand belong to no subject, and
+are here.
 """
 
 from __future__ import annotations
@@ -43,7 +45,10 @@ class Trouble:
 
 
 class Chaos:
-    """Draws the faults of one session's requests. Sessions with the same seed and number get the same faults."""
+    """Draws the faults of one session's requests.
+
+    Sessions with the same seed and number get the same faults.
+    """
 
     def __init__(self, seed: int, session: int) -> None:
         self._random = random.Random(f"{seed}/{session}")  # noqa: S311 - nothing secret is drawn
@@ -60,17 +65,19 @@ class Chaos:
 
 
 INTRODUCTION = (
-    "I am a small rule-based sample assistant, not a language model or a clinician. I keep track of your reminders and "
-    "medications, and I answer questions about a few drugs, targets, interactions, variants and synthetic patients."
+    "I am a small rule-based sample assistant, not a language model or a clinician. I keep track of"
+    " your reminders and medications, and I answer questions about a few drugs, targets,"
+    " interactions, variants and synthetic patients."
 )
 
 SYSTEM_PROMPT = (
-    "Rule-based sample assistant. Set reminders only with a time zone. Ask if something is missing. Do not change doses, "
-    "make diagnoses or touch other users' data. No language model reads this."
+    "Rule-based sample assistant. Set reminders only with a time zone. Ask if something is missing."
+    " Do not change doses, make diagnoses or touch other users' data. No language model reads this."
 )
 
 _WHO = re.compile(
-    r"\b(who|what) are you\b|\bare you (?:a|an|real|human|some)\b|what can you do|how can you help|introduce yourself|"
+    r"\b(who|what) are you\b|\bare you (?:a|an|real|human|some)\b|what can you do|how can you"
+    r" help|introduce yourself|"
     r"\byour name\b|what do you do\b",
     re.IGNORECASE,
 )
@@ -78,27 +85,34 @@ _HELLO = re.compile(
     r"^\W*(hello|hi|hey|greetings|yo|good (?:morning|afternoon|evening|day))\b", re.IGNORECASE
 )
 _THANKS = re.compile(
-    r"\b(thanks|thank you|cheers|great|perfect|bye|goodbye|that'?s all|much appreciated)\b", re.IGNORECASE
+    r"\b(thanks|thank you|cheers|great|perfect|bye|goodbye|that'?s all|much appreciated)\b",
+    re.IGNORECASE,
 )
 
 _RULES = re.compile(
     r"\b(ignore|disregard|forget|override|bypass)\b[^.?!]{0,40}\b(rules?|instructions?|guidelines?|prompts?|"
-    r"restrictions?|training)\b|\bsystem prompt\b|\bpretend (?:to be|you)|\bjailbreak|\bdeveloper mode\b|"
+    r"restrictions?|training)\b|\bsystem prompt\b|\bpretend (?:to be|you)|\bjailbreak|\bdeveloper"
+    r" mode\b|"
     r"\byou are now\b",
     re.IGNORECASE,
 )
 _EVERYBODY = r"every(?:body|one)(?:'s)?|all (?:the )?(?:users?|patients?|people|data|records?)"
 _OTHERS = re.compile(
-    rf"\b(?:delete|erase|wipe|remove|drop|clear)\b[^.?!]{{0,40}}\b(?:{_EVERYBODY}|(?:the )?(?:whole |entire )?(?:database|graph)|"
+    rf"\b(?:delete|erase|wipe|remove|drop|clear)\b[^.?!]{{0,40}}\b(?:{_EVERYBODY}|(?:the )?(?:whole"
+    r" |entire )?(?:database|graph)|"
     r"(?:other|another|someone else)\b)"
-    r"|\bof (?:all |the )?(?:other )?users\b|\b(?:show|list|give|read|export|see|tell)\b[^.?!]{0,40}\b(?:every(?:body|one)(?:'s)|other (?:users?|people|patients?)'?s?|"
-    r"another (?:user|person|patient)'?s?|someone else'?s?)\b[^.?!]{0,30}\b(?:data|reminders?|medications?|records?)",
+    r"|\bof (?:all |the )?(?:other"
+    r" )?users\b|\b(?:show|list|give|read|export|see|tell)\b[^.?!]{0,40}\b(?:every(?:body|one)(?:'s)|other"
+    r" (?:users?|people|patients?)'?s?|"
+    r"another (?:user|person|patient)'?s?|someone"
+    r" else'?s?)\b[^.?!]{0,30}\b(?:data|reminders?|medications?|records?)",
     re.IGNORECASE,
 )
 _DOSE_CHANGE = re.compile(
     r"\b(double|doubling|halve|halving|triple|increase|raise|lower|reduce|cut|adjust|change|up)\b[^.?!]{0,40}"
     r"\b(doses?|dosage|amount|mg|milligrams?)\b"
-    r"|\b(stop|quit|skip|take more|take less|come off|(?:can|may|could) i start)\b[^.?!]{0,30}\b(?:taking|my (?:dose|medication|medicine|pills?))"
+    r"|\b(stop|quit|skip|take more|take less|come off|(?:can|may|could) i"
+    r" start)\b[^.?!]{0,30}\b(?:taking|my (?:dose|medication|medicine|pills?))"
     r"|\b(take|taking) (?:more|less|twice as much|double|an extra|two extra)\b"
     r"|\bhow (?:much|many)\b[^.?!]{0,40}\bshould (?:i|he|she|they|we)\b"
     r"|\bwhat (?:dose|dosage)\b[^.?!]{0,30}\bshould\b"
@@ -106,39 +120,56 @@ _DOSE_CHANGE = re.compile(
     re.IGNORECASE,
 )
 _DIAGNOSIS = re.compile(
-    r"\bdiagnos(?:e|is) (?:me|my|for me|this)\b|\b(?:can|could|please|would) you\b[^.?!]{0,20}\bdiagnose\b|"
-    r"\bdo i have (?:a|an|the|cancer|diabetes|some)\b(?![^.?!]*\b(?:reminders?|medications?|medicines?|list)\b)|\bwhat(?:'s| is) wrong with me\b|"
-    r"\bwhat (?:disease|illness|condition) do i have\b|\bam i (?:ill|sick|having)\b|\bmy symptoms\b",
+    r"\bdiagnos(?:e|is) (?:me|my|for me|this)\b|\b(?:can|could|please|would)"
+    r" you\b[^.?!]{0,20}\bdiagnose\b|"
+    r"\bdo i have"
+    r" (?:a|an|the|cancer|diabetes|some)\b(?![^.?!]*\b(?:reminders?|medications?|medicines?|list)\b)|\bwhat(?:'s|"
+    r" is) wrong with me\b|"
+    r"\bwhat (?:disease|illness|condition) do i have\b|\bam i (?:ill|sick|having)\b|\bmy"
+    r" symptoms\b",
     re.IGNORECASE,
 )
 _EMERGENCY = re.compile(
-    r"\b(overdos(?:e|ed)|chest pain|can'?t breathe|cannot breathe|suicid\w*|kill myself|unconscious|vomiting blood)\b",
+    r"\b(overdos(?:e|ed)|chest pain|can'?t breathe|cannot breathe|suicid\w*|kill"
+    r" myself|unconscious|vomiting blood)\b",
     re.IGNORECASE,
 )
 
 _REFUSALS = (
     (
         _EMERGENCY,
-        "This sounds urgent. I am only a sample assistant: please call your local emergency number, or a poison "
-        "centre, now.",
+        (
+            "This sounds urgent. I am only a sample assistant: please call your local emergency"
+            " number, or a poison centre, now."
+        ),
     ),
     (
         _RULES,
-        "I can't ignore my rules. They don't let me change doses, make diagnoses or touch other people's data.",
+        (
+            "I can't ignore my rules. They don't let me change doses, make diagnoses or touch other"
+            " people's data."
+        ),
     ),
     (
         _OTHERS,
-        "I can't do that: I only read and change your own reminders and medications, never everybody's or somebody "
-        "else's data. Nothing was deleted.",
+        (
+            "I can't do that: I only read and change your own reminders and medications, never"
+            " everybody's or somebody else's data. Nothing was deleted."
+        ),
     ),
     (
         _DOSE_CHANGE,
-        "I can't advise on changing, starting or stopping a dose. Please ask your prescriber or pharmacist. I can "
-        "note what they tell you, or remind you of it.",
+        (
+            "I can't advise on changing, starting or stopping a dose. Please ask your prescriber or"
+            " pharmacist. I can note what they tell you, or remind you of it."
+        ),
     ),
     (
         _DIAGNOSIS,
-        "I can't make a diagnosis. Please see a clinician; I can explain what a drug or a variant is in the meantime.",
+        (
+            "I can't make a diagnosis. Please see a clinician; I can explain what a drug or a"
+            " variant is in the meantime."
+        ),
     ),
 )
 
@@ -230,7 +261,8 @@ class ChatDialogue:
         if self._book is not None:
             text = self._book.in_english(text)
         turn = DialogueTurn(
-            read(text, self._knowledge), self.user, self._state, self._knowledge, self._records, self._clock,
+            read(text, self._knowledge), self.user, self._state, self._knowledge, self._records,
+            self._clock,
             guesses or self._guesses,
         )  # fmt: skip
         if not self._has_answered:
@@ -257,10 +289,13 @@ class ChatDialogue:
         return small_talk(turn) or not_understood()
 
     async def object_context(self, session: str) -> dict[str, Any]:
-        """Return the session's object context: the user's records, the facts looked up, and the functions."""
+        """Return the session's object context: the user's records, the facts looked up, and the
+        functions.
+        """
         resources = [
             _resource(r.id, r.what, ["DomainNode", "Reminder"],
-                      {"date": r.date, "timeZone": r.time_zone, "drug": r.drug, "dose": r.dose, "repeats": r.repeats})
+                      {"date": r.date, "timeZone": r.time_zone, "drug": r.drug, "dose": r.dose,
+                          "repeats": r.repeats})
             for r in await self._records.reminders(self.user)
         ]  # fmt: skip
         resources += [
@@ -302,7 +337,11 @@ def _answers(turn: DialogueTurn, asked: _Topic) -> bool:
 
 
 def _resource(
-    key: str, name: str, labels: list[str], properties: Mapping[str, str], aliases: Sequence[str] = ()
+    key: str,
+    name: str,
+    labels: list[str],
+    properties: Mapping[str, str],
+    aliases: Sequence[str] = (),
 ) -> dict[str, Any]:
     kept = {name: value for name, value in properties.items() if value}
     return {
@@ -334,11 +373,16 @@ class ChatSession:
     latencies: list[dict[str, float | int | bool | None]] = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     undelivered: tuple[str, Answer] | None = None
-    """An answer that did not reach its client. Sending the same message again returns it without acting twice."""
+    """An answer that did not reach its client.
+
+    Sending the same message again returns it without acting twice.
+    """
 
     def trouble(self) -> Trouble:
         """Return the fault, if any, of the next request."""
-        return self.chaos.draw() if self.chaos else Trouble()
+        if self.chaos:
+            return self.chaos.draw()
+        return Trouble()
 
     async def answer(self, content: str, *, guesses: bool = False) -> Answer:
         """Return the answer to a message and note both in the history."""
@@ -377,7 +421,10 @@ class ChatSessions:
         return self._sessions.get(key)
 
     async def open(self, user: str, chatbot: str) -> ChatSession:
-        """Open a session; the knowledge is read from the records again. Raises what the records raise."""
+        """Open a session; the knowledge is read from the records again.
+
+        Raises what the records raise.
+        """
         knowledge = await self.records.knowledge()
         chaos = None if self._chaos_seed is None else Chaos(self._chaos_seed, self._opened)
         self._opened += 1

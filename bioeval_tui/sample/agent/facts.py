@@ -1,8 +1,8 @@
 """The initial knowledge of the sample agent.
 
 Drugs, targets and interactions are statements of US prescribing information (labels); variants are
-classified as ClinVar's expert-reviewed records classify them. Each carries its source. The patients are
-invented.
+classified as ClinVar's expert-reviewed records classify them. Each carries its source. The patients
+are invented.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Drug:
-    """A drug. `aliases` are brand and other names, `targets` gene symbols of its main molecular targets."""
+    """A drug.
+
+    `aliases` are brand and other names, `targets` gene symbols of its main molecular targets.
+    """
 
     name: str
     group: str
@@ -76,7 +79,9 @@ class Knowledge:
 
     def between(self, one: str, other: str) -> Interaction | None:
         """Return the interaction of two drugs."""
-        return next((pair for pair in self.interactions if {pair.first, pair.second} == {one, other}), None)
+        return next(
+            (pair for pair in self.interactions if {pair.first, pair.second} == {one, other}), None
+        )
 
 
 def _label(drug: str) -> str:
@@ -148,10 +153,18 @@ VARIANTS = (
 )  # fmt: skip
 
 GENES = tuple(
-    sorted({variant.gene for variant in VARIANTS} | {"MLH1", "MSH2", "PALB2", "LDLR", "PTEN", "APC"})
+    sorted(
+        {variant.gene for variant in VARIANTS} | {"MLH1", "MSH2", "PALB2", "LDLR", "PTEN", "APC"}
+    )
 )
 
-_AF, _HT, _DM, _HC, _CML = "atrial fibrillation", "hypertension", "type 2 diabetes", "hypercholesterolaemia", "chronic myeloid leukaemia"  # fmt: skip
+_AF, _HT, _DM, _HC, _CML = (
+    "atrial fibrillation",
+    "hypertension",
+    "type 2 diabetes",
+    "hypercholesterolaemia",
+    "chronic myeloid leukaemia",
+)
 
 PATIENTS = tuple(
     Patient(f"SYN-{number:03}", age, sex, conditions, drugs)

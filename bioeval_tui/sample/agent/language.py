@@ -1,4 +1,7 @@
-"""What a message mentions: drugs, genes, variants, doses, dates, times and time zones. Plain patterns; no model."""
+"""What a message mentions: drugs, genes, variants, doses, dates, times and time zones.
+
+Plain patterns; no model.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,19 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from bioeval_tui.sample.agent.facts import GENES, Knowledge, Variant
 
-_AREAS = ("Africa/", "America/", "Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/")
+_AREAS = (
+    "Africa/",
+    "America/",
+    "Asia/",
+    "Atlantic/",
+    "Australia/",
+    "Europe/",
+    "Indian/",
+    "Pacific/",
+)
 _NO_CITIES = frozenset({
-    "act", "center", "christmas", "easter", "east", "midway", "nome", "north", "south", "wake", "west", "yap",
+    "act", "center", "christmas", "easter", "east", "midway", "nome", "north", "south", "wake",
+    "west", "yap",
 })  # fmt: skip
 """Ordinary words that also name a time zone: "when I wake up" is not on Wake Island."""
 _ABBREVIATIONS = {
@@ -74,7 +87,9 @@ def find_time_zone(text: str) -> str:
     if offset := _OFFSET.search(text):
         hours = int(offset[2])
         name = f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}" if hours else "UTC"
-        return name if name in available_timezones() else ""
+        if name in available_timezones():
+            return name
+        return ""
     words = [word.lower() for word in _WORDS.findall(text)]
     for first in range(len(words)):
         for size in (3, 2, 1):
@@ -85,7 +100,8 @@ def find_time_zone(text: str) -> str:
 
 
 _DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september",
+    "october",
            "november", "december")  # fmt: skip
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" for name in _MONTHS)
 
@@ -100,12 +116,17 @@ _CLOCK = re.compile(
     re.IGNORECASE,
 )
 _EVENING = re.compile(r"\b(evening|afternoon|tonight|at night|p\.?m)\b", re.IGNORECASE)
-_DAILY = re.compile(r"\b(every (?:single )?(?:day|morning|evening|night)|daily|each day)\b", re.IGNORECASE)
+_DAILY = re.compile(
+    r"\b(every (?:single )?(?:day|morning|evening|night)|daily|each day)\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SpokenTime:
-    """A moment as described in a message. `days` counts from today, `day` is a date or weekday as said."""
+    """A moment as described in a message.
+
+    `days` counts from today, `day` is a date or weekday as said.
+    """
 
     clock: time | None = None
     days: int | None = None
@@ -116,13 +137,19 @@ class SpokenTime:
     @property
     def has_day(self) -> bool:
         """Return whether a day was named or is not needed."""
-        return self.daily or self.days is not None or self.weekday is not None or self.day is not None
+        return (
+            self.daily or self.days is not None or self.weekday is not None or self.day is not None
+        )
 
     def merged(self, later: SpokenTime) -> SpokenTime:
         """Return a copy, updated with the details of `later`."""
         newer = later if later.has_day else self
         return SpokenTime(
-            later.clock or self.clock, newer.days, newer.weekday, newer.day, self.daily or later.daily
+            later.clock or self.clock,
+            newer.days,
+            newer.weekday,
+            newer.day,
+            self.daily or later.daily,
         )
 
     def at(self, zone: ZoneInfo, now: datetime) -> datetime | None:
@@ -146,7 +173,9 @@ class SpokenTime:
             if year:
                 return date(year, month, day)
             this_year = date(today.year, month, day)
-            return this_year if this_year >= today else date(today.year + 1, month, day)
+            if this_year >= today:
+                return this_year
+            return date(today.year + 1, month, day)
         if self.weekday is not None:
             return today + timedelta(days=(self.weekday - today.weekday()) % 7)
         return today + timedelta(days=self.days or 0)
@@ -201,30 +230,48 @@ def _clock(text: str) -> time | None:
         hour += 12
     elif half.startswith("a") and hour == 12:
         hour = 0
-    return time(hour, int(match["minute"] or 0)) if hour < 24 else None
+    if hour < 24:
+        return time(hour, int(match["minute"] or 0))
+    return None
 
 
 _DOSE = re.compile(
     r"\b(\d+(?:[.,]\d+)?)\s*(mg|mcg|µg|micrograms?|milligrams?|g|ml|iu|units?|tablets?|pills?|puffs?)\b",
     re.IGNORECASE,
 )
-_UNITS = {"milligram": "mg", "milligrams": "mg", "microgram": "mcg", "micrograms": "mcg", "µg": "mcg"}
+_UNITS = {
+    "milligram": "mg",
+    "milligrams": "mg",
+    "microgram": "mcg",
+    "micrograms": "mcg",
+    "µg": "mcg",
+}
 _GROUPS = re.compile(
-    r"\b(blood[- ]thinners?|anticoagulants?|statins?|pain ?killers?|nsaids?|antibiotics?|kinase inhibitors?)\b",
+    r"\b(blood[- ]thinners?|anticoagulants?|statins?|pain ?killers?|nsaids?|antibiotics?|kinase"
+    r" inhibitors?)\b",
     re.IGNORECASE,
 )
-_GROUP_NAMES = {"anticoagulant": "blood thinner", "nsaid": "painkiller", "pain killer": "painkiller"}
+_GROUP_NAMES = {
+    "anticoagulant": "blood thinner",
+    "nsaid": "painkiller",
+    "pain killer": "painkiller",
+}
 _HGVS = re.compile(r"\b[cp]\.[A-Za-z0-9_*>()+=-]+")
 _DECLINE = re.compile(
-    r"\b(rather not|don'?t know|do not know|not sure|no idea|can'?t (?:say|tell|remember)|cannot say|prefer not|"
-    r"won'?t (?:say|tell)|skip (?:it|that)|never ?mind|none of your|isn'?t known|unknown|don'?t have (?:it|that)|"
+    r"\b(rather not|don'?t know|do not know|not sure|no idea|can'?t (?:say|tell|remember)|cannot"
+    r" say|prefer not|"
+    r"won'?t (?:say|tell)|skip (?:it|that)|never ?mind|none of your|isn'?t known|unknown|don'?t"
+    r" have (?:it|that)|"
     r"can'?t share|don'?t want to|no need|without (?:it|a dose|one))\b",
     re.IGNORECASE,
 )
-_YES = re.compile(r"^\W*(yes|yep|yeah|sure|please do|do it|confirm|ok(?:ay)?|go ahead)\b", re.IGNORECASE)
+_YES = re.compile(
+    r"^\W*(yes|yep|yeah|sure|please do|do it|confirm|ok(?:ay)?|go ahead)\b", re.IGNORECASE
+)
 _NO = re.compile(r"^\W*(no|nope|don'?t|stop|cancel)\b", re.IGNORECASE)
 _ASKS = re.compile(
-    r"(?:\b(?:which|who|whose|where)\b|\b(?:what|how)\b(?! about)|(?:^|[.!?\n])\s*(?:and )?(?:is|are|was|does|did)\b)[^.!?\n]*\?",
+    r"(?:\b(?:which|who|whose|where)\b|\b(?:what|how)\b(?! about)|(?:^|[.!?\n])\s*(?:and"
+    r" )?(?:is|are|was|does|did)\b)[^.!?\n]*\?",
     re.IGNORECASE,
 )
 
@@ -291,7 +338,8 @@ def _names(text: str, known: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ..
 
 def _groups(text: str) -> tuple[str, ...]:
     names = (
-        " ".join(match[1].lower().replace("-", " ").split()).rstrip("s") for match in _GROUPS.finditer(text)
+        " ".join(match[1].lower().replace("-", " ").split()).rstrip("s")
+        for match in _GROUPS.finditer(text)
     )
     return tuple(dict.fromkeys(_GROUP_NAMES.get(name, name) for name in names))
 
@@ -300,7 +348,14 @@ def _variants(text: str, knowledge: Knowledge) -> tuple[Variant, ...]:
     squeezed = text.lower()
     variants = []
     for variant in knowledge.variants:
-        spellings = (variant.name, variant.protein, variant.protein.removeprefix("p."), *variant.aliases)
-        if any(re.search(rf"(?<![\w.]){re.escape(s.lower())}(?!\w)", squeezed) for s in spellings if s):
+        spellings = (
+            variant.name,
+            variant.protein,
+            variant.protein.removeprefix("p."),
+            *variant.aliases,
+        )
+        if any(
+            re.search(rf"(?<![\w.]){re.escape(s.lower())}(?!\w)", squeezed) for s in spellings if s
+        ):
             variants.append(variant)
     return tuple(variants)

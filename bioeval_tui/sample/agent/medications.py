@@ -9,7 +9,8 @@ from bioeval_tui.sample.agent.records import Medication
 from bioeval_tui.sample.agent.turn import DialogueTurn
 
 _TAKES = re.compile(
-    r"\bi(?:'m| am)? (?:also |now |currently |already )*(?:take|taking|on|using|use|prescribed|started)\b",
+    r"\bi(?:'m| am)? (?:also |now |currently |already"
+    r" )*(?:take|taking|on|using|use|prescribed|started)\b",
     re.IGNORECASE,
 )
 _ADD = re.compile(
@@ -22,7 +23,10 @@ _LIST = re.compile(
     r"\bwhat (?:am i|do i) (?:taking|take)\b",
     re.IGNORECASE,
 )
-_REMOVE = re.compile(r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.?!]{0,20}\b(?:medications?|medicines?|meds|list)\b", re.IGNORECASE)  # fmt: skip
+_REMOVE = re.compile(
+    r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.?!]{0,20}\b(?:medications?|medicines?|meds|list)\b",
+    re.IGNORECASE,
+)
 
 
 def opens(turn: DialogueTurn) -> bool:
@@ -65,15 +69,21 @@ async def _record(turn: DialogueTurn) -> str:
     medication = Medication(f"{turn.user}-{drug}", drug, dose)
     await turn.records.put_medication(turn.user, medication)
     turn.called(
-        "recordMedication", {"drug": drug, "dose": dose}, asdict(medication), "the user told what they take"
+        "recordMedication",
+        {"drug": drug, "dose": dose},
+        asdict(medication),
+        "the user told what they take",
     )
     others = [m.drug for m in await turn.records.medications(turn.user) if m.drug != drug]
     pairs = [pair for other in others if (pair := turn.knowledge.between(drug, other))]
-    answer = f"Noted: {drug} {dose}.".replace(" .", ".") if dose else f"Noted: {drug}, without a dose."
+    answer = (
+        f"Noted: {drug} {dose}.".replace(" .", ".") if dose else f"Noted: {drug}, without a dose."
+    )
     if pairs:
         turn.look_up(drug, *(pair.first if pair.second == drug else pair.second for pair in pairs))
         warnings = "\n".join(
-            f"- **{pair.first} and {pair.second}** ({pair.severity}): {pair.effect}. Source: {pair.source}."
+            f"- **{pair.first} and {pair.second}** ({pair.severity}): {pair.effect}. Source:"
+            f" {pair.source}."
             for pair in pairs
         )
         answer += f"\n\nPlease ask your pharmacist about this:\n\n{warnings}"
@@ -103,6 +113,12 @@ async def _remove(turn: DialogueTurn) -> str:
         return f"{drug.capitalize() or 'That drug'} is not on your list; nothing was removed."
     await turn.records.remove_medication(turn.user, drug)
     turn.called(
-        "removeMedication", {"drug": drug}, {"removed": drug}, "the user asked to remove it from their list"
+        "removeMedication",
+        {"drug": drug},
+        {"removed": drug},
+        "the user asked to remove it from their list",
     )
-    return f"I removed {drug} from your list. Please don't stop taking a drug without asking your prescriber."
+    return (
+        f"I removed {drug} from your list. Please don't stop taking a drug without asking your"
+        " prescriber."
+    )

@@ -10,10 +10,13 @@ from bioeval_tui.sample.agent.turn import DialogueTurn
 
 _INTERACT = re.compile(
     r"\binteract\w*|\b(?:together|combine|combining|combination|mix|mixing|alongside)\b|"
-    r"\b(?:can|could|may|should|is it (?:safe|ok|okay|fine))\b[^.?!]{0,40}\b(?:take|taking|use|have)\b|\bsafe (?:to|with)\b",
+    r"\b(?:can|could|may|should|is it"
+    r" (?:safe|ok|okay|fine))\b[^.?!]{0,40}\b(?:take|taking|use|have)\b|\bsafe (?:to|with)\b",
     re.IGNORECASE,
 )
-_TARGET = re.compile(r"\b(?:targets?|targeting|inhibit\w*|acts? on|binds?|block\w*)\b", re.IGNORECASE)
+_TARGET = re.compile(
+    r"\b(?:targets?|targeting|inhibit\w*|acts? on|binds?|block\w*)\b", re.IGNORECASE
+)
 _DESCRIBE = re.compile(
     r"\b(?:what|how|tell me|explain|describe|about|mechanism|why|which class)\b", re.IGNORECASE
 )
@@ -28,7 +31,9 @@ def opens(turn: DialogueTurn) -> bool:
         return True
     if message.matches(_TARGET) and (message.drugs or _targets(turn)):
         return True
-    return bool(message.drugs or (message.groups and not turn.state.awaiting)) and message.matches(_DESCRIBE)
+    return bool(message.drugs or (message.groups and not turn.state.awaiting)) and message.matches(
+        _DESCRIBE
+    )
 
 
 async def start(turn: DialogueTurn) -> str:
@@ -57,10 +62,14 @@ async def go_on(turn: DialogueTurn) -> str:
         return f"{known.capitalize()} is safe with most drugs, so you can take it."
     if turn.message.declines or turn.message.no:
         return (
-            f"Without the other drug's name I can't check it, and I won't guess. {known.capitalize()} does interact with "
-            "several drugs, so please ask your pharmacist before you take it."
+            "Without the other drug's name I can't check it, and I won't guess."
+            f" {known.capitalize()} does interact with several drugs, so please ask your pharmacist"
+            " before you take it."
         )
-    return f"I don't know that drug, so I can't say whether it interacts with {known}. {_ASK_PHARMACIST}"
+    return (
+        f"I don't know that drug, so I can't say whether it interacts with {known}."
+        f" {_ASK_PHARMACIST}"
+    )
 
 
 async def _interactions(turn: DialogueTurn) -> str:
@@ -102,7 +111,10 @@ def _pairs(turn: DialogueTurn, drugs: tuple[str, ...]) -> str:
         pair = turn.knowledge.between(drugs[0], other)
         arguments = {"drug": drugs[0], "other": other}
         turn.called(
-            "findInteractions", arguments, [asdict(pair)] if pair else [], "is there a known interaction?"
+            "findInteractions",
+            arguments,
+            [asdict(pair)] if pair else [],
+            "is there a known interaction?",
         )
         lines.append(_sentence(pair, drugs[0], other))
     return "\n\n".join(lines)
@@ -110,9 +122,19 @@ def _pairs(turn: DialogueTurn, drugs: tuple[str, ...]) -> str:
 
 def _sentence(pair: Interaction | None, one: str, other: str) -> str:
     if pair is None:
-        return f"I know of no interaction between {one} and {other}, but my graph is small. {_ASK_PHARMACIST}"
-    advice = "They must not be taken together." if pair.severity == "contraindicated" else _ASK_PHARMACIST
-    return f"**{one.capitalize()} and {other} interact ({pair.severity})**: {pair.effect}. {advice} Source: {pair.source}."
+        return (
+            f"I know of no interaction between {one} and {other}, but my graph is small."
+            f" {_ASK_PHARMACIST}"
+        )
+    advice = (
+        "They must not be taken together."
+        if pair.severity == "contraindicated"
+        else _ASK_PHARMACIST
+    )
+    return (
+        f"**{one.capitalize()} and {other} interact ({pair.severity})**: {pair.effect}. {advice}"
+        f" Source: {pair.source}."
+    )
 
 
 def _all(turn: DialogueTurn, drug: str) -> str:
@@ -128,12 +150,14 @@ def _all(turn: DialogueTurn, drug: str) -> str:
     if not pairs:
         return f"I know of no interactions of {drug}, but my graph is small."
     rows = "\n".join(
-        f"| {pair.second if pair.first == drug else pair.first} | {pair.severity} | {pair.effect} | {pair.source} |"
+        f"| {pair.second if pair.first == drug else pair.first} | {pair.severity} | {pair.effect} |"
+        f" {pair.source} |"
         for pair in pairs
     )
     return (
-        f"Interactions of **{drug}** in my graph:\n\n| with | severity | effect | source |\n|---|---|---|---|\n{rows}\n\n"
-        "The list is not complete. Please ask your pharmacist about your own drugs."
+        f"Interactions of **{drug}** in my graph:\n\n| with | severity | effect | source"
+        f" |\n|---|---|---|---|\n{rows}\n\nThe list is not complete. Please ask your pharmacist"
+        " about your own drugs."
     )
 
 
@@ -144,14 +168,18 @@ def _describe(turn: DialogueTurn, name: str) -> str:
     turn.look_up(name, *drug.targets)
     turn.called("describeDrug", {"drug": name}, asdict(drug), "the user asked about a drug")
     targets = f" Main molecular targets: {', '.join(drug.targets)}." if drug.targets else ""
-    return f"**{name.capitalize()}** ({drug.group}): {drug.summary}.{targets} Source: {drug.source}."
+    return (
+        f"**{name.capitalize()}** ({drug.group}): {drug.summary}.{targets} Source: {drug.source}."
+    )
 
 
 def _targets(turn: DialogueTurn) -> tuple[str, ...]:
     known = {target for drug in turn.knowledge.drugs for target in drug.targets}
     words = re.findall(r"[A-Za-z0-9]+", turn.message.text)
     return tuple(
-        dict.fromkeys(word.upper() for word in words if word.upper() in known and word != word.lower())
+        dict.fromkeys(
+            word.upper() for word in words if word.upper() in known and word != word.lower()
+        )
     )
 
 
@@ -160,7 +188,13 @@ def _by_target(turn: DialogueTurn) -> str:
     drugs = [drug for drug in turn.knowledge.drugs if target in drug.targets]
     turn.look_up(target, *(drug.name for drug in drugs))
     turn.called(
-        "findDrugsByTarget", {"target": target}, [drug.name for drug in drugs], "which drugs act on a target?"
+        "findDrugsByTarget",
+        {"target": target},
+        [drug.name for drug in drugs],
+        "which drugs act on a target?",
     )
     rows = "\n".join(f"| {drug.name} | {drug.group} | {drug.source} |" for drug in drugs)
-    return f"Drugs in my graph that act on **{target}**:\n\n| drug | kind | source |\n|---|---|---|\n{rows}"
+    return (
+        f"Drugs in my graph that act on **{target}**:\n\n| drug | kind | source"
+        f" |\n|---|---|---|\n{rows}"
+    )

@@ -1,6 +1,8 @@
-"""The agent's German and Chinese: what it understands of a reminder, in the English of its rules, and its answers.
+"""The agent's German and Chinese: what it understands of a reminder, in the English of its rules,
+and its answers.
 
-It is a phrasebook, so that the rules exist once. What is not in it is answered as not understood, in the language asked in.
+It is a phrasebook, so that the rules exist once. What is not in it is answered as not understood,
+in the language asked in.
 """
 
 from __future__ import annotations
@@ -37,23 +39,32 @@ class Phrasebook:
 
 
 _DONE = (
-    r"Done: I'll remind you to take (?P<drug>[\w-]+)(?: (?P<dose>\d[\w. ]*?))? on \w+ (?P<day>\d+ \w+ \d+) at (?P<time>[\d:]+) "
+    r"Done: I'll remind you to take (?P<drug>[\w-]+)(?: (?P<dose>\d[\w. ]*?))? on \w+ (?P<day>\d+"
+    r" \w+ \d+) at (?P<time>[\d:]+) "
     r"\((?:\w+, )?(?P<zone>[\w/]+)\)"
 )
 
 _WORD = "(?:ich|sie|mich|danke|tschüss|und|nicht|bitte|wie|welche|sich|mir|uns|der|das|ist|sind|wohne|nehme|möchte|sich)"
 GERMAN = Phrasebook(
     # Two words, because one may be a name.
-    re.compile(rf"^\W*(?:hallo|guten (?:tag|morgen|abend))\b|\b{_WORD}\b.*\b{_WORD}\b", re.IGNORECASE),
+    re.compile(
+        rf"^\W*(?:hallo|guten (?:tag|morgen|abend))\b|\b{_WORD}\b.*\b{_WORD}\b", re.IGNORECASE
+    ),
     (
         (
-            r"(?:können|könnten) sie mich (?:bitte )?(morgen um \d{1,2}) uhr an ([\w-]+) erinnern\?*",
+            (
+                r"(?:können|könnten) sie mich (?:bitte )?(morgen um \d{1,2}) uhr an ([\w-]+)"
+                r" erinnern\?*"
+            ),
             r"remind me to take \2 \1",
         ),
         (r"\bmorgen um\b", "tomorrow at"),
         (r"\bich wohne in\b", "I live in"),
         (
-            r"\bdas (?:möchte|will) ich (?:lieber )?nicht sagen\b|\bdas weiß ich (?:leider )?nicht\b",
+            (
+                r"\bdas (?:möchte|will) ich (?:lieber )?nicht sagen\b|\bdas weiß ich (?:leider"
+                r" )?nicht\b"
+            ),
             "I'd rather not say",
         ),
         (r"\bes sind\b", "It is"),
@@ -64,7 +75,10 @@ GERMAN = Phrasebook(
     (
         (
             r"Hello\.",
-            "Guten Tag. Ich bin ein kleiner Beispielassistent mit festen Regeln. Was kann ich für Sie tun?",
+            (
+                "Guten Tag. Ich bin ein kleiner Beispielassistent mit festen Regeln. Was kann ich"
+                " für Sie tun?"
+            ),
         ),
         (r"Which time zone", "In welcher Zeitzone sind Sie? Eine Stadt genügt."),
         (
@@ -79,15 +93,25 @@ GERMAN = Phrasebook(
             r"I can't set a reminder",
             "Ohne Ihre Zeitzone kann ich keine Erinnerung einrichten. Es wurde nichts gespeichert.",
         ),
-        (_DONE, r"Erledigt: Ich erinnere Sie am \g<day> um \g<time> Uhr (\g<zone>) an \g<drug> \g<dose>."),
+        (
+            _DONE,
+            (
+                r"Erledigt: Ich erinnere Sie am \g<day> um \g<time> Uhr (\g<zone>) an \g<drug>"
+                r" \g<dose>."
+            ),
+        ),
         (
             r".*\bbleeding\b",
-            "Beide zusammen erhöhen das Risiko einer Blutung. Bitte fragen Sie in Ihrer Apotheke nach.",
+            (
+                "Beide zusammen erhöhen das Risiko einer Blutung. Bitte fragen Sie in Ihrer"
+                " Apotheke nach."
+            ),
         ),
         (r"You are welcome", "Gern geschehen."),
         (r"At what time", "Um wie viel Uhr, und an welchem Tag?"),
     ),
-    "Das habe ich nicht verstanden, weil ich nur festen Regeln folge. Fragen Sie mich nach einer Erinnerung.",
+    "Das habe ich nicht verstanden, weil ich nur festen Regeln folge. Fragen Sie mich nach einer"
+    " Erinnerung.",
 )
 
 CHINESE = Phrasebook(
@@ -119,5 +143,7 @@ CHINESE = Phrasebook(
 
 
 def phrasebook_of(text: str) -> Phrasebook | None:
-    """Return the phrasebook of the language that a message is in; None if it is neither German nor Chinese."""
+    """Return the phrasebook of the language that a message is in; None if it is neither German nor
+    Chinese.
+    """
     return next((book for book in (CHINESE, GERMAN) if book.begins.search(text)), None)

@@ -1,4 +1,6 @@
-"""The agent's records about its users, the two places it can store them, and what it learns from a text sent to it."""
+"""The agent's records about its users, the two places it can store them, and what it learns from a
+text sent to it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from bioeval_tui.sample.agent.language import read
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """A reminder; `date` is ISO 8601 with its offset, `time_zone` an IANA name, `repeats` daily or empty."""
+    """A reminder; `date` is ISO 8601 with its offset, `time_zone` an IANA name, `repeats` daily or
+    empty.
+    """
 
     id: str
     what: str
@@ -42,7 +46,10 @@ class GraphAnswer(Protocol):
 
 
 class AgentGraph(Protocol):
-    """The part of a knowledge graph that the agent needs. Values are passed as parameters, never inserted as text."""
+    """The part of a knowledge graph that the agent needs.
+
+    Values are passed as parameters, never inserted as text.
+    """
 
     async def query(
         self, cypher: str, parameters: Mapping[str, Any] | None = None, *, timeout_s: float = 10.0
@@ -54,7 +61,10 @@ class AgentGraph(Protocol):
 
 
 class Records(Protocol):
-    """The data that the dialogue reads and writes. Users are identified by name, and see only their own records."""
+    """The data that the dialogue reads and writes.
+
+    Users are identified by name, and see only their own records.
+    """
 
     async def knowledge(self) -> Knowledge: ...
     async def reminders(self, user: str) -> list[Reminder]: ...
@@ -89,7 +99,9 @@ class MemoryRecords:
         self._reminders.pop(user, None)
 
     async def medications(self, user: str) -> list[Medication]:
-        return sorted(self._medications.get(user, {}).values(), key=lambda medication: medication.drug)
+        return sorted(
+            self._medications.get(user, {}).values(), key=lambda medication: medication.drug
+        )
 
     async def put_medication(self, user: str, medication: Medication) -> None:
         kept = self._medications.setdefault(user, {})
@@ -117,22 +129,33 @@ _WRITE = (
         "SET d.group = r.group, d.summary = r.summary, d.aliases = r.aliases, d.source = r.source"
     ),
     "UNWIND $targets AS r MERGE (t:Target {name: r.target})",
-    "UNWIND $targets AS r MERGE (d:Drug {name: r.drug}) MERGE (t:Target {name: r.target}) MERGE (d)-[:TARGETS]->(t)",
     (
-        "UNWIND $interactions AS r MERGE (a:Drug {name: r.first}) MERGE (b:Drug {name: r.second}) "
-        "MERGE (a)-[i:INTERACTS_WITH]->(b) SET i.severity = r.severity, i.effect = r.effect, i.source = r.source"
+        "UNWIND $targets AS r MERGE (d:Drug {name: r.drug}) MERGE (t:Target {name: r.target}) MERGE"
+        " (d)-[:TARGETS]->(t)"
     ),
     (
-        "UNWIND $variants AS r MERGE (v:Variant {gene: r.gene, name: r.name}) SET v.protein = r.protein, "
-        "v.classification = r.classification, v.condition = r.condition, v.aliases = r.aliases, v.source = r.source"
+        "UNWIND $interactions AS r MERGE (a:Drug {name: r.first}) MERGE (b:Drug {name: r.second})"
+        " MERGE (a)-[i:INTERACTS_WITH]->(b) SET i.severity = r.severity, i.effect = r.effect,"
+        " i.source = r.source"
     ),
-    "UNWIND $patients AS r MERGE (p:Synthetic:Patient {id: r.id}) SET p.age = r.age, p.sex = r.sex, p.synthetic = true",
+    (
+        "UNWIND $variants AS r MERGE (v:Variant {gene: r.gene, name: r.name}) SET v.protein ="
+        " r.protein, v.classification = r.classification, v.condition = r.condition, v.aliases ="
+        " r.aliases, v.source = r.source"
+    ),
+    (
+        "UNWIND $patients AS r MERGE (p:Synthetic:Patient {id: r.id}) SET p.age = r.age, p.sex ="
+        " r.sex, p.synthetic = true"
+    ),
     "UNWIND $conditions AS r MERGE (c:Condition {name: r.condition})",
     (
-        "UNWIND $conditions AS r MERGE (p:Patient {id: r.id}) MERGE (c:Condition {name: r.condition}) "
-        "MERGE (p)-[:HAS_CONDITION]->(c)"
+        "UNWIND $conditions AS r MERGE (p:Patient {id: r.id}) MERGE (c:Condition {name:"
+        " r.condition}) MERGE (p)-[:HAS_CONDITION]->(c)"
     ),
-    "UNWIND $taken AS r MERGE (p:Patient {id: r.id}) MERGE (d:Drug {name: r.drug}) MERGE (p)-[:TAKES]->(d)",
+    (
+        "UNWIND $taken AS r MERGE (p:Patient {id: r.id}) MERGE (d:Drug {name: r.drug}) MERGE"
+        " (p)-[:TAKES]->(d)"
+    ),
     "MERGE (k:KnowledgeBase {name: 'sample agent'}) SET k.version = $version",
 )
 
@@ -148,25 +171,30 @@ class GraphRecords:
     async def knowledge(self) -> Knowledge:
         """Return the knowledge in the graph, writing it first if it is missing."""
         known = await self._rows(
-            "MATCH (k:KnowledgeBase {name: 'sample agent'}) WHERE k.version = $version RETURN count(k) AS n",
+            "MATCH (k:KnowledgeBase {name: 'sample agent'}) WHERE k.version = $version RETURN"
+            " count(k) AS n",
             version=VERSION,
         )
         if known[0][0] == 0:
             for statement in _WRITE:
                 await self._graph.execute(statement, _parameters(BUILT_IN, statement))
         return Knowledge(
-            await self._drugs(), await self._interactions(), await self._variants(), await self._patients()
+            await self._drugs(),
+            await self._interactions(),
+            await self._variants(),
+            await self._patients(),
         )
 
     async def _drugs(self) -> tuple[Drug, ...]:
         targets: dict[str, list[str]] = {}
         for drug, target in await self._rows(
-            "MATCH (d:Drug)-[:TARGETS]->(t:Target) RETURN d.name AS drug, t.name AS target ORDER BY drug, target"
+            "MATCH (d:Drug)-[:TARGETS]->(t:Target) RETURN d.name AS drug, t.name AS target ORDER BY"
+            " drug, target"
         ):
             targets.setdefault(drug, []).append(target)
         rows = await self._rows(
-            "MATCH (d:Drug) RETURN d.name AS name, d.group AS kind, d.summary AS summary, d.aliases AS aliases, "
-            "d.source AS source ORDER BY name"
+            "MATCH (d:Drug) RETURN d.name AS name, d.group AS kind, d.summary AS summary, d.aliases"
+            " AS aliases, d.source AS source ORDER BY name"
         )
         return tuple(
             Drug(
@@ -190,19 +218,29 @@ class GraphRecords:
 
     async def _variants(self) -> tuple[Variant, ...]:
         rows = await self._rows(
-            "MATCH (v:Variant) RETURN v.gene AS gene, v.name AS name, v.protein AS protein, v.classification AS class, "
-            "v.condition AS condition, v.aliases AS aliases, v.source AS source ORDER BY gene, name"
+            "MATCH (v:Variant) RETURN v.gene AS gene, v.name AS name, v.protein AS protein,"
+            " v.classification AS class, v.condition AS condition, v.aliases AS aliases, v.source"
+            " AS source ORDER BY gene, name"
         )
         return tuple(
             Variant(
-                gene, name, protein or "", kind or "", condition or "", tuple(aliases or ()), source or ""
+                gene,
+                name,
+                protein or "",
+                kind or "",
+                condition or "",
+                tuple(aliases or ()),
+                source or "",
             )
             for gene, name, protein, kind, condition, aliases, source in rows
         )
 
     async def _patients(self) -> tuple[Patient, ...]:
         queries = {
-            "conditions": "MATCH (p:Synthetic)-[:HAS_CONDITION]->(x:Condition) RETURN p.id AS id, x.name AS name",
+            "conditions": (
+                "MATCH (p:Synthetic)-[:HAS_CONDITION]->(x:Condition) RETURN p.id AS id, x.name AS"
+                " name"
+            ),
             "drugs": "MATCH (p:Synthetic)-[:TAKES]->(x:Drug) RETURN p.id AS id, x.name AS name",
         }
         lists: dict[str, dict[str, list[str]]] = {}
@@ -219,20 +257,26 @@ class GraphRecords:
 
     async def reminders(self, user: str) -> list[Reminder]:
         rows = await self._rows(
-            "MATCH (u:User {name: $user})-[:HAS_REMINDER]->(r:Reminder) RETURN r.id AS id, r.name AS name, "
-            "r.date AS date, r.timeZone AS zone, r.drug AS drug, r.dose AS dose, r.repeats AS repeats ORDER "
-            "BY date, id",
+            "MATCH (u:User {name: $user})-[:HAS_REMINDER]->(r:Reminder) RETURN r.id AS id, r.name"
+            " AS name, r.date AS date, r.timeZone AS zone, r.drug AS drug, r.dose AS dose,"
+            " r.repeats AS repeats ORDER BY date, id",
             user=user,
         )
         return [Reminder(*(value or "" for value in row)) for row in rows]
 
     async def add_reminder(self, user: str, reminder: Reminder) -> None:
-        kept = {"id": reminder.id, "name": reminder.what, "date": reminder.date, "zone": reminder.time_zone}
+        kept = {
+            "id": reminder.id,
+            "name": reminder.what,
+            "date": reminder.date,
+            "zone": reminder.time_zone,
+        }
         kept |= {"drug": reminder.drug, "dose": reminder.dose, "repeats": reminder.repeats}
         await self._graph.execute(_USER + "SET u.id = $user", {"user": user})
         await self._graph.execute(
-            "MATCH (u:User {name: $user}) CREATE (u)-[:HAS_REMINDER]->(r:DomainNode:Reminder {id: $id, name: $name, "
-            "date: $date, timeZone: $zone, drug: $drug, dose: $dose, repeats: $repeats})",
+            "MATCH (u:User {name: $user}) CREATE (u)-[:HAS_REMINDER]->(r:DomainNode:Reminder {id:"
+            " $id, name: $name, date: $date, timeZone: $zone, drug: $drug, dose: $dose, repeats:"
+            " $repeats})",
             {"user": user, **kept},
         )
         await self._graph.execute(
@@ -242,19 +286,25 @@ class GraphRecords:
 
     async def delete_reminders(self, user: str) -> None:
         await self._graph.execute(
-            "MATCH (u:User {name: $user})-[:HAS_REMINDER]->(r:Reminder) DETACH DELETE r", {"user": user}
+            "MATCH (u:User {name: $user})-[:HAS_REMINDER]->(r:Reminder) DETACH DELETE r",
+            {"user": user},
         )
 
     async def medications(self, user: str) -> list[Medication]:
         rows = await self._rows(
-            "MATCH (u:User {name: $user})-[:TAKES]->(m:Medication) RETURN m.id AS id, m.drug AS drug, m.dose AS dose "
-            "ORDER BY drug",
+            "MATCH (u:User {name: $user})-[:TAKES]->(m:Medication) RETURN m.id AS id, m.drug AS"
+            " drug, m.dose AS dose ORDER BY drug",
             user=user,
         )
         return [Medication(*(value or "" for value in row)) for row in rows]
 
     async def put_medication(self, user: str, medication: Medication) -> None:
-        given = {"user": user, "id": medication.id, "drug": medication.drug, "dose": medication.dose}
+        given = {
+            "user": user,
+            "id": medication.id,
+            "drug": medication.drug,
+            "dose": medication.dose,
+        }
         name = {"name": f"{medication.drug} {medication.dose}".strip()}
         await self._graph.execute(_USER + "SET u.id = $user", {"user": user})
         await self._graph.execute(
@@ -275,7 +325,9 @@ class GraphRecords:
 
     async def time_zone(self, user: str) -> str:
         rows = await self._rows("MATCH (u:User {name: $user}) RETURN u.timeZone AS zone", user=user)
-        return str(rows[0][0] or "") if rows else ""
+        if rows:
+            return str(rows[0][0] or "")
+        return ""
 
     async def set_time_zone(self, user: str, zone: str) -> None:
         await self._graph.execute(
@@ -301,28 +353,39 @@ def _parameters(knowledge: Knowledge, statement: str) -> dict[str, Any]:
         "version": VERSION,
         "drugs": [_plain(drug) for drug in knowledge.drugs],
         "targets": [
-            {"drug": drug.name, "target": target} for drug in knowledge.drugs for target in drug.targets
+            {"drug": drug.name, "target": target}
+            for drug in knowledge.drugs
+            for target in drug.targets
         ],
         "interactions": [_plain(pair) for pair in knowledge.interactions],
         "variants": [_plain(variant) for variant in knowledge.variants],
         "patients": [_plain(patient) for patient in knowledge.patients],
-        "conditions": [{"id": p.id, "condition": name} for p in knowledge.patients for name in p.conditions],
+        "conditions": [
+            {"id": p.id, "condition": name} for p in knowledge.patients for name in p.conditions
+        ],
         "taken": [{"id": p.id, "drug": name} for p in knowledge.patients for name in p.drugs],
     }
     return {name: value for name, value in everything.items() if f"${name}" in statement}
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    return {name: list(item) if isinstance(item, tuple) else item for name, item in asdict(value).items()}
+    return {
+        name: list(item) if isinstance(item, tuple) else item
+        for name, item in asdict(value).items()
+    }
 
 
-_TAKES = re.compile(r"\b(?:takes?|taking|is on|am on|uses|prescribed|treated with)\b", re.IGNORECASE)
+_TAKES = re.compile(
+    r"\b(?:takes?|taking|is on|am on|uses|prescribed|treated with)\b", re.IGNORECASE
+)
 _LIVES = re.compile(r"\b(?:lives?|living|based|resides?|time ?zone)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 async def learn(user: str, text: str, knowledge: Knowledge, records: Records) -> list[str]:
-    """Store the text, and the user's medications and time zone that it mentions; return what was learned."""
+    """Store the text, and the user's medications and time zone that it mentions; return what was
+    learned.
+    """
     await records.add_document(user, text)
     learned = []
     for sentence in _SENTENCE.split(text):

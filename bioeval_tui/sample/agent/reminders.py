@@ -12,11 +12,13 @@ from bioeval_tui.sample.agent.records import Reminder
 from bioeval_tui.sample.agent.turn import DialogueTurn, ReminderDraft
 
 _SET = re.compile(
-    r"\b(?:remind me|help me (?:to )?remember to|(?:set|add|create|make|schedule|need|want|have|get)\b[^.?!]{0,30}\breminder)\b",
+    r"\b(?:remind me|help me (?:to )?remember"
+    r" to|(?:set|add|create|make|schedule|need|want|have|get)\b[^.?!]{0,30}\breminder)\b",
     re.IGNORECASE,
 )
 _ASKS_WHETHER = re.compile(
-    r"\b(?:did|have|has|is|are|was|were|confirm|check)\b[^.?!]{0,40}\breminders?\b|\breminders?\b[^.?!]{0,30}\b(?:is|was|are) (?:set|there)\b",
+    r"\b(?:did|have|has|is|are|was|were|confirm|check)\b[^.?!]{0,40}\breminders?\b|\breminders?\b[^.?!]{0,30}\b(?:is|was|are)"
+    r" (?:set|there)\b",
     re.IGNORECASE,
 )
 _LIST = re.compile(
@@ -24,30 +26,37 @@ _LIST = re.compile(
     r"\breminders?\b)",
     re.IGNORECASE,
 )
-_DELETE = re.compile(r"\b(?:delete|remove|cancel|clear|drop)\b[^.?!]{0,30}\breminders?\b", re.IGNORECASE)
+_DELETE = re.compile(
+    r"\b(?:delete|remove|cancel|clear|drop)\b[^.?!]{0,30}\breminders?\b", re.IGNORECASE
+)
 _WHAT = re.compile(
     r"\b(?:remind(?:er)?(?: me)?|remember)(?: to| about| for| of)\s+(.+?)"
-    r"(?=\s+(?:at|on|by|tomorrow|today|tonight|every|each|daily|in the|this|next|please)\b|[.?!,;]|$)",
+    r"(?=\s+(?:at|on|by|tomorrow|today|tonight|every|each|daily|in"
+    r" the|this|next|please)\b|[.?!,;]|$)",
     re.IGNORECASE,
 )
 _IT = re.compile(r"\b(?:take|taking) (?:it|that|this)\b", re.IGNORECASE)
 _HOME = re.compile(r"\b(?:my time ?zone is|i(?:'m| am)? (?:live|living|based) in)\b", re.IGNORECASE)
 _BARE_HOUR = re.compile(r"^\W*([01]?\d|2[0-3])\W*$")
 _NO_ZONE = (
-    "I can't set a reminder without your time zone: it could go off at the wrong hour. Nothing was saved. Tell me your "
-    "city whenever you like and I'll set it."
+    "I can't set a reminder without your time zone: it could go off at the wrong hour. Nothing was"
+    " saved. Tell me your city whenever you like and I'll set it."
 )
 
 
 def opens(turn: DialogueTurn) -> bool:
     """Return whether the message is about reminders."""
-    return any(turn.message.matches(pattern) for pattern in (_SET, _LIST, _DELETE)) or _tells_home(turn)
+    return any(turn.message.matches(pattern) for pattern in (_SET, _LIST, _DELETE)) or _tells_home(
+        turn
+    )
 
 
 async def start(turn: DialogueTurn) -> str:
     """Answer a message that is about reminders."""
     if turn.message.matches(_DELETE):
-        return turn.ask("reminder.delete", "Should I delete all your reminders? Please answer yes or no.")
+        return turn.ask(
+            "reminder.delete", "Should I delete all your reminders? Please answer yes or no."
+        )
     if _tells_home(turn):
         await turn.records.set_time_zone(turn.user, turn.message.zone)
         return f"Noted: your time zone is {turn.message.zone}. I'll use it for your reminders."
@@ -74,7 +83,9 @@ def _tells_home(turn: DialogueTurn) -> bool:
 def continues(turn: DialogueTurn) -> bool:
     """Return whether the message gives a detail that an unfinished reminder lacks."""
     draft = turn.state.reminder
-    return draft is not None and bool(turn.message.zone or turn.message.when.clock or turn.message.dose)
+    return draft is not None and bool(
+        turn.message.zone or turn.message.when.clock or turn.message.dose
+    )
 
 
 async def go_on(turn: DialogueTurn) -> str:
@@ -94,7 +105,11 @@ async def go_on(turn: DialogueTurn) -> str:
         return turn.ask(
             "reminder.zone", "I don't know that place. Which larger city is in the same time zone?"
         )
-    if awaiting == "reminder.dose" and not turn.message.dose and (turn.message.declines or turn.message.no):
+    if (
+        awaiting == "reminder.dose"
+        and not turn.message.dose
+        and (turn.message.declines or turn.message.no)
+    ):
         draft.dose_declined = True
     if awaiting == "reminder.when" and (hour := _BARE_HOUR.search(turn.message.text)):
         draft.when = draft.when.merged(SpokenTime(clock=time(int(hour[1]))))
@@ -129,7 +144,8 @@ async def _next(turn: DialogueTurn, draft: ReminderDraft) -> str:
         draft.dose = next(iter(kept), "")
         if not draft.dose:
             return turn.ask(
-                "reminder.dose", f"Which dose of {draft.drug} do you take? I'll write it into the reminder."
+                "reminder.dose",
+                f"Which dose of {draft.drug} do you take? I'll write it into the reminder.",
             )
     return await _set(turn, draft)
 
@@ -175,8 +191,9 @@ def _confirmation(reminder: Reminder, moment: datetime) -> str:
     every = ", then every day" if reminder.repeats else ""
     note = "" if reminder.dose or not reminder.drug else " No dose is noted, because you gave none."
     return (
-        f"Done: I'll remind you to {reminder.what[:1].lower()}{reminder.what[1:]} on {day} at {moment:%H:%M} "
-        f"({', '.join(dict.fromkeys((str(moment.tzname()), reminder.time_zone)))}){every}.{note}"
+        f"Done: I'll remind you to {reminder.what[:1].lower()}{reminder.what[1:]} on {day} at"
+        f" {moment:%H:%M}"
+        f" ({', '.join(dict.fromkeys((str(moment.tzname()), reminder.time_zone)))}){every}.{note}"
     )
 
 
@@ -191,10 +208,14 @@ async def _list(turn: DialogueTurn) -> str:
     if not reminders:
         return "You have no reminders."
     rows = "\n".join(
-        f"| {reminder.what} | {reminder.date[:10]} | {reminder.date[11:16]} | {reminder.time_zone} | {reminder.repeats or 'once'} |"
+        f"| {reminder.what} | {reminder.date[:10]} | {reminder.date[11:16]} | {reminder.time_zone}"
+        f" | {reminder.repeats or 'once'} |"
         for reminder in reminders
     )
-    return f"Your reminders:\n\n| what | day | time | time zone | repeats |\n|---|---|---|---|---|\n{rows}"
+    return (
+        "Your reminders:\n\n| what | day | time | time zone | repeats"
+        f" |\n|---|---|---|---|---|\n{rows}"
+    )
 
 
 async def _delete(turn: DialogueTurn) -> str:

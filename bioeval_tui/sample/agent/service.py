@@ -1,4 +1,5 @@
-"""The sample agent's HTTP service: sessions, messages, object contexts, knowledge graphs and documents.
+"""The sample agent's HTTP service: sessions, messages, object contexts, knowledge graphs and
+documents.
 
 An answer is sent as one JSON body, or as server-sent events word by word. Both are timed.
 """
@@ -36,7 +37,9 @@ _PIECES = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 
 
 def pieces_of(text: str) -> list[str]:
-    """Split a text into words with the white space before them; joined, they give the text again."""
+    """Split a text into words with the white space before them; joined, they give the text
+    again.
+    """
     return _PIECES.findall(text)
 
 
@@ -52,7 +55,9 @@ def body_of(session: ChatSession, answer: Answer) -> dict[str, Any]:
 
 
 class Delivery:
-    """Sends one answer and measures the time from the request's arrival to the last byte written to the socket."""
+    """Sends one answer and measures the time from the request's arrival to the last byte written to
+    the socket.
+    """
 
     def __init__(
         self, request: web.Request, session: ChatSession, received: float, received_at: float
@@ -73,8 +78,12 @@ class Delivery:
         self._note(streamed=False)
         return response
 
-    async def stream(self, answer: Answer, trouble: Trouble, tokens_per_second: float) -> web.StreamResponse:
-        """Send the answer as events: the function calls, the words one by one, and finally the whole response."""
+    async def stream(
+        self, answer: Answer, trouble: Trouble, tokens_per_second: float
+    ) -> web.StreamResponse:
+        """Send the answer as events: the function calls, the words one by one, and finally the
+        whole response.
+        """
         response = web.StreamResponse(
             headers={"Content-Type": "text/event-stream", "Cache-Control": "no-cache"}
         )
@@ -177,8 +186,12 @@ class SampleAgentService:
         return app
 
     async def about(self, request: web.Request) -> web.Response:
-        """GET about: who this is, and the id of its graph, so that a run can query the same graph."""
-        return web.json_response({"name": NAME, "description": INTRODUCTION, "graphId": self._graph_id})
+        """GET about: who this is, and the id of its graph, so that a run can query the same
+        graph.
+        """
+        return web.json_response(
+            {"name": NAME, "description": INTRODUCTION, "graphId": self._graph_id}
+        )
 
     async def open_session(self, request: web.Request) -> web.Response:
         """PUT sessions: `{user, chatbot}` → `{sessionId}`."""
@@ -222,7 +235,10 @@ class SampleAgentService:
         return web.json_response(self._session(request.match_info["session"]).latencies)
 
     async def put_graph(self, request: web.Request) -> web.Response:
-        """PUT graphs: name a user's knowledge graph. Its id is the name of the user whose documents it contains."""
+        """PUT graphs: name a user's knowledge graph.
+
+        Its id is the name of the user whose documents it contains.
+        """
         body = await self._json(request)
         key = _text(body, "id")
         self._graphs[key] = str(body.get("name") or key)
@@ -314,9 +330,9 @@ async def run_sample_agent(
     """Serve the sample agent on 127.0.0.1 while the block runs. Port 0 chooses a free one.
 
     It stores its records in `graph`, or in memory if that is None; the caller closes the graph.
-    With `guesses`, it fills in what the user does not say: UTC for a time zone, 65 for old, a variant of the gene.
-    `graph_id` is the graph's id under `/api/v1/about`.
-    Raises `OSError` when the port is taken, and what the graph raises when it cannot be written.
+    With `guesses`, it fills in what the user does not say: UTC for a time zone, 65 for old, a
+    variant of the gene. `graph_id` is the graph's id under `/api/v1/about`. Raises `OSError` when
+    the port is taken, and what the graph raises when it cannot be written.
     """
     records: Records = MemoryRecords() if graph is None else GraphRecords(graph)
     await records.knowledge()

@@ -1,5 +1,6 @@
-"""The context of one turn: the message, the session's state, the records, and the functions that can be
-called."""
+"""The context of one turn: the message, the session's state, the records, and the functions that
+can be called.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def _function(name: str, description: str, view: str, **parameters: str) -> dict
         "staticMethod": False,
         "inputTypeSchema": {
             "type": "object",
-            "properties": {key: {"type": "string", "description": text} for key, text in parameters.items()},
+            "properties": {
+                key: {"type": "string", "description": text} for key, text in parameters.items()
+            },
         },
     }
 
@@ -33,18 +36,26 @@ _DRUG = "name of a drug"
 FUNCTIONS = [
     _function(
         "createReminder", "Set a reminder. Needs a date with its time zone.", "Reminder",
-        what="what to be reminded of", date="ISO 8601 with offset", timeZone="IANA name", drug=_DRUG, dose="such as 5 mg",
+        what="what to be reminded of", date="ISO 8601 with offset", timeZone="IANA name",
+        drug=_DRUG, dose="such as 5 mg",
     ),
     _function("listReminders", "List the user's own reminders.", "Reminder"),
-    _function("deleteReminders", "Delete the user's own reminders, after they confirmed it.", "Reminder"),
-    _function("recordMedication", "Keep a drug that the user takes.", "Medication", drug=_DRUG, dose="such as 5 mg"),
+    _function("deleteReminders", "Delete the user's own reminders, after they confirmed it.",
+        "Reminder"),
+    _function("recordMedication", "Keep a drug that the user takes.", "Medication", drug=_DRUG,
+        dose="such as 5 mg"),
     _function("listMedications", "List the drugs that the user takes.", "Medication"),
-    _function("removeMedication", "Remove a drug from the user's own list.", "Medication", drug=_DRUG),
+    _function("removeMedication", "Remove a drug from the user's own list.", "Medication",
+        drug=_DRUG),
     _function("describeDrug", "Tell what a drug is and what it targets.", "Drug", drug=_DRUG),
-    _function("findDrugsByTarget", "List drugs that act on a target.", "Drug", target="gene symbol"),
-    _function("findInteractions", "Find interactions of one drug, or between two.", "Drug", drug=_DRUG, other=_DRUG),
-    _function("classifyVariant", "Tell how a variant is classified.", "Variant", gene="gene symbol", variant="HGVS name"),
-    _function("countPatients", "Count synthetic patients.", "Patient", criteria="conditions, drugs, sex, age"),
+    _function("findDrugsByTarget", "List drugs that act on a target.", "Drug",
+        target="gene symbol"),
+    _function("findInteractions", "Find interactions of one drug, or between two.", "Drug",
+        drug=_DRUG, other=_DRUG),
+    _function("classifyVariant", "Tell how a variant is classified.", "Variant", gene="gene symbol",
+        variant="HGVS name"),
+    _function("countPatients", "Count synthetic patients.", "Patient",
+        criteria="conditions, drugs, sex, age"),
 ]  # fmt: skip
 
 
@@ -69,7 +80,10 @@ class ReminderDraft:
 
 @dataclass(slots=True)
 class State:
-    """What a session remembers between messages. Facts about users are not in it: they are in the records."""
+    """What a session remembers between messages.
+
+    Facts about users are not in it: they are in the records.
+    """
 
     awaiting: Awaiting | None = None
     reminder: ReminderDraft | None = None
@@ -95,13 +109,23 @@ class DialogueTurn:
     records: Records
     clock: Callable[[], datetime]
     guesses: bool = False
-    """Whether it fills in what the user does not say: UTC, an age, a variant, that drugs go together."""
+    """Whether it fills in what the user does not say: UTC, an age, a variant, that drugs go
+    together.
+    """
     events: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def called(self, function: str, arguments: Mapping[str, Any], output: Any, why: str = "") -> None:
+    def called(
+        self, function: str, arguments: Mapping[str, Any], output: Any, why: str = ""
+    ) -> None:
         """Record a function call and its result, as generation events."""
         self.events.append(
-            {"request": {"function": {"name": function}, "arguments": dict(arguments), "context": why}}
+            {
+                "request": {
+                    "function": {"name": function},
+                    "arguments": dict(arguments),
+                    "context": why,
+                }
+            }
         )
         self.events.append({"output": output if isinstance(output, str) else compact_json(output)})
 

@@ -1,1 +1,3 @@
-"""What the screens call: files, engines and grading workers behind one class, `services.AppServices`."""
+"""What the screens call: files, engines and grading workers behind one class,
+`services.AppServices`.
+"""

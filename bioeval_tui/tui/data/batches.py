@@ -1,4 +1,6 @@
-"""Follows every run of a batch, in progress or replayed together, reducing each conversation to a few values."""
+"""Follows every run of a batch, in progress or replayed together, reducing each conversation to a
+few values.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ CHUNK = 1 << 18
 ASK_AGAIN_S = 3.0
 """Interval of checks for stopped engines and new runs of the batch."""
 UNREAD = (b'"kind":"message_delta"', b'"kind":"state_observed"')
-"""Events that the grid does not need, although they are most of a recording: streamed text and the agent's state."""
+"""Events that the grid does not need, although they are most of a recording: streamed text and the
+agent's state.
+"""
 HEAD = 400
 """Number of bytes of each line searched for its kind."""
 
@@ -76,7 +80,12 @@ class _Run:
 
     def _ask_engine(self) -> bool:
         """Check at intervals whether the engine has stopped, after which no more events arrive."""
-        if self.over or self._state is None or not self.offset or monotonic() - self.asked_at < ASK_AGAIN_S:
+        if (
+            self.over
+            or self._state is None
+            or not self.offset
+            or monotonic() - self.asked_at < ASK_AGAIN_S
+        ):
             return False
         self.asked_at = monotonic()
         if is_live(self.path) or _size(self.path) > self.offset:
@@ -102,18 +111,27 @@ class _Run:
 
 
 class Batch:
-    """The runs of one batch. If it was started from here, `spec` is known, and queued runs are shown, too.
+    """The runs of one batch.
 
-    `find` returns the recordings of the batch; it is called regularly while the batch is in progress.
+    If it was started from here, `spec` is known, and queued runs are shown, too.
+
+    `find` returns the recordings of the batch; it is called regularly while the batch is in
+    progress.
     """
 
-    def __init__(self, runs_dir: Path, spec: EngineSpec | None, find: Callable[[], Iterable[Path]]) -> None:
+    def __init__(
+        self, runs_dir: Path, spec: EngineSpec | None, find: Callable[[], Iterable[Path]]
+    ) -> None:
         self._find = find
         self._plan: dict[Path, list[Glance]] = {}
         if spec is not None:
             for run in spec.runs:
                 to_come = planned(
-                    run.run_id, run.job_path, run.model, spec.trials, spec.conditions or PUBLISHED_NAMES
+                    run.run_id,
+                    run.job_path,
+                    run.model,
+                    spec.trials,
+                    spec.conditions or PUBLISHED_NAMES,
                 )
                 self._plan[recording_path(runs_dir, run.run_id)] = masked(to_come)
         self._runs = {path: _Run(path) for path in self._plan}
@@ -167,13 +185,18 @@ class Batch:
         return glances
 
     async def stop(self) -> str | None:
-        """Cancel every conversation and start no more; return a sentence saying why that failed, if it did."""
+        """Cancel every conversation and start no more; return a sentence saying why that failed, if
+        it did.
+        """
         await asyncio.to_thread(self._look)
-        live = [info for run in self._runs.values() if (info := read_live(run.path)) and info.alive()]
+        live = [
+            info for run in self._runs.values() if (info := read_live(run.path)) and info.alive()
+        ]
         if not live:
             return "no run of this batch is live any more"
         if os.name != "nt":
-            # Cancel through the engine, because cancelling one run would only let the next one start.
+            # Cancel through the engine, because cancelling one run would only let the next one
+            # start.
             for pid in {info.pid for info in live}:
                 try:
                     os.kill(pid, signal.SIGTERM)
@@ -210,7 +233,11 @@ class Batches:
     async def stop(self, batch_id: str) -> str | None:
         """End a batch."""
         refused = await self._batch(batch_id).stop()
-        if refused and self.is_running(batch_id) and (process := self._started[batch_id][1].process):
+        if (
+            refused
+            and self.is_running(batch_id)
+            and (process := self._started[batch_id][1].process)
+        ):
             process.terminate()  # it has not begun the first run yet
             return None
         return refused
@@ -225,7 +252,9 @@ class Batches:
 
 
 def _not_started(glance: Glance) -> Glance:
-    return replace(glance, rank=Rank.NOT_MEASURED, state=Cell("– not started: the batch has ended", "warn"))
+    return replace(
+        glance, rank=Rank.NOT_MEASURED, state=Cell("– not started: the batch has ended", "warn")
+    )
 
 
 def _size(path: Path) -> int:
@@ -241,7 +270,8 @@ FRAME_S = 0.2
 async def replayed_batch(
     paths: Sequence[Path], seconds: float, *, held: Callable[[], bool] = lambda: False
 ) -> AsyncIterator[Sequence[Glance]]:
-    """Yield all conversations over time, the whole batch in `seconds`; time stops while `held` returns True.
+    """Yield all conversations over time, the whole batch in `seconds`; time stops while `held`
+    returns True.
 
     Runs recorded one after another are shown side by side, each from its own start.
     """
@@ -266,4 +296,6 @@ async def replayed_batch(
 
 def _times(events: Sequence[RunEvent], place: int) -> list[tuple[float, int, int]]:
     began = events[0].at
-    return [((event.at - began).total_seconds(), place, number) for number, event in enumerate(events)]
+    return [
+        ((event.at - began).total_seconds(), place, number) for number, event in enumerate(events)
+    ]

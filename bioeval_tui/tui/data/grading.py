@@ -1,4 +1,6 @@
-"""Machine-learning tasks for the screens: what they are, preparing them, checking and grading files in worker processes."""
+"""Machine-learning tasks for the screens: what they are, preparing them, checking and grading files
+in worker processes.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ from bioeval_tui.base.files import write_beside
 from bioeval_tui.base.isolation import program_command
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean, clean_line
-from bioeval_tui.grade.outcomes import Invalid, NotGraded, Validation, aggregate_reports, validation_of
+from bioeval_tui.grade.outcomes import (
+    Invalid,
+    NotGraded,
+    Validation,
+    aggregate_reports,
+    validation_of,
+)
 from bioeval_tui.grade.report_files import (
     JOURNAL,
     Graded,
@@ -69,7 +77,9 @@ class Benchmarks:
         """What says of reports that they cannot be read, of those that `rows` was given."""
 
     def items(self) -> list[BenchmarkItem]:
-        """Return every task, as its config and its files are now; broken ones with what is wrong."""
+        """Return every task, as its config and its files are now; broken ones with what is
+        wrong.
+        """
         return masked([_item(entry) for entry in self._grading.registry().entries()])
 
     def detail(self, task_id: str) -> BenchmarkDetail:
@@ -107,7 +117,9 @@ class Benchmarks:
         )
 
     async def prepare(self, task_id: str) -> AsyncGenerator[str]:
-        """Prepare a task in a process of its own; yield its progress messages. Closing the iterator ends the process.
+        """Prepare a task in a process of its own; yield its progress messages.
+
+        Closing the iterator ends the process.
 
         Raises:
             NotMeasuredError: with the reason, when the task could not be prepared.
@@ -131,7 +143,8 @@ class Benchmarks:
             await process.wait()
         finally:
             await _end_process(process)
-            with contextlib.suppress(BioevalError):  # an unknown task has no drafts; the process has said so
+            # an unknown task has no drafts; the process has said so
+            with contextlib.suppress(BioevalError):
                 remove_drafts(self._grading.registry().get_task(task_id), process.pid)
         reason = _failure(output)
         if reason is None and process.returncode:
@@ -147,8 +160,12 @@ class Benchmarks:
 
     def examine(self, task_id: str, file: str) -> Validation:
         """Return everything that is wrong with a file."""
-        validation = validation_of(*self._grading.examine(Path(file).expanduser().absolute(), task_id))
-        return masked(replace(validation, findings=tuple(clean(line, 2000) for line in validation.findings)))
+        validation = validation_of(
+            *self._grading.examine(Path(file).expanduser().absolute(), task_id)
+        )
+        return masked(
+            replace(validation, findings=tuple(clean(line, 2000) for line in validation.findings))
+        )
 
     def grade(self, task_id: str, file: str) -> MedalRow:
         """Grade one file; errors become part of the row."""
@@ -162,7 +179,8 @@ class Benchmarks:
     def grade_again(self, row: MedalRow, *, writes: bool) -> MedalRow:
         """Grade a row's file again; what it was before becomes an earlier grading.
 
-        With `writes`, a row that was read from a report gets a new report beside that one, so that it is shown from then on.
+        With `writes`, a row that was read from a report gets a new report beside that one, so that
+        it is shown from then on.
 
         Raises:
             StorageError, InputError: the report cannot be written.
@@ -206,16 +224,23 @@ class Benchmarks:
     async def rows(
         self, submissions: Sequence[Submission], reports: Sequence[Path]
     ) -> AsyncIterator[MedalRow | None]:
-        """Grade these submissions, then read these reports and follow them; see `grade_rows` and `report_rows`."""
+        """Grade these submissions, then read these reports and follow them; see `grade_rows` and
+        `report_rows`.
+        """
         async with aclosing(grade_rows(self._grading, submissions)) as rows:
             async for row in rows:
                 yield row
         if reports:
-            async for reported in report_rows(self._grading, reports, self.unread, beside=submissions):
+            async for reported in report_rows(
+                self._grading, reports, self.unread, beside=submissions
+            ):
                 yield reported
 
-    async def intervals(self, rows: Sequence[MedalRow]) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
-        """Yield the uncertainty of each valid score whose report lacks it and whose file is available.
+    async def intervals(
+        self, rows: Sequence[MedalRow]
+    ) -> AsyncGenerator[tuple[MedalRow, Uncertainty]]:
+        """Yield the uncertainty of each valid score whose report lacks it and whose file is
+        available.
 
         Raises:
             NotMeasuredError: no grading worker can be started.
@@ -225,7 +250,9 @@ class Benchmarks:
             lambda: [row for row in waiting if row.path is not None and row.path.is_file()]
         )
         reports = [
-            replace(row.report, submission_path=str(row.path)) for row in waiting if row.report is not None
+            replace(row.report, submission_path=str(row.path))
+            for row in waiting
+            if row.report is not None
         ]
         intervals = self._grading.uncertainties(reports) if reports else iter(())
         try:
@@ -247,7 +274,10 @@ def _item(entry: TaskEntry) -> BenchmarkItem:
     domain = clean_line(entry.id.rpartition("/")[0], 60)
     if entry.problem is not None:
         return BenchmarkItem(
-            clean_line(entry.id), clean_line(entry.id), domain, problem=clean_line(str(entry.problem))
+            clean_line(entry.id),
+            clean_line(entry.id),
+            domain,
+            problem=clean_line(str(entry.problem)),
         )
     task = entry.task
     source = str((task.data_source or {}).get("type") or "")
@@ -272,7 +302,8 @@ def _how_to_get(task: Task, source: str) -> str:
     if task.answers.is_file():
         return clean_line(task.why_not_prepared() or "")
     return _HOW.get(
-        source, f"Its data comes from {clean_line(source, 40) or 'a source that the task does not name'}."
+        source,
+        f"Its data comes from {clean_line(source, 40) or 'a source that the task does not name'}.",
     )
 
 
@@ -283,7 +314,9 @@ def _failure(output: bytes) -> str | None:
         failed = [row for row in rows if row.get("status") == "failed"]
     except (ValueError, AttributeError, TypeError):
         return None
-    return clean_line(str(failed[0].get("reason") or "preparation failed"), 1000) if failed else None
+    if failed:
+        return clean_line(str(failed[0].get("reason") or "preparation failed"), 1000)
+    return None
 
 
 async def _end_process(process: asyncio.subprocess.Process) -> None:
@@ -312,8 +345,12 @@ Written = tuple[tuple[str, int, int], ...]
 """Names of files with the time of their last change in ns, and their size in bytes."""
 
 
-async def grade_rows(grading: Grading, submissions: Sequence[Submission]) -> AsyncGenerator[MedalRow]:
-    """Grade submissions; yield each row as it is ready, in any order. Closing the iterator ends the workers.
+async def grade_rows(
+    grading: Grading, submissions: Sequence[Submission]
+) -> AsyncGenerator[MedalRow]:
+    """Grade submissions; yield each row as it is ready, in any order.
+
+    Closing the iterator ends the workers.
 
     Raises:
         NotMeasuredError: no grading worker can be started.
@@ -325,7 +362,9 @@ async def grade_rows(grading: Grading, submissions: Sequence[Submission]) -> Asy
             item = submissions[number]
             path = None if item.path is None else Path(item.path)
             row = await asyncio.to_thread(_outcome_row, grading, item.task_id, path, outcome)
-            yield replace(row, agent=clean_line(item.agent or row.agent, 80), key=item.key, at=now())
+            yield replace(
+                row, agent=clean_line(item.agent or row.agent, 80), key=item.key, at=now()
+            )
     except (asyncio.CancelledError, GeneratorExit):
         grading.close()
         raise
@@ -340,18 +379,25 @@ async def report_rows(
 ) -> AsyncIterator[MedalRow | None]:
     """Read reports (files or folders), and follow new ones without end.
 
-    Yields None whenever all reports so far were read and no batch is being graded. `unread` gets what says of files that
-    they cannot be read. `beside` are the submissions that are
-    graded now: of a run among them, a report that it left no file is not shown again.
+    Yields None whenever all reports so far were read and no batch is being graded. `unread` gets
+    what says of files that they cannot be read. `beside` are the submissions that are graded now:
+    of a run among them, a report that it left no file is not shown again.
 
     Raises:
-        InputError: nothing can be read at first; what is unreadable later is taken to be half written.
+        InputError: nothing can be read at first; what is unreadable later is taken to be half
+            written.
     """
     shown: set[tuple[str, ...]] = set()
     boards: dict[str, tuple[float, ...]] = {}
     domains: dict[str, str] = {}
     graded_here = [
-        Graded(NotGraded(item.task_id, "", "", agent=item.agent), Path(), item.batch, datetime.max, item.key)
+        Graded(
+            NotGraded(item.task_id, "", "", agent=item.agent),
+            Path(),
+            item.batch,
+            datetime.max,
+            item.key,
+        )
         for item in beside
     ]
     seen: Written | None = None
@@ -370,7 +416,11 @@ async def report_rows(
                 await asyncio.sleep(WATCH_S)
                 continue
             if loaded.unread != unreadable:
-                seen, unreadable = (), loaded.unread  # it may be half written, so there is a second look
+                # it may be half written, so there is a second look
+                seen, unreadable = (
+                    (),
+                    loaded.unread,
+                )
             else:
                 seen, reported = written, False
             if unread is not None:
@@ -404,7 +454,9 @@ def _stamp(paths: Sequence[Path]) -> tuple[Written, bool]:
     going_on, written = False, []
     for path in paths:
         inside = report_files(path) if path.is_dir() else [path]
-        going_on = going_on or (path.is_dir() and any(item.name.endswith(JOURNAL) for item in inside))
+        going_on = going_on or (
+            path.is_dir() and any(item.name.endswith(JOURNAL) for item in inside)
+        )
         for item in inside:
             with contextlib.suppress(OSError):  # it went away meanwhile: the next look will tell
                 written.append((str(item), item.stat().st_mtime_ns, item.stat().st_size))
@@ -417,7 +469,9 @@ def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
     Raises: InputError: there is no report.
     """
     return [
-        _loaded_row(one, grading.leaderboard(one.outcome.task_id), grading.domain(one.outcome.task_id))
+        _loaded_row(
+            one, grading.leaderboard(one.outcome.task_id), grading.domain(one.outcome.task_id)
+        )
         for one in load_outcomes(path).results
     ]
 
@@ -437,17 +491,25 @@ def _loaded_row(one: Graded, board: tuple[float, ...], domain: str) -> MedalRow:
     )
     if isinstance(outcome, NotGraded):
         return masked(replace(row, not_graded=clean_line(outcome.reason, 2000)))
-    return masked(replace(row, report=outcome, leaderboard=board, submission=submission_key(outcome)))
+    return masked(
+        replace(row, report=outcome, leaderboard=board, submission=submission_key(outcome))
+    )
 
 
 def _and_before(row: MedalRow) -> tuple[tuple[datetime, str], ...]:
-    """Return the earlier gradings of a row that is graded again: what it shows now, and those before."""
+    """Return the earlier gradings of a row that is graded again: what it shows now, and those
+    before.
+    """
     was = row.report or NotGraded(row.task_id, row.file, row.not_graded or "")
-    return ((row.at, outcome_words(was)), *row.earlier) if row.at is not None else row.earlier
+    if row.at is not None:
+        return ((row.at, outcome_words(was)), *row.earlier)
+    return row.earlier
 
 
 def outcome_words(outcome: TaskReport | NotGraded) -> str:
-    """Return what came out of a submission in a few words: its medal and score, or why it has none."""
+    """Return what came out of a submission in a few words: its medal and score, or why it has
+    none.
+    """
     if isinstance(outcome, NotGraded):
         return f"not graded: {clean_line(outcome.reason, 300)}"
     if not outcome.valid_submission:
@@ -461,7 +523,11 @@ def _outcome_row(grading: Grading, task_id: str, path: Path | None, outcome: Out
     if isinstance(outcome, NotGraded):
         lacks_data = grading.lacks_data(task_id)
         reason = clean_line(outcome.reason)
-        return masked(MedalRow(task_id, agent, shown, not_graded=reason, path=path, lacks_data=lacks_data))
+        return masked(
+            MedalRow(task_id, agent, shown, not_graded=reason, path=path, lacks_data=lacks_data)
+        )
     report = outcome.report if isinstance(outcome, Invalid) else outcome
     board, domain = grading.leaderboard(report.task_id), grading.domain(report.task_id)
-    return masked(MedalRow(report.task_id, agent, shown, report, leaderboard=board, domain=domain, path=path))
+    return masked(
+        MedalRow(report.task_id, agent, shown, report, leaderboard=board, domain=domain, path=path)
+    )

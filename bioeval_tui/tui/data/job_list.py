@@ -1,4 +1,7 @@
-"""The job files of some folders, as the jobs screen shows them. Files are read again only when they change."""
+"""The job files of some folders, as the jobs screen shows them.
+
+Files are read again only when they change.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +35,28 @@ ENDINGS = (".yml", ".yaml")
 SHOWN_BYTES = 1_000_000
 """Maximum number of bytes of a file that are shown."""
 FIRST_CASES = 100
-"""Only this many cases of a job are checked here; `bioeval-tui check` and running the job check all."""
+"""Only this many cases of a job are checked here; `bioeval-tui check` and running the job check
+all.
+"""
 MOST_FILES = 2_000
 BUDGET_S = 0.3
 """Maximum time for checking new files before the results so far are returned."""
 MOST_LISTED, MOST_SHOWN = 20, 300
-"""Maximum number of a job's tasks, facts and assertions in its summary, and of characters of each."""
+"""Maximum number of a job's tasks, facts and assertions in its summary, and of characters of each.
+"""
 HISTORY = 40
 """Number of a job's latest scores returned."""
 
-_TELLTALE = re.compile(r"^(target|tasks|facts|aspirationalAverage|evaluator|assertions)[ \t]*:", re.MULTILINE)
+_TELLTALE = re.compile(
+    r"^(target|tasks|facts|aspirationalAverage|evaluator|assertions)[ \t]*:", re.MULTILINE
+)
 _Stamp = tuple[int, int]
 
 
 def default_folders() -> list[Path]:
-    """Return the default places for jobs: the current folder, the folder of published jobs and the samples."""
+    """Return the default places for jobs: the current folder, the folder of published jobs and the
+    samples.
+    """
     here = Path.cwd()
     folders = [here, here / "data" / "eval", here / "sample_jobs", sample_jobs()]
     folders_by_path: dict[Path, Path] = {}
@@ -59,8 +69,8 @@ def default_folders() -> list[Path]:
 class JobList:
     """Job files of `places` (folders, or files); of the default folders without any.
 
-    A YAML file that was not named counts as a job if it has two of a job's keys, because folders also
-    contain other programs' files.
+    A YAML file that was not named counts as a job if it has two of a job's keys, because folders
+    also contain other programs' files.
     """
 
     def __init__(self, places: Sequence[Path], runs: RunList) -> None:
@@ -76,7 +86,8 @@ class JobList:
         return next(folder / name for name in names if not (folder / name).exists())
 
     def write(self, path: Path, answers: Answers) -> Path:
-        """Write a job file, and list it also if it is in none of the places; return it as it is listed.
+        """Write a job file, and list it also if it is in none of the places; return it as it is
+        listed.
 
         Raises:
             StorageError: the disk is full, or the folder cannot be written.
@@ -88,9 +99,12 @@ class JobList:
         return known or path
 
     def items(self) -> list[JobItem]:
-        """Return the jobs with their latest scores. Unchanged jobs are the same objects as the last time.
+        """Return the jobs with their latest scores.
 
-        Checking takes `BUDGET_S` at most, however many files are new; the rest is checked the next time.
+        Unchanged jobs are the same objects as the last time.
+
+        Checking takes `BUDGET_S` at most, however many files are new; the rest is checked the next
+        time.
         """
         history = _history(self._runs.runs())
         items: dict[Path, JobItem] = {}
@@ -104,7 +118,9 @@ class JobList:
 
     def item(self, path: Path) -> JobItem:
         """Return one job file as it is now, whether it is in the list or not."""
-        return self._read(path, True, check=True) or masked(read_job(path)) or JobItem(path, path.stem)
+        return (
+            self._read(path, True, check=True) or masked(read_job(path)) or JobItem(path, path.stem)
+        )
 
     def _files(self) -> Iterator[tuple[Path, bool]]:
         seen: set[Path] = set()
@@ -141,7 +157,9 @@ class JobList:
         scores = tuple(run.score for run in runs if run.only_condition is None)[-HISTORY:]
         fresh = replace(item, runs=len(runs), scores=scores, last_run=last)
         before = self._items.get(item.path)
-        return before if before == fresh and before is not None else fresh
+        if before == fresh and before is not None:
+            return before
+        return fresh
 
 
 def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobItem | None:
@@ -151,7 +169,9 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         with path.open("rb") as file:
             data = file.read(SHOWN_BYTES + 1)
     except OSError as error:
-        return JobItem(path, name, problems=(Problem(f"cannot be read: {error.strerror}"),), runnable=False)
+        return JobItem(
+            path, name, problems=(Problem(f"cannot be read: {error.strerror}"),), runnable=False
+        )
     text = data[:SHOWN_BYTES].decode("utf-8-sig", "replace")
     if not asked_for and len(set(_TELLTALE.findall(text))) < 2:
         return None
@@ -163,7 +183,9 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         name=name,
         text=clean(text),
         cases=checked.case_count,
-        problems=tuple(sorted(checked.problems, key=lambda problem: (problem.line, problem.column))),
+        problems=tuple(
+            sorted(checked.problems, key=lambda problem: (problem.line, problem.column))
+        ),
         runnable=False,
     )
     if checked.loaded is None:
@@ -191,7 +213,10 @@ def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
     """Return what the job asks for, tells and checks."""
     rows = (
         ("about", [job.about] if job.about else []),
-        ("facts", ["what each case says" if _TEMPLATE.fullmatch(fact) else fact for fact in job.facts]),
+        (
+            "facts",
+            ["what each case says" if _TEMPLATE.fullmatch(fact) else fact for fact in job.facts],
+        ),
         ("tasks", [task.task for task in job.tasks]),
         ("asserts", [assertion.title for assertion in job.assertions]),
     )
@@ -205,7 +230,9 @@ def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
 def _yaml_files(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries if entry.name.endswith(ENDINGS) and entry.is_file()]
+            names = [
+                entry.name for entry in entries if entry.name.endswith(ENDINGS) and entry.is_file()
+            ]
     except OSError:
         return []
     return [folder / name for name in sorted(names)]

@@ -1,7 +1,9 @@
-"""Reviews for the screens: the queue of reviewable items, and the overlay files that reviews are saved in.
+"""Reviews for the screens: the queue of reviewable items, and the overlay files that reviews are
+saved in.
 
-Everything here blocks; call it from a thread. A run's reviews are stored beside its recording. Those of graded
-submissions stand in `reviews.overlay.jsonl` in the folder of the grading report, which itself never changes.
+Everything here blocks; call it from a thread. A run's reviews are stored beside its recording.
+Those of graded submissions stand in `reviews.overlay.jsonl` in the folder of the grading report,
+which itself never changes.
 """
 
 from __future__ import annotations
@@ -24,7 +26,14 @@ from bioeval_tui.record import events, reviews
 from bioeval_tui.record.cases import judged_in
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.masking import masked, masking
-from bioeval_tui.record.overlay import Overlay, append_reviews, counting, in_force, judgings, read_overlay
+from bioeval_tui.record.overlay import (
+    Overlay,
+    append_reviews,
+    counting,
+    in_force,
+    judgings,
+    read_overlay,
+)
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
 from bioeval_tui.report.brief import brief_of
@@ -68,7 +77,8 @@ class ReviewDesk:
     def give(self, item: ReviewItem, given: NewReview, author: str) -> str:
         """Append a review of an item; return the entry's id.
 
-        A reviewer who scored a task and undid it has seen the judge's score, so a second score is not blind.
+        A reviewer who scored a task and undid it has seen the judge's score, so a second score is
+        not blind.
 
         Raises:
             UsageError: the item's report is no file, so that nothing can stand beside it.
@@ -97,7 +107,9 @@ class ReviewDesk:
         """Return the reviews of each row's submission; none where it has no report file."""
         reviewed = cache(report_reviews)
         return [
-            dict(reviewed(row.folder).submissions.get(row.submission, {})) if row.folder is not None else {}
+            dict(reviewed(row.folder).submissions.get(row.submission, {}))
+            if row.folder is not None
+            else {}
             for row in rows
         ]
 
@@ -130,10 +142,16 @@ class ReviewDesk:
     def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
         if masking():
             raise UsageError("names are masked; to review, start without --redact")
-        where: dict[str, Any] = {"run_id": "report", "submission": item.id.submission, "task": item.id.task}
+        where: dict[str, Any] = {
+            "run_id": "report",
+            "submission": item.id.submission,
+            "task": item.id.task,
+        }
         if item.id.key is None:
             if item.row is None or item.row.folder is None:
-                raise UsageError("this was graded without a report; use `grade --output-dir` to keep one")
+                raise UsageError(
+                    "this was graded without a report; use `grade --output-dir` to keep one"
+                )
             path = item.row.folder / REPORT_REVIEWS
         else:
             path = find_recording(item.id.place, self._runs_dir)
@@ -142,14 +160,18 @@ class ReviewDesk:
             where |= {"condition": item.id.key.condition, "trial": item.id.key.trial}
         entry = secrets.token_hex(8)
         now = datetime.now(UTC)
-        append_reviews(path, [events.Reviewed(**where, **fields, review=entry, author=author, seq=0, at=now)])
+        append_reviews(
+            path, [events.Reviewed(**where, **fields, review=entry, author=author, seq=0, at=now)]
+        )
         return entry
 
 
 def _sampled_items(
     items: Sequence[ReviewItem], paths: Sequence[Path], source: ReviewSource
 ) -> list[ReviewItem]:
-    """Return the sampled items in the order of the sample, with the estimate from the reviews so far."""
+    """Return the sampled items in the order of the sample, with the estimate from the reviews so
+    far.
+    """
     places: dict[tuple[str, ConversationKey | None, int | None], int] = {
         (run_id, ConversationKey(each.condition, each.trial), each.task): each.place
         for run_id, path in zip(source.run_ids, paths, strict=True)
@@ -166,7 +188,9 @@ def _sampled_items(
 
 
 def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]:
-    """Return a run's judged tasks, with the verdict in force, and the submissions that were graded in it."""
+    """Return a run's judged tasks, with the verdict in force, and the submissions that were graded
+    in it.
+    """
     now = in_force(state, overlay)
     folded = reviews.fold_reviews(overlay.events, state, now)
     begun = counting(state, judgings(state, overlay))
@@ -175,7 +199,8 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
     order = state.started.conditions if state.started else ()
     places = {condition: at for at, condition in enumerate(order)}
     conversations = sorted(
-        state.conversations.items(), key=lambda pair: (pair[0].trial, places.get(pair[0].condition, 9))
+        state.conversations.items(),
+        key=lambda pair: (pair[0].trial, places.get(pair[0].condition, 9)),
     )
     for key, conversation in conversations:
         if not is_finished(conversation):
@@ -197,7 +222,10 @@ def _task_item(
     number: int,
     item: dict[str, Any],
 ) -> ReviewItem:
-    title, criteria = item.get("task", ""), criteria_words(state.job_of(conversation.key.trial), item)
+    title, criteria = (
+        item.get("task", ""),
+        criteria_words(state.job_of(conversation.key.trial), item),
+    )
     notes = (n for n in folded.notes if n.task == number and _key(n) == conversation.key)
     return ReviewItem(
         id=ItemId(place, conversation.key, number, None),
@@ -230,7 +258,9 @@ def _judgement(
         return Judgement(judge, None, clean_line(why))
     if not task.measured:
         return Judgement(judge, None, clean_line(reason_of(task)))
-    quoted = tuple(quote.model_copy(update={"quote": clean(quote.quote, 2000)}) for quote in task.evidence)
+    quoted = tuple(
+        quote.model_copy(update={"quote": clean(quote.quote, 2000)}) for quote in task.evidence
+    )
     update = {"reason": clean(task.reason, 10_000), "evidence": quoted}
     return Judgement(judge, task.model_copy(update=update))
 
@@ -284,12 +314,18 @@ def _review_fields(item: ReviewItem, given: NewReview) -> dict[str, Any]:
 
 
 def _mark_of(report: TaskReport) -> events.Mark:
-    return "valid" if report.valid_submission else "invalid"
+    if report.valid_submission:
+        return "valid"
+    return "invalid"
 
 
 def _subject(state: RunState) -> str:
-    return clean_line(state.started.job_name, 80) if state.started else "unknown"
+    if state.started:
+        return clean_line(state.started.job_name, 80)
+    return "unknown"
 
 
 def _key(entry: events.Reviewed) -> ConversationKey | None:
-    return ConversationKey(entry.condition, entry.trial) if entry.condition and entry.trial else None
+    if entry.condition and entry.trial:
+        return ConversationKey(entry.condition, entry.trial)
+    return None

@@ -18,7 +18,10 @@ from bioeval_tui.record.transfer import deletions, folder_name
 
 
 class RunList:
-    """Lists runs; a run that has not changed is the same object as the last time. Its methods block."""
+    """Lists runs; a run that has not changed is the same object as the last time.
+
+    Its methods block.
+    """
 
     def __init__(self, settings: Settings, *, writes: bool = True) -> None:
         self._data_dir = settings.data_dir
@@ -61,18 +64,23 @@ class RunList:
             RecordingError: another process is writing a recording; nothing is moved.
         """
         unknown = [run_id for run_id in run_ids if not is_run_id(run_id)]
-        paths = [recording_path(self._runs_dir, run_id) for run_id in run_ids if run_id not in unknown]
+        paths = [
+            recording_path(self._runs_dir, run_id) for run_id in run_ids if run_id not in unknown
+        ]
         if unknown or any(not path.is_file() for path in paths):
             raise UsageError("a run no longer exists; the list is up to date again")
         live = [path.stem for path in paths if is_live(path)]
         if live:
             raise UsageError(f"{plural(len(live), 'run')} still in progress; cancel first")
         with contextlib.ExitStack() as held:
-            for path in paths:  # all of them before the first is moved: nobody resumes one meanwhile
+            for (
+                path
+            ) in paths:  # all of them before the first is moved: nobody resumes one meanwhile
                 held.enter_context(only_here(path))
             folder = private_dir(self._trash / folder_name(datetime.now(UTC)))
             for run_id in run_ids:
-                # The recording first: without the mark of an import, it would count as the user's own.
+                # The recording first: without the mark of an import, it would count as the user's
+                # own.
                 recording = recording_path(self._runs_dir, run_id)
                 beside = [path for path in self._runs_dir.glob(f"{run_id}.*") if path != recording]
                 for path in (recording, *beside):

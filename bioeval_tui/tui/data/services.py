@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 SAMPLES_SHOWN = 3
-"""Number of sample submissions that the demo grades: a good, a poor and an invalid one for the same task."""
+"""Number of sample submissions that the demo grades: a good, a poor and an invalid one for the same
+task.
+"""
 
 
 class _Part(Generic[Made]):
@@ -61,9 +63,9 @@ class _Part(Generic[Made]):
 class AppServices:
     """Everything that screens can request from outside: files, engines and grading workers.
 
-    Each part (`job_list`, `run_list`, `benchmarks`, `review_desk`, `batches`, `doctor`) is imported and created on first
-    use, and its plain methods block. `in_thread` and `in_worker` call them in the thread that does the work, so that
-    neither the first paint nor a key press waits for them:
+    Each part (`job_list`, `run_list`, `benchmarks`, `review_desk`, `batches`, `doctor`) is imported
+    and created on first use, and its plain methods block. `in_thread` and `in_worker` call them in
+    the thread that does the work, so that neither the first paint nor a key press waits for them:
 
         runs = await services.in_thread(lambda: services.run_list.runs())
     """
@@ -160,7 +162,9 @@ class AppServices:
         return await asyncio.to_thread(work)
 
     async def in_worker(self, work: Callable[[], Made]) -> Made:
-        """Call what a grading worker does, such as `benchmarks.grade`; cancelling ends the worker."""
+        """Call what a grading worker does, such as `benchmarks.grade`; cancelling ends the
+        worker.
+        """
         try:
             return await asyncio.to_thread(work)
         except asyncio.CancelledError:
@@ -170,8 +174,11 @@ class AppServices:
     # Runs
 
     async def start_run(self, request: RunRequest) -> RunView:
-        """Start an engine for the request and follow its first run; the others are in the list of runs."""
-        # A thread cannot be cancelled: if the caller is, the engine starts nevertheless, and must not be forgotten.
+        """Start an engine for the request and follow its first run; the others are in the list of
+        runs.
+        """
+        # A thread cannot be cancelled: if the caller is, the engine starts nevertheless, and must
+        # not be forgotten.
         starting = asyncio.ensure_future(asyncio.to_thread(self._start, request))
         self._starting.add(starting)
         starting.add_done_callback(self._starting.discard)
@@ -190,13 +197,20 @@ class AppServices:
         self._started.append(view)
 
     def in_progress(self) -> Sequence[str]:
-        """Return the ids of the runs started from here whose engines still work; "" for one that is being started."""
-        return [*(view.run_id for view in self._started if view.in_progress), *("" for _ in self._starting)]
+        """Return the ids of the runs started from here whose engines still work; "" for one that is
+        being started.
+        """
+        return [
+            *(view.run_id for view in self._started if view.in_progress),
+            *("" for _ in self._starting),
+        ]
 
     async def stop_runs(self) -> None:
         """Stop every run started from here, and wait until its engine and servers have ended."""
         await asyncio.gather(*self._starting, return_exceptions=True)
-        await asyncio.gather(*(self._engines.stop_run(view) for view in self._started if view.in_progress))
+        await asyncio.gather(
+            *(self._engines.stop_run(view) for view in self._started if view.in_progress)
+        )
 
     def _as_started(self, request: RunRequest) -> RunRequest:
         """Return a request with the command line's options that the dialog does not have."""
@@ -208,27 +222,39 @@ class AppServices:
 
     async def connections(self, request: RunRequest) -> Sequence[ComponentState]:
         """Check once that the agent and models of a run answer; nothing from the job is sent."""
-        return await self.in_thread(lambda: self.doctor.connections(self._as_started(request), self.settings))
+        return await self.in_thread(
+            lambda: self.doctor.connections(self._as_started(request), self.settings)
+        )
 
     async def why_no_key(self, request: RunRequest) -> str:
-        """Return why a model of a run cannot be asked, such as a missing key, in a sentence; empty if all can."""
-        return await self.in_thread(lambda: self.doctor.why_no_key(self._as_started(request), self.settings))
+        """Return why a model of a run cannot be asked, such as a missing key, in a sentence; empty
+        if all can.
+        """
+        return await self.in_thread(
+            lambda: self.doctor.why_no_key(self._as_started(request), self.settings)
+        )
 
     async def will_happen(self, request: RunRequest) -> Sequence[Resolved]:
-        """Return who takes part in a run, where each was set, and what would be sent; nothing is sent."""
+        """Return who takes part in a run, where each was set, and what would be sent; nothing is
+        sent.
+        """
         from bioeval_tui.evaluation.wiring.resolved import will_happen
 
         return await self.in_thread(lambda: will_happen(self._as_started(request), self.settings))
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
-        """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at once)."""
+        """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at
+        once).
+        """
 
         def open_view() -> RunView:
             from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
             from bioeval_tui.record.runs import is_live
 
             path = self.run_list.find(run_id)
-            return FollowedRun(path) if is_live(path) else ReplayedRun(path, speed)
+            if is_live(path):
+                return FollowedRun(path)
+            return ReplayedRun(path, speed)
 
         return await self.in_thread(open_view)
 
@@ -256,11 +282,14 @@ class AppServices:
 
     @property
     def has_submissions(self) -> bool:
-        """Whether the session was given submissions or reports; else `medals` grades shipped samples, once asked to."""
+        """Whether the session was given submissions or reports; else `medals` grades shipped
+        samples, once asked to.
+        """
         return bool(self._reports or self._submissions)
 
     def grade_again(self, row: MedalRow) -> MedalRow:
-        """Grade a row's file again, and keep the report where that row's is: not in a folder of runs, nor if nothing is written.
+        """Grade a row's file again, and keep the report where that row's is: not in a folder of
+        runs, nor if nothing is written.
 
         Raises:
             StorageError, InputError: the report cannot be written.
@@ -268,7 +297,8 @@ class AppServices:
         return self.benchmarks.grade_again(row, writes=self._writes and not self._of_runs)
 
     def medals(self) -> AsyncIterator[MedalRow | None]:
-        """Grade (or read) the reports that this session shows, one by one as they are ready; by default, the samples.
+        """Grade (or read) the reports that this session shows, one by one as they are ready; by
+        default, the samples.
 
         None means that all reports so far were given and more may follow.
         """
@@ -276,12 +306,22 @@ class AppServices:
         return self.benchmarks.rows(submissions, self._reports)
 
     async def explain(self, row: MedalRow, *, show_answers: bool = False) -> Sequence[Section]:
-        """Return why a valid submission's score is what it is, of private answers only if asked; cancelling ends the worker."""
+        """Return why a valid submission's score is what it is, of private answers only if asked;
+        cancelling ends the worker.
+        """
         report = row.report
-        if report is None or not report.valid_submission or (report.explanation and not show_answers):
-            return report.explanation if report else ()
+        if (
+            report is None
+            or not report.valid_submission
+            or (report.explanation and not show_answers)
+        ):
+            if report:
+                return report.explanation
+            return ()
         here = replace(report, submission_path=str(row.path or report.submission_path))
-        return await self.in_worker(lambda: masked(self._grading.explain(here, show_answers=show_answers)))
+        return await self.in_worker(
+            lambda: masked(self._grading.explain(here, show_answers=show_answers))
+        )
 
     @property
     def reviewer(self) -> str:
@@ -311,7 +351,10 @@ MAX_BYTES = 1_000_000
 
 
 class Preferences:
-    """Values by name. If the file is missing, damaged or read-only, values last only for the session."""
+    """Values by name.
+
+    If the file is missing, damaged or read-only, values last only for the session.
+    """
 
     def __init__(self, data_dir: Path, *, writes: bool = True) -> None:
         """Without `writes`, changes last only for the session."""
@@ -342,7 +385,9 @@ class Preferences:
             preferences = json.loads(read_small(self._path, MAX_BYTES))
         except (OSError, ValueError, RecursionError):
             return {}
-        return preferences if isinstance(preferences, dict) else {}
+        if isinstance(preferences, dict):
+            return preferences
+        return {}
 
     def _write(self, values: dict[str, Any]) -> None:
         text = json.dumps(values, ensure_ascii=False, indent=1)

@@ -21,27 +21,35 @@ def introduction(*, local_model: bool = False) -> list[Cell]:
     if local_model:
         return [
             Cell(
-                "What does a real language model say to a patient, with the facts and without them?", "strong"
+                "What does a real language model say to a patient, with the facts and without"
+                " them?",
+                "strong",
             ),
             Cell(""),
             Cell(
-                "SmolLM2-135M on this machine answers a script twice; rules, not a model, judge its answers."
+                "SmolLM2-135M on this machine answers a script twice; rules, not a model, judge its"
+                " answers."
             ),
         ]
     return [
         Cell("Does an agent do what is right, whether or not its user can answer?", "strong"),
         Cell(""),
         Cell(
-            "The same user talks to it twice, without the facts and with them; both conversations are scored."
+            "The same user talks to it twice, without the facts and with them; both conversations"
+            " are scored."
         ),
     ]
 
 
 def caption(state: RunState, trial: int) -> str:
-    """Return what the newest event's conversation brings; empty if its newest turn brings nothing new."""
+    """Return what the newest event's conversation brings; empty if its newest turn brings nothing
+    new.
+    """
     if state.ended is not None:
         result = result_of(state)
-        return result.answer.what if result else ""
+        if result:
+            return result.answer.what
+        return ""
     conversation = state.conversations.get(state.newest) if state.newest else None
     if conversation is None:
         return ""
@@ -52,12 +60,16 @@ def caption(state: RunState, trial: int) -> str:
         finding = _newest(state, conversation, trial) or _no_longer_true(state, conversation)
     if finding is None and conversation.turns <= 1:
         finding = _beginning(state, conversation)
-    return sentence(finding) if finding else ""
+    if finding:
+        return sentence(finding)
+    return ""
 
 
 def _beginning(state: RunState, conversation: ConversationState) -> of.Beginning:
     listed = state.job_of(conversation.key.trial).get("facts")
-    facts = state.condition(conversation.key.condition).known(listed if isinstance(listed, list) else ())
+    facts = state.condition(conversation.key.condition).known(
+        listed if isinstance(listed, list) else ()
+    )
     conditions = state.started.conditions if state.started else ()
     return of.Beginning(
         conditions.index(conversation.key.condition) + 1,
@@ -82,7 +94,9 @@ def _newest(state: RunState, conversation: ConversationState, trial: int) -> of.
     parting = rows.parting(state, trial)
     if newest.message == parting and list(state.conversations)[-1] == conversation.key:
         return of.ConversationsPart()
-    return of.AgentAsks() if _asks(state, conversation, newest) else None
+    if _asks(state, conversation, newest):
+        return of.AgentAsks()
+    return None
 
 
 def _now_true(conversation: ConversationState, turn: int) -> list[str]:
@@ -109,7 +123,9 @@ def _no_longer_true(state: RunState, conversation: ConversationState) -> of.NoLo
     for checks in conversation.checks.values():
         before = checks[-2].status if len(checks) > 1 else ""
         if before == "passed" and checks[-1].status == "failed":
-            side = of.Side(conversation.key.condition, state.condition_title(conversation.key.condition))
+            side = of.Side(
+                conversation.key.condition, state.condition_title(conversation.key.condition)
+            )
             return of.NoLongerHolds(side, checks[-1].title)
     return None
 

@@ -1,4 +1,6 @@
-"""The conversations of a run, side by side or in tabs, the active one, the reading keys, and the line that finds text in all of them."""
+"""The conversations of a run, side by side or in tabs, the active one, the reading keys, and the
+line that finds text in all of them.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ WHOLE = frozenset({"conversation_ended", "seed_applied", "setup_applied"})
 
 
 class LiveTranscript(Transcript):
-    """A transcript without its own keys `e` and `f`, because the screen handles them for both transcripts."""
+    """A transcript without its own keys `e` and `f`, because the screen handles them for both
+    transcripts.
+    """
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide the actions that the screen handles for both transcripts."""
@@ -103,7 +107,9 @@ class ConversationFrame(Vertical):
         return self._conversation is None
 
     def show_brief(self, brief: Brief) -> None:
-        """Show what the agent is asked for, as long as there is no conversation; the screen says the rest where it can."""
+        """Show what the agent is asked for, as long as there is no conversation; the screen says
+        the rest where it can.
+        """
         rest = [*who_and_what(brief), []] if self.screen.has_class("-short") else []
         self.brief.show([*rest, *asked_lines(brief, self.condition)])
         self.add_class("-waiting")
@@ -120,11 +126,15 @@ class ConversationFrame(Vertical):
             if change.kinds & WHOLE:
                 self.transcript.update(None)
             elif change.messages:
-                self.transcript.update(set(change.messages), can_wait=change.kinds == {"spans_received"})
+                self.transcript.update(
+                    set(change.messages), can_wait=change.kinds == {"spans_received"}
+                )
 
 
 def framed_head(head: Head, active: bool, width: int) -> Content:
-    """Return the upper edge of a frame of this width: condition, what it means, state and score, as far as they fit."""
+    """Return the upper edge of a frame of this width: condition, what it means, state and score, as
+    far as they fit.
+    """
     name = Cell(head.title, "strong" if active else "plain")
     means, nothing = Cell(f" · {head.means}", "quiet"), Cell("")
     whole = head.state.text
@@ -159,7 +169,8 @@ class Conversations(Vertical):
         self.watched = watched
         self.frames: dict[Condition, ConversationFrame] = {}
         self.user_moved = False
-        """Whether the user has chosen a condition; until then, the one that started last is shown."""
+        """Whether the user has chosen a condition; until then, the one that started last is shown.
+        """
         self.linked = True
         """Whether scrolling one conversation scrolls the other."""
         self._focusing: set[Widget] = set()
@@ -179,7 +190,9 @@ class Conversations(Vertical):
     @property
     def _conditions(self) -> tuple[Condition, ...]:
         state = self.watched.state
-        return state.of_job if state is not None else PUBLISHED_NAMES
+        if state is not None:
+            return state.of_job
+        return PUBLISHED_NAMES
 
     async def mount_frames(self) -> None:
         """Add the conversations, in place of those of a job with other conditions."""
@@ -203,7 +216,8 @@ class Conversations(Vertical):
                 frame.transcript.stay()
             frame.transcript.may_follow = follows
             frame.transcript.set_choices(
-                dense=kept.get("live.dense") is True, show_events=kept.get("live.events") is not False
+                dense=kept.get("live.dense") is True,
+                show_events=kept.get("live.events") is not False,
             )
 
     @property
@@ -214,14 +228,18 @@ class Conversations(Vertical):
     def transcript(self) -> Transcript | None:
         """The active conversation's transcript; None until it exists."""
         frame = self.frames.get(self.watched.condition)
-        return frame.transcript if frame else None
+        if frame:
+            return frame.transcript
+        return None
 
     @property
     def message(self) -> MessageState | None:
         """The selected message."""
         transcript, frame = self.transcript, self.watched.conversation
         number = transcript.chosen_message if transcript else None
-        return frame.message(number) if frame and number is not None else None
+        if frame and number is not None:
+            return frame.message(number)
+        return None
 
     # What is shown
 
@@ -270,7 +288,9 @@ class Conversations(Vertical):
             return
         for frame in self.frames.values():
             active = frame.condition == self.watched.condition
-            frame.show_head(heads_view.head(state, frame.condition, trial, self.watched.link.now), active)
+            frame.show_head(
+                heads_view.head(state, frame.condition, trial, self.watched.link.now), active
+            )
             if state.started is not None and frame.is_empty:
                 frame.show_brief(brief_of(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
@@ -280,7 +300,8 @@ class Conversations(Vertical):
             (
                 condition,
                 paint(
-                    f"{heads_view.side(state, condition)} ", heads_view.short_state(state, condition, trial)
+                    f"{heads_view.side(state, condition)} ",
+                    heads_view.short_state(state, condition, trial),
                 ),
             )
             for condition in heads_view.conditions(state)
@@ -325,17 +346,24 @@ class Conversations(Vertical):
 
     def present(self, presenting: bool) -> None:
         """Add or remove space around the text."""
-        shown = not presenting and self._program.services.preferences.get("live.events") is not False
+        shown = (
+            not presenting and self._program.services.preferences.get("live.events") is not False
+        )
         for frame in self.frames.values():
             frame.transcript.set_choices(show_events=shown, roomy=presenting)
 
     @on(events.DescendantFocus)
     def _focused(self, event: events.DescendantFocus) -> None:
-        """Make the conversation that the user focused the active one. Focus that this widget moved is not a choice."""
+        """Make the conversation that the user focused the active one.
+
+        Focus that this widget moved is not a choice.
+        """
         if event.widget in self._focusing:
             self._focusing.remove(event.widget)
             return
-        here = next((name for name, frame in self.frames.items() if frame.transcript is event.widget), None)
+        here = next(
+            (name for name, frame in self.frames.items() if frame.transcript is event.widget), None
+        )
         if here is not None and here != self.watched.condition:
             self.look_at(here, self.watched.trial)
 
@@ -361,7 +389,9 @@ class Conversations(Vertical):
                 followed = all(transcript.following for transcript in transcripts)
                 return bool(transcripts) and followed == (action == "stay")
             case "events":
-                return self.watched.conversation is not None and bool(self.watched.conversation.messages)
+                return self.watched.conversation is not None and bool(
+                    self.watched.conversation.messages
+                )
             case "waterfall":
                 return bool(spans.turns_with_spans(self.watched.conversation))
             case "link" | "unlink":
@@ -448,7 +478,9 @@ class Conversations(Vertical):
     def _align(self, transcript: Transcript) -> None:
         """Scroll the other conversation to the top turn of this one; at the end, to its end."""
         state, trial = self.watched.state, self.watched.trial
-        here = next((name for name, frame in self.frames.items() if frame.transcript is transcript), None)
+        here = next(
+            (name for name, frame in self.frames.items() if frame.transcript is transcript), None
+        )
         if state is None or here is None:
             return
         frame = state.conversation(here, trial)
@@ -465,7 +497,12 @@ class Conversations(Vertical):
             elif beside is not None:
                 same = next((m for m in beside.messages if m.turn >= message.turn), None)
                 same = next(
-                    (m for m in beside.messages if (m.turn, m.role) == (message.turn, message.role)), same
+                    (
+                        m
+                        for m in beside.messages
+                        if (m.turn, m.role) == (message.turn, message.role)
+                    ),
+                    same,
                 )
                 if same is not None:
                     other.transcript.put_on_top(same.message)
@@ -479,7 +516,9 @@ class FindLine(AskLine):
     KEYS: ClassVar[str] = "live/find"
 
     def __init__(self, conversations: Conversations) -> None:
-        super().__init__("find", "text in all conversations", id="find", enter="next", escape="close")
+        super().__init__(
+            "find", "text in all conversations", id="find", enter="next", escape="close"
+        )
         self._conversations = conversations
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -499,14 +538,20 @@ class FindLine(AskLine):
 
     def _mark(self, text: str) -> dict[Condition, int]:
         """Mark the matches in the visible conversations; return the number in each."""
-        return {name: frame.transcript.find(text) for name, frame in self._conversations.frames.items()}
+        return {
+            name: frame.transcript.find(text) for name, frame in self._conversations.frames.items()
+        }
 
     def _in_trials(self, text: str) -> dict[int, int]:
         """Return the number of matches in each trial of the run."""
         state, pattern = self._conversations.watched.state, pattern_of(text)
         counts: dict[int, int] = {}
         for key, frame in sorted(state.conversations.items()) if state and pattern else ():
-            count = sum(len(pattern.findall(message.text)) for message in frame.messages) if pattern else 0
+            count = (
+                sum(len(pattern.findall(message.text)) for message in frame.messages)
+                if pattern
+                else 0
+            )
             if count:
                 counts[key.trial] = counts.get(key.trial, 0) + count
         return counts
@@ -521,7 +566,9 @@ class FindLine(AskLine):
             if there:
                 said.append(f"{there} in the other conversation")
             rest = {
-                trial: count for trial, count in self._in_trials(event.text).items() if trial != watched.trial
+                trial: count
+                for trial, count in self._in_trials(event.text).items()
+                if trial != watched.trial
             }
             if rest:
                 said.append(f"{sum(rest.values())} in {plural(len(rest), 'other trial')}")
@@ -529,17 +576,22 @@ class FindLine(AskLine):
 
     @on(AskLine.Entered)
     def _next(self, event: AskLine.Entered) -> None:
-        """Go to the next match: in this conversation, then in the other, then in the next trial that has any."""
+        """Go to the next match: in this conversation, then in the other, then in the next trial
+        that has any.
+        """
         frames, watched = self._conversations.frames, self._conversations.watched
         if not event.text or watched.condition not in frames:
             return
         if self._is_through(watched.condition):
-            others = [name for name in frames if name != watched.condition and not self._is_through(name)]
+            others = [
+                name for name in frames if name != watched.condition and not self._is_through(name)
+            ]
             if others:
                 self._conversations.show(others[0], watched.trial)
             elif trials := sorted(self._in_trials(event.text).keys() - {watched.trial}):
                 self._conversations.show(
-                    watched.condition, next((trial for trial in trials if trial > watched.trial), trials[0])
+                    watched.condition,
+                    next((trial for trial in trials if trial > watched.trial), trials[0]),
                 )
                 counts = self._mark(event.text)
                 first = next((name for name, count in counts.items() if count), watched.condition)
@@ -547,7 +599,8 @@ class FindLine(AskLine):
             else:
                 self._mark(event.text)  # from the beginning again, in both conversations
                 first = next(
-                    (name for name, frame in frames.items() if frame.transcript.matches[1]), watched.condition
+                    (name for name, frame in frames.items() if frame.transcript.matches[1]),
+                    watched.condition,
                 )
                 self._conversations.show(first, watched.trial)
             self._conversations.show_heads()
@@ -557,7 +610,9 @@ class FindLine(AskLine):
             trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
             whole = sum(self._in_trials(event.text).values())
             more = f"; {whole} in all conversations" if whole > count else ""
-            self.remark(f"{at} of {count}, {heads_view.side(state, watched.condition)}{trial}{more}")
+            self.remark(
+                f"{at} of {count}, {heads_view.side(state, watched.condition)}{trial}{more}"
+            )
 
     def _is_through(self, condition: Condition) -> bool:
         """Whether the last match of a conversation has been reached."""

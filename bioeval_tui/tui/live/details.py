@@ -1,4 +1,6 @@
-"""The boxes that open over the live screen: an assertion turn by turn, and how the simulated user speaks."""
+"""The boxes that open over the live screen: an assertion turn by turn, and how the simulated user
+speaks.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ _STATUS = {
 def _definition(state: RunState, trial: int, index: int) -> dict[str, Any]:
     items = state.job_of(trial).get("assertions") or []
     item = items[index] if index < len(items) else {}
-    return item if isinstance(item, dict) else {}
+    if isinstance(item, dict):
+        return item
+    return {}
 
 
 def assertion_heading(state: RunState, trial: int, index: int) -> str:
@@ -51,11 +55,17 @@ def assertion_heading(state: RunState, trial: int, index: int) -> str:
 def turn_lines(state: RunState, condition: Condition, trial: int, index: int) -> list[int]:
     """Return the turns after which the assertion was checked."""
     conversation = state.conversation(condition, trial)
-    return [check.after_turn for check in conversation.checks.get(index, ())] if conversation else []
+    if conversation:
+        return [check.after_turn for check in conversation.checks.get(index, ())]
+    return []
 
 
-def detail(state: RunState, condition: Condition, trial: int, index: int, turn: int | None) -> Facts:
-    """Return labelled lines for the check after `turn`; None means the final check or, before it, the newest."""
+def detail(
+    state: RunState, condition: Condition, trial: int, index: int, turn: int | None
+) -> Facts:
+    """Return labelled lines for the check after `turn`; None means the final check or, before it,
+    the newest.
+    """
     facts: Facts = [(kind, [Cell(text)]) for kind, text in _question(state, trial, index)]
     conversation, name = state.conversation(condition, trial), heads_view.side(state, condition)
     check = _check(conversation, index, turn)
@@ -94,7 +104,9 @@ _SHOWN_BELOW = ("expected", "submission")
 """What an assertion asserts that stands with its check."""
 
 
-def _check(conversation: ConversationState | None, index: int, turn: int | None) -> AssertionChecked | None:
+def _check(
+    conversation: ConversationState | None, index: int, turn: int | None
+) -> AssertionChecked | None:
     if conversation is None:
         return None
     checks = conversation.checks.get(index, [])
@@ -117,7 +129,9 @@ def _change_lines(conversation: ConversationState, turn: int) -> Facts:
     after = _observation(conversation, turn)
     before = _observation(conversation, turn - 1)
     if after is None or before is None:
-        return [("changed", [Cell("the state was not observed on both sides of this turn", "quiet")])]
+        return [
+            ("changed", [Cell("the state was not observed on both sides of this turn", "quiet")])
+        ]
     if after.error or before.error:
         return [("changed", [Cell(f"not observed: {after.error or before.error}", "warn")])]
     facts: Facts = []
@@ -135,7 +149,9 @@ def _change_lines(conversation: ConversationState, turn: int) -> Facts:
 
 
 def _observation(conversation: ConversationState, turn: int) -> StateObserved | None:
-    return next((seen for seen in reversed(conversation.observations) if seen.after_turn == turn), None)
+    return next(
+        (seen for seen in reversed(conversation.observations) if seen.after_turn == turn), None
+    )
 
 
 LABEL = 19
@@ -146,7 +162,9 @@ class AssertionDetail(Dialog[None]):
     """Opened from the timeline; arrows switch turns, `tab` switches the condition."""
 
     NAME: ClassVar[str] = "Assertion"
-    ABOUT: ClassVar[str] = "What was checked, expected and observed after a turn, and what that turn changed."
+    ABOUT: ClassVar[str] = (
+        "What was checked, expected and observed after a turn, and what that turn changed."
+    )
     BINDINGS: ClassVar[list[BindingType]] = bindings("assertion")
     DEFAULT_CSS = """
     AssertionDetail.-narrow > .dialog--box { height: 100%; }
@@ -185,7 +203,9 @@ class AssertionDetail(Dialog[None]):
 
     def action_other(self) -> None:
         """Go to the other condition."""
-        self._condition = heads_view.other_condition(heads_view.conditions(self._state), self._condition)
+        self._condition = heads_view.other_condition(
+            heads_view.conditions(self._state), self._condition
+        )
         self._turn = None
         self._show()
 
@@ -195,7 +215,8 @@ class AssertionDetail(Dialog[None]):
         for label, cells in facts:
             names = (label, *[""] * len(cells))
             lines += [
-                [Cell(padded(name, LABEL), "quiet"), cell] for name, cell in zip(names, cells, strict=False)
+                [Cell(padded(name, LABEL), "quiet"), cell]
+                for name, cell in zip(names, cells, strict=False)
             ]
             lines.append([])
         self.query_one(Labelled).show(lines)
@@ -209,7 +230,8 @@ LONGEST = 40
 def changes(before: Any, after: Any, path: str = "") -> list[str]:
     """Return lines `+ path: value`, `− path: value`, `~ path: old → new` for two JSON-like values.
 
-    Items of a list that have an `id` are matched by it, others by their place. At most `LONGEST` lines.
+    Items of a list that have an `id` are matched by it, others by their place. At most `LONGEST`
+    lines.
     """
     lines: list[str] = []
     _compare(before, after, path, lines)
@@ -248,7 +270,9 @@ def _as_mapping(value: Any) -> dict[Any, Any] | None:
 
 def _short(value: Any) -> str:
     text = compact_json(value)
-    return text if len(text) <= 160 else text[:159] + "…"
+    if len(text) <= 160:
+        return text
+    return text[:159] + "…"
 
 
 STATISTIC, VALUE = 32, 28
@@ -261,9 +285,9 @@ class MannerDialog(Dialog[None]):
     NAME: ClassVar[str] = "How the user speaks"
     HEADING: ClassVar[str] = "How the simulated user speaks"
     ABOUT: ClassVar[str] = (
-        "Counted from the simulated user's messages, without a model. A value is marked when its 95 % "
-        "interval lies outside the range of the middle 90 % of conversations with people: the user is then "
-        "unlike these people."
+        "Counted from the simulated user's messages, without a model. A value is marked when its 95"
+        " % interval lies outside the range of the middle 90 % of conversations with people: the"
+        " user is then unlike these people."
     )
 
     def __init__(self, run: RunResult | None) -> None:
@@ -290,9 +314,14 @@ def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[l
     for one in manners:
         conversations = plural(one.conversations, "conversation")
         interval = any(row.measure.interval for row in one.rows)
-        heads = padded("value (95 % interval)" if interval else "value", VALUE) + "people (middle 90 %)"
+        heads = (
+            padded("value (95 % interval)" if interval else "value", VALUE) + "people (middle 90 %)"
+        )
         lines.append(
-            [Cell(padded(f"{one.title}, {conversations}", STATISTIC), "strong"), Cell(heads, "quiet")]
+            [
+                Cell(padded(f"{one.title}, {conversations}", STATISTIC), "strong"),
+                Cell(heads, "quiet"),
+            ]
         )
         for row in one.rows:
             said = f"{row.found} !" if row.unlike else row.found
@@ -306,5 +335,7 @@ def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[l
             )
         lines.append([])
     if any(row.unlike for one in manners for row in one.rows):
-        lines.append([Cell("! unlike these people: the whole interval is outside their middle 90 %", "warn")])
+        lines.append(
+            [Cell("! unlike these people: the whole interval is outside their middle 90 %", "warn")]
+        )
     return [*lines, [Cell(manners[0].note, "quiet")]]

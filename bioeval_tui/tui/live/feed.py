@@ -1,5 +1,6 @@
-"""A screen's link to a run: opens it, folds its events, notifies the screen at most once a frame, and sends
-intents."""
+"""A screen's link to a run: opens it, folds its events, notifies the screen at most once a frame,
+and sends intents.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 
 PRESENTED = frozenset(
     {
-        *("pause", "resume", "step", "switch_condition", "other_trial", "follow", "stay", "stop_presenting"),
-        *("hold", "play", "play_step", "play_back", "turn", "edge", "speed", "next_failure", "leave", "to_grid"),
+        *("pause", "resume", "step", "switch_condition", "other_trial", "follow", "stay",
+            "stop_presenting"),
+        *("hold", "play", "play_step", "play_back", "turn", "edge", "speed", "next_failure",
+            "leave", "to_grid"),
     }
 )  # fmt: skip
 """Actions available while presenting."""
@@ -35,7 +38,10 @@ PRESENTED = frozenset(
 
 @dataclass
 class Watched:
-    """One run, followed by `link`. `Conversations` chooses condition and trial, `Stage` whether it is presented."""
+    """One run, followed by `link`.
+
+    `Conversations` chooses condition and trial, `Stage` whether it is presented.
+    """
 
     link: RunLink
     condition: Condition = PUBLISHED_NAMES[0]
@@ -55,7 +61,9 @@ class Watched:
     @property
     def conversation(self) -> ConversationState | None:
         """The active conversation."""
-        return self.state.conversation(self.condition, self.trial) if self.state else None
+        if self.state:
+            return self.state.conversation(self.condition, self.trial)
+        return None
 
     @property
     def has_begun(self) -> bool:
@@ -141,7 +149,9 @@ class Feed:
         self.state = state
         self.heard_at: float | None = None
         self.last_at: datetime | None = None
-        """The time of the newest event that the engine wrote; what a viewer adds (`seq` 0) has another clock."""
+        """The time of the newest event that the engine wrote; what a viewer adds (`seq` 0) has
+        another clock.
+        """
         self._post = post
         self._clock = clock
         self._late_s = view.late_s
@@ -154,7 +164,10 @@ class Feed:
         return self.state.last_seq >= seq and not self._changes
 
     async def run(self) -> None:
-        """Apply events until they end. The first change after a quiet frame is posted immediately; later ones are combined."""
+        """Apply events until they end.
+
+        The first change after a quiet frame is posted immediately; later ones are combined.
+        """
         batches = self.view.events()
         try:
             async for batch in batches:
@@ -205,7 +218,10 @@ LOOK_S = 0.25
 
 
 class RunLink:
-    """The connection to one run. `status` is its state; `failure` is a sentence that says why it broke."""
+    """The connection to one run.
+
+    `status` is its state; `failure` is a sentence that says why it broke.
+    """
 
     def __init__(
         self,
@@ -227,12 +243,16 @@ class RunLink:
     @property
     def state(self) -> RunState | None:
         """The run so far; None until the engine has answered."""
-        return self._feed.state if self._feed else None
+        if self._feed:
+            return self._feed.state
+        return None
 
     @property
     def view(self) -> RunView | None:
         """The run as it was opened."""
-        return self._feed.view if self._feed else None
+        if self._feed:
+            return self._feed.view
+        return None
 
     @property
     def is_running(self) -> bool:
@@ -241,7 +261,8 @@ class RunLink:
 
     @property
     def now(self) -> datetime | None:
-        """The current time by the run's clock: that of the newest event, plus the time since it arrived.
+        """The current time by the run's clock: that of the newest event, plus the time since it
+        arrived.
 
         A replay has the time of the recording, and a viewer's clock may differ from the engine's.
         """
@@ -277,7 +298,9 @@ class RunLink:
         return link
 
     async def changes(self) -> AsyncIterator[tuple[RunState, bool]]:
-        """Yield the run whenever something is new, and whether its engine has stopped, until it has ended."""
+        """Yield the run whenever something is new, and whether its engine has stopped, until it has
+        ended.
+        """
         seen = -1
         while (state := self.state) is not None:
             gone = self.status == "interrupted"
@@ -313,12 +336,16 @@ class RunLink:
         self._over.set()
         if self._feed.state.started is None:
             self.status = "failed"
-            self.failure = _last_warning(self._feed.state) or "the engine stopped before the run started"
+            self.failure = (
+                _last_warning(self._feed.state) or "the engine stopped before the run started"
+            )
         elif self._feed.state.ended is None:
             self.status = "interrupted"
             self.failure = _last_warning(self._feed.state)
 
-    async def send(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> str | None:
+    async def send(
+        self, kind: IntentKind, condition: Condition | None = None, text: str = ""
+    ) -> str | None:
         """Send an intent; return None if it was accepted, else a sentence saying why not."""
         if self._feed is None:
             return "the run has not started yet"
@@ -335,4 +362,6 @@ class RunLink:
 
 
 def _last_warning(state: RunState) -> str:
-    return state.warnings[-1].message if state.warnings else ""
+    if state.warnings:
+        return state.warnings[-1].message
+    return ""

@@ -1,5 +1,6 @@
-"""The live screen's title, the headings of its conversations, and its notices: waiting, interrupted, not
-clean, not measured."""
+"""The live screen's title, the headings of its conversations, and its notices: waiting,
+interrupted, not clean, not measured.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +43,17 @@ def conditions(state: RunState) -> tuple[Condition, ...]:
 
 
 def other_condition(both: Sequence[Condition], here: Condition) -> Condition:
-    """Return the condition after this one; the first after the last, and after one that is not shown."""
+    """Return the condition after this one; the first after the last, and after one that is not
+    shown.
+    """
     at = both.index(here) if here in both else -1
     return both[(at + 1) % len(both)]
 
 
 def title_notes(state: RunState) -> list[Cell]:
-    """Return the notes that stay visible: rehearsal, whether the run was imported, and whether it is clean."""
+    """Return the notes that stay visible: rehearsal, whether the run was imported, and whether it
+    is clean.
+    """
     started = state.started
     if started is None:
         return []
@@ -69,7 +74,8 @@ def title_state(
     waits: bool = False,
     demo: bool = False,
 ) -> Cell:
-    """Return the sign and word for the run's status, with the run's time or, for a replay, its speed.
+    """Return the sign and word for the run's status, with the run's time or, for a replay, its
+    speed.
 
     A replay's position is on its bar. A `demo` has its own pace, so speed and time are left out.
     """
@@ -86,10 +92,14 @@ def title_state(
     if state.paused and link != "replay":
         return Cell(f"‖ PAUSED{elapsed}", "warn")
     if demo:
-        return Cell("‖ DEMO", "warn") if waits else Cell("▸ DEMO", "busy")
+        if waits:
+            return Cell("‖ DEMO", "warn")
+        return Cell("▸ DEMO", "busy")
     if link == "replay":
         pace = "" if speed in (None, 1) else f" {speed:g}×"
-        return Cell(f"‖ REPLAY{pace}", "warn") if waits else Cell(f"▸ REPLAY{pace}", "busy")
+        if waits:
+            return Cell(f"‖ REPLAY{pace}", "warn")
+        return Cell(f"▸ REPLAY{pace}", "busy")
     return Cell(f"● LIVE{elapsed}", "good")
 
 
@@ -101,8 +111,12 @@ _RUN_ENDS: dict[str, tuple[str, Tone]] = {
 
 
 def run_seconds(state: RunState, now: datetime | None = None) -> float | None:
-    """Return how long the run has worked; None before it started, and for an import, whose times may be its own."""
-    return None if state.started is None or state.started.source is not None else state.seconds(now)
+    """Return how long the run has worked; None before it started, and for an import, whose times
+    may be its own.
+    """
+    if state.started is None or state.started.source is not None:
+        return None
+    return state.seconds(now)
 
 
 def side(state: RunState, condition: Condition) -> str:
@@ -115,7 +129,9 @@ def which_trial(state: RunState, trial: int) -> str:
     case, trials = state.case(trial), state.started.trials if state.started else 1
     if case is not None:
         return case.title
-    return f"trial {trial} of {trials}" if trials > 1 else ""
+    if trials > 1:
+        return f"trial {trial} of {trials}"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +177,9 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
     turn = conversation.turns
     if not turn:
         return Cell("● preparing", "busy")
-    return Cell(f"‖ turn {turn}", "warn") if condition in state.paused else Cell(f"● turn {turn}", "busy")
+    if condition in state.paused:
+        return Cell(f"‖ turn {turn}", "warn")
+    return Cell(f"● turn {turn}", "busy")
 
 
 def operator_has(state: RunState, condition: Condition) -> bool:
@@ -184,7 +202,9 @@ def _newest_turn(state: RunState, condition: Condition) -> OperatorActed | None:
     return None
 
 
-def _conversation_state(state: RunState, conversation: ConversationState, now: datetime | None) -> Cell:
+def _conversation_state(
+    state: RunState, conversation: ConversationState, now: datetime | None
+) -> Cell:
     if conversation.ended is not None:
         ending = ENDINGS[conversation.ended.how]
         count = plural(conversation.turns, "turn")
@@ -212,7 +232,9 @@ def _doing(state: RunState, conversation: ConversationState, now: datetime | Non
     if newest.done and newest.role == "user" and not newest.signs_off:
         return "agent answers…"
     if newest.done:
-        return "checks assertions…" if state.job.get("assertions") else "reads its state…"
+        if state.job.get("assertions"):
+            return "checks assertions…"
+        return "reads its state…"
     waited = ""
     if now is not None:
         waited = f" {latency_short(max(0.0, (now - newest.started_at).total_seconds() * 1000))}"
@@ -222,7 +244,9 @@ def _doing(state: RunState, conversation: ConversationState, now: datetime | Non
 
 
 def score_cell(conversation: ConversationState) -> Cell:
-    """Return the score; until there is one, how many assertions hold, because nothing else is known of the result."""
+    """Return the score; until there is one, how many assertions hold, because nothing else is known
+    of the result.
+    """
     if conversation.score is not None:
         return Cell(number(conversation.score.score), score_tone(conversation.score.score))
     if conversation.ended is not None and conversation.ended.reason == "cancelled":
@@ -235,7 +259,9 @@ def score_cell(conversation: ConversationState) -> Cell:
 
 SLOW_S = 5.0
 NEWS_S = 15.0
-"""How long, in the run's time, a warning that does not affect the result is shown above the conversations."""
+"""How long, in the run's time, a warning that does not affect the result is shown above the
+conversations.
+"""
 
 
 class Keys(NamedTuple):
@@ -247,17 +273,26 @@ class Keys(NamedTuple):
     quit: str
 
 
-def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended: bool = False) -> list[Cell]:
-    """Return the lines of an empty live screen: what is happening, or what went wrong and what to press."""
+def waiting(
+    link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended: bool = False
+) -> list[Cell]:
+    """Return the lines of an empty live screen: what is happening, or what went wrong and what to
+    press.
+    """
     if link == "empty":
         return [
             Cell("No run is open", "strong"),
             Cell(""),
-            *([Cell(f"{keys.jobs}  jobs: press Enter on one to run it", "quiet")] if keys.jobs else []),
+            *(
+                [Cell(f"{keys.jobs}  jobs: press Enter on one to run it", "quiet")]
+                if keys.jobs
+                else []
+            ),
             Cell(f"{keys.runs}  past runs, and runs in progress elsewhere", "quiet"),
         ]
     again = Cell(
-        f"{keys.again}  try again     {keys.quit}  quit" if keys.again else f"{keys.quit}  quit", "quiet"
+        f"{keys.again}  try again     {keys.quit}  quit" if keys.again else f"{keys.quit}  quit",
+        "quiet",
     )
     if link == "failed":
         return [
@@ -281,7 +316,10 @@ def waiting(link: LinkState, failure: str, waited_s: float, keys: Keys, *, ended
         lines.append(Cell("The first message appears here.", "quiet"))
     else:
         lines.append(
-            Cell(f"This is taking longer than usual: {duration(waited_s)}. {keys.quit} quits.", "warn")
+            Cell(
+                f"This is taking longer than usual: {duration(waited_s)}. {keys.quit} quits.",
+                "warn",
+            )
         )
     return lines
 
@@ -290,7 +328,9 @@ def title(link: LinkState) -> Cell:
     """Return the title's status before the run has started."""
     if link == "failed":
         return Cell("! COULD NOT START", "bad")
-    return Cell("") if link == "empty" else Cell("◌ WAITING", "quiet")
+    if link == "empty":
+        return Cell("")
+    return Cell("◌ WAITING", "quiet")
 
 
 def banner(state: RunState, link: LinkState, failure: str, now: datetime | None) -> str:

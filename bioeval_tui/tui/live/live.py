@@ -39,22 +39,23 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.runs.grid import GridScreen
 
 TICK_S = 1.0
-"""How often clocks are drawn, in seconds: each time costs a repaint, which may go over a slow line."""
+"""How often clocks are drawn, in seconds: each time costs a repaint, which may go over a slow line.
+"""
 
 
 class LiveScreen(BaseScreen):
     """One run: conversations above, a line or panels of tasks, assertions and response times below.
 
-    Each widget owns its keys, wherever the focus is: the conversations, the operator's line, the replay's bar, the
-    stage of a presentation, the panels, the line to find a text. All read `watched`, and report their actions as
-    messages.
+    Each widget owns its keys, wherever the focus is: the conversations, the operator's line, the
+    replay's bar, the stage of a presentation, the panels, the line to find a text. All read
+    `watched`, and report their actions as messages.
     """
 
     NAME = "Live"
     AUTO_FOCUS = ""
     ABOUT = (
-        "Both conversations of a run, live: one without the facts, whose simulated user knows none, and one with "
-        "the facts, whose user shares them when asked."
+        "Both conversations of a run, live: one without the facts, whose simulated user knows none,"
+        " and one with the facts, whose user shares them when asked."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("live")
     DEFAULT_CSS = (
@@ -112,7 +113,14 @@ class LiveScreen(BaseScreen):
         self._undrawn = Changes()
         self._ticked: datetime | None = None
         """The run's time when its clocks were drawn last."""
-        for owner in (self.operator, self.replay, self.conversations, self.panels, self.stage, self.find):
+        for owner in (
+            self.operator,
+            self.replay,
+            self.conversations,
+            self.panels,
+            self.stage,
+            self.find,
+        ):
             self.key_owners.add(owner, owner.KEYS)
 
     def compose_body(self) -> Iterable[Widget]:
@@ -230,7 +238,9 @@ class LiveScreen(BaseScreen):
             self._show_all()
 
     def _tick(self) -> None:
-        """Update clocks and the bar of a pending answer; while the run or its replay is paused, they stand still."""
+        """Update clocks and the bar of a pending answer; while the run or its replay is paused,
+        they stand still.
+        """
         state, now = self.state, self.link.now
         if not self.is_active or self.link.status in ("failed", "interrupted"):
             return
@@ -288,7 +298,9 @@ class LiveScreen(BaseScreen):
             # Here and below: a box is loaded when it is opened, after the first paint.
             from bioeval_tui.tui.live.details import AssertionDetail
 
-            shown = AssertionDetail(self.state, self.watched.trial, event.index, self.watched.condition)
+            shown = AssertionDetail(
+                self.state, self.watched.trial, event.index, self.watched.condition
+            )
             self.app.push_screen(shown)
 
     @on(PanelDeck.TaskChosen)
@@ -360,7 +372,9 @@ class LiveScreen(BaseScreen):
         state, link = self.state, self.link
         if not self.has_class("-running"):
             ended = state is not None and state.ended is not None
-            jobs, again = ("", "") if self.bioeval.READ_ONLY else (self.key("go('jobs')"), self.key("again"))
+            jobs, again = (
+                ("", "") if self.bioeval.READ_ONLY else (self.key("go('jobs')"), self.key("again"))
+            )
             keys = heads_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
             lines = heads_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
@@ -393,7 +407,9 @@ class LiveScreen(BaseScreen):
             case "manner":
                 return state is not None and watched.has_begun and not watched.presenting
             case "grid":
-                several = state is not None and state.started is not None and state.started.trials > 1
+                several = (
+                    state is not None and state.started is not None and state.started.trials > 1
+                )
                 return several or (state is not None and self.known_batch is not None)
             case "to_card":
                 return self._left_card is not None and not watched.presenting
@@ -404,7 +420,9 @@ class LiveScreen(BaseScreen):
         return True
 
     async def action_leave(self) -> None:
-        """Return from the presentation to the full screen, from a panel to the conversation, or to the screen before."""
+        """Return from the presentation to the full screen, from a panel to the conversation, or to
+        the screen before.
+        """
         if self.watched.presenting:
             self.stage.action_stop_presenting()
         elif not self.panels.has_focus_within and not self.replay.has_focus:
@@ -423,7 +441,9 @@ class LiveScreen(BaseScreen):
             Copied(f"message {message.message}, {SPEAKERS[message.role]}", lambda: message.text),
             Copied(
                 f"this conversation, {plural(len(conversation.messages), 'message')}",
-                lambda: "\n\n".join(f"{SPEAKERS[one.role]}: {one.text}" for one in conversation.messages),
+                lambda: "\n\n".join(
+                    f"{SPEAKERS[one.role]}: {one.text}" for one in conversation.messages
+                ),
             ),
         )
 
@@ -443,7 +463,9 @@ class LiveScreen(BaseScreen):
 
     def action_no_spans(self) -> None:
         """Say why there is no waterfall."""
-        self.tell("This conversation has no spans. With --otlp, a run receives those of your agent.")
+        self.tell(
+            "This conversation has no spans. With --otlp, a run receives those of your agent."
+        )
 
     def action_manner(self) -> None:
         """Show how the simulated user speaks."""
@@ -480,7 +502,9 @@ class LiveScreen(BaseScreen):
         self.app.push_screen(GridScreen(self._glances, opened, now=lambda: link.now))
 
     def action_to_grid(self) -> None:
-        """Go back to the grid that the conversation was opened from; from there, back to the screen before this one."""
+        """Go back to the grid that the conversation was opened from; from there, back to the screen
+        before this one.
+        """
         self.action_grid()
         cast("GridScreen", self.app.screen).leads_up = True
 
@@ -502,7 +526,8 @@ class LiveScreen(BaseScreen):
     def run_has_ended(self) -> None:
         """Show the score card, unless the user is busy with something else."""
         if self.bioeval.leaving or getattr(self.app.screen, "batch_id", None) is not None:
-            return  # the viewer is leaving, or sees the end of each run in the grid: do not open the card
+            # the viewer is leaving, or sees the end of each run in the grid: do not open the card
+            return
         typing = any(line.is_open for line in self.query(AskLine))
         has_card = self.check_action("score_card", ()) is True
         if self.is_active and not typing and has_card:

@@ -17,17 +17,22 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.feed import Watched
 
-CONTROL = frozenset({"pause", "resume", "step", "take_over", "say", "give_back", "cancel", "cancel_all"})
+CONTROL = frozenset(
+    {"pause", "resume", "step", "take_over", "say", "give_back", "cancel", "cancel_all"}
+)
 
 
-def applies(action: str, state: RunState, link: LinkState, condition: Condition, trial: int) -> bool:
+def applies(
+    action: str, state: RunState, link: LinkState, condition: Condition, trial: int
+) -> bool:
     """Return whether `action` applies in this state, for the active conversation."""
     if action in CONTROL:
         return _can_control(action, state, link, condition, trial)
     match action:
         case "score_card":
             return any(
-                conversation.score or conversation.ended for conversation in state.conversations.values()
+                conversation.score or conversation.ended
+                for conversation in state.conversations.values()
             )
         case "again":
             return link in ("failed", "interrupted") or state.ended is not None
@@ -35,7 +40,9 @@ def applies(action: str, state: RunState, link: LinkState, condition: Condition,
             return True
 
 
-def _can_control(action: str, state: RunState, link: LinkState, condition: Condition, trial: int) -> bool:
+def _can_control(
+    action: str, state: RunState, link: LinkState, condition: Condition, trial: int
+) -> bool:
     if link != "live" or state.ended is not None or state.started is None:
         return False
     conversation = state.conversation(condition, trial)
@@ -65,7 +72,11 @@ class Operator(AskLine):
 
     def __init__(self, watched: Watched) -> None:
         super().__init__(
-            "you, as the user", "the user's next message", id="say", enter="send", escape="leave the input"
+            "you, as the user",
+            "the user's next message",
+            id="say",
+            enter="send",
+            escape="leave the input",
         )
         self.watched = watched
         self.taken: set[Condition] = set()
@@ -90,7 +101,9 @@ class Operator(AskLine):
         state, active = self.watched.state, self.watched.condition
         has = state is not None and heads_view.operator_has(state, active)
         wanted = has and self.check_action("give_back", ()) is True
-        mine = active in self.taken or (state is not None and heads_view.played_by_hand(state, active))
+        mine = active in self.taken or (
+            state is not None and heads_view.played_by_hand(state, active)
+        )
         if wanted and mine and not self._plays:
             self.open("")
         elif self.is_open and not wanted:
@@ -117,7 +130,9 @@ class Operator(AskLine):
         return applies(action, state, watched.link.status, watched.condition, watched.trial)
 
     @work(group="intents")
-    async def _send(self, kind: IntentKind, condition: Condition | None = None, text: str = "") -> None:
+    async def _send(
+        self, kind: IntentKind, condition: Condition | None = None, text: str = ""
+    ) -> None:
         refused = await self.watched.link.send(kind, condition, text)
         if refused:
             self.app.notify(refused, severity="warning", markup=False)

@@ -1,4 +1,6 @@
-"""Tasks, assertions and response times of the live screen: one line, or three panels, side by side or behind tabs."""
+"""Tasks, assertions and response times of the live screen: one line, or three panels, side by side
+or behind tabs.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,24 @@ from bioeval_tui.report.run import counted_shared
 from bioeval_tui.report.sentences import shared_words
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.live.heads_view import conditions
-from bioeval_tui.tui.shared.cells import Cell, Tone, joined, left, paint, right, spread, uplift as uplift_cell
+from bioeval_tui.tui.shared.cells import (
+    Cell,
+    Tone,
+    joined,
+    left,
+    paint,
+    right,
+    spread,
+    uplift as uplift_cell,
+)
 from bioeval_tui.tui.shared.line_widgets import TabLine
-from bioeval_tui.tui.shared.rows_widget import DrawnPanel, LinePainter, RowList, RowPainter, title_lines
+from bioeval_tui.tui.shared.rows_widget import (
+    DrawnPanel,
+    LinePainter,
+    RowList,
+    RowPainter,
+    title_lines,
+)
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, TaskScored
@@ -34,7 +51,9 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.live.feed import Watched
 
 
-def task_cell(row: rows.TaskRow, condition: Condition, conversation: ConversationState | None) -> Cell:
+def task_cell(
+    row: rows.TaskRow, condition: Condition, conversation: ConversationState | None
+) -> Cell:
     """Return the judge's verdict on a task, or its state."""
     if conversation is None:
         return Cell("·", "quiet")
@@ -47,14 +66,18 @@ def task_cell(row: rows.TaskRow, condition: Condition, conversation: Conversatio
         return Cell("? –", "warn")
     if conversation.ended is not None and conversation.ended.reason == "cancelled":
         return Cell("–", "quiet")
-    return Cell("◐", "busy") if conversation.phase == "judging" else Cell("·", "quiet")
+    if conversation.phase == "judging":
+        return Cell("◐", "busy")
+    return Cell("·", "quiet")
 
 
 def verdict_cell(task: TaskScored) -> Cell:
     """Return the judge's verdict on a task."""
     if task.unproved or not task.measured:
         return Cell(f"? {task.words}", "warn")
-    return Cell(f"✓ {task.words}", "good") if task.passed else Cell(f"✗ {task.words}", "bad")
+    if task.passed:
+        return Cell(f"✓ {task.words}", "good")
+    return Cell(f"✗ {task.words}", "bad")
 
 
 WAIT, STREAM, TARGET, CROSSED = "─", "━", "│", "┿"
@@ -71,12 +94,15 @@ class Bar:
 
 
 def scale_of(bars: list[Bar], target_ms: float) -> float:
-    """Return the time in ms of a full-width bar: slightly more than the longest answer or the target."""
+    """Return the time in ms of a full-width bar: slightly more than the longest answer or the
+    target.
+    """
     return max([bar.ms for bar in bars] + [target_ms, 1.0]) * 1.05
 
 
 def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) -> list[Cell]:
-    """Return an answer's bar: thin until the first token, thick while it streamed, the target crossing it.
+    """Return an answer's bar: thin until the first token, thick while it streamed, the target
+    crossing it.
 
     Nothing depends on colour: `─` is waiting, `━` streaming, `│` the target, `┿` the target passed.
     """
@@ -86,7 +112,9 @@ def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) 
     if bar is None:
         return joined((TARGET if x == target else " ", "quiet") for x in range(width))
     length = max(1, min(width, round(bar.ms / scale_ms * width)))
-    first = min(length - 1, round(bar.first_ms / scale_ms * width)) if bar.first_ms is not None else 0
+    first = (
+        min(length - 1, round(bar.first_ms / scale_ms * width)) if bar.first_ms is not None else 0
+    )
     if bar.running:
         first = length
     late: Tone = "warn" if target_ms and bar.ms > target_ms else "plain"
@@ -131,7 +159,9 @@ def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[Late
 
 
 def assertion_marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
-    """Return one mark per turn: `·` for not true yet, `✗` for no longer true, or false at the end."""
+    """Return one mark per turn: `·` for not true yet, `✗` for no longer true, or false at the
+    end.
+    """
     assertion_marks: dict[int, Cell] = {}
     held = False
     for check in checks:
@@ -148,7 +178,9 @@ def assertion_marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
 
 
 def latest_mark(row: rows.AssertionRow, condition: Condition) -> Cell:
-    """Return the mark of the newest check, the final one first; `·` before any, `–` for one of the other condition."""
+    """Return the mark of the newest check, the final one first; `·` before any, `–` for one of the
+    other condition.
+    """
     if row.outcome(condition) == "elsewhere":
         return Cell("–", "quiet")
     marks = assertion_marks(row.timelines[condition])
@@ -163,11 +195,14 @@ def final_mark(check: AssertionChecked | None) -> Cell | None:
         return Cell("?", "warn")
     if check.error:
         return Cell("!", "bad")
-    return Cell("✓", "good") if check.status == "passed" else Cell("✗", "bad")
+    if check.status == "passed":
+        return Cell("✓", "good")
+    return Cell("✗", "bad")
 
 
 def uplift_cells(state: RunState, trial: int) -> list[Cell]:
-    """Return supplied − withheld once both have their scores, or why it is missing; empty for a single condition.
+    """Return supplied − withheld once both have their scores, or why it is missing; empty for a
+    single condition.
 
     Before that, a difference would only show which conversation has progressed further.
     """
@@ -183,7 +218,9 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
     return difference_cells(trial_difference(state, trial), shared, brief=True)
 
 
-def difference_cells(difference: float | None, shared: Shared | None, *, brief: bool = False) -> list[Cell]:
+def difference_cells(
+    difference: float | None, shared: Shared | None, *, brief: bool = False
+) -> list[Cell]:
     """Return supplied − withheld, and what it rests on if not on everything that is scored."""
     if shared is None:
         return [uplift_cell(difference)]
@@ -217,7 +254,8 @@ class Panel(Vertical):
         yield self._foot
 
     def lines_for(self, titles: Sequence[str], start: int, cells: int, others: int) -> int:
-        """Return how many lines a row needs for these titles between `start` and `cells`, as far as all rows stay visible.
+        """Return how many lines a row needs for these titles between `start` and `cells`, as far as
+        all rows stay visible.
 
         `others` are the lines above and below the rows.
         """
@@ -244,18 +282,27 @@ class Panel(Vertical):
 
 
 def column_for(names: Iterable[str]) -> int:
-    """Return how wide the columns below these names are: narrow, unless a name needs more than one line."""
-    return 9 if all(cell_len(name) < 9 for name in names) else 11
+    """Return how wide the columns below these names are: narrow, unless a name needs more than one
+    line.
+    """
+    if all(cell_len(name) < 9 for name in names):
+        return 9
+    return 11
 
 
 def names_head(names: Sequence[str], columns: Sequence[int]) -> list[Content]:
-    """Return a heading with each name at the right of its column, over as many lines as the longest needs."""
+    """Return a heading with each name at the right of its column, over as many lines as the longest
+    needs.
+    """
     wrapped = [Content(name).wrap(column - 1) for name, column in zip(names, columns, strict=True)]
     height = max(map(len, wrapped), default=1)
     filled = [[Content("")] * (height - len(lines)) + lines for lines in wrapped]
     drawn = (
         Content.assemble(
-            *(right(lines[at].rstrip(), column) for lines, column in zip(filled, columns, strict=True))
+            *(
+                right(lines[at].rstrip(), column)
+                for lines, column in zip(filled, columns, strict=True)
+            )
         )
         for at in range(height)
     )
@@ -265,15 +312,21 @@ def names_head(names: Sequence[str], columns: Sequence[int]) -> list[Content]:
 def wrapped_row(
     start: Content, label: Cell | str, cells: Sequence[Content], width: int, lines: int
 ) -> Content:
-    """Return a row: `start`, the label over up to so many `lines`, and the cells at the end of the first."""
+    """Return a row: `start`, the label over up to so many `lines`, and the cells at the end of the
+    first.
+    """
     title, tone = label if isinstance(label, Cell) else Cell(label)
     under = width - start.cell_length
     room = under - sum(cell.cell_length for cell in cells)
     first, *others = title_lines(title, room, under) if lines > 1 else [title]
     if len(others) >= lines:
         others = [*others[: lines - 2], " ".join(others[lines - 2 :])]
-    below = [Content.assemble(" " * start.cell_length, left(Cell(part, tone), under)) for part in others]
-    return Content("\n").join([Content.assemble(start, left(Cell(first, tone), room), *cells), *below])
+    below = [
+        Content.assemble(" " * start.cell_length, left(Cell(part, tone), under)) for part in others
+    ]
+    return Content("\n").join(
+        [Content.assemble(start, left(Cell(first, tone), room), *cells), *below]
+    )
 
 
 NAME_WIDTH = 10
@@ -284,7 +337,9 @@ FIGURES = ("avg", "p90", "max")
 def _brief_side(state: RunState, condition: Condition, room: int) -> str:
     """Return what a condition is called; `without` where `without the facts` has no room."""
     name = heads_view.side(state, condition)
-    return name if cell_len(name) <= room else name.removesuffix(" the facts")
+    if cell_len(name) <= room:
+        return name
+    return name.removesuffix(" the facts")
 
 
 class Look(NamedTuple):
@@ -309,7 +364,8 @@ class TasksPanel(Panel):
         def paint_row(index: int, width: int) -> Content:
             row = tasks[index]
             cells = [
-                right(task_cell(row, c, conversation), column) for c, conversation in conversations.items()
+                right(task_cell(row, c, conversation), column)
+                for c, conversation in conversations.items()
             ]
             number = Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ")
             return wrapped_row(number, row.title, cells, width, lines)
@@ -345,7 +401,12 @@ class LatencyPanel(Panel):
                 if bar is not None:
                     time = Cell(latency_short(bar.ms), "quiet" if bar.running else "plain")
                 drawn = latency_bar(bar, scale, target, share - 9)
-                pieces += [Content(" "), *(paint(cell) for cell in drawn), right(time, 7), Content(" ")]
+                pieces += [
+                    Content(" "),
+                    *(paint(cell) for cell in drawn),
+                    right(time, 7),
+                    Content(" "),
+                ]
             return Content.assemble(*pieces)
 
         summaries = [(c, rows.latency(state, c, look.trial)) for c in look.conditions]
@@ -371,7 +432,10 @@ class LatencyPanel(Panel):
             lines = [paint(Cell(titles, "quiet")).truncate(width)]
             for name, times in summaries:
                 figures = (
-                    Cell(padded(latency_short(ms), column, "right"), "plain" if ms is not None else "quiet")
+                    Cell(
+                        padded(latency_short(ms), column, "right"),
+                        "plain" if ms is not None else "quiet",
+                    )
                     for ms in (times.average_ms, times.p90_ms, times.max_ms)
                 )
                 title = left(Cell(_brief_side(state, name, room - 1), "quiet"), room - 1)
@@ -394,7 +458,8 @@ class AssertionsPanel(Panel):
         """Draw from the run."""
         checked = rows.assertion_rows(state, look.trial)
         turns = max(
-            [c.after_turn for row in checked for line in row.timelines.values() for c in line], default=0
+            [c.after_turn for row in checked for line in row.timelines.values() for c in line],
+            default=0,
         )
         titles = [row.title for row in checked]
         names = [heads_view.side(state, condition) for condition in look.conditions]
@@ -416,7 +481,9 @@ class AssertionsPanel(Panel):
 
         def paint_row(index: int, width: int) -> Content:
             row = checked[index]
-            marks = [right(_marks(row, c, turns, *shown(width)), column(width)) for c in look.conditions]
+            marks = [
+                right(_marks(row, c, turns, *shown(width)), column(width)) for c in look.conditions
+            ]
             weight = Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ")
             return wrapped_row(weight, row.title, marks, width, lines)
 
@@ -425,25 +492,33 @@ class AssertionsPanel(Panel):
         summary = paint(label, *uplift) if uplift else Content("")
         count, _ = shown(width)
         if count < turns:
-            head[-1] = spread(paint(Cell(f"turns {turns - count + 1} to {turns}", "quiet")), head[-1], width)
+            head[-1] = spread(
+                paint(Cell(f"turns {turns - count + 1} to {turns}", "quiet")), head[-1], width
+            )
         self.set_panel(head, len(checked), paint_row, lambda _: summary, row_lines=lines)
 
 
-def _marks(row: rows.AssertionRow, condition: Condition, turns: int, shown: int, between: str) -> Content:
+def _marks(
+    row: rows.AssertionRow, condition: Condition, turns: int, shown: int, between: str
+) -> Content:
     """Return the marks of the newest turns, the final check in place of the last one."""
     marks = assertion_marks(row.timelines[condition])
     final = final_mark(row.finals[condition])
     if final is not None:
         marks[max(marks, default=1)] = final
     first = max(1, turns - shown + 1)
-    return Content(between).join([paint(marks.get(turn, Cell(" "))) for turn in range(first, turns + 1)])
+    return Content(between).join(
+        [paint(marks.get(turn, Cell(" "))) for turn in range(first, turns + 1)]
+    )
 
 
 NAMES = ("tasks", "latency", "assertions")
 
 
 def status_line(state: RunState, condition: Condition, trial: int) -> Content:
-    """Return one conversation's tasks, assertions and average response time: `tasks ✓✗ │ assertions ✗✓ │ 3.6 s slow`."""
+    """Return one conversation's tasks, assertions and average response time: `tasks ✓✗ │ assertions
+    ✗✓ │ 3.6 s slow`.
+    """
     talk = state.conversation(condition, trial)
     judged = [task_cell(row, condition, talk) for row in rows.task_rows(state, trial)]
     checked = [latest_mark(row, condition) for row in rows.assertion_rows(state, trial)]
@@ -469,7 +544,10 @@ def _first_sign(mark: Cell) -> Cell:
 
 
 class PanelDeck(Vertical):
-    """Tasks, assertions and latency of the run on one line; opened, as panels. `enter` on a row posts what to show of it."""
+    """Tasks, assertions and latency of the run on one line; opened, as panels.
+
+    `enter` on a row posts what to show of it.
+    """
 
     KEYS: ClassVar[str] = "live/panels"
     DEFAULT_CSS = """
@@ -550,7 +628,9 @@ class PanelDeck(Vertical):
 
         def drawn(width: int) -> Content:
             share = width // len(look.conditions)
-            return paint(*(left(status_line(state, each, look.trial), share) for each in look.conditions))
+            return paint(
+                *(left(status_line(state, each, look.trial), share) for each in look.conditions)
+            )
 
         self._status.draw(drawn)
 
@@ -574,7 +654,8 @@ class PanelDeck(Vertical):
             self._panels[self.shown].rows.focus()
         else:
             self.add_class("-open")
-            self.call_after_refresh(self._panels[self.shown].rows.focus)  # hidden, it takes no focus
+            # hidden, it takes no focus
+            self.call_after_refresh(self._panels[self.shown].rows.focus)
 
     @property
     def is_open(self) -> bool:

@@ -1,5 +1,6 @@
-"""The controls of a replay: its bar with position and turns (a click goes to a turn, as do arrows, home and
-end), and the dialog for its speed."""
+"""The controls of a replay: its bar with position and turns (a click goes to a turn, as do arrows,
+home and end), and the dialog for its speed.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +46,9 @@ def step(marks: Sequence[TurnMark], given: int, by: int) -> TurnMark | None:
     at = at_mark(marks, given)
     exactly = at >= 0 and marks[at].given == given
     wanted = at + 1 if by > 0 else at - exactly
-    return marks[wanted] if 0 <= wanted < len(marks) else None
+    if 0 <= wanted < len(marks):
+        return marks[wanted]
+    return None
 
 
 def nearest(marks: Sequence[TurnMark], share: float) -> TurnMark | None:
@@ -65,12 +68,16 @@ def label(
     *,
     demo: bool = False,
 ) -> str:
-    """Return the position of the replay, in as many words as fit. A `demo` does not say how many turns follow."""
+    """Return the position of the replay, in as many words as fit.
+
+    A `demo` does not say how many turns follow.
+    """
     if not marks:
         return ""
     at = at_mark(marks, given)
     mark = marks[max(0, at)]
-    for following in marks[at + 1 : at + 2]:  # a turn's mark is at its end, and the turn may have begun
+    # a turn's mark is at its end, and the turn may have begun
+    for following in marks[at + 1 : at + 2]:
         if following.condition and _begun(state, following) >= following.turn:
             mark = following
     trials = len({(m.condition, m.trial) for m in marks if m.condition}) > len(
@@ -86,19 +93,24 @@ def label(
             which.append(f"trial {mark.trial}")
         where = ", ".join([*which, f"turn {turn}" if demo else f"turn {turn} of {max(same)}"])
     time = f"{'demo' if demo else 'playback'} {clock(now_s)} / {clock(marks[-1].at_s)}"
-    return f"{where}   {time}" if width >= NARROW else time
+    if width >= NARROW:
+        return f"{where}   {time}"
+    return time
 
 
 def _begun(state: RunState | None, mark: TurnMark) -> int:
     """Return how many turns of a position's conversation have begun, as its heading does."""
     talk = state.conversation(mark.condition, mark.trial) if state and mark.condition else None
-    return talk.turns if talk else 0
+    if talk:
+        return talk.turns
+    return 0
 
 
 def assertions(
     marks: Sequence[TurnMark], now_s: float, width: int, height: int, *, demo: bool = False
 ) -> list[list[Cell]]:
-    """Return the share of assertions that held over the turns as an area above the bar, `height` lines; empty without assertions.
+    """Return the share of assertions that held over the turns as an area above the bar, `height`
+    lines; empty without assertions.
 
     A step begins where its turn ends. Turns not yet played are dimmed; a `demo` leaves them out.
     """
@@ -111,16 +123,28 @@ def assertions(
     for place, mark in enumerate(known):
         first = round(mark.at_s / whole * (width - 1))
         follows = known[place + 1] if place + 1 < len(known) else None
-        same = follows is not None and (follows.condition, follows.trial) == (mark.condition, mark.trial)
-        last = round(follows.at_s / whole * (width - 1)) if follows is not None and same else first + 1
+        same = follows is not None and (follows.condition, follows.trial) == (
+            mark.condition,
+            mark.trial,
+        )
+        last = (
+            round(follows.at_s / whole * (width - 1)) if follows is not None and same else first + 1
+        )
         value = mark.passed or 0.0
         for x in range(first, min(width, max(last, first + 1), now + 1 if demo else width)):
             levels[x] = (max(1, round(value * height * 8)), "busy" if x <= now else "quiet")
-    return [joined((eighth(level, row), tone) for level, tone in levels) for row in reversed(range(height))]
+    return [
+        joined((eighth(level, row), tone) for level, tone in levels)
+        for row in reversed(range(height))
+    ]
 
 
-def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int, *, demo: bool = False) -> list[Cell]:
-    """Return the bar as cells of one line. A turn is `●` once played, `○` before, `✗` where an assertion failed.
+def bar(
+    marks: Sequence[TurnMark], given: int, now_s: float, width: int, *, demo: bool = False
+) -> list[Cell]:
+    """Return the bar as cells of one line.
+
+    A turn is `●` once played, `○` before, `✗` where an assertion failed.
 
     A `demo` does not say ahead where one will.
     """
@@ -128,7 +152,9 @@ def bar(marks: Sequence[TurnMark], given: int, now_s: float, width: int, *, demo
         return []
     whole = marks[-1].at_s or 1.0
     now = round(min(1.0, now_s / whole) * (width - 1))
-    cells: list[tuple[str, Tone]] = [(PLAYED, "busy") if x <= now else (AHEAD, "quiet") for x in range(width)]
+    cells: list[tuple[str, Tone]] = [
+        (PLAYED, "busy") if x <= now else (AHEAD, "quiet") for x in range(width)
+    ]
     turns = [mark for mark in marks if mark.condition is not None]
     crowded = len(turns) > width // 2
     for mark in turns:
@@ -157,7 +183,9 @@ class ReplayDialog(Dialog[float]):
     """The result is the chosen speed, or None if the dialog was closed."""
 
     NAME: ClassVar[str] = "Replay"
-    ABOUT: ClassVar[str] = "Replays a recording on the live screen, at the recorded speed, slower or faster."
+    ABOUT: ClassVar[str] = (
+        "Replays a recording on the live screen, at the recorded speed, slower or faster."
+    )
     DEFAULT_CSS = """
     ReplayDialog > .dialog--box { width: 60; }
     ReplayDialog RowList { height: 7; }
@@ -204,8 +232,8 @@ class ReplayControls(Widget, can_focus=True):
     class Moved(Message):
         """The replay's position changed, or it paused or continued.
 
-        `mark` is the turn to show. With `back`, the run must be shown again from its start to the new
-        position, because events cannot be unfolded.
+        `mark` is the turn to show. With `back`, the run must be shown again from its start to the
+        new position, because events cannot be unfolded.
         """
 
         def __init__(self, mark: TurnMark | None = None, *, back: bool = False) -> None:
@@ -224,18 +252,23 @@ class ReplayControls(Widget, can_focus=True):
         """Update the bar; a live run has no bar."""
         playback = self.watched.playback
         if playback is None:
-            if self.watched.link.status != "waiting":  # a replay that goes back is opened anew: the bar stays
+            # a replay that goes back is opened anew: the bar stays
+            if self.watched.link.status != "waiting":
                 self.display = False
             return
         shown = (tuple(playback.marks), playback.given, round(playback.now_s, 1))
         self.display = bool(playback.marks)
         if shown != self._shown:
-            grows = len(self._assertions(shown[0], 0.0, 80)) != len(self._assertions(self._shown[0], 0.0, 80))
+            grows = len(self._assertions(shown[0], 0.0, 80)) != len(
+                self._assertions(self._shown[0], 0.0, 80)
+            )
             self._shown = shown
             self.refresh(layout=grows)
 
     def render(self) -> Content:
-        """Draw the bar, its position and what its signs mean, and above it how many assertions held."""
+        """Draw the bar, its position and what its signs mean, and above it how many assertions
+        held.
+        """
         marks, given, now_s = self._shown
         words = self._label()
         room = self._bar_width(words)
@@ -256,10 +289,14 @@ class ReplayControls(Widget, can_focus=True):
         return cast("Program", self.app).captions
 
     def _assertions(self, marks: Sequence[TurnMark], now_s: float, width: int) -> list[list[Cell]]:
-        """Return the share of assertions that held, if there is room; a click on it also goes to the turn."""
+        """Return the share of assertions that held, if there is room; a click on it also goes to
+        the turn.
+        """
         high = self.app.size.height >= ROOMY
         drawn = assertions(marks, now_s, width, ASSERTION_ROWS, demo=self._demo)
-        return drawn if high else []
+        if high:
+            return drawn
+        return []
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """One line, and those of the assertions."""

@@ -46,12 +46,16 @@ class GainsPanel(DrawnPanel):
         """Show a conversation."""
         self.draw(lambda width: self._lines(result, trial, condition, width))
 
-    def _lines(self, result: RunResult, trial: TrialResult, condition: Condition, width: int) -> Content:
+    def _lines(
+        self, result: RunResult, trial: TrialResult, condition: Condition, width: int
+    ) -> Content:
         talk = trial.by_condition.get(condition)
         gains = talk.gains if talk else ()
         height = self.size.height
         if height == 1:
-            line = Content.assemble(("raises it most  ", "$quiet"), sentence(gains[0]) if gains else "–")
+            line = Content.assemble(
+                ("raises it most  ", "$quiet"), sentence(gains[0]) if gains else "–"
+            )
             return spread(line, paint(Cell(signed(gains[0].by) if gains else "", "good")), width)
         heading = f"what raises the score {score_card_view.side(result, condition)} most"
         lines = [paint(Cell(heading, "quiet"))]
@@ -61,18 +65,27 @@ class GainsPanel(DrawnPanel):
             bar = Cell("█" * max(1, round(gain.by / gains[0].by * BAR)), "warn")
             cells = [right(Cell(signed(gain.by), "good"), 7), Content(" "), left(bar, BAR)]
             lines.append(
-                wrapped_row(Content(""), sentence(gain), cells, width, height if needed <= height else 1)
+                wrapped_row(
+                    Content(""), sentence(gain), cells, width, height if needed <= height else 1
+                )
             )
         if not gains:
             perfect = talk is not None and talk.score == 1
             lines.append(
-                paint(Cell("nothing was left to gain" if perfect else "unknown without a score", "quiet"))
+                paint(
+                    Cell(
+                        "nothing was left to gain" if perfect else "unknown without a score",
+                        "quiet",
+                    )
+                )
             )
         return Content("\n").join(lines)
 
 
 COLUMN, ROOMY_COLUMN, MOST_LINES = 11, 20, 3
-"""Maximum widths of a column, in which a longer name of a condition wraps; maximum height of a row with values."""
+"""Maximum widths of a column, in which a longer name of a condition wraps; maximum height of a row
+with values.
+"""
 LEAST_ROWS, ROOMY_ROWS = 36, 45
 """Minimum heights of the terminal for blank lines, and for a card that is as high as it needs."""
 MORE, RUN_MORE = (
@@ -83,7 +96,9 @@ LESS = "less ▾"
 
 
 def drawn_row(row: score_card_view.Row, cells: Sequence[Content], width: int) -> Content:
-    """Return a row of the card; one without values has all of the width, and as many lines as its words need."""
+    """Return a row of the card; one without values has all of the width, and as many lines as its
+    words need.
+    """
     if row.drawn is not None:
         drawn = row.drawn(max(1, width - cell_len(row.mark))).split("\n")
         return Content("\n").join([Content.assemble(row.mark, line) for line in drawn])
@@ -103,11 +118,16 @@ class ScoreCard(Dialog[CardEvidence]):
 
     NAME = "Score card"
     ABOUT = (
-        "What came out, then a table: the score, the tasks and the assertions without the facts and with them, and "
-        "what the facts changed. Press Enter on a row to see the evidence, and M for what is seldom needed."
+        "What came out, then a table: the score, the tasks and the assertions without the facts and"
+        " with them, and what the facts changed. Press Enter on a row to see the evidence, and M"
+        " for what is seldom needed."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("score-card")
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (LEAST_ROWS, "-middle"), (ROOMY_ROWS, "-tall")]  # noqa: RUF012
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - Textual declares it so
+        (0, "-short"),
+        (LEAST_ROWS, "-middle"),
+        (ROOMY_ROWS, "-tall"),
+    ]
     DEFAULT_CSS = """
     ScoreCard {
         & > .dialog--box { width: 100%; max-width: 160; height: auto; max-height: 100%; }
@@ -160,7 +180,8 @@ class ScoreCard(Dialog[CardEvidence]):
         looked_at: Selection | None = None,
         overall: RunCard | None = None,
     ) -> None:
-        """`looked_at` is the row and condition to select first; by default, the condition with the lower score.
+        """`looked_at` is the row and condition to select first; by default, the condition with the
+        lower score.
 
         `overall` is the card of all trials from which this one was opened.
         """
@@ -174,12 +195,16 @@ class ScoreCard(Dialog[CardEvidence]):
         self._is_empty = score_card_view.is_empty(self._trial)
         self._more = False
         self._rows = self._build_rows()
-        self._condition = looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
+        self._condition = (
+            looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
+        )
         self._list, self._side = RowList("~evidence-rows", lambda: self.opens), GainsPanel()
         self._list.cursor = looked_at.row if looked_at else self._first_row()
 
     def _first_row(self) -> int:
-        """Return the first row below the scores that lost something; without one, the first that has a reason to show."""
+        """Return the first row below the scores that lost something; without one, the first that
+        has a reason to show.
+        """
         marked = [at for at, row in enumerate(self._rows) if row.mark.strip()]
         lost = [at for at in marked if self._has_lost(self._rows[at])]
         return next(iter([*lost, *marked]), 0)
@@ -192,7 +217,11 @@ class ScoreCard(Dialog[CardEvidence]):
         """Return the rows, and those that are seldom needed if they are wanted."""
         rows = score_card_view.rows(self._result, self._trial)
         more = score_card_view.more_rows(self._result, self._trial) if self._more else []
-        return [*rows, score_card_view.Row("", Cell(LESS if more else MORE, "quiet"), {}, folds=True), *more]
+        return [
+            *rows,
+            score_card_view.Row("", Cell(LESS if more else MORE, "quiet"), {}, folds=True),
+            *more,
+        ]
 
     @property
     def looked_at(self) -> Selection:
@@ -265,7 +294,9 @@ class ScoreCard(Dialog[CardEvidence]):
     def _cells(self, row: score_card_view.Row) -> list[Cell]:
         """Return a row's cells: one for each condition, and the difference if there are two."""
         cells = [row.cells.get(name, Cell("–", "quiet")) for name in self._both]
-        return [*cells, row.uplift] if len(cells) > 1 else cells
+        if len(cells) > 1:
+            return [*cells, row.uplift]
+        return cells
 
     def _set_rows(self) -> None:
         """Give each row as many lines as its title needs."""
@@ -273,7 +304,9 @@ class ScoreCard(Dialog[CardEvidence]):
 
         def painted(index: int, width: int) -> Content:
             row = self._rows[index]
-            cells = [right(cell, room) for cell, room in zip(self._cells(row), columns, strict=True)]
+            cells = [
+                right(cell, room) for cell, room in zip(self._cells(row), columns, strict=True)
+            ]
             return drawn_row(row, cells, width)
 
         def heights(width: int) -> list[int]:
@@ -329,7 +362,9 @@ class ScoreCard(Dialog[CardEvidence]):
         return self.evidence is not None or self._rows[self._list.cursor].folds
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """A run in progress cannot be run again; a single condition or trial cannot be switched; nothing has no review."""
+        """A run in progress cannot be run again; a single condition or trial cannot be switched;
+        nothing has no review.
+        """
         if action == "other_trial":
             return self._overall is not None
         if action == "again":
@@ -360,7 +395,9 @@ class ScoreCard(Dialog[CardEvidence]):
         self._show_condition()
 
     def action_other_trial(self, by: int) -> None:
-        """Go to the card of the previous or next trial; before the first stands that of all trials."""
+        """Go to the card of the previous or next trial; before the first stands that of all
+        trials.
+        """
         if (overall := self._overall) is None:
             return
         cards = [None, *self._result.trials]
@@ -373,7 +410,9 @@ class ScoreCard(Dialog[CardEvidence]):
 
     def copies(self) -> Sequence[Copied]:
         """The whole card."""
-        return (Copied("the score card", lambda: score_card_view.as_text(self._result, self._trial)),)
+        return (
+            Copied("the score card", lambda: score_card_view.as_text(self._result, self._trial)),
+        )
 
     def caption(self) -> str:
         """What came out."""
@@ -394,7 +433,8 @@ class ScoreCard(Dialog[CardEvidence]):
         except (BioevalError, OSError):
             return  # the card stands as it was recorded; the review screen says what is wrong
         words = score_card_view.reviewed_words(self._result, scores, said, wide=self._wide)
-        for line in self.query("#reviewed").results(Static):  # none, if the card was closed meanwhile
+        # none, if the card was closed meanwhile
+        for line in self.query("#reviewed").results(Static):
             line.display = bool(words)
             line.update(paint(*words))
             if scores is not None and scores.drawn:  # what people would say is the headline
@@ -428,11 +468,14 @@ class ScoreCard(Dialog[CardEvidence]):
 
 
 class RunCard(ScoreCard):
-    """The card of several trials: means, shares and statistics over all of them, then each trial, which enter opens."""
+    """The card of several trials: means, shares and statistics over all of them, then each trial,
+    which enter opens.
+    """
 
     ABOUT = (
-        "What came out over all trials, then a table: the mean scores, and in how many trials each task and assertion "
-        "was passed. Press Enter on a trial to see its own card, → to go from one to the next, M for statistics."
+        "What came out over all trials, then a table: the mean scores, and in how many trials each"
+        " task and assertion was passed. Press Enter on a trial to see its own card, → to go from"
+        " one to the next, M for statistics."
     )
     DEFAULT_CSS = """
     RunCard {
@@ -446,7 +489,9 @@ class RunCard(ScoreCard):
 
     def __init__(self, result: RunResult, looked_at: Selection | None = None) -> None:
         super().__init__(result, result.trials[0], looked_at, self)
-        self.heading = f"{score_card_view.subject(result)} · {plural(result.planned_trials, 'trial')}"
+        self.heading = (
+            f"{score_card_view.subject(result)} · {plural(result.planned_trials, 'trial')}"
+        )
 
     def _build_rows(self) -> list[score_card_view.Row]:
         rows = score_card_view.run_rows(self._result)
@@ -456,7 +501,9 @@ class RunCard(ScoreCard):
 
     @property
     def _column(self) -> int:
-        return ROOMY_COLUMN if self._wide else COLUMN
+        if self._wide:
+            return ROOMY_COLUMN
+        return COLUMN
 
     def _show_side(self) -> None:
         """Show nothing: what is known over all trials are rows, which scroll."""
@@ -465,7 +512,9 @@ class RunCard(ScoreCard):
     def _chosen_trial(self) -> int | None:
         """The trial that the row is, or the one in which its task or assertion does worst."""
         row = self._rows[self._list.cursor]
-        return row.trial if row.trial is not None else row.worst.get(self._condition)
+        if row.trial is not None:
+            return row.trial
+        return row.worst.get(self._condition)
 
     @property
     def opens(self) -> bool:
@@ -493,9 +542,13 @@ class RunCard(ScoreCard):
 
 
 def card_of(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:
-    """Return the card of a run as far as it is known, over all trials where there are several; None before it starts."""
+    """Return the card of a run as far as it is known, over all trials where there are several; None
+    before it starts.
+    """
     result = result_of(state)
     if result is None:
         return None
     several = result.planned_trials > 1 and result.trials
-    return RunCard(result, looked_at) if several else ScoreCard(result, trial, looked_at)
+    if several:
+        return RunCard(result, looked_at)
+    return ScoreCard(result, trial, looked_at)

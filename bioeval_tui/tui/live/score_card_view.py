@@ -18,7 +18,16 @@ from bioeval_tui.report.messages import plain
 from bioeval_tui.report.run import reason_of, why_not_asked
 from bioeval_tui.report.sentences import shared_words
 from bioeval_tui.tui.live import panels
-from bioeval_tui.tui.shared.cells import Cell, Tone, left, packed, paint, score_tone, uplift, who_and_what
+from bioeval_tui.tui.shared.cells import (
+    Cell,
+    Tone,
+    left,
+    packed,
+    paint,
+    score_tone,
+    uplift,
+    who_and_what,
+)
 
 if TYPE_CHECKING:
     from textual.content import Content
@@ -51,12 +60,19 @@ class Share:
 
 
 def shares(conversation: ConversationResult) -> list[Share]:
-    """Return what each measured part adds. Their sum minus the penalty is the score before floor and rounding."""
+    """Return what each measured part adds.
+
+    Their sum minus the penalty is the score before floor and rounding.
+    """
     known = [
-        (part, part.value) for part in conversation.parts if not part.left_out and part.value is not None
+        (part, part.value)
+        for part in conversation.parts
+        if not part.left_out and part.value is not None
     ]
     total = sum(part.weight for part, _ in known)
-    return [Share(part.name, value, part.weight, value * part.weight / total) for part, value in known]
+    return [
+        Share(part.name, value, part.weight, value * part.weight / total) for part, value in known
+    ]
 
 
 def score_bar(conversation: ConversationResult, width: int) -> list[Cell]:
@@ -81,7 +97,9 @@ def score_bar(conversation: ConversationResult, width: int) -> list[Cell]:
 
 
 def legend(conversation: ConversationResult) -> list[list[Cell]]:
-    """Return how the score comes about: each part's points of the most it can give, the sum, and the penalty."""
+    """Return how the score comes about: each part's points of the most it can give, the sum, and
+    the penalty.
+    """
     if not conversation.is_scored:
         return [[Cell("not scored", "quiet")]]
     entries: list[list[Cell]] = []
@@ -97,7 +115,9 @@ def legend(conversation: ConversationResult) -> list[list[Cell]]:
     parts, penalty = shares(conversation), conversation.penalty
     most = sum(share.weight for share in parts)
     if conversation.score is not None and most:
-        entries.append([Cell(f"= {number(sum(share.share for share in parts) * most)} of {most:g}", "quiet")])
+        entries.append(
+            [Cell(f"= {number(sum(share.share for share in parts) * most)} of {most:g}", "quiet")]
+        )
     if penalty:
         entries.append([Cell(f"− penalty {number(penalty)}", "bad")])
     return entries
@@ -122,7 +142,9 @@ NOTHING = Cell("")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the card: its number or weight, title, one cell per condition, the difference and details."""
+    """One row of the card: its number or weight, title, one cell per condition, the difference and
+    details.
+    """
 
     mark: str
     label: Cell
@@ -133,7 +155,9 @@ class Row:
     trial: int | None = None
     """The trial that the row is, on a card of several."""
     worst: dict[Condition, int] = field(default_factory=dict)
-    """On a card of several trials, one in which a task scores lowest, or an assertion fails; no trial if none does."""
+    """On a card of several trials, one in which a task scores lowest, or an assertion fails; no
+    trial if none does.
+    """
     drawn: Callable[[int], Content] | None = None
     """What draws the row for a width, in place of its label; a bar is as long as there is room."""
     folds: bool = False
@@ -141,7 +165,9 @@ class Row:
 
 
 def brief_cells(result: RunResult, *, brief: bool = False) -> list[list[Cell]]:
-    """Return who was tested by whom and the facts, and, unless it is to be `brief`, how much was held."""
+    """Return who was tested by whom and the facts, and, unless it is to be `brief`, how much was
+    held.
+    """
     if brief:
         return who_and_what(result.brief)
     size = [plural(len(result.conversations), "conversation")]
@@ -163,7 +189,9 @@ def subject(result: RunResult) -> str:
 
 
 def to_explain(trial: TrialResult) -> Condition:
-    """Return the condition with more to explain: one without a score, otherwise the one with the lower score."""
+    """Return the condition with more to explain: one without a score, otherwise the one with the
+    lower score.
+    """
     values = {talk.condition: talk.score for talk in trial.held} or dict.fromkeys(trial.conditions)
     return min(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
 
@@ -174,7 +202,9 @@ def is_empty(trial: TrialResult) -> bool:
 
 
 def why_empty(trial: TrialResult, answer: str = "") -> list[list[Cell]]:
-    """Return why no conversation began, unless the answer says so, and what to do about it, as lines with a label."""
+    """Return why no conversation began, unless the answer says so, and what to do about it, as
+    lines with a label.
+    """
     lines = []
     for talk in {talk.reason: talk for talk in trial.held if talk.is_scored}.values():
         if talk.cause.removeprefix("no conversation took place: ") not in answer:
@@ -220,9 +250,14 @@ def mean(result: RunResult, trial: TrialResult) -> str:
 
 
 def reviewed_words(
-    result: RunResult, scores_reviewed: ReviewedScores | None, said: Sequence[str], *, wide: bool = True
+    result: RunResult,
+    scores_reviewed: ReviewedScores | None,
+    said: Sequence[str],
+    *,
+    wide: bool = True,
 ) -> list[Cell]:
-    """Return what people would say, and the scores after reviews: `ada, 1 of 4 tasks  withheld 0.41 → 0.55 (reviewed) …`.
+    """Return what people would say, and the scores after reviews: `ada, 1 of 4 tasks  withheld 0.41
+    → 0.55 (reviewed) …`.
 
     Unless it is `wide`, the scores stand on a line of their own.
     """
@@ -231,7 +266,10 @@ def reviewed_words(
     if scores_reviewed is None:
         return cells
     scores = "   ".join(result.reviewed_scores_words(scores_reviewed))
-    who = f"{shorten(', '.join(scores_reviewed.reviewers), 60)}, {scores_reviewed.tasks} of {scores_reviewed.of_tasks} tasks"
+    who = (
+        f"{shorten(', '.join(scores_reviewed.reviewers), 60)}, {scores_reviewed.tasks} of"
+        f" {scores_reviewed.of_tasks} tasks"
+    )
     start = "\n" if said else ""
     if scores:
         who += "  " if wide else "\n"
@@ -242,7 +280,9 @@ def reviewed_words(
 
 
 def rows(result: RunResult, trial: TrialResult) -> list[Row]:
-    """Return the lines of the card: the score, tasks, assertions, facts, and what else must be known."""
+    """Return the lines of the card: the score, tasks, assertions, facts, and what else must be
+    known.
+    """
     both = trial.by_condition
     values = {name: talk.score if talk else None for name, talk in both.items()}
     found = [
@@ -260,14 +300,21 @@ def rows(result: RunResult, trial: TrialResult) -> list[Row]:
 
 
 def more_rows(result: RunResult, trial: TrialResult) -> list[Row]:
-    """Return the lines that are seldom needed: tone, response times, the mean, and how the scores add up."""
+    """Return the lines that are seldom needed: tone, response times, the mean, and how the scores
+    add up.
+    """
     single = result.planned_trials == 1
     spent = words.cost_lines(result.summary) if single else []
     return [
         *_tone_rows(trial),
         _time_row(result, trial.by_condition),
         *_said_rows([(result.mean_words, mean(result, trial)), *spent]),
-        *(row for name, talk in trial.by_condition.items() if talk for row in _sum_rows(result, name, talk)),
+        *(
+            row
+            for name, talk in trial.by_condition.items()
+            if talk
+            for row in _sum_rows(result, name, talk)
+        ),
         *_said_rows([("", faults(result))] if faults(result) else []),
     ]
 
@@ -279,7 +326,9 @@ def _score_rows(
     shared: Shared | None,
     on_shared: Mapping[Condition, float | None],
 ) -> list[Row]:
-    """Return the row of the scores, and where the conditions share only some criteria, one of the scores on those."""
+    """Return the row of the scores, and where the conditions share only some criteria, one of the
+    scores on those.
+    """
     cells = _scores(values)
     whole = Row("", Cell("score", "strong"), cells, Cell("–", "quiet"))
     if result.only_condition:
@@ -291,14 +340,19 @@ def _score_rows(
     if shared.is_nothing:
         return [whole]
     on = Cell(f"  on {shared_words(shared)}", "quiet")
-    return [whole, Row("", on, _scores(dict.fromkeys(values) | dict(on_shared)), uplift(difference))]
+    return [
+        whole,
+        Row("", on, _scores(dict.fromkeys(values) | dict(on_shared)), uplift(difference)),
+    ]
 
 
 def _scores(values: Mapping[Condition, float | None]) -> dict[Condition, Cell]:
     return {name: Cell(number(value), score_tone(value)) for name, value in values.items()}
 
 
-def _on_shared(both: Mapping[Condition, ConversationResult | None]) -> dict[Condition, float | None]:
+def _on_shared(
+    both: Mapping[Condition, ConversationResult | None],
+) -> dict[Condition, float | None]:
     """Return the scores of a trial on what its conditions share."""
     return {name: talk.shared_score for name, talk in both.items() if talk is not None}
 
@@ -322,7 +376,10 @@ def _sum_rows(result: RunResult, condition: Condition, talk: ConversationResult)
 
     title = Row("  ", Cell(f"how the score {name} adds up", "quiet"), {})
     said = "".join(cell.text for cell in _adds_up(talk))
-    return [title, Row("  ", Cell(said), {}, drawn=lambda width: paint(bar(width), "\n", parts(width)))]
+    return [
+        title,
+        Row("  ", Cell(said), {}, drawn=lambda width: paint(bar(width), "\n", parts(width))),
+    ]
 
 
 def _said_rows(lines: Sequence[tuple[str, str]]) -> list[Row]:
@@ -349,20 +406,26 @@ def _task_rows(trial: TrialResult) -> list[Row]:
             if (quoted := report_rows.task_evidence(task)) is not None:
                 evidence[condition] = CardEvidence(condition, *quoted, "tasks")
         judged = list(row.verdicts.values())
-        fail = len(judged) > 1 and all(one is not None and one.measured and not one.passed for one in judged)
+        fail = len(judged) > 1 and all(
+            one is not None and one.measured and not one.passed for one in judged
+        )
         change = BOTH_FAIL if fail else uplift(row.uplift)
         rows.append(Row(f"{row.number} ", Cell(row.title), cells, change, details, evidence))
     return rows
 
 
-def _task_cell(row: report_rows.TaskRow, condition: Condition, talk: ConversationResult | None) -> Cell:
+def _task_cell(
+    row: report_rows.TaskRow, condition: Condition, talk: ConversationResult | None
+) -> Cell:
     if (task := row.verdicts[condition]) is not None:
         return panels.verdict_cell(task)
     if row.only not in (None, condition):
         return Cell("–", "quiet")
     if talk is None or not talk.ending:
         return Cell("·", "quiet")
-    return Cell("–", "quiet") if talk.end_reason == "cancelled" else Cell("? –", "warn")
+    if talk.end_reason == "cancelled":
+        return Cell("–", "quiet")
+    return Cell("? –", "warn")
 
 
 def _task_detail(
@@ -397,10 +460,13 @@ def _tone_rows(trial: TrialResult) -> list[Row]:
     if not trial.tones:
         return []
     cells = {
-        name: Cell(number(tone), "quiet") for name, tone in zip(trial.conditions, trial.tones, strict=True)
+        name: Cell(number(tone), "quiet")
+        for name, tone in zip(trial.conditions, trial.tones, strict=True)
     }
     about = [Cell("The judge's rating of the agent's tone. It is not part of the score.", "quiet")]
-    return [Row("  ", Cell("tone (not in score)", "quiet"), cells, details=dict.fromkeys(cells, about))]
+    return [
+        Row("  ", Cell("tone (not in score)", "quiet"), cells, details=dict.fromkeys(cells, about))
+    ]
 
 
 def _assertion_rows(trial: TrialResult) -> list[Row]:
@@ -412,7 +478,9 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
         for condition in both:
             check = row.finals[condition] or next(reversed(row.timelines[condition]), None)
             cells[condition] = panels.final_mark(row.finals[condition]) or Cell("–", "quiet")
-            said = Cell(words.NOT_HERE if row.outcome(condition) == "elsewhere" else "not checked", "quiet")
+            said = Cell(
+                words.NOT_HERE if row.outcome(condition) == "elsewhere" else "not checked", "quiet"
+            )
             if check is not None:
                 said = Cell(check.error, "bad") if check.error else _since(row, condition, check)
             details[condition] = [said]
@@ -421,27 +489,34 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
         evidence = {c: _turn_of(talk, decided[c] or elsewhere) for c, talk in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
         finals = list(row.finals.values())
-        fail = len(finals) > 1 and all(check is not None and check.status == "failed" for check in finals)
+        fail = len(finals) > 1 and all(
+            check is not None and check.status == "failed" for check in finals
+        )
         change = BOTH_FAIL if fail else NOTHING
         rows.append(Row(f"{row.weight:g}× ", Cell(row.title), cells, change, details, shown))
     return rows
 
 
 def _turn_of(talk: ConversationResult | None, turn: int | None) -> CardEvidence | None:
-    """Return the agent's message of the turn that decided an assertion, here or else in the other condition.
+    """Return the agent's message of the turn that decided an assertion, here or else in the other
+    condition.
 
     An assertion that nothing decided leads to the agent's last message.
     """
     if talk is None or not talk.answers:
         return None
-    return CardEvidence(talk.condition, talk.answer_in(turn) or talk.answers[-1].message, None, "assertions")
+    return CardEvidence(
+        talk.condition, talk.answer_in(turn) or talk.answers[-1].message, None, "assertions"
+    )
 
 
 def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionChecked) -> Cell:
     if last.status == "not_measured":
         return Cell("could not be measured", "warn")
     if last.status == "failed":
-        return Cell(f"not true at the end: {last.why}" if last.why else "not true at the end", "bad")
+        return Cell(
+            f"not true at the end: {last.why}" if last.why else "not true at the end", "bad"
+        )
     if last.from_start:
         return Cell(words.FROM_START, "quiet")
     since = None
@@ -472,7 +547,9 @@ def _time_row(result: RunResult, both: Both) -> Row:
         token = "" if first is None else f", median first token {latency(first)}"
         details[condition] = [Cell(f"{said}{token}; target {latency(target)} on average")]
         if talk.slowest_answer is not None:
-            evidence[condition] = CardEvidence(condition, talk.slowest_answer.message, None, "latency")
+            evidence[condition] = CardEvidence(
+                condition, talk.slowest_answer.message, None, "latency"
+            )
     return Row("  ", Cell("average answer", "quiet"), cells, details=details, evidence=evidence)
 
 
@@ -486,11 +563,16 @@ def _failure_row(both: Both) -> Row:
             str(talk.failures) if talk else "–", "bad" if talk and talk.failures else "quiet"
         )
         alike = Counter((f.error, f.peer) for f in failures)
-        lines = [Cell(f"{error} ({peer}, {plural(count, 'time')})") for (error, peer), count in alike.items()]
+        lines = [
+            Cell(f"{error} ({peer}, {plural(count, 'time')})")
+            for (error, peer), count in alike.items()
+        ]
         details[condition] = lines or [Cell("no request failed", "quiet")]
         if at := [f.message for f in failures if f.message]:
             evidence[condition] = CardEvidence(condition, at[0], None)
-    return Row("  ", Cell("failures of the agent", "quiet"), cells, details=details, evidence=evidence)
+    return Row(
+        "  ", Cell("failures of the agent", "quiet"), cells, details=details, evidence=evidence
+    )
 
 
 def _fact_row(both: Both) -> Row:
@@ -513,14 +595,18 @@ def _fact_row(both: Both) -> Row:
         details[condition] = lines or [Cell(why, "quiet")]
         if facts:
             evidence[condition] = CardEvidence(condition, facts[0].message, None)
-    return Row("  ", Cell("facts that the user gave", "quiet"), cells, details=details, evidence=evidence)
+    return Row(
+        "  ", Cell("facts that the user gave", "quiet"), cells, details=details, evidence=evidence
+    )
 
 
 # Several trials
 
 
 def run_rows(result: RunResult) -> list[Row]:
-    """Return the lines of a card of several trials: the score, tasks and assertions over all of them, then each trial."""
+    """Return the lines of a card of several trials: the score, tasks and assertions over all of
+    them, then each trial.
+    """
     summary = result.summary
     difference = summary.uplift.mean if summary.uplift else None
     return [
@@ -533,10 +619,14 @@ def run_rows(result: RunResult) -> list[Row]:
 
 
 def run_more_rows(result: RunResult) -> list[Row]:
-    """Return what is known over all trials: the scores' spread and intervals, pass^k, response times, cost."""
+    """Return what is known over all trials: the scores' spread and intervals, pass^k, response
+    times, cost.
+    """
     # The trials' own rows and the tasks' shares say how many were passed one after another.
     repeated = {words.rounds_words(one) for one in result.summary.conditions}
-    known = [(about, said) for about, said in words.summary_lines(result.summary) if said not in repeated]
+    known = [
+        (about, said) for about, said in words.summary_lines(result.summary) if said not in repeated
+    ]
     return [
         *(_spread_row(result, name) for name in result.conditions),
         *_said_rows([(result.mean_words, number(result.mean)), *known]),
@@ -570,20 +660,28 @@ def _task_shares(result: RunResult) -> list[Row]:
                 )
                 row.cells[held.condition] = _share(task.passed)
                 trial, lowest = _where_lowest(result, held.condition, task.title)
-                row.details[held.condition] = [Cell(f"mean score {number(task.score.mean)}{lowest}")]
+                row.details[held.condition] = [
+                    Cell(f"mean score {number(task.score.mean)}{lowest}")
+                ]
                 if trial is not None:
                     row.worst[held.condition] = trial
     return [_or_both_fail(rows[key]) for key in sorted(rows)]
 
 
 def _or_both_fail(row: Row) -> Row:
-    """Return a row of shares; one that no trial passed in any condition says so in place of a difference."""
+    """Return a row of shares; one that no trial passed in any condition says so in place of a
+    difference.
+    """
     fail = len(row.cells) > 1 and all(cell.text.startswith("✗") for cell in row.cells.values())
-    return replace(row, uplift=BOTH_FAIL) if fail else row
+    if fail:
+        return replace(row, uplift=BOTH_FAIL)
+    return row
 
 
 def _where_lowest(result: RunResult, condition: Condition, title: str) -> tuple[int | None, str]:
-    """Return the trial in which a task scores lowest, and what the judge says of it there; nothing if it always scores 1."""
+    """Return the trial in which a task scores lowest, and what the judge says of it there; nothing
+    if it always scores 1.
+    """
     judged = (
         (task, talk)
         for talk in result.conversations_in(condition)
@@ -631,7 +729,9 @@ def _share(proportion: Proportion) -> Cell:
     words = f"{proportion.successes}/{proportion.total}"
     if proportion.successes == proportion.total:
         return Cell(f"✓ {words}", "good")
-    return Cell(f"◐ {words}", "warn") if proportion.successes else Cell(f"✗ {words}", "bad")
+    if proportion.successes:
+        return Cell(f"◐ {words}", "warn")
+    return Cell(f"✗ {words}", "bad")
 
 
 def _trial_row(trial: TrialResult) -> Row:
@@ -639,14 +739,18 @@ def _trial_row(trial: TrialResult) -> Row:
         name: Cell(score_words(talk), score_tone(talk.score if talk else None))
         for name, talk in trial.by_condition.items()
     }
-    details = {name: [Cell("enter opens this trial's card", "quiet")] for name in trial.by_condition}
+    details = {
+        name: [Cell("enter opens this trial's card", "quiet")] for name in trial.by_condition
+    }
     # On some criteria alone, the difference is not that of the scores beside it.
     change = uplift(trial.uplift) if trial.shared is None else Cell("–", "quiet")
     return Row("  ", Cell(trial.name), cells, change, details, trial=trial.trial)
 
 
 def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
-    """Return a condition's scores as dots on a line from 0 to 1; `●` for one trial, a digit for several alike."""
+    """Return a condition's scores as dots on a line from 0 to 1; `●` for one trial, a digit for
+    several alike.
+    """
     summary = result.summary.of(condition)
     values = summary.score.points if summary else ()
     places = Counter(round(value * (width - 1)) for value in values)
@@ -662,11 +766,22 @@ def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]
 
 
 def faults(result: RunResult) -> str:
-    """Return in how many conversations each broke down, as the recording says; empty if none did."""
+    """Return in how many conversations each broke down, as the recording says; empty if none
+    did.
+    """
     counts = Counter(talk.fault for talk in result.conversations)
-    peers: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure", "unclear", "program")
+    peers: tuple[Fault, ...] = (
+        "agent",
+        "evaluator",
+        "judge",
+        "infrastructure",
+        "unclear",
+        "program",
+    )
     listed = [f"{peer} {counts[peer]}" for peer in peers if counts[peer]]
-    return f"broke down, by conversation: {' · '.join(listed)}" if listed else ""
+    if listed:
+        return f"broke down, by conversation: {' · '.join(listed)}"
+    return ""
 
 
 def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
@@ -681,7 +796,9 @@ def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
     else:
         shown = [*rows(result, trial), *more_rows(result, trial)]
     compared = len(names) > 1
-    lines.append("\t".join(["", *(side(result, name) for name in names), *(["change"] if compared else [])]))
+    lines.append(
+        "\t".join(["", *(side(result, name) for name in names), *(["change"] if compared else [])])
+    )
     for row in shown:
         cells = [row.cells[name].text if name in row.cells else "–" for name in names if row.cells]
         if compared:

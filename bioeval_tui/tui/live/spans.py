@@ -35,11 +35,17 @@ _TONES: dict[str, Tone] = {"tool": "good", "model": "busy", "retrieval": "warn"}
 
 
 def title(span: AgentSpan, message: MessageState, *, headed: bool = False) -> str:
-    """Return a span's summary in a line, and its problems; `headed` if a heading says that its attempt failed."""
+    """Return a span's summary in a line, and its problems; `headed` if a heading says that its
+    attempt failed.
+    """
     meaning = meaning_of(span)
     said = meaning.title
     if meaning.kind == "tool":
-        said = meaning.tool if meaning.arguments is None else call_text(meaning.tool, meaning.arguments)
+        said = (
+            meaning.tool
+            if meaning.arguments is None
+            else call_text(meaning.tool, meaning.arguments)
+        )
     if meaning.result is not None and not meaning.error:
         result = meaning.result if isinstance(meaning.result, str) else compact_json(meaning.result)
         said += f" → {shorten(result, 80)}"
@@ -51,7 +57,10 @@ def title(span: AgentSpan, message: MessageState, *, headed: bool = False) -> st
     if meaning.error:
         said += ", failed" + (f": {meaning.error}" if meaning.error != "failed" else "")
     return ", ".join(
-        [said, *(trouble for trouble in _problems(span, message) if not headed or trouble != FAILED)]
+        [
+            said,
+            *(trouble for trouble in _problems(span, message) if not headed or trouble != FAILED),
+        ]
     )
 
 
@@ -87,10 +96,14 @@ def waterfall_heading(conversation: ConversationState | None, turn: int | None) 
     return f"Turn {message.turn}{took}, {plural(len(message.spans), 'span')}"
 
 
-def waterfall(conversation: ConversationState | None, turn: int | None, width: int) -> list[list[Cell]]:
-    """Return a line for each span of a turn, `width` cells wide: what it is, when it was, and how long it took.
+def waterfall(
+    conversation: ConversationState | None, turn: int | None, width: int
+) -> list[list[Cell]]:
+    """Return a line for each span of a turn, `width` cells wide: what it is, when it was, and how
+    long it took.
 
-    Times are the agent's, on one axis from the first span of the first attempt. Several attempts have headings.
+    Times are the agent's, on one axis from the first span of the first attempt. Several attempts
+    have headings.
     """
     message = _answer(conversation, turn)
     if message is None or not message.spans:
@@ -105,7 +118,11 @@ def waterfall(conversation: ConversationState | None, turn: int | None, width: i
     scale = bars / max(1, max(span.end_ns for span in message.spans) - first)
     for spans in sorted(traces.values(), key=lambda trace: min(span.start_ns for span in trace)):
         of_the_answer = _belongs_to_answer(spans[0], message)
-        root = (message.traceparent or "").split("-")[2] if of_the_answer and message.traceparent else ""
+        root = (
+            (message.traceparent or "").split("-")[2]
+            if of_the_answer and message.traceparent
+            else ""
+        )
         if not of_the_answer:
             lines.append([Cell("a failed attempt", "warn")])
         elif len(traces) > 1:
@@ -113,14 +130,24 @@ def waterfall(conversation: ConversationState | None, turn: int | None, width: i
         lines += _rows(spans, root, message, names, bars, first, scale)
         absent = absent_parents(spans, root)
         if absent and of_the_answer:
-            lines.append([Cell(f"? {plural(len(absent), 'span')} missing that others refer to", "warn")])
+            lines.append(
+                [Cell(f"? {plural(len(absent), 'span')} missing that others refer to", "warn")]
+            )
     return lines
 
 
 def _rows(
-    spans: list[AgentSpan], root: str, message: MessageState, names: int, bars: int, first: int, scale: float
+    spans: list[AgentSpan],
+    root: str,
+    message: MessageState,
+    names: int,
+    bars: int,
+    first: int,
+    scale: float,
 ) -> list[list[Cell]]:
-    """Return the lines of one attempt, on an axis of `bars` cells that begins at `first` ns and has `scale` cells per ns."""
+    """Return the lines of one attempt, on an axis of `bars` cells that begins at `first` ns and has
+    `scale` cells per ns.
+    """
     lines = []
     tree = ordered(spans, root)
     for span, depth in tree[:MOST_ROWS]:
@@ -134,7 +161,10 @@ def _rows(
         lines.append(
             [
                 Cell(
-                    fitted(indent + cut(title(span, message, headed=True), names - len(indent)), names) + " ",
+                    fitted(
+                        indent + cut(title(span, message, headed=True), names - len(indent)), names
+                    )
+                    + " ",
                     tone,
                 ),
                 Cell(" " * begins),
@@ -157,7 +187,9 @@ def _answer(conversation: ConversationState | None, turn: int | None) -> Message
         for m in conversation.messages
         if m.role == "assistant" and (m.spans if turn is None else m.turn == turn)
     ]
-    return answers[-1] if answers else None
+    if answers:
+        return answers[-1]
+    return None
 
 
 class Waterfall(Dialog[None]):
@@ -165,7 +197,8 @@ class Waterfall(Dialog[None]):
 
     NAME: ClassVar[str] = "Waterfall"
     ABOUT: ClassVar[str] = (
-        "The spans that the agent reported for a turn through OpenTelemetry. Times are by the agent's clock."
+        "The spans that the agent reported for a turn through OpenTelemetry. Times are by the"
+        " agent's clock."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("waterfall")
     DEFAULT_CSS = """
@@ -217,7 +250,9 @@ class Waterfall(Dialog[None]):
 
     def action_other(self) -> None:
         """Go to the other condition, at the same turn where spans of that came."""
-        self._condition = heads_view.other_condition(heads_view.conditions(self._state), self._condition)
+        self._condition = heads_view.other_condition(
+            heads_view.conditions(self._state), self._condition
+        )
         if self._turn not in turns_with_spans(self._conversation):
             self._turn = None
         self.show_new()
@@ -228,12 +263,20 @@ class Waterfall(Dialog[None]):
             return
         body = self.query_one("#spans", Static)
         conversation = self._conversation
-        counts = [len(message.spans) for message in conversation.messages] if conversation is not None else []
+        counts = (
+            [len(message.spans) for message in conversation.messages]
+            if conversation is not None
+            else []
+        )
         seen = (self._condition, self._turn, counts, body.size.width)
         if seen == self._shown or not body.size.width:
             return
         self._shown = seen
-        which = heads_view.side(self._state, self._condition) if self._state.only_condition is None else ""
+        which = (
+            heads_view.side(self._state, self._condition)
+            if self._state.only_condition is None
+            else ""
+        )
         heading = "   ".join(filter(None, (waterfall_heading(conversation, self._turn), which)))
         self.query_one(".dialog--heading", Static).update(Content(heading))
         lines = waterfall(conversation, self._turn, body.size.width)

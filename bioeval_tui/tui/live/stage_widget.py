@@ -1,4 +1,6 @@
-"""The side panel of a presentation: scores in large digits, what came out and why, and each task's and assertion's mark."""
+"""The side panel of a presentation: scores in large digits, what came out and why, and each task's
+and assertion's mark.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ LiveScreen.-presenting {
 
 
 MOST_ASSERTIONS, STAGE_WIDTH, ROOMY = 8, 39, 45
-"""How many assertions are shown, the width until it is known, and the height that has room for figures beside the conclusion."""
+"""How many assertions are shown, the width until it is known, and the height that has room for
+figures beside the conclusion.
+"""
 
 
 class StageScore(Vertical):
@@ -89,7 +93,9 @@ class StageScore(Vertical):
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
             self.set_class(score_tone(value) == tone, f"-{tone}")
-        title = Cell(f"{mark}{heads_view.side(state, self.condition)}", "strong" if active else "quiet")
+        title = Cell(
+            f"{mark}{heads_view.side(state, self.condition)}", "strong" if active else "quiet"
+        )
         self._title.draw(partial(left, title))
         self._digits.update("-" if value is None else number(value))
         so_far = heads_view.score_cell(conversation) if conversation is not None else Cell("–")
@@ -97,17 +103,23 @@ class StageScore(Vertical):
 
 
 def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
-    """Return a line for each task with its mark in each condition; if `wide`, the brief above and the first assertions below."""
+    """Return a line for each task with its mark in each condition; if `wide`, the brief above and
+    the first assertions below.
+    """
     names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
     columns = [panels.column_for(names)] * len(names)
     head = [
-        Content.assemble(" " * (width - sum(columns)), line) for line in panels.names_head(names, columns)
+        Content.assemble(" " * (width - sum(columns)), line)
+        for line in panels.names_head(names, columns)
     ]
     talks = rows.trial_talks(state, trial)
     lines = []
     if state.started is not None and wide:
         brief = brief_of(state, state.started, trial)
-        about = [[Cell(brief.about_words, "strong")], [Cell("agent  ", "quiet"), Cell(brief.agent_words)]]
+        about = [
+            [Cell(brief.about_words, "strong")],
+            [Cell("agent  ", "quiet"), Cell(brief.agent_words)],
+        ]
         facts = [[Cell("facts  ", "quiet"), Cell(brief.facts_words)]]
         lines = [part for line in (*about, *facts) for part in hanging(line, width)]
     listed = [
@@ -179,7 +191,10 @@ class Stage(Vertical):
         self._assertions.update(_checks(state, watched.trial, room, wide))
         self._answer.display = ended
         if ended:
-            from bioeval_tui.report.result import result_of  # statistics: the first paint waits for none
+            # statistics: the first paint waits for none
+            from bioeval_tui.report.result import (
+                result_of,
+            )
 
             result = result_of(state)
             if result:

@@ -1,4 +1,5 @@
-"""A leaderboard as columns from worst to best in the medals' colours, with the thresholds and one score marked below.
+"""A leaderboard as columns from worst to best in the medals' colours, with the thresholds and one
+score marked below.
 
 Drawn here rather than by a plotting package: see "Masking, browser, plots" in docs/architecture.md.
 """
@@ -32,7 +33,9 @@ MOST_BINS = 40
 FEWEST_SCORES, MOST_ON_A_STRIP = 3, 30
 """Fewer scores have no picture, and up to so many are one strip instead of columns."""
 FAR_OUT = 3.0
-"""The axis begins no further below the median than this many times the median's distance from the best."""
+"""The axis begins no further below the median than this many times the median's distance from the
+best.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,13 @@ class Scale:
     best: float
 
     def at(self, score: float) -> float:
-        """Return a score's place: 0 for the worst, 1 for the best, outside of them beyond the axis."""
+        """Return a score's place: 0 for the worst, 1 for the best, outside of them beyond the
+        axis.
+        """
         span = self.best - self.worst
-        return (score - self.worst) / span if span else 1.0
+        if span:
+            return (score - self.worst) / span
+        return 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +80,25 @@ class Histogram:
         return columns
 
     def tones(self, column: Sequence[float], lines: int) -> list[Tone]:
-        """Return a tone for each line of a column from the bottom up: those of its entries' medals."""
-        return [self._tone(column[at * len(column) // lines]) for at in range(lines)] if column else []
+        """Return a tone for each line of a column from the bottom up: those of its entries'
+        medals.
+        """
+        if column:
+            return [self._tone(column[at * len(column) // lines]) for at in range(lines)]
+        return []
 
     def _tone(self, score: float) -> Tone:
-        places = {name: self.scale.at(self.marks[name]) for name in reversed(MEDALS) if name in self.marks}
-        return next((TONES[name] for name, at in places.items() if self.scale.at(score) >= at), "entries")
+        places = {
+            name: self.scale.at(self.marks[name]) for name in reversed(MEDALS) if name in self.marks
+        }
+        return next(
+            (TONES[name] for name, at in places.items() if self.scale.at(score) >= at), "entries"
+        )
 
     def cell(self, score: float, width: int) -> int:
-        """Return a score's cell of `width`, one of its column's; for a score beyond the axis, the first or last one."""
+        """Return a score's cell of `width`, one of its column's; for a score beyond the axis, the
+        first or last one.
+        """
         begins, ends = (self.begin(self._bin(score) + further, width) for further in (0, 1))
         return max(begins, min(ends - 1, int(self._clamped(score) * width)))
 
@@ -103,10 +120,15 @@ def histogram(
     lower_is_better: bool,
     own: float | None = None,
 ) -> Histogram:
-    """Return the histogram on a scale that contains the marks. Far outliers, `own` too, lie beyond its worse end."""
+    """Return the histogram on a scale that contains the marks.
+
+    Far outliers, `own` too, lie beyond its worse end.
+    """
     sign = -1.0 if lower_is_better else 1.0
     marks = {name: score for name, score in marks.items() if math.isfinite(score)}
-    values = [sign * score for score in (*scores, *marks.values(), *(() if own is None else (own,)))]
+    values = [
+        sign * score for score in (*scores, *marks.values(), *(() if own is None else (own,)))
+    ]
     worst, best = min(values), max(values)
     median = sign * marks.get("median", sign * best)
     if best > median:
@@ -119,7 +141,8 @@ def histogram(
 
 
 def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
-    """Return the histogram for `width` cells; where its medals are too close together, also that part enlarged.
+    """Return the histogram for `width` cells; where its medals are too close together, also that
+    part enlarged.
 
     Few scores are one strip; fewer than three are no picture: the numbers say it.
     """
@@ -130,19 +153,34 @@ def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
     histogram = replace(histogram, bins=min(histogram.bins, width))
     closely = _medal_part(histogram) if _is_crowded(histogram, width) else None
     named = _mark_words(
-        {name: histogram.marks[name] for name in histogram.marks if closely is None or name not in MEDALS}
+        {
+            name: histogram.marks[name]
+            for name in histogram.marks
+            if closely is None or name not in MEDALS
+        }
     )
     start, end = f"{number(histogram.scale.worst)} worse", f"better {number(histogram.scale.best)}"
     most = max(map(len, histogram.columns))
-    middle = f"up to {most:,} of {plural(len(histogram.scores), 'entry', 'entries')} a column" if most else ""
+    middle = (
+        f"up to {most:,} of {plural(len(histogram.scores), 'entry', 'entries')} a column"
+        if most
+        else ""
+    )
     if len(start) + len(middle) + len(end) + 4 > width:
         middle = ""
     shown = [
         *_picture(histogram, width, height, named),
-        [Cell(f"{start}{padded(middle, max(1, width - len(start) - len(end)), 'middle')}{end}", "quiet")],
+        [
+            Cell(
+                f"{start}{padded(middle, max(1, width - len(start) - len(end)), 'middle')}{end}",
+                "quiet",
+            )
+        ],
     ]
     if histogram.below:
-        shown.append([Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")])
+        shown.append(
+            [Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")]
+        )
     if closely is not None:
         names = {
             name: f"{words} {number(closely.marks[name])}"
@@ -157,7 +195,8 @@ def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
 
 
 def _strip(histogram: Histogram, width: int) -> list[Line]:
-    """Return few scores as points on the axis, or as their number in one cell; the limits' initials are on it, too.
+    """Return few scores as points on the axis, or as their number in one cell; the limits' initials
+    are on it, too.
 
     The own score stands above it, and the limits' names below.
     """
@@ -197,7 +236,9 @@ def _mark_words(marks: Mapping[str, float]) -> dict[str, str]:
 
 
 def _medal_part(histogram: Histogram) -> Histogram | None:
-    """Return the part from bronze to gold, with the own score if it is near; None if all medals begin at one score."""
+    """Return the part from bronze to gold, with the own score if it is near; None if all medals
+    begin at one score.
+    """
     medals = {name: histogram.marks[name] for name in MEDALS if name in histogram.marks}
     near = Scale(medals["bronze"], medals["gold"]) if {"bronze", "gold"} <= medals.keys() else None
     if near is None or near.worst == near.best:
@@ -212,7 +253,9 @@ def _medal_part(histogram: Histogram) -> Histogram | None:
 
 def _is_crowded(histogram: Histogram, width: int) -> bool:
     """Return whether medals are too close on the axis for their names to fit below them."""
-    places = [histogram.cell(histogram.marks[name], width) for name in MEDALS if name in histogram.marks]
+    places = [
+        histogram.cell(histogram.marks[name], width) for name in MEDALS if name in histogram.marks
+    ]
     return any(later - before < CLOSE for before, later in pairwise(places))
 
 
@@ -228,7 +271,8 @@ def _picture(histogram: Histogram, width: int, height: int, names: Mapping[str, 
 
 
 def _columns(histogram: Histogram, width: int, height: int) -> list[Line]:
-    """Return the columns; from the bottom up, each has the colours of its entries' medals, the worst first.
+    """Return the columns; from the bottom up, each has the colours of its entries' medals, the
+    worst first.
 
     A dotted line leads from above to the own score's column.
     """
@@ -243,9 +287,15 @@ def _columns(histogram: Histogram, width: int, height: int) -> list[Line]:
         begins, ends = histogram.begin(at, width), histogram.begin(at + 1, width)
         level = max(1, round(len(column) / most * height * 8)) if column else 0
         levels[begins + gap : ends] = [level] * (ends - begins - gap)
-        ranges[begins + gap : ends] = [histogram.tones(column, -(-level // 8))] * (ends - begins - gap)
+        ranges[begins + gap : ends] = [histogram.tones(column, -(-level // 8))] * (
+            ends - begins - gap
+        )
     own = histogram.own
-    pointed = histogram.cell(own, width) if own is not None and 0 <= histogram.scale.at(own) <= 1 else None
+    pointed = (
+        histogram.cell(own, width)
+        if own is not None and 0 <= histogram.scale.at(own) <= 1
+        else None
+    )
     lines: list[Line] = []
     for row in reversed(range(height)):
         cells = [
@@ -268,7 +318,9 @@ def _axis(places: Mapping[str, int], width: int, *, cut: bool) -> Line:
 
 
 def _pointer(histogram: Histogram, own: float, width: int) -> Line:
-    """Return the line with `▼` at the own score and its number beside it; an arrow at the edge if it lies beyond."""
+    """Return the line with `▼` at the own score and its number beside it; an arrow at the edge if
+    it lies beyond.
+    """
     at, words = histogram.cell(own, width), f"this {number(own)}"
     share, sign = histogram.scale.at(own), "▼"
     if share < 0:
@@ -283,8 +335,8 @@ def _pointer(histogram: Histogram, own: float, width: int) -> Line:
 def _labels(places: Mapping[str, int], names: Mapping[str, str], width: int) -> list[Line]:
     """Return lines of names, each as close to its mark as possible without touching another.
 
-    The best mark's name comes first, on the first line; what does not fit beside it goes to the next line, with a
-    line up to its mark where no name is in the way.
+    The best mark's name comes first, on the first line; what does not fit beside it goes to the
+    next line, with a line up to its mark where no name is in the way.
     """
     rows: list[dict[int, str]] = []
     for name, place in sorted(places.items(), key=lambda item: item[1])[::-1]:

@@ -1,5 +1,6 @@
-"""The medal card: the place of one submission on its leaderboard, the findings on its file, and where it is
-wrong."""
+"""The medal card: the place of one submission on its leaderboard, the findings on its file, and
+where it is wrong.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +88,10 @@ def _graded_lines(row: MedalRow) -> list[Line]:
     count = len(row.earlier)
     often = f", {ordinal(count + 1)} time · {count:,} earlier ▾" if count else ""
     lines: list[Line] = [[Cell(f"graded {row.at:%Y-%m-%d %H:%M} UTC{often}", "quiet")]]
-    lines += [[Cell(f"  {at:%Y-%m-%d %H:%M}  {words}", "quiet")] for at, words in row.earlier[:MOST_EARLIER]]
+    lines += [
+        [Cell(f"  {at:%Y-%m-%d %H:%M}  {words}", "quiet")]
+        for at, words in row.earlier[:MOST_EARLIER]
+    ]
     if count > MOST_EARLIER:
         lines.append([Cell(f"  … and {count - MOST_EARLIER:,} before that", "quiet")])
     return lines
@@ -96,13 +100,17 @@ def _graded_lines(row: MedalRow) -> list[Line]:
 def card(
     row: MedalRow, width: int, height: int, findings: Validation | None = None, again: str = ""
 ) -> list[Line]:
-    """Return the lines below the head for `width` cells; the leaderboard's columns are `height` lines high.
+    """Return the lines below the head for `width` cells; the leaderboard's columns are `height`
+    lines high.
 
-    `findings` are those on an invalid file as it is now, and `again` is the key that grades it again.
+    `findings` are those on an invalid file as it is now, and `again` is the key that grades it
+    again.
     """
     report = row.report
     if report is None:
-        return [[Cell("you can prepare its data here", "busy")]] if row.lacks_data else []
+        if row.lacks_data:
+            return [[Cell("you can prepare its data here", "busy")]]
+        return []
     if standing_of(row.report) == "invalid":
         return [*_finding_lines(findings, again), [Cell(home_relative(Path(row.file)), "quiet")]]
     leaderboard = report.extra.leaderboard if report.extra else ""
@@ -119,7 +127,9 @@ def card(
 
 
 def _finding_lines(found: Validation | None, again: str) -> list[Line]:
-    """Return everything that is wrong with a file that was invalid when it was graded, as it is now."""
+    """Return everything that is wrong with a file that was invalid when it was graded, as it is
+    now.
+    """
     if found is None:
         return []
     if found.status == "valid":
@@ -135,7 +145,9 @@ def _warning_lines(report: TaskReport) -> list[Line]:
         return []
     said = {doubt.sentence for doubt in report.doubts}  # in the head
     warnings = [warning for warning in extra.warnings if warning not in said]
-    if extra.self_trained_leaderboard and not any("self-trained" in warning for warning in warnings):
+    if extra.self_trained_leaderboard and not any(
+        "self-trained" in warning for warning in warnings
+    ):
         warnings.append("leaderboard of models trained for bioeval-tui, not of people")
     return [*([Cell(f"! {warning}", "warn")] for warning in warnings), *([[]] if warnings else [])]
 
@@ -152,7 +164,11 @@ def _standing_lines(report: TaskReport, width: int) -> list[Line]:
     lines += _attempt_lines(report)
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
-        share = "" if report.human_percentile is None else f", human percentile {report.human_percentile:.1f}"
+        share = (
+            ""
+            if report.human_percentile is None
+            else f", human percentile {report.human_percentile:.1f}"
+        )
         lines.append([Cell(words + share)])
     return [*lines, []]
 
@@ -162,7 +178,9 @@ def _attempt_lines(report: TaskReport) -> list[Line]:
     own = (extra.agent_looks or extra.looks or 0) if extra else 0
     if own < 2:
         return []
-    words = f"{ordinal(own)} try of this agent on these answers: the best of many tries is partly luck"
+    words = (
+        f"{ordinal(own)} try of this agent on these answers: the best of many tries is partly luck"
+    )
     return [[Cell(words, "warn")]]
 
 
@@ -209,22 +227,38 @@ def _board_lines(row: MedalRow, report: TaskReport) -> list[Line]:
     width = len(f"#{len(board):,}")
     first = max(1, place - AROUND)
     if first > 1:
-        lines.append([Cell(f"  {padded('#1', width, 'right')}  {column_number(board[0])}", "quiet")])
+        lines.append(
+            [Cell(f"  {padded('#1', width, 'right')}  {column_number(board[0])}", "quiet")]
+        )
         if first > 2:
             lines.append([Cell(f"  {padded('…', width, 'right')}", "quiet")])
     for rank in range(first, place):
         lines.append(
-            [Cell(f"  {padded(f'#{rank:,}', width, 'right')}  {column_number(board[rank - 1])}", "quiet")]
+            [
+                Cell(
+                    f"  {padded(f'#{rank:,}', width, 'right')}  {column_number(board[rank - 1])}",
+                    "quiet",
+                )
+            ]
         )
     lines.append(
         [
-            Cell(f"▶ {padded(f'#{place:,}', width, 'right')}  {column_number(report.score)}", "strong"),
+            Cell(
+                f"▶ {padded(f'#{place:,}', width, 'right')}  {column_number(report.score)}",
+                "strong",
+            ),
             Cell(f" this one{f', {report.note}' if report.note else ''}", "quiet"),
         ]
     )
     for rank in range(place, min(len(board), place + AROUND - 1) + 1):
         lines.append(
-            [Cell(f"  {padded(f'#{rank + 1:,}', width, 'right')}  {column_number(board[rank - 1])}", "quiet")]
+            [
+                Cell(
+                    f"  {padded(f'#{rank + 1:,}', width, 'right')} "
+                    f" {column_number(board[rank - 1])}",
+                    "quiet",
+                )
+            ]
         )
     return lines
 
@@ -237,11 +271,15 @@ HEADS: dict[str, Cell] = {
 
 
 def examine(app: Program, row: MedalRow, then: Callable[[], object] | None = None) -> None:
-    """Check the file of a submission, then show everything that is wrong with it, and call `then`."""
+    """Check the file of a submission, then show everything that is wrong with it, and call
+    `then`.
+    """
 
     async def work(tell: Tell) -> Validation:
         file = str(row.path or row.file)
-        return await app.services.in_worker(lambda: app.services.benchmarks.examine(row.task_id, file))
+        return await app.services.in_worker(
+            lambda: app.services.benchmarks.examine(row.task_id, file)
+        )
 
     def show(found: Validation | None) -> None:
         if found is not None:
@@ -294,7 +332,8 @@ class ErrorView(Dialog[None]):
 
     NAME: ClassVar[str] = "Error view"
     ABOUT: ClassVar[str] = (
-        "Where the submission is right and where it is wrong. Private answers are shown only if you ask for them."
+        "Where the submission is right and where it is wrong. Private answers are shown only if you"
+        " ask for them."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("error-view")
 
@@ -355,14 +394,19 @@ class MedalCard(VerticalScroll, can_focus=False):
         yield Labelled()
 
     def on_mount(self) -> None:
-        """Draw again when the scrollbar comes or goes: it takes of the width that the scale is drawn for."""
+        """Draw again when the scrollbar comes or goes: it takes of the width that the scale is
+        drawn for.
+        """
         self.watch(self, "show_vertical_scrollbar", self._draw_soon)
 
     def _draw_soon(self) -> None:
         self.call_after_refresh(self._draw)
 
     def show(
-        self, row: MedalRow | None, reviews: Opinions | None = None, findings: Validation | None = None
+        self,
+        row: MedalRow | None,
+        reviews: Opinions | None = None,
+        findings: Validation | None = None,
     ) -> None:
         """Show another row, its reviews, and what is wrong with its file."""
         self._row = row
@@ -397,7 +441,9 @@ class MedalDetail(Dialog[None]):
     """The details of one submission."""
 
     NAME: ClassVar[str] = "Medal card"
-    ABOUT: ClassVar[str] = "Where the submission stands on the leaderboard, and what the next medal needs."
+    ABOUT: ClassVar[str] = (
+        "Where the submission stands on the leaderboard, and what the next medal needs."
+    )
     BINDINGS: ClassVar[list[BindingType]] = bindings("medal-card")
     DEFAULT_CSS = """
     MedalDetail > .dialog--box { width: 96%; max-width: 100%; max-height: 96%; }
@@ -434,7 +480,10 @@ class MedalDetail(Dialog[None]):
         """The submission, numbers unrounded."""
         marks = {id(self._row): self._reviews or {}}
         return (
-            Copied("this submission, separated by tabs", lambda: medals_view.as_tabs([self._row], marks)),
+            Copied(
+                "this submission, separated by tabs",
+                lambda: medals_view.as_tabs([self._row], marks),
+            ),
         )
 
     def caption(self) -> str:
@@ -489,5 +538,7 @@ class Mender(Protocol):
 
 
 def mendable(row: MedalRow, action: str) -> bool:
-    """Return whether a row's file can be graded again, or with the action `edit` be edited as text."""
+    """Return whether a row's file can be graded again, or with the action `edit` be edited as
+    text.
+    """
     return row.path is not None and (action != "edit" or row.path.suffix.lower() != ".h5ad")

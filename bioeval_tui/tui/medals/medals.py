@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 LOW, FEW_ROWS = 30, 4
 """Below so many lines, and with more than so many rows, the card is opened by a key."""
 MANY = 1000
-"""With more rows than this, the answer waits until all have arrived: it is found from all of them."""
+"""With more rows than this, the answer waits until all have arrived: it is found from all of them.
+"""
 MOST_REVIEWED = 1000
 """Maximum number of rows in one review queue."""
 
@@ -62,8 +63,8 @@ class MedalsScreen(BaseScreen):
 
     NAME = "Medals"
     ABOUT = (
-        "Graded submissions: medal, score, percentile on the leaderboard, and what the next medal needs. "
-        "Invalid means that the file is at fault; not graded means that it is not."
+        "Graded submissions: medal, score, percentile on the leaderboard, and what the next medal"
+        " needs. Invalid means that the file is at fault; not graded means that it is not."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("medals")
     DEFAULT_CSS = """
@@ -86,7 +87,9 @@ class MedalsScreen(BaseScreen):
         self.agents.display = False
         self.feed = GradedFeed(self, self.submissions, self._all_taken)
         self.findings: dict[int, tuple[MedalRow, Validation]] = {}
-        """What is wrong with the file of each invalid row that was looked at, by the row's identity."""
+        """What is wrong with the file of each invalid row that was looked at, by the row's
+        identity.
+        """
         self._examined: MedalRow | None = None
         """The row whose file was last read, or is being read."""
         self.key_owners.add(self.submissions, self.submissions.KEYS)
@@ -144,7 +147,10 @@ class MedalsScreen(BaseScreen):
             self.grade_again()
 
     def grade_again(self) -> None:
-        """Grade the selected file again. The row shows the new grading, and below it the one before."""
+        """Grade the selected file again.
+
+        The row shows the new grading, and below it the one before.
+        """
         if self.looked_at is None:
             return
         row, services = self.looked_at.row, self.bioeval.services
@@ -166,7 +172,9 @@ class MedalsScreen(BaseScreen):
         self.edit_file()
 
     def edit_file(self) -> None:
-        """Open the selected file in the user's editor, where its first finding with a line is; then look for findings again."""
+        """Open the selected file in the user's editor, where its first finding with a line is; then
+        look for findings again.
+        """
         if self.looked_at is None or self.looked_at.row.path is None:
             return
         row, path = self.looked_at.row, self.looked_at.row.path
@@ -199,7 +207,9 @@ class MedalsScreen(BaseScreen):
             "bioeval-tui grade LIST --output-dir DIR writes reports."
         )
         last = self.bioeval.services.preferences.get("medals.list")
-        dialog = PathDialog("Grade a list of submissions", hint, last if isinstance(last, str) else "")
+        dialog = PathDialog(
+            "Grade a list of submissions", hint, last if isinstance(last, str) else ""
+        )
         self.app.push_screen(dialog, self._grade_list)
 
     def _grade_list(self, file: str | None) -> None:
@@ -264,7 +274,9 @@ class MedalsScreen(BaseScreen):
 
     @work(group="findings", exclusive=True)
     async def _read_findings(self, row: MedalRow) -> None:
-        """List everything that is wrong with an invalid file, in the background: its report names only the first."""
+        """List everything that is wrong with an invalid file, in the background: its report names
+        only the first.
+        """
         services = self.bioeval.services
         try:
             found = await services.in_worker(
@@ -286,7 +298,9 @@ class MedalsScreen(BaseScreen):
         if self.table.filter:
             notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
         self.title_bar.say(
-            (self.NAME, "by agent") if self.grouped else (self.NAME,), notes if count else (), self.feed.state
+            (self.NAME, "by agent") if self.grouped else (self.NAME,),
+            notes if count else (),
+            self.feed.state,
         )
         unread = "; ".join(self.bioeval.services.unread)
         self.show_trouble((self.feed.failure and f"Grading stopped: {self.feed.failure}") or unread)
@@ -297,11 +311,16 @@ class MedalsScreen(BaseScreen):
         if not self.feed.is_done:
             return Content.assemble(("Waiting for the first graded submission…", "bold"), *looked)
         if self.feed.is_stopped:
-            return Content.styled("Grading was stopped before the first submission was done", "bold")
+            return Content.styled(
+                "Grading was stopped before the first submission was done", "bold"
+            )
         return Content.assemble(
             ("Nothing is graded yet\n\n", "bold"),
             (
-                f"{self.key('grade_samples')}  grade three sample submissions, to see what this looks like\n\n",
+                (
+                    f"{self.key('grade_samples')}  grade three sample submissions, to see what this"
+                    " looks like\n\n"
+                ),
                 "$text-accent",
             ),
             (f"{self.key('grade_list')}  grade a list of your own\n\n", "$text-accent"),
@@ -312,10 +331,14 @@ class MedalsScreen(BaseScreen):
 
     def _fit_table(self) -> None:
         """Leave the card what a table of few rows does not need."""
-        self.query_one("#table").styles.max_height = None if self.grouped else len(self.table.visible) + 1
+        self.query_one("#table").styles.max_height = (
+            None if self.grouped else len(self.table.visible) + 1
+        )
 
     def show_answer(self) -> None:
-        """Show what all submissions came to; what is to be done with the selected one stands on its card."""
+        """Show what all submissions came to; what is to be done with the selected one stands on its
+        card.
+        """
         count = len(self.table.entries)
         if not count or (count > MANY and not self.feed.is_done):
             return
@@ -361,7 +384,9 @@ class MedalsScreen(BaseScreen):
             case "again" | "edit":
                 return entry is not None and self.feed.is_done and mendable(entry.row, action)
             case "next_invalid":
-                return not self.grouped and any(one.standing == "invalid" for one in self.table.visible)
+                return not self.grouped and any(
+                    one.standing == "invalid" for one in self.table.visible
+                )
             case "grade_list":
                 return self.feed.is_done
             case "grade_samples":
@@ -442,13 +467,18 @@ class MedalsScreen(BaseScreen):
     # Export
 
     def copies(self) -> Sequence[Copied]:
-        """The row under the cursor and all rows that are shown, numbers unrounded; by agent, as they are shown."""
+        """The row under the cursor and all rows that are shown, numbers unrounded; by agent, as
+        they are shown.
+        """
         entry, shown = self.looked_at, self.table.visible
         if self.grouped or entry is None:
             return ()
         rows, marks = [one.row for one in shown], self.submissions.marks
         return (
-            Copied("this submission, separated by tabs", lambda: medals_view.as_tabs([entry.row], marks)),
+            Copied(
+                "this submission, separated by tabs",
+                lambda: medals_view.as_tabs([entry.row], marks),
+            ),
             Copied(
                 f"the submissions shown ({len(shown):,}), separated by tabs",
                 lambda: medals_view.as_tabs(rows, marks),
@@ -458,7 +488,9 @@ class MedalsScreen(BaseScreen):
     def caption(self) -> str:
         """The conclusion on the selected submission."""
         if self.grouped or self.looked_at is None:
-            return self.table.answer.what if self.table.entries else ""
+            if self.table.entries:
+                return self.table.answer.what
+            return ""
         return answer_of(self.looked_at.row).what
 
     def action_export(self) -> None:
@@ -497,7 +529,9 @@ class MedalsScreen(BaseScreen):
             return
         task_id, services = self.looked_at.row.task_id, self.bioeval.services
         waiting = [
-            e.row for e in self.table.entries if e.row.task_id == task_id and e.standing == "not_graded"
+            e.row
+            for e in self.table.entries
+            if e.row.task_id == task_id and e.standing == "not_graded"
         ]
 
         async def work(tell: Tell) -> dict[int, MedalRow]:

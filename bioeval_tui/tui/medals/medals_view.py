@@ -1,5 +1,6 @@
-"""The medal table: graded submissions as they arrive, sorted, filtered and counted; its columns, cells and
-answer."""
+"""The medal table: graded submissions as they arrive, sorted, filtered and counted; its columns,
+cells and answer.
+"""
 
 from __future__ import annotations
 
@@ -53,15 +54,21 @@ MIN_TASK, TASK_WIDTH = 18, 36
 
 
 def medal_cell(row: MedalRow) -> Cell:
-    """Return the medal; with `!` if only a part of the rows was scored, or the score is in doubt."""
+    """Return the medal; with `!` if only a part of the rows was scored, or the score is in
+    doubt.
+    """
     medal = MEDALS[standing_of(row.report)]
     marked = row.report is not None and (row.report.rows_missing or row.report.doubts)
-    return medal._replace(text=f"{medal.text} !") if marked else medal
+    if marked:
+        return medal._replace(text=f"{medal.text} !")
+    return medal
 
 
 def file_mark(row: MedalRow) -> Mark:
     """Return the state of the file in the reviewers' terms."""
-    return "valid" if row.report is not None and row.report.valid_submission else "invalid"
+    if row.report is not None and row.report.valid_submission:
+        return "valid"
+    return "invalid"
 
 
 def number(value: float | None) -> str:
@@ -69,13 +76,17 @@ def number(value: float | None) -> str:
     if value is None:
         return "–"
     text = f"{value + 0.0:.5f}"  # no -0.0
-    return text[:-1] if text.endswith("0") else text
+    if text.endswith("0"):
+        return text[:-1]
+    return text
 
 
 def column_number(value: float | None) -> str:
     """Return a score for a column, with aligned decimal points."""
     text = number(value)
-    return text if "." not in text else text + " " * (5 - len(text.partition(".")[2]))
+    if "." not in text:
+        return text
+    return text + " " * (5 - len(text.partition(".")[2]))
 
 
 def next_medal(row: MedalRow) -> Cell:
@@ -86,14 +97,21 @@ def next_medal(row: MedalRow) -> Cell:
     extra = report.extra
     if not report.valid_submission:
         return Cell(report.why_invalid, "bad")
-    if extra is None or extra.score_needed is None or extra.next_medal is None or report.score is None:
+    if (
+        extra is None
+        or extra.score_needed is None
+        or extra.next_medal is None
+        or report.score is None
+    ):
         return Cell("–", "quiet")
     away = extra.score_needed - report.score
     return Cell(f"{extra.next_medal} {'+' if away >= 0 else '−'}{number(abs(away))}")
 
 
 def row_cells(row: MedalRow) -> dict[str, Cell]:
-    """Return a row's cells by the names of the columns; why there is no score stands across what would follow from one."""
+    """Return a row's cells by the names of the columns; why there is no score stands across what
+    would follow from one.
+    """
     report = row.report
     cells = {
         "task": Cell(row.task_id),
@@ -119,7 +137,9 @@ def outcome_of(row: MedalRow) -> TaskReport | NotGraded:
 
 
 def as_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
-    """Return a document of these rows as `medals` writes it; `marks` has the reviews of each, by its identity."""
+    """Return a document of these rows as `medals` writes it; `marks` has the reviews of each, by
+    its identity.
+    """
     graded, reports, failed = [], [], []
     for row in rows:
         outcome = outcome_of(row)
@@ -140,7 +160,9 @@ def as_tabs(rows: Sequence[MedalRow], marks: Mapping[int, Opinions]) -> str:
 def _yes_cell(value: bool | None) -> Cell:
     if value is None:
         return Cell("–   ", "quiet")
-    return Cell("✓   ", "good") if value else Cell("✗   ", "quiet")
+    if value:
+        return Cell("✓   ", "good")
+    return Cell("✗   ", "quiet")
 
 
 TASK, AGENT, MEDAL = 0, 1, 2
@@ -160,7 +182,10 @@ class Entry(NamedTuple):
 
 
 class MedalTable(Sorted):
-    """Rows, sorted and filtered, best or first letter on top. `visible` has the shown rows in order; call `arrange` after `add`."""
+    """Rows, sorted and filtered, best or first letter on top.
+
+    `visible` has the shown rows in order; call `arrange` after `add`.
+    """
 
     columns = COLUMNS
 
@@ -186,7 +211,10 @@ class MedalTable(Sorted):
         return self._answer
 
     def add(self, row: MedalRow) -> None:
-        """Add one row. A submission that was graded before keeps one row, that of its newest grading."""
+        """Add one row.
+
+        A submission that was graded before keeps one row, that of its newest grading.
+        """
         if row.key is not None:
             held = self._submissions.get((row.agent, *row.key))
             if held is not None and not supersedes(row.report, row.at, held.report, held.at):
@@ -210,7 +238,10 @@ class MedalTable(Sorted):
             self.add(rows.get(id(entry.row), entry.row))
 
     def arrange(self) -> None:
-        """Filter and sort. All words of the filter must be found; equal rows are ordered by name."""
+        """Filter and sort.
+
+        All words of the filter must be found; equal rows are ordered by name.
+        """
         known = len(self._by_name)
         self._by_name.extend(range(known, len(self.entries)))
         if known < len(self.entries):
@@ -234,7 +265,9 @@ class MedalTable(Sorted):
         """Prepare the search, which is half the work of the first search in 100,000 rows."""
         for entry in self.entries[len(self._words) :]:
             row = entry.row
-            text = f"{row.task_id} {row.domain} {row.agent} {MEDALS[entry.standing].text} {row.file}"
+            text = (
+                f"{row.task_id} {row.domain} {row.agent} {MEDALS[entry.standing].text} {row.file}"
+            )
             self._words.append(text.lower())
 
     def _matching(self) -> list[int]:
@@ -262,7 +295,9 @@ def _medal(entry: Entry) -> float:
 
 
 def _best_first(value: float | None) -> float:
-    return inf if value is None or value != value else -value
+    if value is None or value != value:
+        return inf
+    return -value
 
 
 def _score(entry: Entry) -> float:
@@ -272,7 +307,9 @@ def _score(entry: Entry) -> float:
 
 def _percentile(entry: Entry) -> float:
     report = entry.row.report
-    return _best_first(report.leaderboard_percentile if report and entry.standing != "invalid" else None)
+    return _best_first(
+        report.leaderboard_percentile if report and entry.standing != "invalid" else None
+    )
 
 
 def _above_median(entry: Entry) -> float:
@@ -289,7 +326,12 @@ def _beats_human(entry: Entry) -> float:
 
 def _next_medal(entry: Entry) -> float:
     report = entry.row.report
-    if report is None or report.extra is None or report.extra.score_needed is None or report.score is None:
+    if (
+        report is None
+        or report.extra is None
+        or report.extra.score_needed is None
+        or report.score is None
+    ):
         return inf
     return abs(report.extra.score_needed - report.score)
 

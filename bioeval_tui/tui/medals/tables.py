@@ -50,7 +50,10 @@ INTERVALS_S = 0.5
 
 
 class Submissions(ListTable):
-    """One row a submission. Posts `Changed` when the rows, or what is known of them, have changed."""
+    """One row a submission.
+
+    Posts `Changed` when the rows, or what is known of them, have changed.
+    """
 
     KEYS: ClassVar[str] = "medals/submissions"
 
@@ -59,7 +62,10 @@ class Submissions(ListTable):
 
     def __init__(self) -> None:
         super().__init__(
-            RowList("~medal-rows"), medals_view.COLUMNS, medals_view.MIN_TASK, medals_view.TASK_WIDTH
+            RowList("~medal-rows"),
+            medals_view.COLUMNS,
+            medals_view.MIN_TASK,
+            medals_view.TASK_WIDTH,
         )
         self.id = "medals"
         self.table = MedalTable()
@@ -71,7 +77,9 @@ class Submissions(ListTable):
     @property
     def opinions(self) -> Opinions | None:
         """The reviews of the selected submission."""
-        return self.marks.get(id(self.looked_at.row)) if self.looked_at else None
+        if self.looked_at:
+            return self.marks.get(id(self.looked_at.row))
+        return None
 
     def restore(self) -> None:
         """Apply the saved sorting."""
@@ -96,7 +104,9 @@ class Submissions(ListTable):
         self.looked_at, self.marks = None, {}
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
-        """Put rows in the places of others, known by their identity; the cursor and the reviews stay with them."""
+        """Put rows in the places of others, known by their identity; the cursor and the reviews
+        stay with them.
+        """
         at = self.looked_at
         self.table.put(rows)
         if at is not None:
@@ -136,7 +146,9 @@ class Submissions(ListTable):
             name = row.task_id.rpartition("/")[2]
             cells["task"] = Cell(f"…/{name}" if cell_len(name) + 2 <= width else name)
         if opinions := self.marks.get(id(row)):
-            cells["medal"] = with_mark(cells["medal"], medals_view.file_mark(row), mark_of(opinions))
+            cells["medal"] = with_mark(
+                cells["medal"], medals_view.file_mark(row), mark_of(opinions)
+            )
         return cells
 
     def search(self, text: str) -> None:
@@ -158,7 +170,9 @@ class Submissions(ListTable):
         except (BioevalError, OSError) as error:
             self._tell(f"Could not read the reviews: {error}")
             return
-        marks = {id(row): opinions for row, opinions in zip(rows, opinions_of, strict=True) if opinions}
+        marks = {
+            id(row): opinions for row, opinions in zip(rows, opinions_of, strict=True) if opinions
+        }
         if marks != self.marks:
             self.marks = marks
             self.draw()
@@ -220,9 +234,13 @@ SLICE_S = 0.008
 
 
 class GradedFeed:
-    """Grades, or reads reports, in a worker of the screen; calls `taken` once the existing rows are in."""
+    """Grades, or reads reports, in a worker of the screen; calls `taken` once the existing rows are
+    in.
+    """
 
-    def __init__(self, screen: BaseScreen, submissions: Submissions, taken: Callable[[], None]) -> None:
+    def __init__(
+        self, screen: BaseScreen, submissions: Submissions, taken: Callable[[], None]
+    ) -> None:
         self._screen = screen
         self._submissions = submissions
         self._taken = taken
@@ -263,7 +281,9 @@ class GradedFeed:
         self.start_again()
 
     def start_again(self) -> None:
-        """Take in what was taken in last, from the start; a list's rows are known by their keys and stay."""
+        """Take in what was taken in last, from the start; a list's rows are known by their keys and
+        stay.
+        """
         self.is_stopped = self.is_done = False
         self.failure = ""
         rows = self._screen.bioeval.services.medals() if self._rows is None else self._rows()
@@ -284,7 +304,9 @@ class GradedFeed:
         self.finish()
 
     async def _take(self, rows: AsyncIterator[MedalRow | None], *, watching: bool = False) -> None:
-        """Add the existing rows, then follow new reports in a worker without end; others may be followed already."""
+        """Add the existing rows, then follow new reports in a worker without end; others may be
+        followed already.
+        """
         began = monotonic()
         try:
             async for row in rows:
@@ -309,7 +331,9 @@ class GradedFeed:
         self.finish()
 
     def _redraw_soon(self) -> None:
-        """Redraw the first row at once, later ones at most once a frame, and more seldom as the table grows."""
+        """Redraw the first row at once, later ones at most once a frame, and more seldom as the
+        table grows.
+        """
         if len(self._submissions.table.entries) == 1:
             self._redraw()
         elif not self._redraw_planned:
@@ -354,8 +378,12 @@ class Group(NamedTuple):
     """The mean percentile over tasks of valid submissions."""
 
     @classmethod
-    def of(cls, agent: str, domain: str | None, entries: Sequence[Entry], *, ranked: bool = True) -> Group:
-        """Return the group of these submissions; `ranked` says whether any agent's percentiles are known."""
+    def of(
+        cls, agent: str, domain: str | None, entries: Sequence[Entry], *, ranked: bool = True
+    ) -> Group:
+        """Return the group of these submissions; `ranked` says whether any agent's percentiles are
+        known.
+        """
         tally = Tally.of(entry.row.report for entry in entries)
         own = submissions_of(entries) if ranked else []
         means = (mean_percentile(own, others_as_zero=zero) for zero in (True, False))
@@ -364,11 +392,15 @@ class Group(NamedTuple):
     @property
     def words(self) -> str:
         """The filter that shows only these rows."""
-        return self.agent if self.domain is None else f"{self.agent} {self.domain}"
+        if self.domain is None:
+            return self.agent
+        return f"{self.agent} {self.domain}"
 
 
 def groups(entries: Iterable[Entry]) -> list[Group]:
-    """Return every agent, most gold first, then silver, bronze and percentile of all; its domains by name, if there are several."""
+    """Return every agent, most gold first, then silver, bronze and percentile of all; its domains
+    by name, if there are several.
+    """
     everything = list(entries)
     ranked = percentiles_known(submissions_of(everything))
     by_agent = grouped((entry.row.agent, entry) for entry in everything)
@@ -376,16 +408,27 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
     agents = (Group.of(agent, None, own, ranked=ranked) for agent, own in by_agent.items())
     for group in sorted(agents, key=_rank):
         domains = grouped((entry.domain, entry) for entry in by_agent[group.agent])
-        parts = [Group.of(group.agent, domain, domains[domain], ranked=ranked) for domain in sorted(domains)]
+        parts = [
+            Group.of(group.agent, domain, domains[domain], ranked=ranked)
+            for domain in sorted(domains)
+        ]
         found += [group, *(parts if len(parts) > 1 else [])]
     return found
 
 
 def _rank(group: Group) -> tuple[float | str, ...]:
     by = group.totals.by
-    # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent above another.
+    # With invalid and not graded ones as 0: a file that cannot be scored must not lift its agent
+    # above another.
     zeros = group.percentile or 0.0
-    return (-by["gold"], -by["silver"], -by["bronze"], -zeros, -group.totals.valid, group.agent.lower())
+    return (
+        -by["gold"],
+        -by["silver"],
+        -by["bronze"],
+        -zeros,
+        -group.totals.valid,
+        group.agent.lower(),
+    )
 
 
 def submissions_of(table: Iterable[Entry]) -> list[AgentEntry]:
@@ -394,7 +437,9 @@ def submissions_of(table: Iterable[Entry]) -> list[AgentEntry]:
 
 
 def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Cell]]:
-    """Return a line for each of a group's submissions: medal, task, score and place, or why it has none."""
+    """Return a line for each of a group's submissions: medal, task, score and place, or why it has
+    none.
+    """
     lines: list[list[Cell]] = [[Cell(f"submissions of {group.words}", "quiet")]]
     for entry in submissions:
         row, report = entry.row, entry.row.report
@@ -410,20 +455,28 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
 
 
 def _rank_words(standing: AgentStanding) -> str:
-    return DASH if standing.rank is None else rank_words(standing.rank).removeprefix("rank ")
+    if standing.rank is None:
+        return DASH
+    return rank_words(standing.rank).removeprefix("rank ")
 
 
 def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str, Cell]:
-    """Return a group's cells by the names of the columns; `standing` is the agent's, once it is known."""
+    """Return a group's cells by the names of the columns; `standing` is the agent's, once it is
+    known.
+    """
     waiting = "…" if group.domain is None else ""
     totals, by = group.totals, group.totals.by
     whole = group.domain is None
     partial = " !" if totals.partial or totals.in_doubt else ""
-    name = Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
+    name = (
+        Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
+    )
     name = name._replace(text=name.text + partial)
 
     def count(number: int, tone: Tone) -> Cell:
-        return Cell(f"{number:,}", tone) if number else Cell("·", "quiet")
+        if number:
+            return Cell(f"{number:,}", tone)
+        return Cell("·", "quiet")
 
     return {
         "agent, domain": name,

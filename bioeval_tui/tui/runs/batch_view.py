@@ -1,4 +1,6 @@
-"""Summaries of many conversations, of one run or of a whole batch, sorted by what needs attention."""
+"""Summaries of many conversations, of one run or of a whole batch, sorted by what needs
+attention.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,8 @@ _TONES: dict[Rank, Tone] = {
 
 
 def briefs(glances: Iterable[Glance], facts_of: Container[str] | None = None) -> list[list[Cell]]:
-    """Return the agents and who tested them, then what each job is about with its facts: a line each.
+    """Return the agents and who tested them, then what each job is about with its facts: a line
+    each.
 
     `facts_of` limits facts to these jobs.
     """
@@ -144,24 +147,35 @@ class Glance:
         return self.case + (f", trial {self.case_trial}" if self.case_trial > 1 else "")
 
     def ranked(self, now: datetime | None) -> Rank:
-        """Return how urgently it needs attention now: a pending answer may have become slow since."""
+        """Return how urgently it needs attention now: a pending answer may have become slow
+        since.
+        """
         if self.rank is not Rank.RUNNING or now is None or self.since is None:
             return self.rank
-        return Rank.SLOW if self.waited_ms(now) > self.slow_ms else self.rank
+        if self.waited_ms(now) > self.slow_ms:
+            return Rank.SLOW
+        return self.rank
 
     def waited_ms(self, now: datetime) -> float:
         """Return for how long the answer has been awaited."""
-        return max(0.0, (now - self.since).total_seconds() * 1000) if self.since else 0.0
+        if self.since:
+            return max(0.0, (now - self.since).total_seconds() * 1000)
+        return 0.0
 
     @property
     def words(self) -> str:
         """The text that the filter searches."""
         sign, word = _WORDS[self.rank]
-        return f"{self.job} {self.model} {self.key.condition} {self.condition} {self.trial} {self.state.text} {sign} {word}".lower()
+        return (
+            f"{self.job} {self.model} {self.key.condition} {self.condition} {self.trial}"
+            f" {self.state.text} {sign} {word}".lower()
+        )
 
 
 def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
-    """Return a summary of every conversation of a run, including queued ones; `gone` means that its engine has stopped."""
+    """Return a summary of every conversation of a run, including queued ones; `gone` means that its
+    engine has stopped.
+    """
     started = state.started
     if started is None:
         return []
@@ -207,13 +221,19 @@ def planned(
 def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
-    return _with_names(state, Glance(key, rank, words, job=started.job_name, model=state.asked_model or ""))
+    return _with_names(
+        state, Glance(key, rank, words, job=started.job_name, model=state.asked_model or "")
+    )
 
 
 def _with_names(state: RunState, glance: Glance) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_title(glance.key.condition)
     brief = brief_of(state, state.started) if state.started else None
-    place = state.conditions.index(glance.key.condition) if glance.key.condition in state.conditions else 0
+    place = (
+        state.conditions.index(glance.key.condition)
+        if glance.key.condition in state.conditions
+        else 0
+    )
     glance = replace(glance, named=named, brief=brief, place=place)
     if case is None:
         return glance
@@ -223,7 +243,9 @@ def _with_names(state: RunState, glance: Glance) -> Glance:
 
 def _not_run(state: RunState, key: GlanceKey) -> Glance:
     why = state.ended.detail if state.ended else "engine stopped"
-    return _empty_glance(state, key, Rank.NOT_MEASURED, Cell(f"– not run{f': {why}' if why else ''}", "warn"))
+    return _empty_glance(
+        state, key, Rank.NOT_MEASURED, Cell(f"– not run{f': {why}' if why else ''}", "warn")
+    )
 
 
 def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, gone: bool) -> Glance:
@@ -237,14 +259,20 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
     if rank is Rank.RUNNING and latencies and latencies[-1] > slow:
         rank = Rank.SLOW
     newest = conversation.messages[-1] if conversation.messages else None
-    awaited = newest is not None and newest.role == "assistant" and not newest.done and rank >= Rank.SLOW
+    awaited = (
+        newest is not None and newest.role == "assistant" and not newest.done and rank >= Rank.SLOW
+    )
     interrupted = gone and conversation.ended is None
     score = conversation.score
     judged = conversation.verdict.tasks if conversation.verdict else ()
     return Glance(
         key,
         rank,
-        Cell("! engine stopped", "bad") if interrupted else _short_state(state, conversation, head.state),
+        (
+            Cell("! engine stopped", "bad")
+            if interrupted
+            else _short_state(state, conversation, head.state)
+        ),
         head.score if score else NO_SCORE,
         score.score if score else None,
         started.job_name,
@@ -259,7 +287,9 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
 
 
 def _short_state(state: RunState, conversation: ConversationState, whole: Cell) -> Cell:
-    """Return the state as short text for a cell; for conversations in progress, the message number."""
+    """Return the state as short text for a cell; for conversations in progress, the message
+    number.
+    """
     if conversation.ended is not None or state.ended is not None or not conversation.messages:
         return whole
     return heads_view.short_state(state, conversation.key.condition, conversation.key.trial)
@@ -280,7 +310,9 @@ def _rank(state: RunState, conversation: ConversationState, gone: bool) -> Rank:
             and not gone
         ):
             return Rank.RUNNING  # the judge reads it
-        return Rank.AGENT_FAILED if conversation.ended.reason == "agent_failed" else Rank.DONE
+        if conversation.ended.reason == "agent_failed":
+            return Rank.AGENT_FAILED
+        return Rank.DONE
     if state.ended is not None or gone:
         return Rank.NOT_MEASURED
     condition = conversation.key.condition
@@ -290,9 +322,13 @@ def _rank(state: RunState, conversation: ConversationState, gone: bool) -> Rank:
 
 
 def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") -> list[Glance]:
-    """Return the conversations to show, in order: failed, waiting and slow ones first, finished ones last, lowest score first."""
+    """Return the conversations to show, in order: failed, waiting and slow ones first, finished
+    ones last, lowest score first.
+    """
     wanted = words.lower().split()
-    kept = [glance for glance in glances if not wanted or all(word in glance.words for word in wanted)]
+    kept = [
+        glance for glance in glances if not wanted or all(word in glance.words for word in wanted)
+    ]
 
     def place(glance: Glance) -> tuple[int, float, str, int, int]:
         rank, key = glance.ranked(now), glance.key
@@ -303,7 +339,9 @@ def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") ->
 
 
 def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = True) -> list[Cell]:
-    """Return the number of conversations in each state, for the title; without `words`, only signs and numbers."""
+    """Return the number of conversations in each state, for the title; without `words`, only signs
+    and numbers.
+    """
     counted = Counter(glance.ranked(now) for glance in glances)
     cells = [Cell(plural(len(glances), "conversation"), "quiet")] if words else []
     for rank, (sign, word) in _WORDS.items():
@@ -314,18 +352,20 @@ def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = Tru
 
 
 def standings(glances: Sequence[Glance]) -> str:
-    """Return the models' ranks with intervals, the condition with the facts first; empty where they cannot be ranked.
+    """Return the models' ranks with intervals, the condition with the facts first; empty where they
+    cannot be ranked.
 
-    Models are compared on the jobs and cases that all of them ran; trials of the same case are averaged.
+    Models are compared on the jobs and cases that all of them ran; trials of the same case are
+    averaged.
     """
     found_ranks = []
     for condition in reversed(conditions_of(glances)):
         scores: dict[str, dict[str, list[float]]] = {}
         for glance in glances:
             if glance.key.condition == condition and glance.value is not None and glance.model:
-                scores.setdefault(glance.model, {}).setdefault(f"{glance.job} {glance.case}", []).append(
-                    glance.value
-                )
+                scores.setdefault(glance.model, {}).setdefault(
+                    f"{glance.job} {glance.case}", []
+                ).append(glance.value)
         ranking = ranking_of(scores) if len(scores) > 1 else None
         if ranking is not None and ranking.cases >= FEWEST_UNITS:
             ranks = ", ".join(f"{one.name} {rank_words(one)}" for one in ranking.ranks)
@@ -343,8 +383,8 @@ def lines_of(
 ) -> tuple[tuple[Cell, ...], ...]:
     """Return a cell's three lines for `width` characters: name and score, state, latencies.
 
-    With `several` runs the name says job and model, and the state which conversation of the run it is. Names that do
-    not fit are cut so that they differ from those `beside`.
+    With `several` runs the name says job and model, and the state which conversation of the run it
+    is. Names that do not fit are cut so that they differ from those `beside`.
     """
     key, slow = glance.key, glance.ranked(now) is Rank.SLOW
     room = width - cell_len(glance.score.text) - 2
@@ -355,7 +395,9 @@ def lines_of(
     if glance.case:
         short = _conversation(glance, width // 2 + 4)
     which = f"{short}  " if several else ""
-    waited = f" · {duration(glance.waited_ms(now) / 1000)}" if now is not None and glance.since else ""
+    waited = (
+        f" · {duration(glance.waited_ms(now) / 1000)}" if now is not None and glance.since else ""
+    )
     room = max(1, width - cell_len(which) - cell_len(waited))
     state_text = glance.state.text
     if cell_len(state_text) > room:  # how many messages it took is the first thing to go
@@ -378,26 +420,36 @@ def lines_of(
 
 
 def _conversation(glance: Glance, room: int) -> str:
-    """Return which conversation of its run it is: the condition with the trial, or the case, which is cut where it must be."""
+    """Return which conversation of its run it is: the condition with the trial, or the case, which
+    is cut where it must be.
+    """
     if not glance.case:
-        return f"{condition_in(glance.condition, room - cell_len(glance.trial) - 3)} · {glance.trial}"
+        return (
+            f"{condition_in(glance.condition, room - cell_len(glance.trial) - 3)} · {glance.trial}"
+        )
     condition = condition_in(glance.condition, room // 2)
     return f"{cut(glance.trial, max(1, room - cell_len(condition) - 3))} · {condition}"
 
 
 def conditions_of(glances: Iterable[Glance]) -> list[Condition]:
     """Return the conditions of the conversations, in their order in a trial."""
-    return list(dict.fromkeys(glance.key.condition for glance in sorted(glances, key=lambda one: one.place)))
+    return list(
+        dict.fromkeys(glance.key.condition for glance in sorted(glances, key=lambda one: one.place))
+    )
 
 
 def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
     """Return what all jobs call a condition; its own name if theirs differ."""
     names = {glance.condition for glance in glances if glance.key.condition == condition}
-    return names.pop() if len(names) == 1 else title_of(condition)
+    if len(names) == 1:
+        return names.pop()
+    return title_of(condition)
 
 
 def name_of(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
-    """Return job and model (of a single job, only the model), each cut where both do not fit, but not like those `beside`."""
+    """Return job and model (of a single job, only the model), each cut where both do not fit, but
+    not like those `beside`.
+    """
     job, model = glance.job, glance.model
     if not model:
         return cut(job, max(1, room))
@@ -425,15 +477,21 @@ def task_scores(glance: Glance) -> str:
 
 
 def distinct(names: Sequence[str], width: int) -> dict[str, str]:
-    """Return names cut to a width so that different ones stay different, where any cut does that."""
-    common = next((at for at, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0)
+    """Return names cut to a width so that different ones stay different, where any cut does
+    that.
+    """
+    common = next(
+        (at for at, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), 0
+    )
     cuts: tuple[Callable[[str], str], ...] = (
         lambda name: cut(name, max(1, width)),
         lambda name: name if cell_len(name) <= width else f"…{_end_of(name, width - 1)}",
         lambda name: name if cell_len(name) <= width else cut(f"…{name[common:]}", max(1, width)),
     )
     shortened = [{name: cut(name) for name in names} for cut in cuts]
-    return next((cut for cut in shortened if len(set(cut.values())) == len(set(names))), shortened[0])
+    return next(
+        (cut for cut in shortened if len(set(cut.values())) == len(set(names))), shortened[0]
+    )
 
 
 def _end_of(name: str, width: int) -> str:

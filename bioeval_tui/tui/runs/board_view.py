@@ -1,4 +1,6 @@
-"""The board above the grid: progress, each model's scores on a scale, and a heat map by job or task."""
+"""The board above the grid: progress, each model's scores on a scale, and a heat map by job or
+task.
+"""
 
 from __future__ import annotations
 
@@ -32,21 +34,29 @@ HEAT: tuple[Tone, ...] = ("heat0", "heat1", "heat2", "heat3", "heat4")
 
 
 def board(glances: Sequence[Glance], width: int, height: int, left_s: float | None) -> list[Line]:
-    """Return at most `height` lines above the grid; `left_s` is the estimated time left, if known."""
+    """Return at most `height` lines above the grid; `left_s` is the estimated time left, if
+    known.
+    """
     if not glances:
         return []
-    lines = [_progress(glances, width, left_s)] if any(glance.rank not in OVER for glance in glances) else []
+    lines = (
+        [_progress(glances, width, left_s)]
+        if any(glance.rank not in OVER for glance in glances)
+        else []
+    )
     models = {glance.model for glance in glances}
     several_jobs = len({glance.job for glance in glances}) > 1
     rows: dict[str, list[Glance]] = {}
     for glance in glances:
-        rows.setdefault(glance.model if len(models) > 1 or not several_jobs else glance.job, []).append(
-            glance
-        )
+        rows.setdefault(
+            glance.model if len(models) > 1 or not several_jobs else glance.job, []
+        ).append(glance)
     if width < NARROWEST:
         return lines
     conditions = conditions_of(glances)
-    ranked = sorted(rows.items(), key=lambda row: (-(score_in(row[1], conditions[-1]).mean or 0.0), row[0]))
+    ranked = sorted(
+        rows.items(), key=lambda row: (-(score_in(row[1], conditions[-1]).mean or 0.0), row[0])
+    )
     if len(ranked) > 1:
         lines += _bars(ranked, width, height - len(lines))
     heat = _heat(ranked, width) if len(models) > 1 or not several_jobs else []
@@ -81,7 +91,8 @@ def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Li
 
 
 def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> list[Line]:
-    """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its slowest tenth of answers.
+    """Return a row's mean by condition on a scale from 0 to 1, its uplift, and the time of its
+    slowest tenth of answers.
 
     Long names go on below. Rows that would make it higher than `height` are left out, and counted.
     """
@@ -130,7 +141,9 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
 
 
 def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
-    """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or nothing."""
+    """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or
+    nothing.
+    """
     estimated = score_in(group, condition)
     if estimated.mean is None:
         return [Cell(fitted("–", 4, "right") + " ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
@@ -158,7 +171,9 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     everything = [glance for _, group in rows for glance in group]
     jobs = list(dict.fromkeys(glance.job for glance in everything))
     by_job = len(jobs) > 1
-    columns = jobs if by_job else list(dict.fromkeys(title for g in everything for title, _ in g.tasks))
+    columns = (
+        jobs if by_job else list(dict.fromkeys(title for g in everything for title, _ in g.tasks))
+    )
     conditions = conditions_of(everything)
     count = len(conditions)
     fits = (width - name_width) // (count * FIELD + 1)
@@ -171,7 +186,9 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     legend: list[Line] = []
     if max(map(cell_len, shown)) > count * field:  # a number each; the names are below
         heads = [f"{what} {number}" for number, _ in enumerate(shown, 1)]
-        entries = ([Cell(f"{head} ", "quiet"), Cell(name)] for head, name in zip(heads, shown, strict=True))
+        entries = (
+            [Cell(f"{head} ", "quiet"), Cell(name)] for head, name in zip(heads, shown, strict=True)
+        )
         legend = packed(entries, width)
     names = "".join(fitted(head, count * field + 1) for head in heads)
     left_out = f" +{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
@@ -185,7 +202,10 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         first, *below = _name_lines(name, name_width)
         cells: Line = [first]
         for column in shown:
-            cells += [_field(score_at(group, column, condition, by_job), field) for condition in conditions]
+            cells += [
+                _field(score_at(group, column, condition, by_job), field)
+                for condition in conditions
+            ]
             cells.append(Cell(" "))
         lines += [cells, *below]
     return [*lines, *legend]

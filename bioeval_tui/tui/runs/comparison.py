@@ -62,7 +62,9 @@ CHANGES: dict[Change, str] = {
 
 
 class ComparisonRow(NamedTuple):
-    """A line of the table; `condition` and `title` name what it compares; empty if it compares nothing."""
+    """A line of the table; `condition` and `title` name what it compares; empty if it compares
+    nothing.
+    """
 
     line: Line
     condition: str = ""
@@ -71,8 +73,11 @@ class ComparisonRow(NamedTuple):
     """The rest of a title that is longer than its column: a line each below the first."""
 
 
-def head(comparison: Comparison, keys: Mapping[StepAction, str], others: Sequence[str] = ()) -> list[Line]:
-    """Return the answer with the `keys` of its steps, which runs are compared, and how they differ in setup.
+def head(
+    comparison: Comparison, keys: Mapping[StepAction, str], others: Sequence[str] = ()
+) -> list[Line]:
+    """Return the answer with the `keys` of its steps, which runs are compared, and how they differ
+    in setup.
 
     `others` are lines that say which runs can be compared instead.
     """
@@ -81,10 +86,16 @@ def head(comparison: Comparison, keys: Mapping[StepAction, str], others: Sequenc
     return [*shown, *([Cell(f"! {note}", "warn")] for note in comparison.other_notes)]
 
 
-def table(comparison: Comparison, width: int, *, only_differences: bool = False) -> list[ComparisonRow]:
-    """Return the rows for `width` cells, the largest changes first; with `only_differences`, without unchanged rows."""
+def table(
+    comparison: Comparison, width: int, *, only_differences: bool = False
+) -> list[ComparisonRow]:
+    """Return the rows for `width` cells, the largest changes first; with `only_differences`,
+    without unchanged rows.
+    """
     reach = _reach(comparison)
-    told = [_change_cell(check) for condition in comparison.compared for check in condition.assertions]
+    told = [
+        _change_cell(check) for condition in comparison.compared for check in condition.assertions
+    ]
     told += [
         _verdict(difference, is_time=difference is condition.latency)
         for condition in comparison.compared
@@ -116,7 +127,9 @@ def _values(condition: ConditionComparison) -> tuple[ValueComparison, ...]:
 def _interval(difference: Difference | None) -> tuple[float, ...]:
     """Return both ends of a difference's interval; empty without one."""
     interval = difference.estimate.interval if difference is not None else None
-    return (interval.low, interval.high) if interval else ()
+    if interval:
+        return (interval.low, interval.high)
+    return ()
 
 
 def _verdict(difference: Difference | None, *, is_time: bool = False) -> Cell:
@@ -133,7 +146,9 @@ def _verdict(difference: Difference | None, *, is_time: bool = False) -> Cell:
 
 
 def forest(difference: Difference | None, reach: float, width: int) -> Line:
-    """Return a difference on a scale around 0: `●`, with `├─┤` for its interval where there is one."""
+    """Return a difference on a scale around 0: `●`, with `├─┤` for its interval where there is
+    one.
+    """
     middle = width // 2
     cells = [" "] * width
     cells[middle] = "│"
@@ -166,7 +181,9 @@ def _condition(
     plot = PLOT if width >= WIDE else 0
     label = max(16, min(56, width - 3 * NUMBER - 5 - verdicts - plot))
     heading = (
-        fitted("A", NUMBER, "right") + fitted("B", NUMBER, "right") + fitted("B − A", NUMBER + 1, "right")
+        fitted("A", NUMBER, "right")
+        + fitted("B", NUMBER, "right")
+        + fitted("B − A", NUMBER + 1, "right")
     )
     half = (plot - 2) // 2
     scale = f"  {fitted('A better', half)}0{fitted('B better', half, 'right')}" if plot else ""
@@ -176,7 +193,10 @@ def _condition(
         shown, *numbers = line
         first, *more = wrapped(shown.text, label - 1)
         return ComparisonRow(
-            [shown._replace(text=fitted(first, label)), *numbers], condition.condition, title, tuple(more)
+            [shown._replace(text=fitted(first, label)), *numbers],
+            condition.condition,
+            title,
+            tuple(more),
         )
 
     tasks = sorted(condition.tasks, key=lambda task: -abs(task.change or 0.0))
@@ -264,8 +284,12 @@ def _change_cell(check: AssertionComparison) -> Cell:
     difference = check.difference
     said, higher = CHANGES[check.change], difference is not None and (difference.mean or 0.0) > 0
     if difference is not None and difference.verdict in ("better", "worse"):
-        return Cell(f"{'▲' if higher else '▼'} {said.removeprefix('◐ ')}", "good" if higher else "bad")
-    return Cell(f"{'↑' if higher else '↓'} {said}" if check.change in ("fixed", "broken") else said, "quiet")
+        return Cell(
+            f"{'▲' if higher else '▼'} {said.removeprefix('◐ ')}", "good" if higher else "bad"
+        )
+    return Cell(
+        f"{'↑' if higher else '↓'} {said}" if check.change in ("fixed", "broken") else said, "quiet"
+    )
 
 
 def _share_cell(proportion: Proportion | None) -> Cell:
@@ -278,7 +302,9 @@ def _share_cell(proportion: Proportion | None) -> Cell:
     return Cell(fitted(share(held), NUMBER, "right"), "warn")
 
 
-def _time(difference: Difference, averages_ms: tuple[float | None, float | None], plot: int) -> Line:
+def _time(
+    difference: Difference, averages_ms: tuple[float | None, float | None], plot: int
+) -> Line:
     change = "–" if difference.mean is None else latency_change(difference.mean)
     both = "".join(fitted(latency(each), NUMBER, "right") for each in averages_ms)
     return [
@@ -307,15 +333,22 @@ def open_comparison(program: Program, a: str, b: str) -> None:
 
 
 def instead_of(run_ids: Sequence[str], runs: Sequence[CataloguedRun]) -> list[str]:
-    """Return which run of its own job each of two runs can be compared with: the newest other one that was measured."""
+    """Return which run of its own job each of two runs can be compared with: the newest other one
+    that was measured.
+    """
     lines = []
     for name, run_id in zip("AB", run_ids, strict=True):
         own = next((run for run in runs if run.run_id == run_id), None)
-        others = [run for run in runs if own and run.job == own.job and run.run_id != run_id and run.measured]
+        others = [
+            run
+            for run in runs
+            if own and run.job == own.job and run.run_id != run_id and run.measured
+        ]
         if own is not None and others:
             newest = max(others, key=lambda run: run.began)
             lines.append(
-                f"{name} can be compared with run {newest.run_id} of {own.job} ({newest.agent_words})"
+                f"{name} can be compared with run {newest.run_id} of {own.job}"
+                f" ({newest.agent_words})"
             )
         elif own is not None:
             lines.append(f"{name} is the only run of {own.job} with a score to compare")
@@ -327,9 +360,9 @@ class CompareDialog(Dialog[None]):
 
     NAME: ClassVar[str] = "Compare two runs"
     ABOUT: ClassVar[str] = (
-        "Run B compared with run A, by condition. Differences are paired by trial. An interval needs at least"
-        " five pairs, and a difference in response times needs runs of equal concurrency. Press Enter to see "
-        "what both runs did."
+        "Run B compared with run A, by condition. Differences are paired by trial. An interval"
+        " needs at least five pairs, and a difference in response times needs runs of equal"
+        " concurrency. Press Enter to see what both runs did."
     )
     HEADING: ClassVar[str] = "B compared with A"
     BINDINGS: ClassVar[list[BindingType]] = bindings("compare")
@@ -374,11 +407,15 @@ class CompareDialog(Dialog[None]):
     def here(self) -> ComparisonRow:
         """The row under the cursor."""
         at = self._list.cursor
-        return self._table[at] if at < len(self._table) else ComparisonRow([])
+        if at < len(self._table):
+            return self._table[at]
+        return ComparisonRow([])
 
     @property
     def _trials(self) -> tuple[tuple[int, int], ...]:
-        """The trials that the row under the cursor compares; none if the runs are about different things."""
+        """The trials that the row under the cursor compares; none if the runs are about different
+        things.
+        """
         conditions = self._comparison.conditions
         return next((one.trials for one in conditions if one.condition == self.here.condition), ())
 
@@ -389,12 +426,17 @@ class CompareDialog(Dialog[None]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """One key toggles between differences and all rows."""
         if action in ("differences", "every_row"):
-            return bool(self._comparison.compared) and self._only_differences == (action == "every_row")
+            return bool(self._comparison.compared) and self._only_differences == (
+                action == "every_row"
+            )
         return True
 
     def action_again(self) -> None:
         """Ask how to run the job of both runs again, with as many trials as would do."""
-        trials, runs = self._comparison.answer.step("trials"), (self._comparison.a, self._comparison.b)
+        trials, runs = (
+            self._comparison.answer.step("trials"),
+            (self._comparison.a, self._comparison.b),
+        )
         self.dismiss(None)
         self.bioeval.repeat_run(*(run.run_id for run in runs), total=trials.total if trials else 0)
 
@@ -419,7 +461,9 @@ class CompareDialog(Dialog[None]):
             )
         elif width > 0:
             self._table = table(self._comparison, width, only_differences=self._only_differences)
-            self._list.set_rows(len(self._table), self._row, lines=[1 + len(row.more) for row in self._table])
+            self._list.set_rows(
+                len(self._table), self._row, lines=[1 + len(row.more) for row in self._table]
+            )
             self.query_one("#head Labelled", Labelled).show(
                 head(self._comparison, step_keys(self), self._others)
             )

@@ -38,7 +38,9 @@ from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
 
 MOST_ABOUT = 6
-"""Number of lines for what all jobs are about; if they need more, only the selected one's facts, or only it, are shown."""
+"""Number of lines for what all jobs are about; if they need more, only the selected one's facts, or
+only it, are shown.
+"""
 LOOK_S = 0.25
 """Waiting times grow, and the order may change, even without new events."""
 
@@ -160,7 +162,9 @@ class GridScreen(BaseScreen):
         await self._conclude()
 
     async def _conclude(self) -> None:
-        """Show which model did best, or that none can be called best, once all conversations have ended."""
+        """Show which model did best, or that none can be called best, once all conversations have
+        ended.
+        """
         run_ids = self._run_ids
         if not run_ids or batch_view.is_running(self.glances):
             return
@@ -177,7 +181,9 @@ class GridScreen(BaseScreen):
             block.display = True
 
     def _show_lost(self) -> None:
-        """Say why each model lost most; where there are few lines, without what the judge quotes."""
+        """Say why each model lost most; where there are few lines, without what the judge
+        quotes.
+        """
         for why in self.query("#why").results(Labelled):
             why.show(self._lost if self.has_class("-tall") else [line[:2] for line in self._lost])
 
@@ -225,7 +231,11 @@ class GridScreen(BaseScreen):
     def _show_selected(self) -> None:
         """Say in full which conversation is selected, and what its tasks score."""
         here = self.shown[self.grid.cursor :][:1]
-        lines = [line for one in here for line in (batch_view.whole_name(one), batch_view.task_scores(one))]
+        lines = [
+            line
+            for one in here
+            for line in (batch_view.whole_name(one), batch_view.task_scores(one))
+        ]
         self.query_one("#here", Static).update(Content("\n".join(lines)))
         every = batch_view.briefs(self.glances)
         selected = [glance.job for glance in here]
@@ -244,7 +254,9 @@ class GridScreen(BaseScreen):
         if len({glance.job for glance in self.glances}) == 1:
             name = f"{self.glances[0].job} · {name}" if runs > 1 else self.glances[0].job
         on = batch_view.is_running(self.glances)
-        notes = batch_view.counts(self.glances, now, words=self.wide or not on) if self.glances else []
+        notes = (
+            batch_view.counts(self.glances, now, words=self.wide or not on) if self.glances else []
+        )
         if self._filter:
             notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
         if not on and self._ranked is not self.glances:
@@ -263,7 +275,11 @@ class GridScreen(BaseScreen):
         if self._failure:
             lines = unreadable(self._failure)
         elif self._loaded:
-            lines = [Cell("No conversations yet", "strong"), Cell(""), Cell("esc goes back", "quiet")]
+            lines = [
+                Cell("No conversations yet", "strong"),
+                Cell(""),
+                Cell("esc goes back", "quiet"),
+            ]
         self.show_notice(lines)
         self.refresh_keys()
 
@@ -326,7 +342,9 @@ class GridScreen(BaseScreen):
 
     def caption(self) -> str:
         """Which model did best, once that is known."""
-        return self._answer.what if self._answer else ""
+        if self._answer:
+            return self._answer.what
+        return ""
 
     def action_filter(self) -> None:
         """Open the line for the filter."""
@@ -350,8 +368,8 @@ class GridScreen(BaseScreen):
 def conclude(*runs: RunResult) -> tuple[Answer, list[list[Cell]]]:
     """Return which model of several did best, and why each model's lowest conversation lost points.
 
-    Of one run, it is the run's own answer; of a single model, each job's lowest conversation is explained. The lowest of
-    all is the answer's reason, so it is not explained again.
+    Of one run, it is the run's own answer; of a single model, each job's lowest conversation is
+    explained. The lowest of all is the answer's reason, so it is not explained again.
     """
     answer = answer_batch(runs)
     by_model = len({run.state.asked_model for run in runs}) > 1

@@ -46,12 +46,17 @@ class Passage(Vertical):
         yield self.transcript
 
     def show(self, condition: Condition, trial: int, title: str, parting: int | None) -> None:
-        """Show a row's details on a conversation, and go to its message; without one, to `parting`, where the runs differ."""
+        """Show a row's details on a conversation, and go to its message; without one, to `parting`,
+        where the runs differ.
+        """
         where = f"{self.result.trial_words(trial)} · {self.result.condition_title(condition)}"
         self.border_title = Content(f"{self._called} · {self.result.brief.agent_words} · {where}")
         row, talk = _row(self.result, trial, title), self.result.conversation(condition, trial)
         if row is not None:
-            value, said = row.cells.get(condition, Cell("–", "quiet")), row.details.get(condition, [])
+            value, said = (
+                row.cells.get(condition, Cell("–", "quiet")),
+                row.details.get(condition, []),
+            )
             evidence = row.evidence.get(condition)
         else:
             value, lost = Cell(score_card_view.score_words(talk)), talk.why_lost if talk else ()
@@ -79,8 +84,8 @@ class PassagesDialog(Dialog[None]):
 
     NAME: ClassVar[str] = "Passages"
     ABOUT: ClassVar[str] = (
-        "What both runs did where they differ: the judge's reason and the passage it quotes, the turn in "
-        "which an assertion reached its final status, the slowest answer."
+        "What both runs did where they differ: the judge's reason and the passage it quotes, the"
+        " turn in which an assertion reached its final status, the slowest answer."
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("passages")
     DEFAULT_CSS = """
@@ -123,7 +128,9 @@ class PassagesDialog(Dialog[None]):
 
     def _show(self) -> None:
         sides = list(zip(self._passages, self._trials[self._at], strict=True))
-        one, other = (passage.result.state.conversation(self._condition, trial) for passage, trial in sides)
+        one, other = (
+            passage.result.state.conversation(self._condition, trial) for passage, trial in sides
+        )
         parting = first_difference(one, other, answers=True)
         for passage, trial in sides:
             passage.show(self._condition, trial, self._title, parting)

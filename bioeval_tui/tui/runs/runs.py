@@ -34,8 +34,8 @@ class RunsScreen(ListScreen["CataloguedRun"]):
 
     NAME = "Runs"
     ABOUT = (
-        "Recorded runs, newest first. ● live marks runs in progress, here or in another terminal. The mean is"
-        " that of both conditions, as in the published formula."
+        "Recorded runs, newest first. ● live marks runs in progress, here or in another terminal."
+        " The mean is that of both conditions, as in the published formula."
     )
     LEAST = 20
     SIDE = 56
@@ -72,7 +72,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
 
     def cells(self, item: CataloguedRun) -> Mapping[str, Cell | Content]:
         """Return a run's cells."""
-        return runs_view.row(item, datetime.now(UTC), marked=item.run_id in self.marked, exact=self.exact)
+        return runs_view.row(
+            item, datetime.now(UTC), marked=item.run_id in self.marked, exact=self.exact
+        )
 
     def notes(self) -> list[Cell]:
         """The numbers of runs, live runs and marked runs."""
@@ -115,7 +117,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     async def _preview(self, run_id: str) -> None:
         """Read the run's conclusion, and show it if the run is still selected."""
         try:
-            self._previews[run_id] = await self.bioeval.services.from_runs(runs_view.preview, run_id)
+            self._previews[run_id] = await self.bioeval.services.from_runs(
+                runs_view.preview, run_id
+            )
         except (BioevalError, OSError):
             return  # opening the run says what is wrong with its recording
         if self.looked_at is not None and self.looked_at.run_id == run_id:
@@ -124,7 +128,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Comparing needs two marked runs, restoring needs deleted runs, deleting needs an ended run."""
+        """Comparing needs two marked runs, restoring needs deleted runs, deleting needs an ended
+        run.
+        """
         match action:
             case "compare":
                 return len(self.marked) == 2
@@ -159,7 +165,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         """Return the marked runs, or the selected one."""
         if self.marked:
             return list(self.marked)
-        return [self.looked_at.run_id] if self.looked_at is not None else []
+        if self.looked_at is None:
+            return []
+        return [self.looked_at.run_id]
 
     def action_compare(self) -> None:
         """Compare the two marked runs; the older one is A."""
@@ -184,7 +192,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     def _replay(self, run_id: str, speed: float | None) -> None:
         if speed is not None:
             self.keep("speed", speed)
-            self.bioeval.open_run(partial(self.bioeval.services.open_recording, run_id, speed=speed))
+            self.bioeval.open_run(
+                partial(self.bioeval.services.open_recording, run_id, speed=speed)
+            )
 
     def action_edit(self) -> None:
         """Open the job of this run in the editor, at the task or assertion that decided."""
@@ -251,4 +261,6 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     def caption(self) -> str:
         """The conclusion of the selected run."""
         preview = self._previews.get(self.looked_at.run_id) if self.looked_at is not None else None
-        return preview.answer.what if preview else ""
+        if preview:
+            return preview.answer.what
+        return ""

@@ -74,7 +74,9 @@ class RunPreview:
 
     answer: Answer
     lowest: str = ""
-    """The conversation that scored lowest, such as `with the facts, trial 2`, to which the next two belong."""
+    """The conversation that scored lowest, such as `with the facts, trial 2`, to which the next two
+    belong.
+    """
     ways: tuple[str, ...] = ()
     """What to do about it if it never took place."""
     last: tuple[tuple[str, str], ...] = ()
@@ -92,7 +94,10 @@ class RunPreview:
 
 def preview(run: RunResult) -> RunPreview:
     """Return a run's answer, or why nothing was measured."""
-    from bioeval_tui.report.sentences import LONGEST_LOSS  # statistics: the list of runs waits for none
+    # statistics: the list of runs waits for none
+    from bioeval_tui.report.sentences import (
+        LONGEST_LOSS,
+    )
 
     answer, trials = run.answer, run.planned_trials
     names: dict[str, str] = {name: run.condition_title(name) for name in run.state.of_job}
@@ -100,7 +105,11 @@ def preview(run: RunResult) -> RunPreview:
     talk = run.lowest or next(reversed(conversations), None)
     if talk is None:
         return RunPreview(answer, names=names, about=run.brief, trials=trials)
-    times = [talk.ended.duration_ms / 1000 for talk in conversations if talk.ended and talk.ended.duration_ms]
+    times = [
+        talk.ended.duration_ms / 1000
+        for talk in conversations
+        if talk.ended and talk.ended.duration_ms
+    ]
     messages = talk.messages
     if talk.end_reason == "signed_off" and messages and messages[-1].role == "user":
         messages = messages[:-1]
@@ -120,7 +129,9 @@ def preview(run: RunResult) -> RunPreview:
 
 
 def status_of(run: CataloguedRun) -> Cell:
-    """Return a run's status in its tone; a rehearsal is quiet, as it says little about the agent."""
+    """Return a run's status in its tone; a rehearsal is quiet, as it says little about the
+    agent.
+    """
     words = run.status_words
     return Cell(words, "quiet" if words == REHEARSAL else _TONES.get(words[0], "plain"))
 
@@ -136,7 +147,13 @@ def _words(run: CataloguedRun) -> str:
     return f"{run.job} {run.agent} {status_of(run).text} {fault} {played} {run.run_id}"
 
 
-_RANK: dict[Status, int] = {"running": 0, "failed": 1, "interrupted": 2, "cancelled": 3, "completed": 4}
+_RANK: dict[Status, int] = {
+    "running": 0,
+    "failed": 1,
+    "interrupted": 2,
+    "cancelled": 3,
+    "completed": 4,
+}
 
 
 def _keys(run: CataloguedRun) -> tuple[Key, ...]:
@@ -158,7 +175,10 @@ def _keys(run: CataloguedRun) -> tuple[Key, ...]:
 
 
 def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict[str, Cell]:
-    """Return a run's cells by column name. `exact` shows day and time instead of how long ago it was."""
+    """Return a run's cells by column name.
+
+    `exact` shows day and time instead of how long ago it was.
+    """
     return {
         "job": Cell(run.job),
         "agent": Cell(run.agent_words),
@@ -201,7 +221,8 @@ def card(
     preview: RunPreview | None = None,
     keys: Mapping[StepAction, str] | None = None,
 ) -> list[Line]:
-    """Return the lines beside the table: the run, its answer if known, with the `keys` of its steps, and its job's trend.
+    """Return the lines beside the table: the run, its answer if known, with the `keys` of its
+    steps, and its job's trend.
 
     What the answer says, such as the status and the scores of each condition, is not said again.
     """
@@ -232,7 +253,9 @@ def card(
 
 
 def _preview_lines(preview: RunPreview) -> list[Line]:
-    """Return what to do about a conversation that never took place, or the last messages of one that lost nothing."""
+    """Return what to do about a conversation that never took place, or the last messages of one
+    that lost nothing.
+    """
     lines: list[Line] = []
     if preview.ways:
         lines += [[Cell("what you can do", "quiet")], *([Cell(way)] for way in preview.ways), []]
@@ -271,11 +294,17 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     def value(condition: str, label: str) -> Line:
         if condition not in run.scores and run.scores:
             return [Cell(fitted(label, width) + "not run", "quiet")]
-        return [Cell(fitted(label, width), "quiet"), Cell(number(run.scores.get(condition)), "strong")]
+        return [
+            Cell(fitted(label, width), "quiet"),
+            Cell(number(run.scores.get(condition)), "strong"),
+        ]
 
     lines = [value(condition, label) for condition, label in zip(shown, labels, strict=True)]
     if run.only_condition:
-        lines += [*_reviewed_line(run, width), [Cell("mean and difference need both conditions", "quiet")]]
+        lines += [
+            *_reviewed_line(run, width),
+            [Cell("mean and difference need both conditions", "quiet")],
+        ]
         return lines
     return [
         *lines,
@@ -298,8 +327,12 @@ def _about_difference(run: CataloguedRun) -> str:
     if run.difference is None:
         return "none is claimed"
     scores = [value for value in run.scores.values() if value is not None]
-    is_of_everything = any(abs(run.difference - (b - a)) < 0.005 for a, b in permutations(scores, 2))
-    return "with the facts" if is_of_everything else "with the facts, on what both conditions share"
+    is_of_everything = any(
+        abs(run.difference - (b - a)) < 0.005 for a, b in permutations(scores, 2)
+    )
+    if is_of_everything:
+        return "with the facts"
+    return "with the facts, on what both conditions share"
 
 
 def _reviewed_line(run: CataloguedRun, width: int) -> list[Line]:
@@ -310,12 +343,16 @@ def _reviewed_line(run: CataloguedRun, width: int) -> list[Line]:
     from bioeval_tui.record import reviews
 
     after = run.reviewed["score"] if run.reviewed else None
-    shown = "reviewed by" if run.only_condition or after is None else reviews.words(run.score, after)
+    shown = (
+        "reviewed by" if run.only_condition or after is None else reviews.words(run.score, after)
+    )
     return [[Cell(" " * width + f"{shown} ", "strong"), Cell(who, "quiet")]]
 
 
 def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int) -> list[Line]:
-    """Return a job's means, oldest first, from three on, and how this one compares with the one before."""
+    """Return a job's means, oldest first, from three on, and how this one compares with the one
+    before.
+    """
     if not history:
         both = " with both conditions" if run.only_condition else ""
         return [[Cell(f"no run of this job with this agent{both} has ended yet", "quiet")]]
@@ -333,7 +370,9 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
             *([[Cell(pointer, "strong")]] if pointer else []),
         ]
         best, worst = max(known), min(known)
-        lines.append([Cell(f"best {number(best)}   worst {number(worst)}   last {number(known[-1])}")])
+        lines.append(
+            [Cell(f"best {number(best)}   worst {number(worst)}   last {number(known[-1])}")]
+        )
     before = _previous(history, run)
     if before is not None and before.score is not None and run.score is not None:
         lines.append([Cell(f"{signed(run.score - before.score)} since the previous run")])
@@ -344,4 +383,6 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
 
 def _previous(history: Sequence[CataloguedRun], run: CataloguedRun) -> CataloguedRun | None:
     earlier = [one for one in history if one.began < run.began and one.score is not None]
-    return earlier[-1] if earlier else None
+    if earlier:
+        return earlier[-1]
+    return None

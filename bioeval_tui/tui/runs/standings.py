@@ -1,4 +1,6 @@
-"""The figures of a batch's board: means by condition, differences and response times of some conversations."""
+"""The figures of a batch's board: means by condition, differences and response times of some
+conversations.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,14 @@ def score_in(group: Sequence[Glance], condition: str) -> Estimate:
 
 
 def difference_of(group: Sequence[Glance]) -> float | None:
-    """Return the mean of the trials' differences once all conversations have ended; None without any."""
+    """Return the mean of the trials' differences once all conversations have ended; None without
+    any.
+    """
     if any(glance.rank not in OVER for glance in group):
         return None
-    trials = {(glance.key.run_id, glance.key.trial): glance.sample(glance.difference) for glance in group}
+    trials = {
+        (glance.key.run_id, glance.key.trial): glance.sample(glance.difference) for glance in group
+    }
     return estimate(list(trials.values()), CHANGE, paired=True).mean
 
 
@@ -32,7 +38,12 @@ def score_at(group: Sequence[Glance], column: str, condition: str, by_job: bool)
     if by_job:
         return estimate([glance.sample(glance.value) for glance in there if glance.job == column])
     return estimate(
-        [glance.sample(value) for glance in there for title, value in glance.tasks if title == column]
+        [
+            glance.sample(value)
+            for glance in there
+            for title, value in glance.tasks
+            if title == column
+        ]
     )
 
 

@@ -1,4 +1,7 @@
-"""A grid of tiles with a cursor. Only visible tiles are drawn, so a thousand cost no more than twenty."""
+"""A grid of tiles with a cursor.
+
+Only visible tiles are drawn, so a thousand cost no more than twenty.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,9 @@ class TileGrid(ScrollView, can_focus=True):
 
     def show(self, keys: Sequence[Hashable], painter: TilePainter) -> None:
         """Show tiles drawn by `painter`; a cursor that was moved stays on its tile."""
-        here = self._keys[self.cursor] if self._user_moved and self.cursor < len(self._keys) else None
+        here = (
+            self._keys[self.cursor] if self._user_moved and self.cursor < len(self._keys) else None
+        )
         resized = len(keys) != len(self._keys)
         self._keys, self._painter = keys, painter
         self._lines.clear()
@@ -155,7 +160,9 @@ class TileGrid(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse points; open the tile that was clicked before, however long ago."""
+        """Put the cursor where the mouse points; open the tile that was clicked before, however
+        long ago.
+        """
         row = (event.y + self.scroll_offset.y) // CELL_HEIGHT
         column = event.x // self.tile_width
         at = row * self.columns + column
@@ -169,7 +176,10 @@ class TileGrid(ScrollView, can_focus=True):
             self._clicked = at
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw the visible lines. Shared styles are looked up once; if they changed, cached lines are dropped."""
+        """Draw the visible lines.
+
+        Shared styles are looked up once; if they changed, cached lines are dropped.
+        """
         style = self.visual_style
         frame = _Frame(
             self.scrollable_content_region.width,

@@ -1,4 +1,6 @@
-"""The block that every result begins with: what came out, how sure, why, and what can be done next, each with a label."""
+"""The block that every result begins with: what came out, how sure, why, and what can be done next,
+each with a label.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plai
 
 
 def answer_lines(answer: Answer, keys: Mapping[StepAction, str] | None = None) -> list[Line]:
-    """Return the lines of an answer, the next steps with their `keys`; a step without a key is left out."""
+    """Return the lines of an answer, the next steps with their `keys`; a step without a key is left
+    out.
+    """
     known = keys or {}
     steps = [
         cell
@@ -63,18 +67,25 @@ class AnswerBlock(Labelled):
     """Shows an answer, with the keys of those next steps that the screen can do."""
 
     def show_answer(self, answer: Answer) -> None:
-        """Show this answer, unless its screen was closed meanwhile: no key applies there any more."""
+        """Show this answer, unless its screen was closed meanwhile: no key applies there any
+        more.
+        """
         if not self.is_attached:
             return
         self.show(answer_lines(answer, step_keys(self)))
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
-        """Return a line as two at most where there is little room: what stands below it needs some, too."""
+        """Return a line as two at most where there is little room: what stands below it needs some,
+        too.
+        """
         lines = hanging(line, width)
         if len(lines) <= MOST_LINES or self.app.size.width >= ROOMY:
             return lines
         last = lines[MOST_LINES - 1].rstrip()
-        return [*lines[: MOST_LINES - 1], Content.assemble(last, " …").truncate(width, ellipsis=True)]
+        return [
+            *lines[: MOST_LINES - 1],
+            Content.assemble(last, " …").truncate(width, ellipsis=True),
+        ]
 
 
 def step_keys(node: DOMNode) -> dict[StepAction, str]:

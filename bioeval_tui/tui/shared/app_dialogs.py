@@ -1,4 +1,6 @@
-"""The dialogs that every screen has: the command palette, help, settings, and what can be copied or saved."""
+"""The dialogs that every screen has: the command palette, help, settings, and what can be copied or
+saved.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ class Actions(Provider):
                 listed.add(hint.words)
                 words = hint.words.capitalize()
                 run = partial(self.app.run_action, hint.action, hint.node)
-                yield Action(f"{words}  ({hint.key})", "" if hint.tooltip == words else hint.tooltip, run)
+                yield Action(
+                    f"{words}  ({hint.key})", "" if hint.tooltip == words else hint.tooltip, run
+                )
         app = cast("Program", self.app)
         for name in app.theme_names:
             yield Action(f"Theme: {name}", "Change the colours", partial(self._use, name))
@@ -111,16 +115,25 @@ SIGNS: tuple[tuple[str, str], ...] = (
 WORDS: tuple[tuple[str, str], ...] = (
     (
         "turn",
-        "a message of the user and the agent's answer, so a sign-off is none; a job's `maxTurns` counts both as messages",
+        (
+            "a message of the user and the agent's answer, so a sign-off is none; a job's"
+            " `maxTurns` counts both as messages"
+        ),
     ),
     ("elapsed", "the time since the run started"),
     ("playback", "the position and length of a replay, in which long silences are shortened"),
     ("target", "what the job wants the average answer to take (`aspirationalAverage`)"),
     ("fact", "something the simulated user may know; the job lists the facts"),
-    ("without the facts", "the first condition, `withheld` in files and options: the user knows no facts"),
+    (
+        "without the facts",
+        "the first condition, `withheld` in files and options: the user knows no facts",
+    ),
     (
         "with the facts",
-        "the second condition, `supplied` in files: the user knows the facts and shares them when asked",
+        (
+            "the second condition, `supplied` in files: the user knows the facts and shares them"
+            " when asked"
+        ),
     ),
     (
         "difference",
@@ -128,11 +141,17 @@ WORDS: tuple[tuple[str, str], ...] = (
     ),
     (
         "assertion",
-        "a check of the agent's state after each turn and at the end; until there is a score, how many hold is shown",
+        (
+            "a check of the agent's state after each turn and at the end; until there is a score,"
+            " how many hold is shown"
+        ),
     ),
     (
         "score",
-        "points for timing (1), tasks (2) and assertions (4) as a share of 7, minus a penalty for failed requests",
+        (
+            "points for timing (1), tasks (2) and assertions (4) as a share of 7, minus a penalty"
+            " for failed requests"
+        ),
     ),
     ("mean of both", "the mean of both conditions' scores, which the published formula reports"),
     ("tone", "the judge's rating of the agent's tone; not part of any score"),
@@ -232,11 +251,23 @@ class SettingsDialog(Dialog[None]):
         lines = (
             Content.assemble(("▌user", "bold $text-accent"), "   Could you remind me at 9?"),
             Content.assemble(
-                ("┃agent", "bold $text-primary"), "  Which time zone are you in?   ", ("0.9 s", "$quiet")
+                ("┃agent", "bold $text-primary"),
+                "  Which time zone are you in?   ",
+                ("0.9 s", "$quiet"),
             ),
-            paint(Cell("✓ passed", "good"), "   ", Cell("! warning", "warn"), "   ", Cell("✗ failed", "bad")),
             paint(
-                Cell("● gold", "gold"), "   ", Cell("◐ silver", "silver"), "   ", Cell("◔ bronze", "bronze")
+                Cell("✓ passed", "good"),
+                "   ",
+                Cell("! warning", "warn"),
+                "   ",
+                Cell("✗ failed", "bad"),
+            ),
+            paint(
+                Cell("● gold", "gold"),
+                "   ",
+                Cell("◐ silver", "silver"),
+                "   ",
+                Cell("◔ bronze", "bronze"),
             ),
         )
         self.query_one("#sample", Static).update(Content("\n").join(lines))
@@ -258,9 +289,9 @@ class ShareDialog(FormDialog[Copied | Kept | Picture]):
     NAME: ClassVar[str] = "Copy or share"
     HEADING: ClassVar[str] = "Copy to the clipboard"
     ABOUT: ClassVar[str] = (
-        "Enter sends the selected row to the terminal, which copies it if it may; y again sends the first. "
-        "Whether it did, no program can find out: ctrl+s writes the row to a text file instead. "
-        "Below, save a picture of the screen, with its caption in a text file beside it."
+        "Enter sends the selected row to the terminal, which copies it if it may; y again sends the"
+        " first. Whether it did, no program can find out: ctrl+s writes the row to a text file"
+        " instead. Below, save a picture of the screen, with its caption in a text file beside it."
     )
     LABEL_WIDTH = 10
     ENTER = "~share-field"
@@ -315,7 +346,9 @@ class ShareDialog(FormDialog[Copied | Kept | Picture]):
                 f"picture: there is no folder {home_relative(path.absolute().parent)}",
                 "bad" if trying else "warn",
             )
-        return Cell(f"enter here saves both, the caption as {path.with_suffix('.txt').name}", "quiet")
+        return Cell(
+            f"enter here saves both, the caption as {path.with_suffix('.txt').name}", "quiet"
+        )
 
     @on(RowList.Chosen)
     def _chosen(self, event: RowList.Chosen) -> None:
@@ -350,7 +383,9 @@ class LeaveScreen(Dialog[bool]):
 
     def compose_body(self) -> Iterable[Widget]:
         """Say what would be lost."""
-        yield Static(Content("\n".join(drafts_words(self._drafts)) or "Nothing is lost."), markup=False)
+        yield Static(
+            Content("\n".join(drafts_words(self._drafts)) or "Nothing is lost."), markup=False
+        )
 
     def action_leave(self) -> None:
         """Close with the answer."""
@@ -363,7 +398,10 @@ def drafts_words(drafts: Sequence[str]) -> list[str]:
 
 
 class QuitScreen(Dialog[bool]):
-    """True to stop the runs, False to leave them running, None to stay. The id of a run that is being started is ""."""
+    """True to stop the runs, False to leave them running, None to stay.
+
+    The id of a run that is being started is "".
+    """
 
     NAME: ClassVar[str] = "Quit"
     HEADING: ClassVar[str] = "A run is in progress"
@@ -377,7 +415,11 @@ class QuitScreen(Dialog[bool]):
     def compose_body(self) -> Iterable[Widget]:
         """Explain each answer."""
         known = self._run_ids[0] if len(self._run_ids) == 1 else ""
-        again = f"bioeval-tui watch {known} shows it again" if known else "bioeval-tui runs list names it"
+        again = (
+            f"bioeval-tui watch {known} shows it again"
+            if known
+            else "bioeval-tui runs list names it"
+        )
         several = ""
         if len(self._run_ids) > 1:
             several = f"There are {len(self._run_ids)}; the answer is for all.\n"

@@ -1,4 +1,6 @@
-"""The base of every screen: a title bar, a body, a footer with the keys that apply now, and help."""
+"""The base of every screen: a title bar, a body, a footer with the keys that apply now, and
+help.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class TitleBar(Widget):
             self.refresh()
 
     def render(self) -> Content:
-        """Draw the line; when it is narrow, the program's name goes first, then notes, then the path from its beginning."""
+        """Draw the line; when it is narrow, the program's name goes first, then notes, then the
+        path from its beginning.
+        """
         path, notes, state, name = self._shown
         width = self.size.width
         steps = list(path)
@@ -68,7 +72,11 @@ class TitleBar(Widget):
         )
         room = width - trail.cell_length - end.cell_length - 6
         kept = list(notes)
-        while kept and (listed := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length > room:
+        while (
+            kept
+            and (listed := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length
+            > room
+        ):
             # The last one goes first, and what is not worth a colour before what is.
             kept.remove(next((note for note in reversed(kept) if note.tone == "quiet"), kept[-1]))
         if kept:
@@ -108,8 +116,8 @@ def key_for(node: DOMNode, action: str) -> str:
 def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
     """Return the keys that apply now, the focused widget's first, then in the order of the table.
 
-    By default, only those that the footer shows, with one label for keys that belong together. With `hidden`, all of
-    them, each by itself; those that only move come last.
+    By default, only those that the footer shows, with one label for keys that belong together. With
+    `hidden`, all of them, each by itself; those that only move come last.
     """
     places = order()
     going = f"{SCREENS[0].key}…{SCREENS[-1].key}"
@@ -125,7 +133,11 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
         name, words, action = key_name(binding.key), binding.description, binding.action
         if not hidden:
             if action == f"go('{SCREENS[0].mode}')":
-                name, words, action = (going if name == SCREENS[0].key else name), "screens", _CHOOSE_SCREEN
+                name, words, action = (
+                    (going if name == SCREENS[0].key else name),
+                    "screens",
+                    _CHOOSE_SCREEN,
+                )
             elif binding.group is not None:
                 words = binding.group.description
         label = (node, words) if binding.group is not None and not hidden else action
@@ -138,7 +150,8 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
         seen.add((node, action))
     below = getattr(screen, "key_owners", ()) if screen.is_modal else ()
     return sorted(
-        by_label.values(), key=lambda hint: (hint.moves, hint.everywhere, hint.node in below, hint.place)
+        by_label.values(),
+        key=lambda hint: (hint.moves, hint.everywhere, hint.node in below, hint.place),
     )
 
 
@@ -150,7 +163,9 @@ def _is_typed(focused: Widget | None, key: str) -> bool:
 
 
 def fit(all_hints: list[Hint], width: int) -> tuple[list[Hint], list[Hint]]:
-    """Return the hints for the left and the right side that fit into `width` cells, first ones first."""
+    """Return the hints for the left and the right side that fit into `width` cells, first ones
+    first.
+    """
     ends = [hint for hint in all_hints if hint.everywhere]
     for action in _FIRST_TO_GO:
         if _length(ends) > width // 2:
@@ -228,7 +243,9 @@ REST_S = 0.1
 
 
 class AtRest:
-    """Calls `act` after the cursor's line was painted; while the cursor keeps moving, only once it rests: holding down a key stays fast."""
+    """Calls `act` after the cursor's line was painted; while the cursor keeps moving, only once it
+    rests: holding down a key stays fast.
+    """
 
     def __init__(self, screen: Screen[Any], act: Callable[[], object]) -> None:
         self._screen = screen
@@ -275,7 +292,10 @@ Result = TypeVar("Result")
 
 
 class AnyScreen(Screen[Result], Generic[Result]):
-    """What screens and dialogs share. `NAME` is shown in the title, `ABOUT` at the top of its help."""
+    """What screens and dialogs share.
+
+    `NAME` is shown in the title, `ABOUT` at the top of its help.
+    """
 
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
@@ -302,7 +322,9 @@ class AnyScreen(Screen[Result], Generic[Result]):
         return super().remove()
 
     async def _dispatch_message(self, message: Message) -> None:
-        """Once the screen is closed, do nothing more but end: its widgets are going, or were never mounted."""
+        """Once the screen is closed, do nothing more but end: its widgets are going, or were never
+        mounted.
+        """
         if not is_going(self) or isinstance(message, _LAST):
             await super()._dispatch_message(message)
 
@@ -314,7 +336,8 @@ class AnyScreen(Screen[Result], Generic[Result]):
     def _on_timer_update(self) -> None:
         """Draw what has changed, once the terminal has accepted what was drawn before.
 
-        Behind a slow line, frames would queue up, and a key's effect would be seen after all of them.
+        Behind a slow line, frames would queue up, and a key's effect would be seen after all of
+        them.
         """
         if not getattr(self.app, "behind", False):
             super()._on_timer_update()
@@ -355,7 +378,8 @@ class BaseScreen(AnyScreen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        # Textual parses every style sheet anew for a screen that does not know of the last change of the theme.
+        # Textual parses every style sheet anew for a screen that does not know of the last change
+        # of the theme.
         self._css_update_count = self.app._css_update_count
         self._applied: tuple[bool, ...] = ()
 
@@ -389,7 +413,9 @@ class BaseScreen(AnyScreen[None]):
     def key(self, action: str) -> str:
         """Return the current key of an action of the screen or of the application."""
         owned = self.key_owners.binding_of(action)
-        return key_name(owned.key) if owned else key_for(self, action) or key_for(self.app, action)
+        if owned:
+            return key_name(owned.key)
+        return key_for(self, action) or key_for(self.app, action)
 
     @property
     def in_view(self) -> bool:
@@ -440,7 +466,9 @@ class RefreshedScreen(BaseScreen):
             self.after_paint(self._load_items)
 
     def after_paint(self, work: Callable[[], object]) -> None:
-        """Call `work` after the next paint: it imports modules in a thread, which would delay the paint."""
+        """Call `work` after the next paint: it imports modules in a thread, which would delay the
+        paint.
+        """
         # By way of the application, because it paints nothing before it is composed.
         self.app.call_later(self.call_after_refresh, work)
 

@@ -38,7 +38,10 @@ Tone = Literal[
 
 
 HIGH, LOW = 0.8, 0.5
-"""Scores from `HIGH` are drawn as good, below `LOW` as bad. These are display colours, not thresholds of a gate."""
+"""Scores from `HIGH` are drawn as good, below `LOW` as bad.
+
+These are display colours, not thresholds of a gate.
+"""
 
 
 class Cell(NamedTuple):
@@ -84,20 +87,30 @@ _WORDS = re.compile(r"[^\s-]*(?:-+|\s+)|[^\s-]+")
 def cut(text: str, width: int) -> str:
     """Return a text on one line and at most `width` cells wide, an ellipsis marking the cut."""
     line = " ".join(text.split())
-    return line if cell_len(line) <= width else fitted(line, width).rstrip()
+    if cell_len(line) <= width:
+        return line
+    return fitted(line, width).rstrip()
 
 
 def condition_in(title: str, width: int) -> str:
-    """Return what a condition is called in so many cells: `without` where `without the facts` has no room."""
-    return title if cell_len(title) <= width else cut(title.removesuffix(" the facts"), max(1, width))
+    """Return what a condition is called in so many cells: `without` where `without the facts` has
+    no room.
+    """
+    if cell_len(title) <= width:
+        return title
+    return cut(title.removesuffix(" the facts"), max(1, width))
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return the lines of a text, each at most `width` cells wide; they end after a word or a hyphen where they can."""
+    """Return the lines of a text, each at most `width` cells wide; they end after a word or a
+    hyphen where they can.
+    """
     lines = [""]
     for word in _WORDS.findall(" ".join(text.split())):
         if cell_len(lines[-1] + word.rstrip()) > width:
-            start, *rest = chop_cells(word, max(1, width)) if cell_len(word.rstrip()) > width else [word]
+            start, *rest = (
+                chop_cells(word, max(1, width)) if cell_len(word.rstrip()) > width else [word]
+            )
             lines += [start, *rest]
         else:
             lines[-1] += word
@@ -105,17 +118,23 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def bulleted(rows: Iterable[tuple[str, str]], tone: Tone = "plain") -> list[list[Cell]]:
-    """Return a line with a bullet for each text; a text without a name belongs to the name above it."""
+    """Return a line with a bullet for each text; a text without a name belongs to the name above
+    it.
+    """
     return [[Cell(padded(name, 10) + "– ", "quiet"), Cell(text, tone)] for name, text in rows]
 
 
 def score_tone(value: float | None) -> Tone:
-    """Return the tone of a score: good from `HIGH`, bad below `LOW`, else in between; quiet without one."""
+    """Return the tone of a score: good from `HIGH`, bad below `LOW`, else in between; quiet without
+    one.
+    """
     if value is None:
         return "quiet"
     if value >= HIGH:
         return "good"
-    return "bad" if value < LOW else "warn"
+    if value < LOW:
+        return "bad"
+    return "warn"
 
 
 def uplift(difference: float | None) -> Cell:
@@ -135,14 +154,18 @@ GAP = "·"
 
 
 def spark(values: Sequence[float | None], width: int, low: float = 0.0, high: float = 1.0) -> str:
-    """Return the last `width` values as bars between `low` and `high`, oldest first; `·` for None."""
+    """Return the last `width` values as bars between `low` and `high`, oldest first; `·` for
+    None.
+    """
     span = high - low or 1.0
     shown = values[-width:] if width > 0 else ()
     return "".join(GAP if value is None else _level((value - low) / span) for value in shown)
 
 
 def eighth(level: int, row: int) -> str:
-    """Return what a row, counted from the bottom, has of a column that is `level` eighths of a line high."""
+    """Return what a row, counted from the bottom, has of a column that is `level` eighths of a line
+    high.
+    """
     return f" {LEVELS}"[max(0, min(8, level - 8 * row))]
 
 
@@ -180,7 +203,9 @@ def paint(*cells: Cell | Content | str) -> Content:
 
 def paint_lines(lines: Iterable[Cell | Sequence[Cell]]) -> Content:
     """Return the lines, of a cell or several, one below the other."""
-    return Content("\n").join([paint(line) if isinstance(line, Cell) else paint(*line) for line in lines])
+    return Content("\n").join(
+        [paint(line) if isinstance(line, Cell) else paint(*line) for line in lines]
+    )
 
 
 def left(cell: Cell | Content | str, width: int) -> Content:
@@ -192,11 +217,15 @@ def right(cell: Cell | Content | str, width: int) -> Content:
     """Return the cell cut or padded to `width`, text on the right."""
     content = paint(cell)
     missing = width - content.cell_length
-    return content.pad_left(missing) if missing > 0 else content.truncate(max(0, width), ellipsis=True)
+    if missing > 0:
+        return content.pad_left(missing)
+    return content.truncate(max(0, width), ellipsis=True)
 
 
 def spread(start: Content, end: Content, width: int) -> Content:
-    """Return `start` on the left and `end` on the right of a line of `width`; `start` is cut first."""
+    """Return `start` on the left and `end` on the right of a line of `width`; `start` is cut
+    first.
+    """
     room = width - end.cell_length
     if room < 2:
         return end.truncate(max(0, width), ellipsis=True, pad=True)
@@ -211,17 +240,25 @@ def brief_head(brief: Brief) -> list[Line]:
 def who_and_what(brief: Brief) -> list[Line]:
     """Return who was tested by whom, and the facts in words."""
     return [
-        [Cell("agent  ", "quiet"), Cell(brief.agent_words), Cell(f"   {brief.others_words}", "quiet")],
+        [
+            Cell("agent  ", "quiet"),
+            Cell(brief.agent_words),
+            Cell(f"   {brief.others_words}", "quiet"),
+        ],
         [Cell("facts  ", "quiet"), Cell(brief.facts_words)],
     ]
 
 
 def asked_lines(brief: Brief, condition: Condition) -> list[Line]:
-    """Return the tasks with the criteria of a condition, for the pane of a conversation that has not started."""
+    """Return the tasks with the criteria of a condition, for the pane of a conversation that has
+    not started.
+    """
     others = tuple(f"{name}: " for name in brief.conditions if name != condition)
     lines: list[Line] = [[Cell("What the agent is asked for", "quiet")]]
     for at, (title, criteria) in enumerate(brief.tasks, start=1):
         lines.append([Cell(f"{at:2d} ", "busy"), Cell(title)])
         kept = [part for part in criteria.split("\n") if part and not part.startswith(others)]
-        lines += [[Cell("   "), Cell(part.removeprefix(f"{condition}: "), "quiet")] for part in kept]
+        lines += [
+            [Cell("   "), Cell(part.removeprefix(f"{condition}: "), "quiet")] for part in kept
+        ]
     return lines

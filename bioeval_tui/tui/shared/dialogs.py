@@ -1,5 +1,6 @@
-"""Dialogs over a screen: questions one a line, a file path, an export format, and long work with a way to
-cancel."""
+"""Dialogs over a screen: questions one a line, a file path, an export format, and long work with a
+way to cancel.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +58,9 @@ ROOM_BESIDE = 40
 
 
 class Behind(Visual):
-    """The screen behind a box, dimmed: only lines that changed are drawn again, and none beside a wide box."""
+    """The screen behind a box, dimmed: only lines that changed are drawn again, and none beside a
+    wide box.
+    """
 
     def __init__(self) -> None:
         self._shown: tuple[Screen[Any], Size, Color] | None = None
@@ -65,7 +68,9 @@ class Behind(Visual):
         self._drawn: dict[int, Strip] = {}
 
     def changed(self, regions: Iterable[Region]) -> None:
-        """Draw these anew: Textual tells a box of a change behind it by refreshing the regions that changed."""
+        """Draw these anew: Textual tells a box of a change behind it by refreshing the regions that
+        changed.
+        """
         for region in regions:
             for y in region.line_range:
                 self._drawn.pop(y, None)
@@ -92,7 +97,8 @@ class Behind(Visual):
             if missing := [y for y in part if y not in self._drawn]:
                 crop = Region(0, missing[0], size.width, missing[-1] + 1 - missing[0])
                 drawn = screen._compositor._render_chops(crop, frozenset(missing).__contains__)
-                for y in [y for y in missing if y < len(drawn)]:  # it may not have its new height yet
+                # it may not have its new height yet
+                for y in [y for y in missing if y < len(drawn)]:
                     strip = Strip.join(drawn[y].values())
                     dimmed = [Segment(text, _dimmed(style, color)) for text, style, _ in strip]
                     self._drawn[y] = Strip(dimmed, strip.cell_length)
@@ -105,7 +111,9 @@ class Behind(Visual):
 
     def get_height(self, rules: RulesMap, width: int) -> int:
         """Return the screen's height."""
-        return self._shown[1].height if self._shown else 0
+        if self._shown:
+            return self._shown[1].height
+        return 0
 
 
 @lru_cache(maxsize=4096)
@@ -303,9 +311,14 @@ Form = TypeVar("Form")
 
 
 class FormField(OneLine):
-    """An input line, whose place in the table of keys says what enter does. Up and down belong to the dialog."""
+    """An input line, whose place in the table of keys says what enter does.
 
-    def __init__(self, enter: str, value: str, placeholder: str = "", *, id: str, between: str = " ") -> None:
+    Up and down belong to the dialog.
+    """
+
+    def __init__(
+        self, enter: str, value: str, placeholder: str = "", *, id: str, between: str = " "
+    ) -> None:
         """`between` joins pasted lines."""
         super().__init__(value, placeholder=placeholder, id=id, compact=True)
         self.between = between
@@ -313,19 +326,26 @@ class FormField(OneLine):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Leave the arrows to the dialog, and to its line of keys."""
-        return action not in ("scroll_up", "scroll_down") and super().check_action(action, parameters)
+        return action not in ("scroll_up", "scroll_down") and super().check_action(
+            action, parameters
+        )
 
 
 class FormChoice(Choice):
     """A choice beside input lines. Text that was meant for one of them is not a command."""
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
-        """Return whether a key is typed; Textual then leaves it out of all bindings but the choice's own."""
+        """Return whether a key is typed; Textual then leaves it out of all bindings but the
+        choice's own.
+        """
         return character is not None and character.isprintable()
 
 
 class FormDialog(Dialog[Form]):
-    """The result is the complete form; None if the dialog was closed. A subclass draws `#told` below its lines."""
+    """The result is the complete form; None if the dialog was closed.
+
+    A subclass draws `#told` below its lines.
+    """
 
     ENTER: ClassVar[str] = ""
     """The place in the table of keys that says what enter does in its lines."""
@@ -337,8 +357,11 @@ class FormDialog(Dialog[Form]):
     }
     """
 
-    def line(self, label: str, name: str, value: str, hint: str = "", between: str = " ") -> Horizontal:
-        """Return the line of a question that is answered by typing; the answer is the field's with the id `name`.
+    def line(
+        self, label: str, name: str, value: str, hint: str = "", between: str = " "
+    ) -> Horizontal:
+        """Return the line of a question that is answered by typing; the answer is the field's with
+        the id `name`.
 
         `between` joins pasted lines.
         """
@@ -356,7 +379,9 @@ class FormDialog(Dialog[Form]):
 
     @abstractmethod
     def hint(self, *, trying: bool) -> Cell:
-        """Return the text below the fields; `trying` is true if enter was pressed and something is wrong."""
+        """Return the text below the fields; `trying` is true if enter was pressed and something is
+        wrong.
+        """
 
     @abstractmethod
     def action_give(self) -> None:
@@ -383,7 +408,9 @@ _DRIVE = re.compile(r"^/[A-Za-z]:")
 
 
 class PathLine(OneLine):
-    """An input line for one path: of several that are pasted or dropped, it keeps the first, and says so."""
+    """An input line for one path: of several that are pasted or dropped, it keeps the first, and
+    says so.
+    """
 
     def joined(self, lines: Sequence[str]) -> str:
         """Return the first one, and tell the user."""
@@ -440,13 +467,15 @@ class PathDialog(Dialog[str]):
 def pasted_path(text: str) -> str:
     """Return the path that a terminal pastes when a file is dropped on it.
 
-    Terminals quote names, put a backslash before spaces, or paste a `file://` address; what was typed by
-    hand stays as it is.
+    Terminals quote names, put a backslash before spaces, or paste a `file://` address; what was
+    typed by hand stays as it is.
     """
     text = text.strip()
     if text.startswith("file://"):
         path = unquote(urlsplit(text).path)
-        return path[1:] if _DRIVE.match(path) else path
+        if _DRIVE.match(path):
+            return path[1:]
+        return path
     if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1].replace("'\\''", "'")
     if "\\ " in text or "\\(" in text:

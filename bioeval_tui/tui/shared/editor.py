@@ -20,12 +20,27 @@ if TYPE_CHECKING:
     from bioeval_tui.report.findings import Gain
     from bioeval_tui.report.result import RunResult
 
-_AT_LINE = {"vi", "vim", "nvim", "nano", "emacs", "micro", "kak", "joe", "ne", "pico", "jed", "emacsclient"}
+_AT_LINE = {
+    "vi",
+    "vim",
+    "nvim",
+    "nano",
+    "emacs",
+    "micro",
+    "kak",
+    "joe",
+    "ne",
+    "pico",
+    "jed",
+    "emacsclient",
+}
 """Editors that take `+LINE` before the file."""
 
 
 def edit(path: Path, line: int = 0) -> str | None:
-    """Open a file in $VISUAL or $EDITOR and wait; return a sentence saying why that failed, if it did."""
+    """Open a file in $VISUAL or $EDITOR and wait; return a sentence saying why that failed, if it
+    did.
+    """
     if masking():
         return "names are masked, and an editor would show the file as it is"
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _any_editor()
@@ -37,7 +52,9 @@ def edit(path: Path, line: int = 0) -> str | None:
         ended = subprocess.run([*command, *at_line, str(path)], check=False)  # noqa: S603 - the user's own editor
     except (OSError, ValueError, IndexError):
         return f"could not start the editor {clean(chosen, 80)}: set EDITOR to another"
-    return f"the editor exited with code {ended.returncode}" if ended.returncode else None
+    if ended.returncode:
+        return f"the editor exited with code {ended.returncode}"
+    return None
 
 
 MAX_JOB_BYTES = 1_000_000
@@ -47,7 +64,8 @@ def job_file(run: RunResult) -> Path:
     """Return the file of a run's job.
 
     Raises:
-        UsageError: it is not there, or the recording was imported, whose paths are another machine's.
+        UsageError: it is not there, or the recording was imported, whose paths are another
+            machine's.
     """
     path = Path(run.started.options.get("job_file") or run.started.job_path)
     if is_imported(run.path):
@@ -58,14 +76,17 @@ def job_file(run: RunResult) -> Path:
 
 
 def deciding_line(path: Path, decided: Gain | None) -> int:
-    """Return the line of a job file at which a task or assertion begins; 0 if there is none to show.
+    """Return the line of a job file at which a task or assertion begins; 0 if there is none to
+    show.
 
     A rubric's items are the tasks of its job.
     """
     if decided is None or decided.kind not in ("task", "assertion"):
         return 0
     try:
-        document = read_yaml(read_small(path, MAX_JOB_BYTES).decode("utf-8-sig", "replace"), str(path), "")
+        document = read_yaml(
+            read_small(path, MAX_JOB_BYTES).decode("utf-8-sig", "replace"), str(path), ""
+        )
     except (OSError, ValueError):
         return 0
     found = document.value if isinstance(document.value, dict) else {}

@@ -18,15 +18,21 @@ from bioeval_tui.base.streams import draws_unicode
 
 
 class BigNumber(Digits):
-    """A number in big digits; a terminal without the signs that they are drawn with shows it in small ones."""
+    """A number in big digits; a terminal without the signs that they are drawn with shows it in
+    small ones.
+    """
 
     def render(self) -> RenderResult:
         """Draw the number."""
-        return super().render() if draws_unicode() else Content(f"\n{self.value}")
+        if draws_unicode():
+            return super().render()
+        return Content(f"\n{self.value}")
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         """Return the number of cells."""
-        return super().get_content_width(container, viewport) if draws_unicode() else len(self.value)
+        if draws_unicode():
+            return super().get_content_width(container, viewport)
+        return len(self.value)
 
 
 class OneLine(Input):
@@ -207,7 +213,9 @@ class TabLine(Widget):
         at = 0
         for name, label in self._tabs:
             if name == self._active:
-                piece = Content.assemble(("▌", "$accent"), label.stylize("bold"), " ").stylize("on $boost")
+                piece = Content.assemble(("▌", "$accent"), label.stylize("bold"), " ").stylize(
+                    "on $boost"
+                )
             else:
                 piece = Content.assemble(" ", label.stylize_before("$quiet"), " ")
             self._places.append((at, at + piece.cell_length, name))

@@ -1,4 +1,6 @@
-"""The base of the jobs, runs and benchmarks screens: a table that is refreshed, filtered and sorted."""
+"""The base of the jobs, runs and benchmarks screens: a table that is refreshed, filtered and
+sorted.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,10 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     LOADING: ClassVar[str] = "Reading…"
     AUTO_FOCUS = ""
     SIDE: ClassVar[int] = 40
-    """Least width of the side. It is beside the table only where the table keeps all its columns, otherwise below."""
+    """Least width of the side.
+
+    It is beside the table only where the table keeps all its columns, otherwise below.
+    """
     DEFAULT_CSS = """
     ListScreen {
         & #body { height: 1fr; display: none; layout: horizontal; }
@@ -55,7 +60,8 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         super().__init__()
         self.listing = listing
         self.table = ListTable(rows, listing.columns, self.LEAST)
-        self.HORIZONTAL_BREAKPOINTS = []  # where the side goes depends on the names in the table, too
+        # where the side goes depends on the names in the table, too
+        self.HORIZONTAL_BREAKPOINTS = []
         self.at_rest: AtRest = AtRest(self, self._rests)
         self.loaded = False
         self.failure = ""
@@ -70,7 +76,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     def looked_at(self) -> Item | None:
         """The item under the cursor, even before messages about a move are handled."""
         at = self.table.rows.cursor
-        return self._drawn[at] if at < len(self._drawn) else None
+        if at < len(self._drawn):
+            return self._drawn[at]
+        return None
 
     # For subclasses
 
@@ -118,7 +126,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         kept = self.bioeval.services.preferences
         self.exact = kept.get(f"{self.NAME.lower()}.exact") is True
         match kept.get(f"{self.NAME.lower()}.sorting"):
-            case [str(name), bool(reverse)] if name in (names := [c.name for c in self.listing.columns]):
+            case [str(name), bool(reverse)] if name in (
+                names := [c.name for c in self.listing.columns]
+            ):
                 self._wished_sorting = Sorting(names.index(name), reverse)
         self.listing.sorting = self._wished_sorting
         self.redraw()
@@ -133,7 +143,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     @on(TableHead.Laid)
     def _sort_by_shown(self) -> None:
-        """Sort as wished, or as at first while that column has no room: a list that is sorted by what nobody sees looks shuffled."""
+        """Sort as wished, or as at first while that column has no room: a list that is sorted by
+        what nobody sees looks shuffled.
+        """
         sorting = self._wished_sorting
         if sorting.column not in self.table.shown:
             sorting = self._first_sorting
@@ -143,7 +155,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             self.redraw()
 
     def _lay_out(self) -> None:
-        """Give the side what the table does not need: at most 45 % of the width beside it, half of the height below it."""
+        """Give the side what the table does not need: at most 45 % of the width beside it, half of
+        the height below it.
+        """
         width, height = self.size
         wide = width >= self.table.least_width + self.SIDE
         self.set_class(wide, "-wide")
@@ -151,7 +165,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         beside = max(self.SIDE, min(width * 45 // 100, width - self.table.least_width))
         self.query_one("#side").styles.width = beside if wide else "100%"
         below = not wide and not self.has_class("-short")
-        self.table.styles.height = min(self.table.line_count(width), height // 2 - 1) if below else "1fr"
+        self.table.styles.height = (
+            min(self.table.line_count(width), height // 2 - 1) if below else "1fr"
+        )
 
     def _move_times(self) -> None:
         """Redraw relative times."""
@@ -197,7 +213,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         longest = min(LONGEST_NAME, listing.first_width)
         self.table.set_least(max(self.LEAST, longest))
         drawn = self._drawn
-        self.table.show(len(drawn), lambda at, _: self.cells(drawn[at]), listing.sorting, listing.keys)
+        self.table.show(
+            len(drawn), lambda at, _: self.cells(drawn[at]), listing.sorting, listing.keys
+        )
         wished = listing.place_of(self._wished) if self._wished is not None else None
         if wished is not None:
             self._wished = None
@@ -253,7 +271,9 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Sorting, filtering and opening need rows."""
-        return bool(self.listing.items) if action in self.NEEDS_ROWS else True
+        if action in self.NEEDS_ROWS:
+            return bool(self.listing.items)
+        return True
 
     def action_filter(self) -> None:
         """Open the line for the filter."""

@@ -1,4 +1,6 @@
-"""A table: a heading that sorts, rows that are filtered and drawn on demand, and the columns that have room."""
+"""A table: a heading that sorts, rows that are filtered and drawn on demand, and the columns that
+have room.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ Key = tuple[int, float, str]
 
 
 class Column(NamedTuple):
-    """A column: its heading, its width in cells, whether it is right-aligned, and when it is left out."""
+    """A column: its heading, its width in cells, whether it is right-aligned, and when it is left
+    out.
+    """
 
     name: str
     width: int
@@ -41,7 +45,8 @@ NARROW = 16
 
 
 def fit(columns: Sequence[Column], width: int, least: int = 16, enough: int = 0) -> list[Column]:
-    """Return the columns that fit, one cell apart; the first has at least `least` cells, unless there is no room beside one that grows.
+    """Return the columns that fit, one cell apart; the first has at least `least` cells, unless
+    there is no room beside one that grows.
 
     The first gets the room that is left: where a column grows, only up to `enough`.
     """
@@ -60,8 +65,12 @@ def fit(columns: Sequence[Column], width: int, least: int = 16, enough: int = 0)
 
 
 def _names(columns: Sequence[Column]) -> dict[str, int]:
-    """Return the widths of the columns that say what a row is, the first and one that grows, by their names."""
-    return {column.name: column.width for at, column in enumerate(columns) if not at or column.grows}
+    """Return the widths of the columns that say what a row is, the first and one that grows, by
+    their names.
+    """
+    return {
+        column.name: column.width for at, column in enumerate(columns) if not at or column.grows
+    }
 
 
 def text_key(text: str) -> Key:
@@ -71,7 +80,9 @@ def text_key(text: str) -> Key:
 
 def number_key(value: float | None) -> Key:
     """Return the key of a number, the greatest first; missing ones last."""
-    return (1, 0.0, "") if value is None else (0, -value, "")
+    if value is None:
+        return (1, 0.0, "")
+    return (0, -value, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +182,9 @@ class Listing(Sorted, Generic[Item]):
 
     def place_of(self, identity: Hashable) -> int | None:
         """Return the position of the item with this identity; None if it is not shown."""
-        return next((at for at, item in enumerate(self.visible) if self.identity(item) == identity), None)
+        return next(
+            (at for at, item in enumerate(self.visible) if self.identity(item) == identity), None
+        )
 
 
 CellsOf = Callable[[int, int], Mapping[str, Cell | Content]]
@@ -183,8 +196,8 @@ def line_of(
 ) -> Content:
     """Return a row: text on the left, numbers on the right of their columns.
 
-    One and the same cell in columns next to each other stands once, on the left, across them. `whole` names go on below;
-    otherwise they are cut.
+    One and the same cell in columns next to each other stands once, on the left, across them.
+    `whole` names go on below; otherwise they are cut.
     """
     names = _names(columns) if whole else {}
     parts: list[list[Content]] = []
@@ -196,7 +209,9 @@ def line_of(
         if column.name in names and text.cell_length > width:
             parts.append([left(line.rstrip(), width) for line in text.wrap(width)])
         else:
-            parts.append([right(text, width) if column.numeric and not others else left(text, width)])
+            parts.append(
+                [right(text, width) if column.numeric and not others else left(text, width)]
+            )
     height = max(map(len, parts))
     filled = [part + [Content(" " * part[0].cell_length)] * (height - len(part)) for part in parts]
     return Content("\n").join([Content(" ").join(line) for line in zip(*filled, strict=True)])
@@ -241,7 +256,10 @@ class TableHead(Widget):
 
     def render(self) -> Content:
         """Draw the names."""
-        chosen, sign = self._table.columns[self._sorting.column].name, "▴" if self._sorting.reverse else "▾"
+        chosen, sign = (
+            self._table.columns[self._sorting.column].name,
+            "▴" if self._sorting.reverse else "▾",
+        )
         columns = self._fitting
         full = any(each.name == chosen and cell_len(chosen) >= each.width for each in columns)
         names = {each.name: Cell(each.name, "quiet") for each in columns}
@@ -271,7 +289,9 @@ class ListTable(Vertical):
     ListTable { width: 1fr; padding: 0 1; & RowList { height: 1fr; scrollbar-gutter: stable; } }
     """
 
-    def __init__(self, rows: RowList, columns: Sequence[Column], least: int = 16, enough: int = 0) -> None:
+    def __init__(
+        self, rows: RowList, columns: Sequence[Column], least: int = 16, enough: int = 0
+    ) -> None:
         super().__init__()
         self.rows = rows
         self.columns, self._least, self._enough = tuple(columns), least, enough
@@ -303,7 +323,9 @@ class ListTable(Vertical):
         yield self.rows
 
     def set_least(self, least: int) -> None:
-        """Give the first column another least width, in cells; the rows follow with the next `show`."""
+        """Give the first column another least width, in cells; the rows follow with the next
+        `show`.
+        """
         if least != self._least:
             self._least = least
             self._head.refresh()
@@ -311,7 +333,9 @@ class ListTable(Vertical):
     def show(
         self, count: int, cells: CellsOf, sorting: Sorting, names: Sequence[tuple[Key, ...]] = ()
     ) -> None:
-        """Show `count` rows; with `names`, the keys by which each is sorted, names that are too long go on below."""
+        """Show `count` rows; with `names`, the keys by which each is sorted, names that are too
+        long go on below.
+        """
 
         def painter(index: int, width: int) -> Content:
             columns = self.fitting(width)
@@ -324,9 +348,15 @@ class ListTable(Vertical):
     def _heights(self, width: int) -> Heights:
         """Return how many lines each row has in so many cells."""
         rooms = _names(self.fitting(width))
-        shown = [(at, rooms[column.name]) for at, column in enumerate(self.columns) if column.name in rooms]
+        shown = [
+            (at, rooms[column.name])
+            for at, column in enumerate(self.columns)
+            if column.name in rooms
+        ]
         heights = [max(_lines(keys[at][2], room) for at, room in shown) for keys in self._names]
-        return heights if max(heights, default=1) > 1 else 1
+        if max(heights, default=1) > 1:
+            return heights
+        return 1
 
     def line_count(self, width: int) -> int:
         """Return how many lines the table has in so many cells, with its heading."""
@@ -335,4 +365,6 @@ class ListTable(Vertical):
 
 
 def _lines(text: str, room: int) -> int:
-    return 1 if cell_len(text) <= room else len(Content(text).wrap(room))
+    if cell_len(text) <= room:
+        return 1
+    return len(Content(text).wrap(room))

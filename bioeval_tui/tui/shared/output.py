@@ -1,4 +1,6 @@
-"""What leaves a screen: lines for the terminal, the browser's driver, text to copy, and pictures."""
+"""What leaves a screen: lines for the terminal, the browser's driver, text to copy, and
+pictures.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class SafeLines(LineFilter):
         """Return the segments without unsafe characters; untouched if there are none."""
         if all(text.isascii() and text.isprintable() for text, _, _ in segments):
             return segments
-        return [Segment(_safe(segment.text), segment.style, segment.control) for segment in segments]
+        return [
+            Segment(_safe(segment.text), segment.style, segment.control) for segment in segments
+        ]
 
 
 def _safe(text: str) -> str:
@@ -40,7 +44,9 @@ def _safe(text: str) -> str:
 
 
 class MaskedLines(LineFilter):
-    """Masks names that were not masked elsewhere, such as in a file's path, without changing a line's width."""
+    """Masks names that were not masked elsewhere, such as in a file's path, without changing a
+    line's width.
+    """
 
     def __init__(self, spans: Callable[[str], Sequence[tuple[int, int, str]]]) -> None:
         """`spans` finds what to replace in a line: start, end, and the replacement."""
@@ -129,17 +135,24 @@ def screen_text(app: App[Any]) -> str:
 
 
 def tabbed(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as lines of values separated by tabs, for a spreadsheet; missing values are empty."""
-    return "\n".join("\t".join("" if value is None else str(value) for value in row) for row in rows)
+    """Return rows as lines of values separated by tabs, for a spreadsheet; missing values are
+    empty.
+    """
+    return "\n".join(
+        "\t".join("" if value is None else str(value) for value in row) for row in rows
+    )
 
 
 def write_text(text: str, folder: Path) -> Path:
-    """Write what would be copied to a file that only its owner may read, under an unused name; return the path.
+    """Write what would be copied to a file that only its owner may read, under an unused name;
+    return the path.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
-    return write_beside(folder, f"bioeval-tui-{datetime.now():%Y-%m-%d-%H%M%S}", ".txt", f"{text}\n")
+    return write_beside(
+        folder, f"bioeval-tui-{datetime.now():%Y-%m-%d-%H%M%S}", ".txt", f"{text}\n"
+    )
 
 
 _FONT_FACE = re.compile(r"@font-face\s*\{[^}]*\}\s*")
@@ -149,12 +162,15 @@ _MONOSPACE = "font-family: 'Fira Code', 'DejaVu Sans Mono', Menlo, Consolas, mon
 
 
 def without_hosts(svg: str) -> str:
-    """Return the picture without references to fonts on other hosts; the reader's own fonts are used."""
+    """Return the picture without references to fonts on other hosts; the reader's own fonts are
+    used.
+    """
     return _FONT.sub(_MONOSPACE, _COMMENT.sub("", _FONT_FACE.sub("", svg)))
 
 
 def write_picture(svg: str, path: Path, caption: str = "") -> Path:
-    """Write a picture that only its owner may read, under an unused name, and its caption as text beside it; return the path.
+    """Write a picture that only its owner may read, under an unused name, and its caption as text
+    beside it; return the path.
 
     Raises:
         StorageError: the disk is full, or the folder cannot be written.

@@ -1,4 +1,7 @@
-"""The application as screens and dialogs see it. `BioevalApp` implements it; nothing here imports a screen."""
+"""The application as screens and dialogs see it.
+
+`BioevalApp` implements it; nothing here imports a screen.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,9 @@ class Program(Protocol):
 
     @property
     def opener(self) -> Opener | None:
-        """Opens the run that the application was started with; None when it was started on another screen."""
+        """Opens the run that the application was started with; None when it was started on another
+        screen.
+        """
 
     @property
     def folder(self) -> Path:
@@ -86,7 +91,9 @@ class Program(Protocol):
         """Go to the jobs, and ask for what a new one needs."""
 
     async def show_job(self, path: str, *, repeats: int) -> None:
-        """Go to a job file in the list of jobs; with `repeats`, open its run dialog with so many."""
+        """Go to a job file in the list of jobs; with `repeats`, open its run dialog with so
+        many.
+        """
 
     async def show_runs(self, words: str) -> None:
         """Go to the history, showing only runs in which every word is found."""
@@ -106,7 +113,9 @@ class Program(Protocol):
     def repeat_run(
         self, *run_ids: str, total: int = 0, otherwise: Callable[[], None] | None = None
     ) -> object:
-        """Ask how to run the job of recorded runs again; `otherwise` is called if it cannot be asked."""
+        """Ask how to run the job of recorded runs again; `otherwise` is called if it cannot be
+        asked.
+        """
 
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation on the live screen; from there, `esc` goes back to the grid."""

@@ -1,5 +1,6 @@
-"""Lists of rows drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than a few; and lines that
-are drawn for the available width."""
+"""Lists of rows drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than
+a few; and lines that are drawn for the available width.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +31,13 @@ MOST_BARS_KEPT = 100
 
 
 class QuickBar(ScrollBar):
-    """Looks and acts like Textual's scrollbar, but keeps one strip for each of its four kinds of rows."""
+    """Looks and acts like Textual's scrollbar, but keeps one strip for each of its four kinds of
+    rows.
+    """
 
-    def __init__(self, vertical: bool = True, name: str | None = None, *, thickness: int = 1) -> None:
+    def __init__(
+        self, vertical: bool = True, name: str | None = None, *, thickness: int = 1
+    ) -> None:
         super().__init__(vertical, name, thickness=thickness)
         self._kept: dict[Segment, Strip] = {}
 
@@ -78,7 +83,9 @@ LEAST = 20
 
 
 def hanging(line: Sequence[Cell], width: int) -> list[Content]:
-    """Return a line wrapped at `width` cells; if its first cell ends with a space, the rest wraps below itself."""
+    """Return a line wrapped at `width` cells; if its first cell ends with a space, the rest wraps
+    below itself.
+    """
     whole = paint(*line)
     if whole.cell_length <= width:
         return [whole]
@@ -119,7 +126,10 @@ class Labelled(Widget):
 
     def _lines(self, width: int) -> list[Content]:
         if self._wrapped is None or self._wrapped[0] != width:
-            self._wrapped = width, [part for line in self._shown for part in self._wrap(line, width)]
+            self._wrapped = (
+                width,
+                [part for line in self._shown for part in self._wrap(line, width)],
+            )
         return self._wrapped[1]
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
@@ -131,7 +141,10 @@ def title_lines(title: str, room: int, under: int) -> list[str]:
     """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
     first = Content(title).wrap(max(1, room))[0].plain
     rest = title[len(first) :].strip()
-    return [first.rstrip(), *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest)]
+    return [
+        first.rstrip(),
+        *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest),
+    ]
 
 
 MOST_KEPT = 300
@@ -139,14 +152,18 @@ MOST_KEPT = 300
 Heights = int | Sequence[int]
 """How many lines all rows have, or each of them."""
 RowPainter = Callable[[int, int], Content]
-"""Called with a row's index and the width in cells; returns that row, a line of text for each of its lines."""
+"""Called with a row's index and the width in cells; returns that row, a line of text for each of
+its lines.
+"""
 
 
 class RowList(ScrollView, can_focus=True):
-    """Rows with a cursor. Posts `Highlighted` when the cursor moves and `Chosen` on enter or a second click.
+    """Rows with a cursor.
 
-    `enter` is the place in the table of keys that says what enter does here, and `opens` whether it does so on the row
-    under the cursor.
+    Posts `Highlighted` when the cursor moves and `Chosen` on enter or a second click.
+
+    `enter` is the place in the table of keys that says what enter does here, and `opens` whether it
+    does so on the row under the cursor.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"rows--cursor", "rows--hover"}
@@ -189,7 +206,9 @@ class RowList(ScrollView, can_focus=True):
         self._clicked: int | None = None
         """The row that was clicked last, while the cursor stays there: another click opens it."""
         self.user_moved = False
-        """Whether the user has moved the cursor; until then, it may stay on the first row as the list fills."""
+        """Whether the user has moved the cursor; until then, it may stay on the first row as the
+        list fills.
+        """
         self.tail = False
         """Whether the list stays at its end as rows are added."""
 
@@ -210,16 +229,19 @@ class RowList(ScrollView, can_focus=True):
         return "\n".join(self._painter(at, width).plain.rstrip() for at in rows if self._painter)
 
     def show_blurred_cursor(self) -> None:
-        """Mark the cursor's row even without the focus, for lists with a card that follows the cursor."""
+        """Mark the cursor's row even without the focus, for lists with a card that follows the
+        cursor.
+        """
         self._blurred_cursor = True
 
     def set_rows(
         self, count: int, painter: RowPainter, *, lines: Heights | Callable[[int], Heights] = 1
     ) -> None:
-        """Show `count` rows of so many `lines`, drawn by `painter`; the cursor stays where it is, if it can.
+        """Show `count` rows of so many `lines`, drawn by `painter`; the cursor stays where it is,
+        if it can.
 
-        `lines` is the height of the rows, or what returns it for a width in cells; many rows are fast only if all have
-        the same.
+        `lines` is the height of the rows, or what returns it for a width in cells; many rows are
+        fast only if all have the same.
         """
         grew = count > self._row_count
         self._row_count = count
@@ -241,7 +263,8 @@ class RowList(ScrollView, can_focus=True):
         if self.styles.is_auto_height or not self.size:
             self.virtual_size = size
         elif self.virtual_size != size:
-            # As Textual does where only the scrollbars change: assigning would lay out the whole screen.
+            # As Textual does where only the scrollbars change: assigning would lay out the whole
+            # screen.
             self.set_reactive(RowList.virtual_size, size)
             self._scroll_update(size)
 
@@ -300,7 +323,9 @@ class RowList(ScrollView, can_focus=True):
             self.post_message(self.Chosen(self, self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse points; open the row that was clicked before, however long ago."""
+        """Put the cursor where the mouse points; open the row that was clicked before, however long
+        ago.
+        """
         index, _ = self._row_at(event.y + self.scroll_offset.y)
         if not 0 <= index < self._row_count:
             return
@@ -328,7 +353,9 @@ class RowList(ScrollView, can_focus=True):
         return self._starts[index], self._lines[index]
 
     def _row_at(self, y: int) -> tuple[int, int]:
-        """Return the row at line `y`, and which of its lines that is; the row after the last one below it."""
+        """Return the row at line `y`, and which of its lines that is; the row after the last one
+        below it.
+        """
         if isinstance(self._lines, int):
             return divmod(y, self._lines)
         index = bisect_right(self._starts, y) - 1
@@ -350,7 +377,9 @@ class RowList(ScrollView, can_focus=True):
             drawn = [text.truncate(width, pad=True) for text in self._painter(index, width).split()]
             lines = self._span(index)[1]
             drawn += [Content("")] * (lines - len(drawn))
-            strips = Visual.to_strips(self, Content("\n").join(drawn), width, lines, style, pad=True)
+            strips = Visual.to_strips(
+                self, Content("\n").join(drawn), width, lines, style, pad=True
+            )
             if selected:
                 strips = [
                     Strip([Segment(text, ink and readable(ink)) for text, ink, _ in one], width)
@@ -395,7 +424,9 @@ class DrawnPanel(Widget):
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """Return the number of lines, for a panel that is as high as they are."""
-        return self._painter(width).plain.count("\n") + 1 if self._painter else 0
+        if self._painter:
+            return self._painter(width).plain.count("\n") + 1
+        return 0
 
     def draw(self, painter: LinePainter) -> None:
         """Draw with `painter` from now on."""
@@ -404,4 +435,6 @@ class DrawnPanel(Widget):
 
     def render(self) -> Content:
         """Draw."""
-        return self._painter(self.size.width) if self._painter else Content("")
+        if self._painter:
+            return self._painter(self.size.width)
+        return Content("")

@@ -19,11 +19,15 @@ from bioeval_tui.tui.shared.written import Written
 
 
 class TerminalApp(App[ReturnType], Generic[ReturnType]):
-    """An application that gives the terminal back when a signal ends it, and that `ctrl+z` stops as any program."""
+    """An application that gives the terminal back when a signal ends it, and that `ctrl+z` stops as
+    any program.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         # Not in the table of keys, as ctrl+c: they mean the same in every terminal program.
-        Binding("ctrl+z", "suspend_process", "suspend", show=False, priority=True, id="app.suspend"),
+        Binding(
+            "ctrl+z", "suspend_process", "suspend", show=False, priority=True, id="app.suspend"
+        ),
         Binding("ctrl+c", "interrupt", "quit", show=False, priority=True, id="app.interrupt"),
     ]
 
@@ -36,7 +40,10 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
         found = super().get_driver_class()
         if found.__name__ != "LinuxDriver":
             return found
-        from bioeval_tui.tui.shared.terminal_driver import TerminalDriver  # Windows has no such terminals
+        # Windows has no such terminals
+        from bioeval_tui.tui.shared.terminal_driver import (
+            TerminalDriver,
+        )
 
         return TerminalDriver
 
@@ -46,7 +53,9 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
         return getattr(self._driver, "behind", False)
 
     def forget_written(self) -> None:
-        """Write everything again that is drawn from now on: something else may have used the terminal."""
+        """Write everything again that is drawn from now on: something else may have used the
+        terminal.
+        """
         self._written.forget()
 
     def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
@@ -68,14 +77,23 @@ class TerminalApp(App[ReturnType], Generic[ReturnType]):
             ask()
 
     async def on_event(self, event: events.Event) -> None:
-        """Write everything again in a terminal of another size: it may have moved or cut what it showed."""
+        """Write everything again in a terminal of another size: it may have moved or cut what it
+        showed.
+        """
         if isinstance(event, events.Resize):
             self.forget_written()
         await super().on_event(event)
 
     def action_suspend_process(self) -> None:
-        """Stop, with what started the program in the same terminal, until the shell continues them."""
-        if os.name == "nt" or self._driver is None or self._driver.is_web or not self._driver.can_suspend:
+        """Stop, with what started the program in the same terminal, until the shell continues
+        them.
+        """
+        if (
+            os.name == "nt"
+            or self._driver is None
+            or self._driver.is_web
+            or not self._driver.can_suspend
+        ):
             self.notify("Only a terminal on Linux or macOS can suspend a program", markup=False)
             return
         self._suspend_signal()

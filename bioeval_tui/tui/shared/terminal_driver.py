@@ -1,4 +1,6 @@
-"""Textual's driver for a terminal on Unix; it gives the terminal back however the program stops or ends."""
+"""Textual's driver for a terminal on Unix; it gives the terminal back however the program stops or
+ends.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,13 @@ from textual.message import Message
 from textual.messages import TerminalSupportsSynchronizedOutput
 
 _DEADLY = (
-    "SIGTERM", "SIGHUP", "SIGQUIT", "SIGABRT", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1", "SIGUSR2", "SIGXCPU",
+    "SIGTERM", "SIGHUP", "SIGQUIT", "SIGABRT", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGUSR1",
+    "SIGUSR2", "SIGXCPU",
     "SIGIO", "SIGPWR", "SIGSTKFLT",
 )  # fmt: skip
-"""The signals that end a program and can be caught; Python turns SIGINT into an exception, and Textual then cleans up."""
+"""The signals that end a program and can be caught; Python turns SIGINT into an exception, and
+Textual then cleans up.
+"""
 _GIVEN_BACK = (
     b"\x1b[?2026l"  # what was held back is drawn
     b"\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l"  # the mouse
@@ -35,7 +40,9 @@ _LONGEST_S = 2.0
 
 
 class TerminalDriver(LinuxDriver):
-    """Restores the terminal at deadly signals, and stops only where a shell can continue the program."""
+    """Restores the terminal at deadly signals, and stops only where a shell can continue the
+    program.
+    """
 
     _has_terminal = _answers = False
     _asked_at: float | None = None
@@ -48,9 +55,9 @@ class TerminalDriver(LinuxDriver):
         for name in _DEADLY:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                # A signal that another thread takes, or that comes just before the loop waits, would be noticed only
-                # at the next event, which may never come: what the loop adds wakes it. What is set after it does not
-                # wait for the loop, which may be busy.
+                # A signal that another thread takes, or that comes just before the loop waits,
+                # would be noticed only at the next event, which may never come: what the loop adds
+                # wakes it. What is set after it does not wait for the loop, which may be busy.
                 loop.add_signal_handler(number, self._end, number, None)
                 signal.signal(number, self._end)
         self._has_terminal = True
@@ -71,9 +78,11 @@ class TerminalDriver(LinuxDriver):
         self._has_terminal, self._asked_at = False, None
 
     def ask_whether_drawn(self) -> None:
-        """Ask the terminal something that it answers when it has drawn all before; do nothing where none answers.
+        """Ask the terminal something that it answers when it has drawn all before; do nothing where
+        none answers.
 
-        Beyond a network, megabytes may be on their way that neither this program nor its system knows of.
+        Beyond a network, megabytes may be on their way that neither this program nor its system
+        knows of.
         """
         if self._answers and self._asked_at is None:
             self._asked_at = monotonic()
@@ -87,7 +96,9 @@ class TerminalDriver(LinuxDriver):
 
     @property
     def behind(self) -> bool:
-        """Whether the terminal has not yet drawn all that was written; an answer may also have been lost."""
+        """Whether the terminal has not yet drawn all that was written; an answer may also have been
+        lost.
+        """
         asked = self._asked_at is not None and monotonic() - self._asked_at < _LOST_S
         return asked or (self._writer_thread is not None and self._writer_thread._queue.qsize() > 0)
 
@@ -99,13 +110,13 @@ class TerminalDriver(LinuxDriver):
         if self._has_terminal:
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
             signal.setitimer(signal.ITIMER_REAL, _LONGEST_S)
-            signal.signal(signal.SIGTTOU, signal.SIG_IGN)  # in the background, it would stop the program here
+            # in the background, it would stop the program here
+            signal.signal(signal.SIGTTOU, signal.SIG_IGN)
             with contextlib.suppress(OSError):
                 os.write(self._drawn_to, _GIVEN_BACK)
             with contextlib.suppress(termios.error, OSError):
-                termios.tcflush(
-                    self.fileno, termios.TCIFLUSH
-                )  # a shell would take the mouse's moves as typed
+                # a shell would take the mouse's moves as typed
+                termios.tcflush(self.fileno, termios.TCIFLUSH)
                 if self.attrs_before is not None:
                     termios.tcsetattr(self.fileno, termios.TCSANOW, self.attrs_before)
         signal.signal(number, signal.SIG_DFL)
@@ -114,7 +125,8 @@ class TerminalDriver(LinuxDriver):
     def _sigtstp_application(self, *_: object) -> None:
         """Give the terminal back and stop, until the shell continues the program.
 
-        The system discards this signal where no shell could: there, Textual's SIGSTOP would freeze the program forever.
+        The system discards this signal where no shell could: there, Textual's SIGSTOP would freeze
+        the program forever.
         """
         if self._auto_restart and self._has_terminal:
             self.suspend_application_mode()

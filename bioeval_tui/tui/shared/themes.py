@@ -1,4 +1,7 @@
-"""The four themes, and what makes others and the text under a cursor legible. Colour only repeats what a sign or word says."""
+"""The four themes, and what makes others and the text under a cursor legible.
+
+Colour only repeats what a sign or word says.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,9 @@ FEW_COLOURS_ON_LIGHT = {
     "text-success": "#000080",
     "text-warning": "#800080",
 }
-"""For light themes in 16 colours: a terminal's yellow cannot be read on white, nor its green, least of all on a cyan cursor."""
+"""For light themes in 16 colours: a terminal's yellow cannot be read on white, nor its green, least
+of all on a cyan cursor.
+"""
 
 THEMES: tuple[Theme, ...] = (
     Theme(
@@ -82,7 +87,8 @@ THEMES: tuple[Theme, ...] = (
             "entries": "#2952a3",
         },
     ),
-    # Blue, vermilion, yellow and reddish purple (lightened) of Okabe and Ito (2008), which people with any common colour vision tell apart.
+    # Blue, vermilion, yellow and reddish purple (lightened) of Okabe and Ito (2008), which people
+    # with any common colour vision tell apart.
     Theme(
         name="colour-blind-safe",
         primary="#56b4e9",
@@ -131,12 +137,22 @@ THEMES: tuple[Theme, ...] = (
 
 LEAST_CONTRAST = 3.0
 """Minimum contrast of a text with every background, as WCAG defines it."""
-_TEXTS = ("quiet", "gold", "silver", "bronze", "text-success", "text-warning", "text-error", "text-accent")
+_TEXTS = (
+    "quiet",
+    "gold",
+    "silver",
+    "bronze",
+    "text-success",
+    "text-warning",
+    "text-error",
+    "text-accent",
+)
 _BACKS = ("background", "surface", "panel", "block-cursor-blurred-background")
 
 
 def legible(variables: Mapping[str, str], *, dark: bool) -> dict[str, str]:
-    """Return a theme's variables with text colours moved towards white, or black, until they contrast with every background.
+    """Return a theme's variables with text colours moved towards white, or black, until they
+    contrast with every background.
 
     The terminal's own 16 colours are not known, and stay.
     """
@@ -147,7 +163,10 @@ def legible(variables: Mapping[str, str], *, dark: bool) -> dict[str, str]:
     end = WHITE if dark else BLACK
     for name in _TEXTS:
         colour, share = Color.parse(variables[name]), 0.0
-        while share < 1 and min(contrast(colour.blend(end, share), back) for back in backs) < LEAST_CONTRAST:
+        while (
+            share < 1
+            and min(contrast(colour.blend(end, share), back) for back in backs) < LEAST_CONTRAST
+        ):
             share += 0.1
         colours[name] = colour.blend(end, share).hex if share else variables[name]
     return colours
@@ -161,7 +180,8 @@ def contrast(one: Color, other: Color) -> float:
 
 def _luminance(color: Color) -> float:
     red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in color.normalized
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in color.normalized
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -172,7 +192,9 @@ READABLE = 4.5
 
 @lru_cache(maxsize=1024)
 def readable(style: RichStyle) -> RichStyle:
-    """Return the style with its text blended towards black or white, as far as it takes to be read on its background."""
+    """Return the style with its text blended towards black or white, as far as it takes to be read
+    on its background.
+    """
     if style.color is None or style.bgcolor is None:
         return style
     ink, ground = Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor)

@@ -1,7 +1,7 @@
 """What a terminal shows already, and the fewest bytes that make it show something else.
 
-Textual writes whole pieces of lines, each part of a piece with all of its colours. At the end of a slow line, that is most of
-the time between a key and its effect.
+Textual writes whole pieces of lines, each part of a piece with all of its colours. At the end of a
+slow line, that is most of the time between a key and its effect.
 """
 
 from __future__ import annotations
@@ -21,11 +21,15 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
 LEAST_GAP = 8
-"""So many cells that stay between two that change are not written again: going to another cell takes as many bytes."""
+"""So many cells that stay between two that change are not written again: going to another cell
+takes as many bytes.
+"""
 
 
 class Ink(NamedTuple):
-    """How a text is drawn: the codes of its attributes, of its colour and of its background, and where it links to."""
+    """How a text is drawn: the codes of its attributes, of its colour and of its background, and
+    where it links to.
+    """
 
     attributes: str = ""
     colour: str = ""
@@ -55,7 +59,9 @@ def ink_of(style: Style | None, system: ColorSystem) -> Ink:
 @lru_cache(maxsize=16384)
 def of_spaces(ink: Ink) -> Ink:
     """Return how spaces are drawn in an ink: without lines, they show the background alone."""
-    return ink if ink.attributes or ink.link else ink._replace(colour="")
+    if ink.attributes or ink.link:
+        return ink
+    return ink._replace(colour="")
 
 
 @lru_cache(maxsize=16384)
@@ -106,7 +112,8 @@ class Pieces(CompositorUpdate):
                 written.append(f"{ink.link}{text}\x1b]8;;\x1b\\" if ink.link else text)
                 x += cell_len(text)
                 if _is_joined(text):
-                    # A terminal may have taken other cells for it: what follows stands where it would.
+                    # A terminal may have taken other cells for it: what follows stands where it
+                    # would.
                     written.append(_move_to(x, y))
         return "".join([*written, change(now, PLAIN)])
 
@@ -126,9 +133,17 @@ class Written:
         self._lines.clear()
 
     def unwritten(self, update: ChopsUpdate | LayoutUpdate, system: ColorSystem) -> Pieces | None:
-        """Return what the terminal does not show yet, and take it as shown; None if it shows all."""
-        found = [*chain.from_iterable(self._changed(x, y, strip, system) for x, y, strip in _pieces(update))]
-        return Pieces(found) if found else None
+        """Return what the terminal does not show yet, and take it as shown; None if it shows
+        all.
+        """
+        found = [
+            *chain.from_iterable(
+                self._changed(x, y, strip, system) for x, y, strip in _pieces(update)
+            )
+        ]
+        if found:
+            return Pieces(found)
+        return None
 
     def _changed(self, x: int, y: int, strip: Strip, system: ColorSystem) -> Iterator[Piece]:
         parts = [(text, ink_of(style, system)) for text, style, _ in strip]
@@ -154,7 +169,9 @@ class Written:
 
 
 def _pieces(update: ChopsUpdate | LayoutUpdate) -> Iterator[tuple[int, int, Strip]]:
-    """Return the pieces that an update would write, which are the same as in its `render_segments`."""
+    """Return the pieces that an update would write, which are the same as in its
+    `render_segments`.
+    """
     if isinstance(update, LayoutUpdate):
         for y, line in enumerate(update.strips, update.region.y):
             x = update.region.x
@@ -164,14 +181,14 @@ def _pieces(update: ChopsUpdate | LayoutUpdate) -> Iterator[tuple[int, int, Stri
         return
     for y, x1, x2 in update.spans:
         for end, (x, piece) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-            if (
-                piece is not None and x <= x2 and end > x1
-            ):  # it also writes from `x` where that is before `x1`
+            # it also writes from `x` where that is before `x1`
+            if piece is not None and x <= x2 and end > x1:
                 yield x, y, piece.crop(0, min(end, x2) - x)
 
 
 def _cells(parts: Sequence[Part]) -> tuple[list[object], list[Ink]]:
-    """Return the letter of each cell and its ink; instead of a letter, the whole piece where one is not one cell wide.
+    """Return the letter of each cell and its ink; instead of a letter, the whole piece where one is
+    not one cell wide.
 
     Terminals disagree about the width of emoji, so a piece with one is written whole or not at all.
     """
@@ -206,12 +223,16 @@ def _is_narrow(text: str) -> bool:
 
 @lru_cache(maxsize=16384)
 def _is_joined(text: str) -> bool:
-    """Return whether signs without a width stand in it, which join others or are drawn over them."""
+    """Return whether signs without a width stand in it, which join others or are drawn over
+    them.
+    """
     return not text.isascii() and any(get_character_cell_size(character) == 0 for character in text)
 
 
 def _runs(places: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Return the first and the last of each run of places in their order, which may have short gaps."""
+    """Return the first and the last of each run of places in their order, which may have short
+    gaps.
+    """
     if not places:
         return
     if places[-1] - places[0] + 1 - len(places) < LEAST_GAP:  # so that no gap can be longer

@@ -1,4 +1,6 @@
-"""A2A 1.0 as another package would write it: with what docs/plugins.md tells, and nothing else of this program."""
+"""A2A 1.0 as another package would write it: with what docs/plugins.md tells, and nothing else of
+this program.
+"""
 
 import asyncio
 import uuid
@@ -28,7 +30,12 @@ protocol = AgentProtocol(
     "strange-a2a",
     about="A2A 1.0, by somebody else",
     maker="strange_a2a:StrangeAgent",
-    tells={"pieces": "✓", "tool calls": "as data parts", "tool results": "as data parts", "state": "by URL"},
+    tells={
+        "pieces": "✓",
+        "tool calls": "as data parts",
+        "tool results": "as data parts",
+        "state": "by URL",
+    },
     uses=("objectContextUrl", "headers", "headersEnv", "streaming", "apiKeyEnv"),
     begins="sent its agent card",
 )
@@ -65,7 +72,10 @@ class Turn:
             yield from self.artifact(update["artifact"])
 
     def status(self, status):
-        self.state, message = status["state"].removeprefix("TASK_STATE_"), status.get("message") or {}
+        self.state, message = (
+            status["state"].removeprefix("TASK_STATE_"),
+            status.get("message") or {},
+        )
         if self.state in ("SUBMITTED", "WORKING"):
             yield from self.progress(message)
         else:
@@ -113,7 +123,11 @@ class StrangeAgent:
         self.open_task = self.unfinished = ""
 
     def connected(self, header, value):
-        headers = {"A2A-Version": "1.0", **({header: value} if self.terms.key else {}), **self.terms.headers}
+        headers = {
+            "A2A-Version": "1.0",
+            **({header: value} if self.terms.key else {}),
+            **self.terms.headers,
+        }
         secrets = (self.terms.key or "", *self.terms.secrets)
         return Connection((self.terms.url,), self.timeouts, headers=headers, secrets=secrets)
 
@@ -125,16 +139,23 @@ class StrangeAgent:
         spoken = [
             one
             for one in objects(card.get("supportedInterfaces"))
-            if one["protocolBinding"] in ("JSONRPC", "HTTP+JSON") and one["protocolVersion"].startswith("1.")
+            if one["protocolBinding"] in ("JSONRPC", "HTTP+JSON")
+            and one["protocolVersion"].startswith("1.")
         ]
         if not spoken:
-            raise PeerError("agent", f"the agent card of {host} has no interface of A2A 1.0", unusable=True)
+            raise PeerError(
+                "agent", f"the agent card of {host} has no interface of A2A 1.0", unusable=True
+            )
         allowed = [one for one in spoken if self.terms.may_call(one["url"])]
         if not allowed:
             other = host_of_url(spoken[0]["url"])
-            raise PeerError("agent", f"{host} names another host, {other}; pass --allow-host {other}")
+            raise PeerError(
+                "agent", f"{host} names another host, {other}; pass --allow-host {other}"
+            )
         self.url, self.is_rpc = allowed[0]["url"], allowed[0]["protocolBinding"] == "JSONRPC"
-        self.streams = self.terms.target.streaming and card.get("capabilities", {}).get("streaming", False)
+        self.streams = self.terms.target.streaming and card.get("capabilities", {}).get(
+            "streaming", False
+        )
         for scheme in card.get("securitySchemes", {}).values():
             if (key := scheme.get("apiKeySecurityScheme", {})).get("location") == "header":
                 await self.connection.aclose()
@@ -162,17 +183,28 @@ class StrangeAgent:
     def unwrapped(self, data):
         value = parse_object("agent", host_of_url(self.url), data)
         if error := value.get("error") or (value if "code" in value else None):
-            raise PeerError("agent", f"the agent answered with an error: {clean_line(str(error), 300)}")
+            raise PeerError(
+                "agent", f"the agent answered with an error: {clean_line(str(error), 300)}"
+            )
         return value["result"] if self.is_rpc else value
 
     async def send(self, content):
         turn, first_token = Turn(), None
         ids = {"contextId": self.context, "taskId": self.open_task}
-        message = {"messageId": str(uuid.uuid4()), "role": "ROLE_USER", "parts": [{"text": content}]}
+        message = {
+            "messageId": str(uuid.uuid4()),
+            "role": "ROLE_USER",
+            "parts": [{"text": content}],
+        }
         message |= {name: value for name, value in ids.items() if value}
-        method, path = ("SendStreamingMessage", "stream") if self.streams else ("SendMessage", "send")
+        method, path = (
+            ("SendStreamingMessage", "stream") if self.streams else ("SendMessage", "send")
+        )
         try:
-            async with self.call(method, f"/message:{path}", {"message": message}) as (response, frames):
+            async with self.call(method, f"/message:{path}", {"message": message}) as (
+                response,
+                frames,
+            ):
                 started = response.extensions["exchange"].started
                 async for frame in frames:
                     for told in filter(
@@ -192,7 +224,9 @@ class StrangeAgent:
         self.open_task = turn.task if turn.state == "INPUT_REQUIRED" else ""
         if turn.text != turn.shown:
             yield Delta(turn.text.removeprefix(turn.shown))
-        yield Reply(turn.text, started, self.connection.arrivals.last(), first_token, tuple(turn.events))
+        yield Reply(
+            turn.text, started, self.connection.arrivals.last(), first_token, tuple(turn.events)
+        )
 
     async def observe(self):
         return await self.state_url.read(self.context)

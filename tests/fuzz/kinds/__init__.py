@@ -1,4 +1,7 @@
-"""What is fuzzed: each kind creates its cases and reports their outcome. An exception is a finding."""
+"""What is fuzzed: each kind creates its cases and reports their outcome.
+
+An exception is a finding.
+"""
 
 from __future__ import annotations
 

@@ -33,7 +33,10 @@ class Kind(ABC):
 
     @abstractmethod
     def run(self, case: bytes) -> str:
-        """Try one case as a user's program would meet it; return what came of it. Whatever is raised is a finding."""
+        """Try one case as a user's program would meet it; return what came of it.
+
+        Whatever is raised is a finding.
+        """
 
     @abstractmethod
     def close(self) -> None:

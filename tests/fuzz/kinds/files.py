@@ -40,7 +40,9 @@ class _Files(Kind):
 
 
 class Jobs(_Files):
-    """A job file is checked and, where nothing is wrong with it, its prompts are written and its assertions asked."""
+    """A job file is checked and, where nothing is wrong with it, its prompts are written and its
+    assertions asked.
+    """
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
@@ -49,8 +51,10 @@ class Jobs(_Files):
 
     def cases(self) -> st.SearchStrategy[bytes]:
         tokens = tokens_of(
-            "!!python/object/apply:os.system [id]", "&a [*a]", "*a", "<<: *a", "? [", "- - - -", "!!binary aGk=", "|\n", ">-\n",
-            "%YAML 9.9\n", "---\n", "...\n", "{a: b", "\t", "!!set {a}", "2026-02-30", "0o17", "1_000", "~", "!!timestamp 1-1-1",
+            "!!python/object/apply:os.system [id]", "&a [*a]", "*a", "<<: *a", "? [", "- - - -",
+            "!!binary aGk=", "|\n", ">-\n",
+            "%YAML 9.9\n", "---\n", "...\n", "{a: b", "\t", "!!set {a}", "2026-02-30", "0o17",
+            "1_000", "~", "!!timestamp 1-1-1",
             "!!float .nan", "!!int 1:2:3:4", "{{", "#", "'", '"\\x', '"\\ud800"', "<<", "=",
         )  # fmt: skip
         trees = [yaml.safe_load(data) for data in self.files]
@@ -58,12 +62,16 @@ class Jobs(_Files):
 
     def always(self) -> Sequence[bytes]:
         laughs = b"a: &a [x, x, x, x, x, x, x, x, x]\n" + b"".join(
-            b"%c: &%c [%s]\n" % (n, n, b", ".join([b"*%c" % (n - 1)] * 9)) for n in range(ord("b"), ord("m"))
+            b"%c: &%c [%s]\n" % (n, n, b", ".join([b"*%c" % (n - 1)] * 9))
+            for n in range(ord("b"), ord("m"))
         )
         return [
-            *self.files, laughs, b"- " * 20_000, b"{" * 50_000, b"[" * 50_000, b"a: &a {b: *a}\n", b"? " * 5_000,
-            b"tasks:\n" + b"- {}\n" * 99_000, b"x" * 5_000_001, b"\xff\xfe", b"a: !!python/name:os.system x\n",
-            b"&a " * 5000, b"!!int " + b"9" * 5_000, b"a: " + b"9" * 5_000, b"? |\n a\n: b\n", b"<<: {a: 1}\n",
+            *self.files, laughs, b"- " * 20_000, b"{" * 50_000, b"[" * 50_000, b"a: &a {b: *a}\n",
+            b"? " * 5_000,
+            b"tasks:\n" + b"- {}\n" * 99_000, b"x" * 5_000_001, b"\xff\xfe",
+            b"a: !!python/name:os.system x\n",
+            b"&a " * 5000, b"!!int " + b"9" * 5_000, b"a: " + b"9" * 5_000, b"? |\n a\n: b\n",
+            b"<<: {a: 1}\n",
         ]  # fmt: skip
 
     def prepare(self, case: bytes) -> None:
@@ -90,8 +98,12 @@ class Jobs(_Files):
         transcript = [TranscriptMessage(1, "user", "hello")]
         try:
             evaluator = find_prompt(job.evaluator.prompt, self.folder)
-            evaluator_prompt(evaluator, EvaluatorView(job, "supplied", 1, tuple(job.facts), transcript))
-            judge_prompt(find_prompt(job.scorer.prompt, self.folder), JudgeView(job, "supplied", transcript))
+            evaluator_prompt(
+                evaluator, EvaluatorView(job, "supplied", 1, tuple(job.facts), transcript)
+            )
+            judge_prompt(
+                find_prompt(job.scorer.prompt, self.folder), JudgeView(job, "supplied", transcript)
+            )
             for url in filter(None, [job.target.url, job.target.knowledge_url]):
                 host_of(url)
                 without_credentials(url)
@@ -121,13 +133,24 @@ class Recordings(_Files):
         for line in demo:
             kind = json.loads(line)["kind"]
             kinds[kind] = kinds.get(kind, 0) + 1
-            if kinds[kind] <= 4 or kind in ("conversation_scored", "conversation_ended", "run_ended"):
+            if kinds[kind] <= 4 or kind in (
+                "conversation_scored",
+                "conversation_ended",
+                "run_ended",
+            ):
                 kept.append(line)
         self.files = [b"\n".join([*kept, b""]), old]
 
     def cases(self) -> st.SearchStrategy[bytes]:
         tokens = tokens_of(
-            '{"kind":"run_started"}\n', "}\n{", '"seq":', "\n\n", '{"kind":"x"}\n', "NaN", "Infinity", "1e999"
+            '{"kind":"run_started"}\n',
+            "}\n{",
+            '"seq":',
+            "\n\n",
+            '{"kind":"x"}\n',
+            "NaN",
+            "Infinity",
+            "1e999",
         )
         trees = [[json.loads(line) for line in data.split(b"\n") if line] for data in self.files]
         lines = trees_of(trees, lambda events: b"".join(to_json(event) + b"\n" for event in events))
@@ -142,7 +165,8 @@ class Recordings(_Files):
         lines = self.files[0].splitlines(keepends=True)
         whole += [b"".join(lines[:most]) for most in (1, 2, 4)]  # ended as it began
         return [*self.files, *(data + b"\n" * end for data in whole for end in self._endings(data)),
-                b"", b"\n" * 10_000, b"[" * 100_000 + b"\n", b'{"kind":"run_started"}\n' * 5_000, b"\x00" * 100_000,
+                b"", b"\n" * 10_000, b"[" * 100_000 + b"\n", b'{"kind":"run_started"}\n' * 5_000,
+                b"\x00" * 100_000,
                 b"x" * 17_000_000]  # fmt: skip
 
     def _endings(self, data: bytes) -> list[int]:

@@ -16,7 +16,9 @@ CELLS = [f"cell{n}" for n in range(12)]
 GENES = [f"gene{n}" for n in range(5)]
 TRUTH = np.random.default_rng(7).random((12, 5)).astype(np.float32)
 HUGE = 10**6
-"""A matrix of this many rows and 10,000 columns of 8 bytes would take 80 GB; packed it takes a few kB."""
+"""A matrix of this many rows and 10,000 columns of 8 bytes would take 80 GB; packed it takes a few
+kB.
+"""
 
 
 def plain(path: Path, values: Any, *, sparse: bool = False, packed: bool = False) -> None:
@@ -56,7 +58,9 @@ def _bomb(file: h5py.File, canary: Path) -> None:
     shape = (HUGE, 10_000)
     _everywhere(
         file,
-        lambda name: _replace(file, name, shape=shape, dtype="f8", chunks=(1000, 1000), compression="gzip"),
+        lambda name: _replace(
+            file, name, shape=shape, dtype="f8", chunks=(1000, 1000), compression="gzip"
+        ),
     )
 
 
@@ -75,11 +79,20 @@ def _contiguous_bomb(file: h5py.File, canary: Path) -> None:
 
 def _names_bomb(file: h5py.File, canary: Path) -> None:
     for axis in ("obs", "var"):
-        _replace(file, f"{axis}/_index", shape=(2 * 10**8,), dtype="S40", chunks=(10**6,), compression="gzip")
+        _replace(
+            file,
+            f"{axis}/_index",
+            shape=(2 * 10**8,),
+            dtype="S40",
+            chunks=(10**6,),
+            compression="gzip",
+        )
 
 
 def _lengths_bomb(file: h5py.File, canary: Path) -> None:
-    """A text's place in the file says how long it is: here 1.5 GB, which HDF5 would reserve and fill."""
+    """A text's place in the file says how long it is: here 1.5 GB, which HDF5 would reserve and
+    fill.
+    """
     places = ("obs/_index", "var/_index", "obs/kind/categories")
     offsets = [file[place].id.get_offset() for place in places]
     file.flush()
@@ -90,14 +103,21 @@ def _lengths_bomb(file: h5py.File, canary: Path) -> None:
 
 
 def _codes_bomb(file: h5py.File, canary: Path) -> None:
-    _replace(file, "obs/kind/codes", shape=(10**9,), dtype="i1", chunks=(10**6,), compression="gzip")
+    _replace(
+        file, "obs/kind/codes", shape=(10**9,), dtype="i1", chunks=(10**6,), compression="gzip"
+    )
 
 
 def _sparse_bomb(file: h5py.File, canary: Path) -> None:
     for name in ("X", "layers/prediction"):
         for part, kind in (("data", "f8"), ("indices", "i8")):
             _replace(
-                file, f"{name}/{part}", shape=(3 * 10**8,), dtype=kind, chunks=(10**6,), compression="gzip"
+                file,
+                f"{name}/{part}",
+                shape=(3 * 10**8,),
+                dtype=kind,
+                chunks=(10**6,),
+                compression="gzip",
             )
 
 
@@ -198,7 +218,11 @@ def _hard_loop(file: h5py.File, canary: Path) -> None:
 
 
 def _virtual(file: h5py.File, canary: Path) -> None:
-    for name, shape in (("X", (12, 5)), ("layers/prediction", (12, 5)), ("obsm/embedding", (12, 3))):
+    for name, shape in (
+        ("X", (12, 5)),
+        ("layers/prediction", (12, 5)),
+        ("obsm/embedding", (12, 3)),
+    ):
         attributes = dict(file[name].attrs)
         del file[name]
         layout = h5py.VirtualLayout(shape=shape, dtype="f4")
@@ -207,13 +231,27 @@ def _virtual(file: h5py.File, canary: Path) -> None:
 
 
 def _outside_storage(file: h5py.File, canary: Path) -> None:
-    for name, shape in (("X", (12, 5)), ("layers/prediction", (12, 5)), ("obsm/embedding", (12, 3))):
-        _replace(file, name, shape=shape, dtype="f4", external=[(str(canary), 0, h5py.h5f.UNLIMITED)])
+    for name, shape in (
+        ("X", (12, 5)),
+        ("layers/prediction", (12, 5)),
+        ("obsm/embedding", (12, 3)),
+    ):
+        _replace(
+            file, name, shape=shape, dtype="f4", external=[(str(canary), 0, h5py.h5f.UNLIMITED)]
+        )
 
 
 def _codes_outside(file: h5py.File, canary: Path) -> None:
-    _replace(file, "obs/kind/codes", shape=(12,), dtype="i1", external=[(str(canary), 0, h5py.h5f.UNLIMITED)])
-    _replace(file, "obs/_index", shape=(12,), dtype="S5", external=[(str(canary), 0, h5py.h5f.UNLIMITED)])
+    _replace(
+        file,
+        "obs/kind/codes",
+        shape=(12,),
+        dtype="i1",
+        external=[(str(canary), 0, h5py.h5f.UNLIMITED)],
+    )
+    _replace(
+        file, "obs/_index", shape=(12,), dtype="S5", external=[(str(canary), 0, h5py.h5f.UNLIMITED)]
+    )
 
 
 def _pipe(file: h5py.File, canary: Path) -> None:
@@ -252,7 +290,9 @@ def _empty(file: h5py.File, canary: Path) -> None:
 
 def _strange_names(file: h5py.File, canary: Path) -> None:
     _replace(
-        file, "obs/_index", data=np.array(["\x1b]52;c;aGk=", "\u202e", *CELLS[2:]], dtype=h5py.string_dtype())
+        file,
+        "obs/_index",
+        data=np.array(["\x1b]52;c;aGk=", "\u202e", *CELLS[2:]], dtype=h5py.string_dtype()),
     )
 
 
@@ -260,7 +300,9 @@ def _not_text(file: h5py.File, canary: Path) -> None:
     _replace(
         file,
         "obs/_index",
-        data=np.array([b"\xff\xfe", *(name.encode() for name in CELLS[1:])], dtype=h5py.string_dtype()),
+        data=np.array(
+            [b"\xff\xfe", *(name.encode() for name in CELLS[1:])], dtype=h5py.string_dtype()
+        ),
     )
 
 
@@ -290,23 +332,36 @@ _MATRIX += (
 )
 
 MADE: dict[str, Callable[[h5py.File, Path], None]] = {
-    "plain": _nothing, "sparse": _nothing, "chunked": _nothing, "categories": _nothing, "bomb": _bomb, "filled bomb": _filled_bomb,
-    "contiguous bomb": _contiguous_bomb, "names bomb": _names_bomb, "lengths bomb": _lengths_bomb, "codes bomb": _codes_bomb, "sparse bomb": _sparse_bomb,
-    "sparse shape": _sparse_shape, "sparse out of bounds": _sparse_out_of_bounds, "sparse negative": _sparse_negative,
-    "sparse pointers": _sparse_pointers, "sparse far pointers": _sparse_far_pointers, "codes out of bounds": _codes_out_of_bounds,
-    "categories of many": _categories_of_many, "categories missing": _categories_missing, "external": _external,
-    "external axis": _external_axis, "external holders": _external_holders, "external elsewhere": _external_elsewhere,
-    "soft to external": _soft_to_external, "soft axis": _soft_axis, "index through external": _index_through_external,
-    "index elsewhere": _index_elsewhere, "index number": _index_number, "soft loop": _soft_loop, "hard loop": _hard_loop,
-    "virtual": _virtual, "outside storage": _outside_storage, "codes outside": _codes_outside, "pipe": _pipe,
-    "many links": _many_links, "nothing": _empty, "strange names": _strange_names, "not text": _not_text,
+    "plain": _nothing, "sparse": _nothing, "chunked": _nothing, "categories": _nothing,
+    "bomb": _bomb, "filled bomb": _filled_bomb,
+    "contiguous bomb": _contiguous_bomb, "names bomb": _names_bomb, "lengths bomb": _lengths_bomb,
+    "codes bomb": _codes_bomb, "sparse bomb": _sparse_bomb,
+    "sparse shape": _sparse_shape, "sparse out of bounds": _sparse_out_of_bounds,
+    "sparse negative": _sparse_negative,
+    "sparse pointers": _sparse_pointers, "sparse far pointers": _sparse_far_pointers,
+    "codes out of bounds": _codes_out_of_bounds,
+    "categories of many": _categories_of_many, "categories missing": _categories_missing,
+    "external": _external,
+    "external axis": _external_axis, "external holders": _external_holders,
+    "external elsewhere": _external_elsewhere,
+    "soft to external": _soft_to_external, "soft axis": _soft_axis,
+    "index through external": _index_through_external,
+    "index elsewhere": _index_elsewhere, "index number": _index_number, "soft loop": _soft_loop,
+    "hard loop": _hard_loop,
+    "virtual": _virtual, "outside storage": _outside_storage, "codes outside": _codes_outside,
+    "pipe": _pipe,
+    "many links": _many_links, "nothing": _empty, "strange names": _strange_names,
+    "not text": _not_text,
     **{f"values: {name}": _values(data) for name, data in _MATRIX},
-    **{f"encoding {name}": _encoding(name) for name in ("awkward-array", "dict", "rec-array", "nullable-integer", "csr_matrix", "string", "x", "")},
+    **{f"encoding {name}": _encoding(name) for name in ("awkward-array", "dict", "rec-array",
+            "nullable-integer", "csr_matrix", "string", "x", "")},
 }  # fmt: skip
 
 
 def made(name: str, path: Path, canary: Path) -> bytes:
-    """Return the bytes of the file that is wrong in the way that `name` says; `canary` is the other file it points at."""
+    """Return the bytes of the file that is wrong in the way that `name` says; `canary` is the other
+    file it points at.
+    """
     plain(path, TRUTH, sparse=name.startswith("sparse"), packed=name == "chunked")
     with h5py.File(path, "r+") as file:
         MADE[name](file, canary)

@@ -20,7 +20,9 @@ SESSION = "s1"
 LONGEST_S = 20.0
 
 
-def _response(body: bytes, kind: str = "application/json", status: str = "200 OK", more: str = "") -> bytes:
+def _response(
+    body: bytes, kind: str = "application/json", status: str = "200 OK", more: str = ""
+) -> bytes:
     head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{more}\r\n"
     return head.encode() + body
 
@@ -51,14 +53,19 @@ CONTEXT = {
 }
 CHAT = {
     "id": "x", "object": "chat.completion", "created": 1, "model": "m",
-    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello."}, "finish_reason": "stop"}],
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "Hello."},
+            "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3},
 }  # fmt: skip
 CHUNK = {
     "id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
     "choices": [{"index": 0, "delta": {"content": "Hello."}, "finish_reason": None}],
 }  # fmt: skip
-LAST = {**CHUNK, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": CHAT["usage"]}
+LAST = {
+    **CHUNK,
+    "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+    "usage": CHAT["usage"],
+}
 
 
 def _events(*events: tuple[str, Any]) -> bytes:
@@ -70,7 +77,14 @@ def _events(*events: tuple[str, Any]) -> bytes:
 
 SSE = _events(("delta", {"content": "Which "}), ("event", {"output": "ok"}), ("message", MESSAGE))
 CHAT_SSE = _events(("", CHUNK), ("", LAST)) + b"data: [DONE]\n\n"
-BODIES = (to_json({"sessionId": SESSION}), to_json(MESSAGE), SSE, to_json(CONTEXT), to_json(CHAT), CHAT_SSE)
+BODIES = (
+    to_json({"sessionId": SESSION}),
+    to_json(MESSAGE),
+    SSE,
+    to_json(CONTEXT),
+    to_json(CHAT),
+    CHAT_SSE,
+)
 VALUES = ({"sessionId": SESSION}, MESSAGE, MESSAGE, CONTEXT, CHAT, CHUNK)
 
 
@@ -79,14 +93,18 @@ def _kind(stage: int) -> str:
 
 
 class Answers(Kind):
-    """A case is a stage (its first byte) and the bytes that the server sends there; then it closes the connection."""
+    """A case is a stage (its first byte) and the bytes that the server sends there; then it closes
+    the connection.
+    """
 
     def __init__(self, folder: Path, watch: Watch) -> None:
         super().__init__(folder, watch)
         self.loop = asyncio.new_event_loop()
         self.sent = b""
         self.stage = 0
-        self.server = self.loop.run_until_complete(asyncio.start_server(self._serve, "127.0.0.1", 0))
+        self.server = self.loop.run_until_complete(
+            asyncio.start_server(self._serve, "127.0.0.1", 0)
+        )
         self.port = self.server.sockets[0].getsockname()[1]
         watch.ports.add(self.port)
 
@@ -116,10 +134,14 @@ class Answers(Kind):
 
     def cases(self) -> st.SearchStrategy[bytes]:
         tokens = tokens_of(
-            "HTTP/1.1 200 OK\r\n", "\r\n\r\n", "Content-Length: -1\r\n", "Content-Length: 99999999999999999999\r\n", "Transfer-Encoding: chunked\r\n",
-            "Content-Encoding: gzip\r\n", "Location: http://192.0.2.1/\r\n", "HTTP/1.1 302 Found\r\n", "HTTP/1.1 429 Slow\r\nRetry-After: 1e999\r\n",
-            "HTTP/1.1 100 Continue\r\n\r\n", "Set-Cookie: a=b\r\n", "ffffffffffffffff\r\n", "data: ", "event: message\n", "data: [DONE]\n\n", "HTTP/9.9 999 \r\n",
-            "Content-Type: text/html; charset=utf-99\r\n", "Content-Type: text/event-stream; charset=utf-16\r\n",
+            "HTTP/1.1 200 OK\r\n", "\r\n\r\n", "Content-Length: -1\r\n",
+            "Content-Length: 99999999999999999999\r\n", "Transfer-Encoding: chunked\r\n",
+            "Content-Encoding: gzip\r\n", "Location: http://192.0.2.1/\r\n",
+            "HTTP/1.1 302 Found\r\n", "HTTP/1.1 429 Slow\r\nRetry-After: 1e999\r\n",
+            "HTTP/1.1 100 Continue\r\n\r\n", "Set-Cookie: a=b\r\n", "ffffffffffffffff\r\n",
+            "data: ", "event: message\n", "data: [DONE]\n\n", "HTTP/9.9 999 \r\n",
+            "Content-Type: text/html; charset=utf-99\r\n",
+            "Content-Type: text/event-stream; charset=utf-16\r\n",
         )  # fmt: skip
         stages = [bytes([stage]) for stage in range(len(STAGES))]
         whole = [_response(body, _kind(stage)) for stage, body in enumerate(BODIES)]
@@ -138,7 +160,9 @@ class Answers(Kind):
         ]
         whole += [
             _response(
-                b'{"error": {"message": "no"}}', status=status, more="Retry-After: Thu, 01 Jan 1970\r\n"
+                b'{"error": {"message": "no"}}',
+                status=status,
+                more="Retry-After: Thu, 01 Jan 1970\r\n",
             )
             for status in statuses
         ]
@@ -148,7 +172,13 @@ class Answers(Kind):
             def write(value: Any) -> bytes:
                 body = to_json(value)
                 if STAGES[stage] == "stream":
-                    body = b"event: delta\ndata: " + body + b"\n\nevent: message\ndata: " + body + b"\n\n"
+                    body = (
+                        b"event: delta\ndata: "
+                        + body
+                        + b"\n\nevent: message\ndata: "
+                        + body
+                        + b"\n\n"
+                    )
                 elif STAGES[stage] == "chat stream":
                     body = b"data: " + body + b"\n\n" + CHAT_SSE
                 return stages[stage] + _response(body, _kind(stage))
@@ -158,7 +188,9 @@ class Answers(Kind):
         return broken | st.one_of([valued(stage) for stage in range(len(STAGES))])
 
     def always(self) -> Sequence[bytes]:
-        found = [bytes([stage]) + _response(body, _kind(stage)) for stage, body in enumerate(BODIES)]
+        found = [
+            bytes([stage]) + _response(body, _kind(stage)) for stage, body in enumerate(BODIES)
+        ]
         for stage in range(len(STAGES)):
             found += [
                 bytes([stage]) + _response(body, _kind(stage))
@@ -204,7 +236,9 @@ class Answers(Kind):
         from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 
         limits = Timeouts(2, 4)
-        model = ChatModel("judge", api_key="k", base_url=f"http://127.0.0.1:{self.port}/v1", timeouts=limits)
+        model = ChatModel(
+            "judge", api_key="k", base_url=f"http://127.0.0.1:{self.port}/v1", timeouts=limits
+        )
         request = ChatRequest("m", [{"role": "user", "content": "hi"}])
         try:
             if STAGES[self.stage] == "chat":

@@ -26,7 +26,9 @@ def add_task(folder: Path, name: str, grader: dict[str, Any], suffix: str, answe
     task, data = folder / "tasks" / task_id, folder / "taskdata" / task_id / "prepared"
     for made_folder in (task, data / "private", data / "public"):
         made_folder.mkdir(parents=True)
-    paths = dict.fromkeys(("answers", "sample_submission"), f"{task_id}/prepared/private/answers{suffix}")
+    paths = dict.fromkeys(
+        ("answers", "sample_submission"), f"{task_id}/prepared/private/answers{suffix}"
+    )
     config = {
         "id": task_id,
         "name": name,
@@ -72,19 +74,22 @@ class Submissions(Kind):
         from bioeval_tui.grading import Invalid, NotGraded
 
         outcomes = set()
-        for task in (
-            self.tasks if len(case) < MEGABYTE else self.tasks[:1]
-        ):  # what is long is read before it is scored
+        # what is long is read before it is scored
+        for task in self.tasks if len(case) < MEGABYTE else self.tasks[:1]:
             grading = grading_of(task)
             self.watch.next_look()
             outcome = grading.grade(self.path)
             to_text(outcome_to_dict(outcome))
-            assert not isinstance(outcome, NotGraded), f"not graded by {task.name}: {outcome.reason}"
+            assert not isinstance(outcome, NotGraded), (
+                f"not graded by {task.name}: {outcome.reason}"
+            )
             self.watch.next_look()
             found = grading.examine(self.path)
             if isinstance(outcome, Invalid):
                 assert "\x1b" not in outcome.reason
-                assert found or "score" in outcome.reason, f"invalid, but nothing found: {outcome.reason}"
+                assert found or "score" in outcome.reason, (
+                    f"invalid, but nothing found: {outcome.reason}"
+                )
             outcomes.add("invalid" if isinstance(outcome, Invalid) else "graded")
         return "graded" if "graded" in outcomes else "invalid"
 
@@ -98,7 +103,9 @@ class CsvSubmissions(Submissions):
         labels = "id,y\n" + "".join(f"c{n},{'ABC'[n % 3]}\n" for n in range(ROWS))
         self.files = [text.encode() for text in (numbers, flags, labels)]
         metrics = ("mean_absolute_error", "roc_auc", "accuracy")
-        graders = [{"name": metric, "metric": metric, "id": "id", "target": "y"} for metric in metrics]
+        graders = [
+            {"name": metric, "metric": metric, "id": "id", "target": "y"} for metric in metrics
+        ]
         return [
             add_task(self.folder, metric, grader, ".csv", data)
             for metric, grader, data in zip(metrics, graders, self.files, strict=True)
@@ -106,8 +113,11 @@ class CsvSubmissions(Submissions):
 
     def cases(self) -> st.SearchStrategy[bytes]:
         tokens = tokens_of(
-            ",", ",,,,,,,,", '"', '""', "\t", ";", "id", "y", "id,y\n", "inf", "-inf", "NaN", "1e400", "1e-400", "0.1e99942857142857", "1E+3000000000", "1e4294967299", "0x1F", "1_000", "True", "#", "\\",
-            "2026-01-01", "1,5", "+1", " 1 ", "１２", "null", "<NA>", "Unnamed: 0", "18446744073709551616", "\x1a", "a\nb", "\r", "\u2028", "c1", "p1",
+            ",", ",,,,,,,,", '"', '""', "\t", ";", "id", "y", "id,y\n", "inf", "-inf", "NaN",
+            "1e400", "1e-400", "0.1e99942857142857", "1E+3000000000", "1e4294967299", "0x1F",
+            "1_000", "True", "#", "\\",
+            "2026-01-01", "1,5", "+1", " 1 ", "１２", "null", "<NA>", "Unnamed: 0",
+            "18446744073709551616", "\x1a", "a\nb", "\r", "\u2028", "c1", "p1",
         )  # fmt: skip
         packed = [
             gzip.compress(self.files[0]),
@@ -120,10 +130,14 @@ class CsvSubmissions(Submissions):
     def always(self) -> Sequence[bytes]:
         wide = b",".join(b"c%d" % n for n in range(10**6))
         return [
-            *self.files, wide + b"\n", wide + b"\n" + b"1," * 10**6 + b"1\n", b"," * 10**6, b"id,y\n" + b"," * 10**6,
-            (b"," * 10_000 + b"\n") * 100, b"id,y\n" + b"1,1\n" * 10**6, b"\n" * 10**6, b'"' * 10**6, b'id,y\n"' + b"x" * 10**7,
-            b"id,y\n" + b"9" * 10**6, b"id," * 10_000 + b"y\n" + b"1," * 10_000 + b"1\n", b"", b"id,y", b"\x00" * 10**7, b"id,y\n" + b"0,1e5\n" * 10**5,
-            gzip.compress(b"\x00" * 10**8), _zipped(b"\x00" * 10**8), _zipped(_zipped(_zipped(b"id,y\n" * 10**6))),
+            *self.files, wide + b"\n", wide + b"\n" + b"1," * 10**6 + b"1\n", b"," * 10**6,
+            b"id,y\n" + b"," * 10**6,
+            (b"," * 10_000 + b"\n") * 100, b"id,y\n" + b"1,1\n" * 10**6, b"\n" * 10**6,
+            b'"' * 10**6, b'id,y\n"' + b"x" * 10**7,
+            b"id,y\n" + b"9" * 10**6, b"id," * 10_000 + b"y\n" + b"1," * 10_000 + b"1\n", b"",
+            b"id,y", b"\x00" * 10**7, b"id,y\n" + b"0,1e5\n" * 10**5,
+            gzip.compress(b"\x00" * 10**8), _zipped(b"\x00" * 10**8),
+            _zipped(_zipped(_zipped(b"id,y\n" * 10**6))),
         ]  # fmt: skip
 
 
@@ -135,7 +149,9 @@ def _zipped(data: bytes) -> bytes:
 
 
 class H5adSubmissions(Submissions):
-    """h5ad: every place a task may look at, dense and sparse, made wrong, and with its bytes changed."""
+    """h5ad: every place a task may look at, dense and sparse, made wrong, and with its bytes
+    changed.
+    """
 
     suffix = ".h5ad"
 
@@ -193,7 +209,9 @@ class H5adSubmissions(Submissions):
             "X",
             "obs",
         )
-        few = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=8)
+        few = st.lists(
+            st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=8
+        )
         return bytes_of(self.files, tokens) | st.builds(
             _overwritten, st.sampled_from(list(self.built.values())), few
         )

@@ -37,10 +37,14 @@ class Expressions(Kind):
 
     def cases(self) -> st.SearchStrategy[bytes]:
         tokens = tokens_of(
-            "objectContext", "evaluation.transcript", ".any { ", "it", " }", "(", ")", "[", "]", "?.", "!!", "?:", "..", "->", "${",
-            "$", '"', "'", "\\u0000", "if (", " else ", " in ", " && ", " to ", "listOf(", "mapOf(", ".map { it }", ".sumOf { it.size }",
-            "Regex(", ".repeat(", "2147483647", "-9223372036854775808", "1e400", "0.0 / 0", "%", "- ", "!", "'\\u", ".fold(1) { a, b -> a * b }",
-            ".flatMap { listOf(it, it) }", "RegexOption.IGNORE_CASE", ".format(", ".toInt()", ".windowed(", ".chunked(0)", "Int.MAX_VALUE",
+            "objectContext", "evaluation.transcript", ".any { ", "it", " }", "(", ")", "[", "]",
+            "?.", "!!", "?:", "..", "->", "${",
+            "$", '"', "'", "\\u0000", "if (", " else ", " in ", " && ", " to ", "listOf(", "mapOf(",
+            ".map { it }", ".sumOf { it.size }",
+            "Regex(", ".repeat(", "2147483647", "-9223372036854775808", "1e400", "0.0 / 0", "%",
+            "- ", "!", "'\\u", ".fold(1) { a, b -> a * b }",
+            ".flatMap { listOf(it, it) }", "RegexOption.IGNORE_CASE", ".format(", ".toInt()",
+            ".windowed(", ".chunked(0)", "Int.MAX_VALUE",
         )  # fmt: skip
         small = st.lists(st.sampled_from(tokens), min_size=1, max_size=30).map(b" ".join)
         # Few broken ones can be answered, so some are left whole.
@@ -87,7 +91,8 @@ class Cypher(Kind):
         self.loop = asyncio.new_event_loop()
         self.graph = EmbeddedGraph(folder / "graph.db")
         filled = (
-            "UNWIND range(1, 50) AS i CREATE (:Drug {name: 'd' + i, i: i})-[:TARGETS {n: i}]->(:Gene {i: i})"
+            "UNWIND range(1, 50) AS i CREATE (:Drug {name: 'd' + i, i: i})-[:TARGETS {n:"
+            " i}]->(:Gene {i: i})"
         )
         self.loop.run_until_complete(self.graph.execute(filled))
         self.digest = self._digest()
@@ -104,10 +109,14 @@ class Cypher(Kind):
 
     def cases(self) -> st.SearchStrategy[bytes]:
         tokens = tokens_of(
-            "MATCH (n)", " RETURN ", "n", "DETACH DELETE n", " SET n.x = 1", "CREATE (n)", "MERGE (n:X)", " WITH ", " WHERE ", "UNWIND range(1, 9) AS i ",
-            "CALL { ", " }", "LOAD CSV FROM 'file:///etc/passwd' AS l", "UNION ", "(", ")", "[", "]", "{", "}", "$p", "`", "'", '"', "/*", "*/", "//", ";",
-            "count(*)", "collect(n)", "-[*1..3]->", "-[r:TARGETS]->", "=~ '.*'", "CASE WHEN 1 THEN 2 END", "exists((n)--())", "toString(", "1/0",
-            "range(1, 1000000000)", "datetime()", "shortestPath(", "\\u0027", "reduce(a = 0, x IN [1] | a + x)", "[x IN n | x]", "CALL db.labels()", "id(n)",
+            "MATCH (n)", " RETURN ", "n", "DETACH DELETE n", " SET n.x = 1", "CREATE (n)",
+            "MERGE (n:X)", " WITH ", " WHERE ", "UNWIND range(1, 9) AS i ",
+            "CALL { ", " }", "LOAD CSV FROM 'file:///etc/passwd' AS l", "UNION ", "(", ")", "[",
+            "]", "{", "}", "$p", "`", "'", '"', "/*", "*/", "//", ";",
+            "count(*)", "collect(n)", "-[*1..3]->", "-[r:TARGETS]->", "=~ '.*'",
+            "CASE WHEN 1 THEN 2 END", "exists((n)--())", "toString(", "1/0",
+            "range(1, 1000000000)", "datetime()", "shortestPath(", "\\u0027",
+            "reduce(a = 0, x IN [1] | a + x)", "[x IN n | x]", "CALL db.labels()", "id(n)",
         )  # fmt: skip
         small = st.lists(st.sampled_from(tokens), min_size=1, max_size=20).map(b" ".join)
         return bytes_of(self.texts, tokens) | small
@@ -115,7 +124,18 @@ class Cypher(Kind):
     def always(self) -> Sequence[bytes]:
         return [
             b"RETURN " + text * 3_000 + b"1"
-            for text in (b"(", b"[", b"{", b"NOT ", b"-", b"1 + ", b"'", b"/*", b"a.", b"CASE WHEN ")
+            for text in (
+                b"(",
+                b"[",
+                b"{",
+                b"NOT ",
+                b"-",
+                b"1 + ",
+                b"'",
+                b"/*",
+                b"a.",
+                b"CASE WHEN ",
+            )
         ]
 
     def run(self, case: bytes) -> str:

@@ -1,4 +1,6 @@
-"""Agents that speak A2A 0.3: behind the published server of that version, and as agno and Strands sent it."""
+"""Agents that speak A2A 0.3: behind the published server of that version, and as agno and Strands
+sent it.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ async def test_a_whole_conversation_with_the_published_server(streaming: bool) -
             {"request": {"function": {"name": "lookUp"}, "arguments": {"dose": 5}, "id": "c1"}},
         ]
         assert (await say(agent, "ask back"))[1].content == "Which time zone?"
-        assert (await say(agent, "it is Sydney"))[1].content == "Aspirin interacts with it.\n\nAsk me more."
+        assert (await say(agent, "it is Sydney"))[
+            1
+        ].content == "Aspirin interacts with it.\n\nAsk me more."
         await agent.aclose()
 
 
@@ -66,7 +70,9 @@ async def test_a_whole_conversation_with_the_published_server(streaming: bool) -
         ("auth_required", r"asks for authentication \(TASK_STATE_AUTH_REQUIRED\): No luck"),
     ],
 )
-async def test_a_task_that_fails_at_the_published_server(state: str, says: str, streaming: bool) -> None:
+async def test_a_task_that_fails_at_the_published_server(
+    state: str, says: str, streaming: bool
+) -> None:
     with published(streaming) as url:
         agent = connect(url)
         await agent.open()
@@ -111,7 +117,9 @@ async def replayed(
             asked.append((await request.json(), dict(request.headers)))
             return Response(one["stream"], media_type="text/event-stream")
 
-        return Starlette(routes=[Route(card_at, give_card), Route("/rpc", answer, methods=["POST"])])
+        return Starlette(
+            routes=[Route(card_at, give_card), Route("/rpc", answer, methods=["POST"])]
+        )
 
     async with serve_asgi(app) as url:
         yield url
@@ -124,7 +132,9 @@ async def test_agno_sends_its_answer_as_messages_of_its_task() -> None:
         await agent.open()
         pieces, reply = await say(agent, "Can I take ibuprofen with warfarin?")
         await agent.aclose()
-    assert reply.content.startswith("I'm sorry for any confusion. Warfarin is a medication used to prevent")
+    assert reply.content.startswith(
+        "I'm sorry for any confusion. Warfarin is a medication used to prevent"
+    )
     assert text_of(pieces) == reply.content
     assert len([piece for piece in pieces if isinstance(piece, Delta)]) > 20
     assert [event["request"]["arguments"] for event in reply.generation] == [{"drug": "warfan"}]
@@ -133,7 +143,10 @@ async def test_agno_sends_its_answer_as_messages_of_its_task() -> None:
     assert body["params"]["message"]["parts"] == [
         {"kind": "text", "text": "Can I take ibuprofen with warfarin?"}
     ]
-    assert (body["params"]["message"]["role"], body["params"]["message"]["kind"]) == ("user", "message")
+    assert (body["params"]["message"]["role"], body["params"]["message"]["kind"]) == (
+        "user",
+        "message",
+    )
     assert headers["a2a-version"] == "0.3"
 
 
@@ -143,12 +156,16 @@ async def test_strands_sends_its_answer_as_an_artifact() -> None:
         await agent.open()
         _, reply = await say(agent, "Can I take ibuprofen with warfarin?")
         await agent.aclose()
-    assert reply.content.startswith("I'm sorry for any confusion. Warfarin is a medication used to prevent")
+    assert reply.content.startswith(
+        "I'm sorry for any confusion. Warfarin is a medication used to prevent"
+    )
 
 
 async def test_a_card_of_an_older_place_is_found_and_its_key_header_is_used() -> None:
     asked: list[Any] = []
-    schemes = {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Agent-Key"}}}
+    schemes = {
+        "securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Agent-Key"}}
+    }
     async with replayed("strands", asked, card_at="/.well-known/agent.json", card=schemes) as url:
         agent = connect(url, key="s3cret")
         await agent.open()
@@ -158,7 +175,8 @@ async def test_a_card_of_an_older_place_is_found_and_its_key_header_is_used() ->
 
 
 @pytest.mark.parametrize(
-    "name", ["Content-Length", "host", "Transfer-Encoding", "X-A\r\nEvil: 1", "\u202eX", "Zürich", ""]
+    "name",
+    ["Content-Length", "host", "Transfer-Encoding", "X-A\r\nEvil: 1", "\u202eX", "Zürich", ""],
 )
 async def test_a_card_names_no_header_that_says_how_a_request_is_sent(name: str) -> None:
     asked: list[Any] = []
@@ -188,6 +206,8 @@ async def test_where_no_card_is_found_the_place_that_1_0_names_is_told() -> None
 async def test_a_card_of_0_3_that_names_another_host_needs_the_users_consent() -> None:
     async with replayed("strands", [], card={"url": "http://elsewhere.example/"}) as url:
         agent = connect(url)
-        with pytest.raises(PeerError, match=r"names another host, elsewhere\.example; pass --allow-host"):
+        with pytest.raises(
+            PeerError, match=r"names another host, elsewhere\.example; pass --allow-host"
+        ):
             await agent.open()
         await agent.aclose()

@@ -1,4 +1,6 @@
-"""Addresses are called as they are written, or refused at once in one sentence with the setting and what would be right."""
+"""Addresses are called as they are written, or refused at once in one sentence with the setting and
+what would be right.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def written(folder: Path, field: str, url: str) -> Path:
 
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("url", HINTS)
-def test_check_names_the_field_its_line_and_what_would_be_right(field: str, url: str, tmp_path: Path) -> None:
+def test_check_names_the_field_its_line_and_what_would_be_right(
+    field: str, url: str, tmp_path: Path
+) -> None:
     done = call("check", written(tmp_path, field, url))
     problem = next(line for line in done.output.splitlines() if "URL" in line)
     line = 1 if field.startswith("target") else 2
@@ -68,15 +72,21 @@ SETTINGS = {
     "--agent-url": "{user: u, chatbot: b}\nevaluator: {kind: scripted, lines: [{say: Hi}]}",
     "OPENAI_BASE_URL": "{user: u, chatbot: b, url: 'http://127.0.0.1:1'}",
     "BIOEVAL_EVALUATOR_BASE_URL": "{user: u, chatbot: b, url: 'http://127.0.0.1:1'}",
-    "NEO_URI": "{user: u, chatbot: b, url: 'http://127.0.0.1:1'}\nevaluator: {kind: scripted, lines: [{say: Hi}]}",
+    "NEO_URI": (
+        "{user: u, chatbot: b, url: 'http://127.0.0.1:1'}\nevaluator: {kind: scripted, lines:"
+        " [{say: Hi}]}"
+    ),
 }
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize(
-    "url", ["http://127.1:8081", "http://127.0.0.1:99999", "http://[::1", "http:///x", "127.0.0.1:8081"]
+    "url",
+    ["http://127.1:8081", "http://127.0.0.1:99999", "http://[::1", "http:///x", "127.0.0.1:8081"],
 )
-def test_a_run_names_the_setting_before_anything_is_called(setting: str, url: str, tmp_path: Path) -> None:
+def test_a_run_names_the_setting_before_anything_is_called(
+    setting: str, url: str, tmp_path: Path
+) -> None:
     job = tmp_path / "job.yml"
     job.write_text(f"target: {SETTINGS[setting]}{REST}", encoding="utf-8")
     given = url.replace("http://", "bolt://") if setting == "NEO_URI" else url

@@ -35,7 +35,9 @@ class Server:
 
 @asynccontextmanager
 async def ag_ui_agent(script: Script) -> AsyncIterator[Server]:
-    """Serve an agent that answers each input with the events that `script` gives; a text is sent as it is."""
+    """Serve an agent that answers each input with the events that `script` gives; a text is sent as
+    it is.
+    """
     server = Server()
 
     async def run(request: web.Request) -> web.StreamResponse:
@@ -103,7 +105,9 @@ def connect(url: str, key: str | None = None, **target: Any) -> Agent:
 async def say(agent: Agent, words: str) -> tuple[list[Any], Reply]:
     pieces: list[Any] = [piece async for piece in agent.send(words)]
     assert isinstance(pieces[-1], Reply)
-    assert list(pieces[-1].generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
+    assert list(pieces[-1].generation) == [
+        piece.data for piece in pieces if isinstance(piece, Generation)
+    ]
     return pieces[:-1], pieces[-1]
 
 
@@ -111,7 +115,9 @@ def deltas(pieces: list[Any]) -> str:
     return "".join(piece.text for piece in pieces if isinstance(piece, Delta))
 
 
-LOOKED_UP = {"request": {"function": {"name": "lookUp"}, "arguments": {"drug": "warfarin"}, "id": "c1"}}
+LOOKED_UP = {
+    "request": {"function": {"name": "lookUp"}, "arguments": {"drug": "warfarin"}, "id": "c1"}
+}
 
 
 async def test_an_answer_streams_with_its_tool_calls_and_both_stay_in_the_history() -> None:
@@ -162,7 +168,10 @@ async def test_an_answer_streams_with_its_tool_calls_and_both_stay_in_the_histor
         ({"finishReason": "stop"}, False),
         ({"finishReason": "length"}, True),
         ({"metadata": {"finish_reason": "max_tokens"}}, True),
-        ({"rawEvent": {"data": {"chunk": {"response_metadata": {"finish_reason": "length"}}}}}, True),
+        (
+            {"rawEvent": {"data": {"chunk": {"response_metadata": {"finish_reason": "length"}}}}},
+            True,
+        ),
     ],
 )
 async def test_an_answer_is_cut_off_if_the_framework_says_so_beside_the_protocol(
@@ -187,11 +196,15 @@ async def test_the_jobs_tools_are_offered_and_answered_until_the_agent_replies()
         if tools:
             return whole(asked, *text(f"It says {tools[0].content}; {tools[1].error}."))
         return whole(
-            asked, *text("Let me see."), *call("lookUp", '{"drug": "warfarin"}'), *call("fails", call_id="c2")
+            asked,
+            *text("Let me see."),
+            *call("lookUp", '{"drug": "warfarin"}'),
+            *call("fails", call_id="c2"),
         )
 
     tools = (
-        ToolConfig(name="lookUp", description="Looks up", parameters={"type": "object"}, template="{{ drug }} is known"),
+        ToolConfig(name="lookUp", description="Looks up", parameters={"type": "object"},
+            template="{{ drug }} is known"),
         ToolConfig(name="fails", error="out of order"),
     )  # fmt: skip
     async with ag_ui_agent(script) as server:
@@ -199,7 +212,9 @@ async def test_the_jobs_tools_are_offered_and_answered_until_the_agent_replies()
         await agent.open()
         pieces, reply = await say(agent, "Hello")
         await agent.aclose()
-    assert reply.content == deltas(pieces) == "Let me see.\n\nIt says warfarin is known; out of order."
+    assert (
+        reply.content == deltas(pieces) == "Let me see.\n\nIt says warfarin is known; out of order."
+    )
     assert [tool.name for tool in server.asked[0].tools] == ["lookUp", "fails"]
     assert list(reply.generation) == [
         LOOKED_UP,
@@ -240,7 +255,8 @@ async def test_the_state_is_sent_back_as_the_agent_left_it() -> None:
         return whole(
             asked,
             ag.StateSnapshotEvent(snapshot={"todo": ["a"], "n": 1}),
-            ag.StateDeltaEvent(delta=[{"op": "add", "path": "/todo/-", "value": "b"}, {"op": "replace", "path": "/n", "value": 2}]),
+            ag.StateDeltaEvent(delta=[{"op": "add", "path": "/todo/-", "value": "b"},
+                    {"op": "replace", "path": "/n", "value": 2}]),
             ag.StateDeltaEvent(delta=[{"op": "remove", "path": "/nowhere"}]),
             *text("Noted."),
         )  # fmt: skip
@@ -252,7 +268,11 @@ async def test_the_state_is_sent_back_as_the_agent_left_it() -> None:
         await say(agent, "Again")
         await agent.aclose()
     assert server.asked[1].state == {"todo": ["a", "b"], "n": 2}
-    assert [event["type"] for event in reply.generation] == ["STATE_SNAPSHOT", "STATE_DELTA", "STATE_DELTA"]
+    assert [event["type"] for event in reply.generation] == [
+        "STATE_SNAPSHOT",
+        "STATE_DELTA",
+        "STATE_DELTA",
+    ]
     assert "does not match the state" in reply.generation[2]["error"]
 
 
@@ -314,7 +334,9 @@ async def test_chunks_and_a_snapshot_give_the_same_conversation() -> None:
 
 
 SNAPSHOT = [
-    {"id": "a1", "role": "assistant", "toolCalls": [{"id": "c9", "type": "function", "function": {"name": "look", "arguments": "{}"}}]},
+    {"id": "a1", "role": "assistant",
+        "toolCalls": [{"id": "c9", "type": "function",
+                "function": {"name": "look", "arguments": "{}"}}]},
     {"id": "t1", "role": "tool", "toolCallId": "c9", "content": "seen"},
     {"id": "a2", "role": "assistant", "content": "From the snapshot."},
 ]  # fmt: skip
@@ -363,15 +385,25 @@ async def test_malformed_arguments_of_a_call_are_a_failed_call_and_never_sent_ba
     "odd",
     [
         {"type": "RUN_FINISHED"},
-        {"type": "RUN_FINISHED", "runId": "r", "finishReason": "stop", "usage": {"promptTokens": 3}},
+        {
+            "type": "RUN_FINISHED",
+            "runId": "r",
+            "finishReason": "stop",
+            "usage": {"promptTokens": 3},
+        },
         {"type": "TOOL_CALL_RESULT", "toolCallId": "c1", "content": {"found": True}},
-        {"type": "MESSAGES_SNAPSHOT", "messages": [{"role": "assistant", "content": "Aspirin interacts."}]},
+        {
+            "type": "MESSAGES_SNAPSHOT",
+            "messages": [{"role": "assistant", "content": "Aspirin interacts."}],
+        },
         {"type": "STATE_DELTA", "delta": [{"op": "increase", "path": "/doses"}]},
         {"type": "BRAND_NEW", "value": 1},
     ],
     ids=lambda odd: f"{odd['type']}-{len(odd)}",
 )
-async def test_what_the_published_models_reject_and_servers_send_is_read(odd: dict[str, Any]) -> None:
+async def test_what_the_published_models_reject_and_servers_send_is_read(
+    odd: dict[str, Any],
+) -> None:
     """Each is refused by `ag_ui.core`, which therefore does not read what agents send."""
     with pytest.raises(ValidationError):
         TypeAdapter(ag.Event).validate_python(odd)
@@ -419,7 +451,9 @@ async def test_the_next_message_answers_an_interrupt() -> None:
         (lambda asked: ["data: oops\n\n"], "something that is not JSON where JSON was expected"),
     ],
 )
-async def test_a_failed_agent_run_is_the_agents_failure_and_leaves_no_history(events: Any, says: str) -> None:
+async def test_a_failed_agent_run_is_the_agents_failure_and_leaves_no_history(
+    events: Any, says: str
+) -> None:
     bad = [True]
 
     def script(asked: RunAgentInput) -> list[Any]:
@@ -505,7 +539,9 @@ async def test_a_state_or_event_beyond_the_limits_is_the_agents_failure(
 
 
 async def test_removing_the_whole_state_leaves_none() -> None:
-    async with ag_ui_agent(sent(ag.StateDeltaEvent(delta=[{"op": "remove", "path": ""}]))) as server:
+    async with ag_ui_agent(
+        sent(ag.StateDeltaEvent(delta=[{"op": "remove", "path": ""}]))
+    ) as server:
         agent = connect(server.url)
         await agent.open()
         await say(agent, "one")

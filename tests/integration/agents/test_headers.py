@@ -1,4 +1,6 @@
-"""A job's headers and keys: taken from the environment, sent only to their host, and in no recording."""
+"""A job's headers and keys: taken from the environment, sent only to their host, and in no
+recording.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from tests.servers.rest_agent import RestAgentServer
 
 
 class Noting(RestAgentServer):
-    """A REST agent that keeps the headers that it was sent, and streams in a shape of its own where that is asked for."""
+    """A REST agent that keeps the headers that it was sent, and streams in a shape of its own where
+    that is asked for.
+    """
 
     def __init__(self) -> None:
         super().__init__(answer_s=0)
@@ -36,16 +40,24 @@ SECRET = "s3cret-of-mine-2026"
 async def test_a_header_from_the_environment_is_in_no_recording(tmp_path: Path, how: str) -> None:
     async with Noting() as agent:
         what = job(agent.url)
-        what["target"] |= {"headers": {"X-Tenant": "t1"}, "headersEnv": {"Authorization": "Bearer MY_AGENT_TOKEN"}, "streaming": False}  # fmt: skip
+        what["target"] |= {
+            "headers": {"X-Tenant": "t1"},
+            "headersEnv": {"Authorization": "Bearer MY_AGENT_TOKEN"},
+            "streaming": False,
+        }
         variables = {"MY_AGENT_TOKEN": SECRET}
         if how == "base_url":
             variables["MY_AGENT_BASE_URL"] = agent.url
         options = [] if how == "base_url" else ["--allow-host", "127.0.0.1"]
         done = await run_job(tmp_path, what, *options, **variables)
         assert done.returncode == 0, done.stderr
-    assert {(one["authorization"], one["x-tenant"]) for one in agent.headers} == {(f"Bearer {SECRET}", "t1")}
+    assert {(one["authorization"], one["x-tenant"]) for one in agent.headers} == {
+        (f"Bearer {SECRET}", "t1")
+    }
     assert all("text/event-stream" not in one["accept"] for one in agent.headers)
-    written = "".join(path.read_text("utf-8", "replace") for path in (tmp_path / "data").rglob("*.jsonl"))
+    written = "".join(
+        path.read_text("utf-8", "replace") for path in (tmp_path / "data").rglob("*.jsonl")
+    )
     assert "MY_AGENT_TOKEN" in written
     assert SECRET not in written + done.stdout + done.stderr
 
@@ -83,8 +95,8 @@ async def test_code_is_loaded_only_from_the_folder_that_the_user_names(tmp_path:
     refused = await run_job(tmp_path, what)
     assert refused.returncode == 2
     assert (
-        "module my_test_answers not found: it is not installed, and no folder was given with --code DIR"
-        in refused.stderr
+        "module my_test_answers not found: it is not installed, and no folder was given with"
+        " --code DIR" in refused.stderr
     )
     done = await run_job(tmp_path, what, "--code", ".")
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,6 @@
-"""An agent's odd events: they fail no expression that does not look at them, and what can be read of a call is read."""
+"""An agent's odd events: they fail no expression that does not look at them, and what can be read
+of a call is read.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def calling(arguments: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("event", "expression"),
     [
-        (calling('{"drug": "warfarin"}'), 'evaluation.functionCalls.all { it.args["drug"] == "warfarin" }'),
+        (calling('{"drug": "warfarin"}'),
+            'evaluation.functionCalls.all { it.args["drug"] == "warfarin" }'),
         (calling(""), "evaluation.functionCalls.all { it.args.isEmpty() }"),
         (calling(None), "evaluation.functionCalls.all { it.args.isEmpty() }"),
         (calling("oops"), 'evaluation.functionCalls.all { it.args["arguments"] == "oops" }'),

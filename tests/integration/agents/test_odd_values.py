@@ -1,6 +1,8 @@
-"""Every field of every protocol's answers, with a value of each other kind: each is read, or is the peer's failure in one sentence.
+"""Every field of every protocol's answers, with a value of each other kind: each is read, or is the
+peer's failure in one sentence.
 
-Anything else would be a bug of this program over what a peer sent. What is read is recorded and asserted on, too.
+Anything else would be a bug of this program over what a peer sent. What is read is recorded and
+asserted on, too.
 """
 
 from __future__ import annotations
@@ -26,12 +28,18 @@ from tests.servers.agents import agent_of, terms
 
 HUGE = 10**400
 ODD: tuple[Any, ...] = (
-    None, True, 0, -1, 1.5, 2**70, HUGE, float("inf"), float("nan"), "", "x", "1", "\ud800", [], [None], [[0]], {}, {"a": 1},
+    None, True, 0, -1, 1.5, 2**70, HUGE, float("inf"), float("nan"), "", "x", "1", "\ud800", [],
+    [None], [[0]], {}, {"a": 1},
     {"text": None}, [{"type": "text"}],
 )  # fmt: skip
 GONE = object()
 USAGE = {"prompt_tokens": 5, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}}
-CALL = {"index": 0, "id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"a": 1}'}}
+CALL = {
+    "index": 0,
+    "id": "c1",
+    "type": "function",
+    "function": {"name": "look_up", "arguments": '{"a": 1}'},
+}
 EVENTS = [
     {"request": {"function": {"name": "look_up"}, "arguments": {"a": 1}, "id": "1"}},
     {"output": {"found": 2}, "id": "1"},
@@ -39,21 +47,28 @@ EVENTS = [
 CHAT = {
     "model": "m",
     "choices": [
-        {"index": 0, "message": {"content": "Hello.", "tool_calls": [CALL]}, "finish_reason": "stop"}
+        {
+            "index": 0,
+            "message": {"content": "Hello.", "tool_calls": [CALL]},
+            "finish_reason": "stop",
+        }
     ],
     "usage": USAGE,
 }
 CHUNKS = [
-    {"model": "m", "choices": [{"index": 0, "delta": {"content": "Hello.", "tool_calls": [CALL]}, "finish_reason": None}]},
+    {"model": "m", "choices": [{"index": 0, "delta": {"content": "Hello.", "tool_calls": [CALL]},
+                "finish_reason": None}]},
     {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": USAGE},
 ]  # fmt: skip
 RESPONSE = {
     "model": "m", "status": "completed", "incomplete_details": {"reason": None},
     "output": [
         {"type": "reasoning", "id": "r", "summary": []},
-        {"type": "mcp_call", "id": "m", "name": "look_up", "arguments": '{"a": 1}', "output": "x", "error": None},
+        {"type": "mcp_call", "id": "m", "name": "look_up", "arguments": '{"a": 1}', "output": "x",
+            "error": None},
         {"type": "function_call", "call_id": "c1", "name": "look_up", "arguments": '{"a": 1}'},
-        {"type": "message", "content": [{"type": "output_text", "text": "Hello."}, {"type": "refusal", "refusal": ""}]},
+        {"type": "message", "content": [{"type": "output_text", "text": "Hello."},
+                {"type": "refusal", "refusal": ""}]},
     ],
     "usage": {"input_tokens": 5, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 1}},
 }  # fmt: skip
@@ -66,31 +81,43 @@ AG_UI = [
     {"type": "RUN_STARTED", "threadId": "t", "runId": "r"},
     {"type": "STATE_SNAPSHOT", "snapshot": {"a": [1]}},
     {"type": "STATE_DELTA", "delta": [{"op": "add", "path": "/a/0", "value": {"b": 1}}]},
-    {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "look_up", "parentMessageId": "m1"},
+    {"type": "TOOL_CALL_START", "toolCallId": "c1", "toolCallName": "look_up",
+        "parentMessageId": "m1"},
     {"type": "TOOL_CALL_ARGS", "toolCallId": "c1", "delta": '{"a": 1}'},
     {"type": "TOOL_CALL_END", "toolCallId": "c1"},
-    {"type": "TOOL_CALL_RESULT", "messageId": "m2", "toolCallId": "c1", "content": "x", "role": "tool"},
+    {"type": "TOOL_CALL_RESULT", "messageId": "m2", "toolCallId": "c1", "content": "x",
+        "role": "tool"},
     {"type": "REASONING_MESSAGE_CONTENT", "messageId": "m3", "delta": "hm"},
     {"type": "TEXT_MESSAGE_START", "messageId": "m1", "role": "assistant"},
     {"type": "TEXT_MESSAGE_CONTENT", "messageId": "m1", "delta": "Hello."},
     {"type": "TEXT_MESSAGE_END", "messageId": "m1"},
-    {"type": "MESSAGES_SNAPSHOT", "messages": [{"id": "m1", "role": "assistant", "content": "Hello.", "toolCalls": []}]},
+    {"type": "MESSAGES_SNAPSHOT",
+        "messages": [{"id": "m1", "role": "assistant", "content": "Hello.", "toolCalls": []}]},
     {"type": "CUSTOM", "name": "n", "value": {"a": 1}},
-    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "result": {"finishReason": "stop"}, "outcome": {"type": "success"}},
+    {"type": "RUN_FINISHED", "threadId": "t", "runId": "r", "result": {"finishReason": "stop"},
+        "outcome": {"type": "success"}},
 ]  # fmt: skip
 CARD = {
     "name": "a", "version": "1", "protocolVersion": "1.0", "capabilities": {"streaming": False},
-    "supportedInterfaces": [{"url": "HERE", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+    "supportedInterfaces": [{"url": "HERE", "protocolBinding": "JSONRPC",
+            "protocolVersion": "1.0"}],
     "securitySchemes": {"k": {"apiKeySecurityScheme": {"name": "X-Key", "location": "header"}}},
     "skills": [], "defaultInputModes": ["text"], "defaultOutputModes": ["text"],
 }  # fmt: skip
-PARTS = [{"text": "Hello."}, {"data": {"name": "look_up", "args": {"a": 1}, "id": "1"}, "metadata": {"adk_type": "function_call"}}]  # fmt: skip
+PARTS = [
+    {"text": "Hello."},
+    {
+        "data": {"name": "look_up", "args": {"a": 1}, "id": "1"},
+        "metadata": {"adk_type": "function_call"},
+    },
+]
 TASK = {
     "jsonrpc": "2.0", "id": "1",
     "result": {
         "task": {
             "id": "t", "contextId": "c",
-            "status": {"state": "TASK_STATE_COMPLETED", "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": PARTS}},
+            "status": {"state": "TASK_STATE_COMPLETED",
+                "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": PARTS}},
             "artifacts": [{"artifactId": "a", "name": "n", "parts": PARTS, "metadata": {}}],
             "metadata": {},
         }
@@ -101,7 +128,11 @@ STATE = {
     "resources": [{"id": "r", "name": "n", "labels": ["Drug"], "properties": {"dose": 5}}],
     "functions": [{"name": "f"}],
 }
-MESSAGE = {"sessionId": "s1", "message": {"content": "Hello.", "role": "assistant"}, "events": EVENTS}
+MESSAGE = {
+    "sessionId": "s1",
+    "message": {"content": "Hello.", "role": "assistant"},
+    "events": EVENTS,
+}
 REST_EVENTS = [("delta", {"content": "Hel"}), ("event", EVENTS[0]), ("message", MESSAGE)]
 EXPRESSIONS = (
     "objectContext.resources.any { it.labels.contains(\"Drug\") }",
@@ -144,9 +175,10 @@ def as_events(tree: Any) -> tuple[bytes, str]:
 
 def as_run(tree: Any) -> tuple[bytes, str]:
     """Return the events of AG-UI."""
-    return b"".join(
-        b"data: " + json.dumps(event).encode() + b"\n\n" for event in _listed(tree)
-    ), "text/event-stream"
+    return (
+        b"".join(b"data: " + json.dumps(event).encode() + b"\n\n" for event in _listed(tree)),
+        "text/event-stream",
+    )
 
 
 def as_named(tree: Any) -> tuple[bytes, str]:
@@ -160,7 +192,8 @@ def as_named(tree: Any) -> tuple[bytes, str]:
 
 def _named(tree: Any) -> list[tuple[Any, Any]]:
     pairs = [
-        one if isinstance(one, list | tuple) and len(one) == 2 else ("message", one) for one in _listed(tree)
+        one if isinstance(one, list | tuple) and len(one) == 2 else ("message", one)
+        for one in _listed(tree)
     ]
     return [(name, data) for name, data in pairs]
 
@@ -176,7 +209,8 @@ PROTOCOLS = [
     Protocol("rest", "/api/v1/chat/objectContexts/s1", STATE, as_json),
     Protocol("openai", "/v1/chat/completions", CHAT, as_json, target={"streaming": False}),
     Protocol("openai", "/v1/chat/completions", CHUNKS, as_events),
-    Protocol("openai", "/v1/responses", RESPONSE, as_json, target={"api": "responses", "streaming": False}),
+    Protocol("openai", "/v1/responses", RESPONSE, as_json,
+        target={"api": "responses", "streaming": False}),
     Protocol("openai", "/v1/responses", RESPONSE_EVENTS, as_events, target={"api": "responses"}),
     Protocol("ag-ui", "/", AG_UI, as_run),
     Protocol("a2a", "/.well-known/agent-card.json", CARD, as_json, {"/": TASK}),
@@ -248,7 +282,9 @@ async def odd_server() -> AsyncIterator[Server]:
 
     async def answer(request: web.Request) -> web.Response:
         body, kind = server.answers.get(request.path, (b"{}", "application/json"))
-        return web.Response(body=body.replace(b"HERE", server.url.encode()), headers={"Content-Type": kind})
+        return web.Response(
+            body=body.replace(b"HERE", server.url.encode()), headers={"Content-Type": kind}
+        )
 
     app = web.Application()
     app.router.add_route("*", "/{rest:.*}", answer)
@@ -264,11 +300,16 @@ async def odd_server() -> AsyncIterator[Server]:
 
 
 async def converse(url: str, protocol: Protocol, whole_s: float = 0.5) -> str:
-    """Open, say hello, look at the state; record and assert on what came. Return what became of it."""
+    """Open, say hello, look at the state; record and assert on what came.
+
+    Return what became of it.
+    """
     state = None if protocol.name == "rest" else f"{url}/api/v1/chat/objectContexts/s1"
     options = {"object_context_url": state, **protocol.target}
     given = {name: value for name, value in options.items() if value is not None}
-    agent = agent_of(replace(terms(url, protocol.name, whole_s=whole_s, **given), may_call=lambda url: True))
+    agent = agent_of(
+        replace(terms(url, protocol.name, whole_s=whole_s, **given), may_call=lambda url: True)
+    )
     try:
         await agent.open()
         reply = await stream_whole(agent.send("hello"), None)
@@ -284,7 +325,8 @@ async def converse(url: str, protocol: Protocol, whole_s: float = 0.5) -> str:
         {"role": "user", "content": "hello", "events": []},
         {"role": "assistant", "content": reply.content, "events": events},
     ]
-    evaluation = {"transcript": said, "functionCalls": [], "events": events, "failureCount": 0, "done": True, "model": "m",
+    evaluation = {"transcript": said, "functionCalls": [], "events": events, "failureCount": 0,
+        "done": True, "model": "m",
                   "sessionId": "s1", "job": {"target": {"tellsToolCalls": True}}}  # fmt: skip
     view = AssertionView(context, evaluation)
     for text in EXPRESSIONS:
@@ -296,9 +338,14 @@ async def converse(url: str, protocol: Protocol, whole_s: float = 0.5) -> str:
 
 @pytest.mark.parametrize(
     "values",
-    [pytest.param(few_values, marks=pytest.mark.part), pytest.param(some_values, marks=pytest.mark.long)],
+    [
+        pytest.param(few_values, marks=pytest.mark.part),
+        pytest.param(some_values, marks=pytest.mark.long),
+    ],
 )
-@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda one: f"{one.name} {one.path} {one.write.__name__}")
+@pytest.mark.parametrize(
+    "protocol", PROTOCOLS, ids=lambda one: f"{one.name} {one.path} {one.write.__name__}"
+)
 async def test_a_value_of_any_kind_in_any_field_is_read_or_the_peers_failure(
     protocol: Protocol, values: Callable[[int], tuple[Any, ...]]
 ) -> None:

@@ -35,7 +35,9 @@ OTHER = "0123456789abcdef" * 2
 
 
 class Telling(RestAgentServer):
-    """Says which graph it uses, by the number of messages that it has answered; with None, nothing."""
+    """Says which graph it uses, by the number of messages that it has answered; with None,
+    nothing.
+    """
 
     says: Any = staticmethod(lambda messages: None)
     asked: int = 0
@@ -75,7 +77,8 @@ async def test_nothing_is_sent_to_an_agent_that_uses_another_graph(
     for ended in whole.of("conversation_ended"):
         assert ended.fault == "unclear", "only the agent says so"
         assert (
-            "another knowledge graph than the run's embedded graph; start `bioeval-tui agent`" in ended.detail
+            "another knowledge graph than the run's embedded graph; start `bioeval-tui agent`"
+            in ended.detail
         )
         assert str(tmp_path / "data" / "graph.db") in ended.detail
 
@@ -87,7 +90,10 @@ async def test_an_agent_that_uses_the_runs_graph_is_measured(choice: str, tmp_pa
     agent.says = lambda messages: mine
     whole = await run(agent, tmp_path, graph=choice)
     assert whole.state.scores() == {"withheld": 1.0, "supplied": 1.0}
-    assert [started.agents_graph for started in whole.of("conversation_started")] == ["same", "same"]
+    assert [started.agents_graph for started in whole.of("conversation_started")] == [
+        "same",
+        "same",
+    ]
     assert "unknown" not in dict(load_run(whole.path).versions).get("knowledge graph", "")
 
 
@@ -103,7 +109,9 @@ async def test_an_agent_that_is_started_again_with_another_graph_is_noticed(tmp_
     assert agent.sessions == 1, "the second conversation is not begun"
 
 
-async def test_a_report_notes_that_the_agent_does_not_say_which_graph_it_uses(tmp_path: Path) -> None:
+async def test_a_report_notes_that_the_agent_does_not_say_which_graph_it_uses(
+    tmp_path: Path,
+) -> None:
     agent = Telling()
     whole = await run(agent, tmp_path, graph="embedded")
     assert whole.state.scores() == {"withheld": 1.0, "supplied": 1.0}
@@ -111,7 +119,9 @@ async def test_a_report_notes_that_the_agent_does_not_say_which_graph_it_uses(tm
     assert "unknown whether it is the agent's" in dict(loaded.versions)["knowledge graph"]
     card = Console(file=StringIO(), width=200)
     print_score_card(loaded, card)
-    assert "knowledge graph: embedded graph (unknown whether it is the agent's" in card.file.getvalue()  # type: ignore[attr-defined]
+    assert (
+        "knowledge graph: embedded graph (unknown whether it is the agent's" in card.file.getvalue()
+    )  # type: ignore[attr-defined]
     assert whole.of("warned") == []
     assert agent.asked == 1, "it is not asked again"
 
@@ -121,7 +131,7 @@ async def test_without_a_graph_no_advice_is_given_that_cannot_help(tmp_path: Pat
     agent.says = lambda messages: OTHER
     whole = await run(agent, tmp_path, graph="none")
     assert agent.messages == 4
-    (check, _) = [check for check in whole.of("assertion_checked") if check.final]
+    check, _ = [check for check in whole.of("assertion_checked") if check.final]
     assert check.error == "the run is without a knowledge graph; leave out --graph none"
     assert rerun_offer(whole.path) == ""
 

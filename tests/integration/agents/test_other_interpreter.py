@@ -1,4 +1,6 @@
-"""Jobs whose agent is a function in another interpreter (`target.python`), run by the real program."""
+"""Jobs whose agent is a function in another interpreter (`target.python`), run by the real
+program.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,20 @@ import pytest
 from tests.integration.program import PATIENCE_S, run, run_job, started
 
 JOB: dict[str, Any] = {
-    "target": {"user": "ada", "chatbot": "bot", "protocol": "python", "function": "my_agent:answer"},
+    "target": {
+        "user": "ada",
+        "chatbot": "bot",
+        "protocol": "python",
+        "function": "my_agent:answer",
+    },
     "aspirationalAverage": 60_000,
     "facts": [],
     "tasks": [{"task": "x", "rules": [{"pattern": "only here"}]}],
     "evaluator": {"kind": "scripted", "lines": [{"say": "one"}, {"say": "two"}]},
     "scorer": {"kind": "rules"},
     "assertions": [
-        {"toolCalls": {"calls": [{"name": "look", "arguments": {"n": n}}], "turn": n}} for n in (1, 2)
+        {"toolCalls": {"calls": [{"name": "look", "arguments": {"n": n}}], "turn": n}}
+        for n in (1, 2)
     ],
 }
 AGENT = """
@@ -58,12 +66,17 @@ def ends(message):
 
 
 def job(folder: Path, function: str = "answer", python: str = "venv/bin/python") -> dict[str, Any]:
-    """Write the agent and a virtual environment with its package into the folder; return a job for it."""
+    """Write the agent and a virtual environment with its package into the folder; return a job for
+    it.
+    """
     (folder / "my_agent.py").write_text(AGENT)
     EnvBuilder(symlinks=sys.platform != "win32").create(folder / "venv")
     packages = next(folder.glob("venv/lib/python*/site-packages"))
     (packages / "only_here.py").write_text("WORDS = 'only here'\n")
-    return {**JOB, "target": {**JOB["target"], "function": f"my_agent:{function}", "python": python}}
+    return {
+        **JOB,
+        "target": {**JOB["target"], "function": f"my_agent:{function}", "python": python},
+    }
 
 
 async def test_a_function_answers_from_another_interpreter(tmp_path: Path) -> None:
@@ -75,19 +88,26 @@ async def test_a_function_answers_from_another_interpreter(tmp_path: Path) -> No
 
 async def test_a_process_that_ends_is_the_agents_failure(tmp_path: Path) -> None:
     done = await run_job(tmp_path, job(tmp_path, "ends"), "--code", ".")
-    assert "my_agent:ends: its process ended (exit code 9): no memory left" in done.stderr + done.stdout
+    assert (
+        "my_agent:ends: its process ended (exit code 9): no memory left"
+        in done.stderr + done.stdout
+    )
     assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
     ("function", "python", "code", "says"),
     [
-        ("answer", "venv/bin/python", (), "venv/bin/python is in no folder that was given with --code DIR"),
+        ("answer", "venv/bin/python", (),
+            "venv/bin/python is in no folder that was given with --code DIR"),
         ("answer", "venv/bin/python", ("--code", "venv/lib"), "venv/bin/python is in no folder"),
-        ("answer", sys.executable, ("--code", "."), "is in no folder that was given with --code DIR"),
+        ("answer", sys.executable, ("--code", "."),
+            "is in no folder that was given with --code DIR"),
         ("nowhere", "venv/bin/python", ("--code", "."), "has no function nowhere"),
-        ("answer", "old", ("--code", "."), "my_agent:answer: its process ended (exit code 2): not Python"),
-        ("answer", "link", ("--code", "."), "my_agent:answer cannot be loaded: ModuleNotFoundError: No module named 'only_here'"),
+        ("answer", "old", ("--code", "."),
+            "my_agent:answer: its process ended (exit code 2): not Python"),
+        ("answer", "link", ("--code", "."),
+            "my_agent:answer cannot be loaded: ModuleNotFoundError: No module named 'only_here'"),
     ],
 )  # fmt: skip
 async def test_what_is_wrong_with_an_interpreter_is_said_before_the_run(
@@ -125,7 +145,15 @@ def test_the_process_ends_with_the_engine(tmp_path: Path, name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(PATIENCE_S)
         (tmp_path / "my_agent.py.port").write_text(str(server.getsockname()[1]))
-        options = ("--headless", "--graph", "none", "--condition", "withheld", "--code", str(tmp_path))
+        options = (
+            "--headless",
+            "--graph",
+            "none",
+            "--condition",
+            "withheld",
+            "--code",
+            str(tmp_path),
+        )
         with started("run", str(tmp_path / "job.yml"), *options, data_dir=tmp_path) as process:
             held, _ = server.accept()
             with held:

@@ -20,7 +20,10 @@ JOB: dict[str, Any] = {
     "aspirationalAverage": 60_000,
     "greetings": ["Hello"],
     "tasks": [
-        {"task": "Get a reminder", "rules": [{"pattern": "i'll remind you", "reason": "confirmed it"}]}
+        {
+            "task": "Get a reminder",
+            "rules": [{"pattern": "i'll remind you", "reason": "confirmed it"}],
+        }
     ],
     "facts": ["The user lives in Sydney"],
     "evaluator": {
@@ -36,7 +39,11 @@ JOB: dict[str, Any] = {
         {"expression": 'evaluation.functionCalls.any { it.function == "createReminder" }'},
         {
             "toolCalls": {
-                "calls": ["lookUpDrug", "lookUpZone", {"name": "createReminder", "arguments": {"dose": 5}}]
+                "calls": [
+                    "lookUpDrug",
+                    "lookUpZone",
+                    {"name": "createReminder", "arguments": {"dose": 5}},
+                ]
             }
         },
         {
@@ -55,7 +62,11 @@ async def held(protocol: str, folder: Path) -> WholeRun:
     async with served(protocol, folder) as (target, options):
         # Otherwise a run is clean by these protocols, and not known to be by the others.
         remembers = {"remembers": True} if target.get("protocol") in ("openai", "ag-ui") else {}
-        job = {**JOB, "target": {**JOB["target"], **target, **remembers}, "telemetry": {"waitMs": 0}}
+        job = {
+            **JOB,
+            "target": {**JOB["target"], **target, **remembers},
+            "telemetry": {"waitMs": 0},
+        }
         return await hold(yaml.safe_dump(job), folder, graph="none", traces=Traces(), **options)
 
 
@@ -67,14 +78,20 @@ def told(run: WholeRun) -> dict[str, Any]:
         found[key.condition] = {
             "transcript": [(m.role, m.text) for m in talk.messages],
             "calls": [
-                (m.message, request and request["function"]["name"], request and request["arguments"], result)
+                (
+                    m.message,
+                    request and request["function"]["name"],
+                    request and request["arguments"],
+                    result,
+                )
                 for m in talk.messages
                 for request, result in paired(m.generation)
             ],
             "score": talk.score.score,
             "parts": [(part.name, part.value) for part in talk.score.parts],
             "checks": {
-                n: (check.status, check.observed, check.error) for n, check in talk.final_checks.items()
+                n: (check.status, check.observed, check.error)
+                for n, check in talk.final_checks.items()
             },
             "ended": talk.ended and talk.ended.reason,
         }
@@ -92,12 +109,16 @@ OF_THE_RUN = (
     "average_latency_ms",
     "command",
 )
-"""What the report says of this very run and of the protocol: its time and place, and tokens where they are told."""
+"""What the report says of this very run and of the protocol: its time and place, and tokens where
+they are told.
+"""
 
 
 def without_what_differs(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: without_what_differs(item) for key, item in value.items() if key not in OF_THE_RUN}
+        return {
+            key: without_what_differs(item) for key, item in value.items() if key not in OF_THE_RUN
+        }
     if isinstance(value, list | tuple):
         return [without_what_differs(item) for item in value if not says_that_we_were_stopped(item)]
     return value
@@ -119,7 +140,11 @@ def test_the_compared_conversation_has_tool_calls_and_state(expected: dict[str, 
     supplied, withheld = (expected["conversations"][side] for side in ("supplied", "withheld"))
     assert [len(side["calls"]) for side in (withheld, supplied)] == [1, 3]
     assert [status for status, _, _ in supplied["checks"].values()] == ["passed"] * 3
-    assert [status for status, _, _ in withheld["checks"].values()] == ["failed", "failed", "passed"]
+    assert [status for status, _, _ in withheld["checks"].values()] == [
+        "failed",
+        "failed",
+        "passed",
+    ]
     assert supplied["score"] > withheld["score"]
 
 
@@ -139,7 +164,11 @@ async def test_every_protocol_records_the_same_conversation(
     run = await held(protocol, tmp_path)
     assert told(run) == expected
     if protocol != "python":  # a function finds it in its conversation: test_sdks.py
-        given = [event.traceparent for event in run.of("message_started") if event.role == "assistant"]
+        given = [
+            event.traceparent for event in run.of("message_started") if event.role == "assistant"
+        ]
         assert len(set(given)) == len(given)
-        assert sent - {""} == set(given), "each message has a trace of its own, and nothing else has one"
+        assert sent - {""} == set(given), (
+            "each message has a trace of its own, and nothing else has one"
+        )
     assert any(event.text for event in run.of("message_delta")), "it streams"

@@ -1,4 +1,6 @@
-"""The agents of docs/agents.md and docs/traces.md, on the published packages: LangGraph, the OpenAI Agents SDK, pydantic-ai."""
+"""The agents of docs/agents.md and docs/traces.md, on the published packages: LangGraph, the OpenAI
+Agents SDK, pydantic-ai.
+"""
 
 from __future__ import annotations
 
@@ -142,20 +144,32 @@ async def folder(tmp_path: Path) -> AsyncIterator[Path]:
 
 @pytest.mark.parametrize("example", ["langgraph_agent", "pydantic_agent", "openai_agent"])
 @pytest.mark.long
-async def test_an_agent_built_with_a_published_sdk_can_be_evaluated(example: str, folder: Path) -> None:
+async def test_an_agent_built_with_a_published_sdk_can_be_evaluated(
+    example: str, folder: Path
+) -> None:
     code = folder / "code"
     code.mkdir()
     async with OpenAIServer(otherwise=as_a_model) as server:
         (code / f"{example}.py").write_text(EXAMPLES[example], encoding="utf-8")
         (code / "my_graph.py").write_text(GRAPH, encoding="utf-8")
-        mine = PYDANTIC if example == "pydantic_agent" else AGENTS_SDK.replace("{url!r}", repr(server.url))
+        mine = (
+            PYDANTIC
+            if example == "pydantic_agent"
+            else AGENTS_SDK.replace("{url!r}", repr(server.url))
+        )
         (code / "my_agent.py").write_text(mine, encoding="utf-8")
         target = {**JOB["target"], "protocol": "python", "function": f"{example}:answer"}
-        run = await hold(yaml.safe_dump({**JOB, "target": target}), folder, graph="none", code=(str(code),))
+        run = await hold(
+            yaml.safe_dump({**JOB, "target": target}), folder, graph="none", code=(str(code),)
+        )
         if example == "openai_agent":
             await sys.modules["my_agent"].client.close()
-    supplied = next(talk for key, talk in run.state.conversations.items() if key.condition == "supplied")
-    assert [check.status for check in supplied.final_checks.values()] == ["passed"] * 3, supplied.final_checks
+    supplied = next(
+        talk for key, talk in run.state.conversations.items() if key.condition == "supplied"
+    )
+    assert [check.status for check in supplied.final_checks.values()] == ["passed"] * 3, (
+        supplied.final_checks
+    )
     assert supplied.score is not None
     assert supplied.score.score == 1.0
     results = [
@@ -193,6 +207,10 @@ async def test_an_agent_that_reports_no_tool_calls_is_known_by_its_spans(
         job = yaml.safe_dump({**JOB, "target": target})
         run = await hold(job, folder, graph="none", code=(str(code),), otlp=0, traces=traces)
         await asyncio.to_thread(sys.modules["traced_agent"].provider.shutdown)
-    supplied = next(talk for key, talk in run.state.conversations.items() if key.condition == "supplied")
-    assert [check.status for check in supplied.final_checks.values()] == ["passed"] * 3, supplied.final_checks
+    supplied = next(
+        talk for key, talk in run.state.conversations.items() if key.condition == "supplied"
+    )
+    assert [check.status for check in supplied.final_checks.values()] == ["passed"] * 3, (
+        supplied.final_checks
+    )
     assert {span.service for message in supplied.messages for span in message.spans} == {"my-agent"}

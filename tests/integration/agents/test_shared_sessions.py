@@ -1,4 +1,6 @@
-"""Agents that do not keep conversations apart: one session for all, or a history with what another one said."""
+"""Agents that do not keep conversations apart: one session for all, or a history with what another
+one said.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ def words(text: str, history: list[dict[str, Any]]) -> str:
 
 
 class Agent(RestAgentServer):
-    """Keeps a history for each `key` of a session's number; `id_of` gives the session's id, `shown` what is repeated of it."""
+    """Keeps a history for each `key` of a session's number; `id_of` gives the session's id, `shown`
+    what is repeated of it.
+    """
 
     def __init__(
         self,
@@ -82,7 +86,9 @@ class Agent(RestAgentServer):
         )
 
 
-async def held(agent: RestAgentServer, folder: Path, job: dict[str, Any] = JOB, **spec: Any) -> WholeRun:
+async def held(
+    agent: RestAgentServer, folder: Path, job: dict[str, Any] = JOB, **spec: Any
+) -> WholeRun:
     return await hold(yaml.safe_dump(job), folder, graph="none", agent_url=agent.url, **spec)
 
 
@@ -90,13 +96,16 @@ def told(run: WholeRun) -> list[str]:
     return [warning.message for warning in run.of("warned") if warning.code == "not_clean"]
 
 
-async def test_one_session_for_all_conversations_is_not_clean_and_its_id_is_said(tmp_path: Path) -> None:
+async def test_one_session_for_all_conversations_is_not_clean_and_its_id_is_said(
+    tmp_path: Path,
+) -> None:
     async with Agent(lambda n: "user-ada") as agent:
         run = await held(agent, tmp_path, trials=2)
     assert run.result["clean"] is False
-    assert told(run)[0] == (
-        "the agent has one session, “user-ada”, for several conversations: without the facts, trial 1, and "
-        "with the facts, trial 1"
+    assert (
+        told(run)[0]
+        == "the agent has one session, “user-ada”, for several conversations: without the facts,"
+        " trial 1, and with the facts, trial 1"
     )
     assert len(told(run)) == 2, "each kind is said once, however many conversations there are"
     assert "“user-ada”" in run.result["answer"]["sure"]
@@ -116,7 +125,9 @@ async def test_one_session_is_said_of_several_trials_of_one_condition_too(tmp_pa
     assert run.result["clean"] is False
 
 
-async def test_a_session_in_which_two_conversations_are_held_at_once_ends_the_run(tmp_path: Path) -> None:
+async def test_a_session_in_which_two_conversations_are_held_at_once_ends_the_run(
+    tmp_path: Path,
+) -> None:
     async with Agent(lambda n: "user-ada") as agent:
         run = await held(agent, tmp_path, trials=3, parallel=True)
     assert run.state.scores() == {"withheld": None, "supplied": None}
@@ -137,7 +148,9 @@ async def test_a_history_with_another_conversations_words_is_not_clean_though_th
     assert message.startswith(
         "the agent's history holds “Please set a reminder for nine.”, which was not said"
     )
-    assert message.endswith("in without the facts, trial 1 (session “s2”), but in with the facts, trial 1")
+    assert message.endswith(
+        "in without the facts, trial 1 (session “s2”), but in with the facts, trial 1"
+    )
 
 
 async def test_a_history_that_two_conversations_share_at_once_ends_the_run(tmp_path: Path) -> None:
@@ -155,15 +168,19 @@ async def test_what_was_said_before_the_run_is_found_in_the_history(tmp_path: Pa
 
 def augmented(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
-        {**one, "content": f"[ada, 9:00] {one['content']}  (answer briefly)"}
-        if one["role"] == "user"
-        else one
+        (
+            {**one, "content": f"[ada, 9:00] {one['content']}  (answer briefly)"}
+            if one["role"] == "user"
+            else one
+        )
         for one in history
     ]
 
 
 def noted(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The agent's own notes: a welcome, results of tools as a user's message, texts between calls."""
+    """The agent's own notes: a welcome, results of tools as a user's message, texts between
+    calls.
+    """
     note = [
         {"role": "user", "content": "tool result: 3 rows"},
         {"role": "assistant", "content": "Let me see."},
@@ -188,7 +205,8 @@ def noted(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
         augmented,
         noted,
         lambda history: [
-            {**one, "content": one["content"].upper().replace("SYDNEY", "[CITY]")} for one in history
+            {**one, "content": one["content"].upper().replace("SYDNEY", "[CITY]")}
+            for one in history
         ],
         lambda history: [one for at, one in enumerate(history) if one not in history[:at]],
         lambda history: [one for one in history if one["role"] == "user"],
@@ -216,14 +234,18 @@ async def test_a_history_of_this_conversation_alone_is_clean_however_it_is_told(
     assert (run.result["clean"], told(run)) == (True, [])
 
 
-async def test_failed_attempts_and_seeds_in_a_history_belong_to_the_conversation(tmp_path: Path) -> None:
+async def test_failed_attempts_and_seeds_in_a_history_belong_to_the_conversation(
+    tmp_path: Path,
+) -> None:
     seeded = {**JOB, "seeds": [{"conversation": [{"role": "user", "content": "I take warfarin."}]}]}
     async with Agent(fails=2) as agent:
         run = await held(agent, tmp_path, seeded)
     assert (run.result["clean"], told(run)) == (True, [])
 
 
-async def test_an_agent_that_keeps_nothing_may_give_any_id_but_not_tell_of_others(tmp_path: Path) -> None:
+async def test_an_agent_that_keeps_nothing_may_give_any_id_but_not_tell_of_others(
+    tmp_path: Path,
+) -> None:
     stateless = {**JOB, "target": {**JOB["target"], "remembers": False}}
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
@@ -299,7 +321,9 @@ class A2A(RestAgentServer):
             "id": f"t{self.messages}",
             "contextId": context,
             "status": {"state": "TASK_STATE_COMPLETED"},
-            "artifacts": [{"artifactId": f"a{self.messages}", "parts": [{"text": "Where do you live?"}]}],
+            "artifacts": [
+                {"artifactId": f"a{self.messages}", "parts": [{"text": "Where do you live?"}]}
+            ],
             "history": self.said if self.tells else [],
         }
         return web.json_response({"jsonrpc": "2.0", "id": body["id"], "result": {"task": task}})

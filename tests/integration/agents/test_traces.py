@@ -1,4 +1,6 @@
-"""Spans of an agent with the real OpenTelemetry SDK and its OTLP exporter belong to the right turn."""
+"""Spans of an agent with the real OpenTelemetry SDK and its OTLP exporter belong to the right
+turn.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ assertions:
 """
 
 
-async def traced_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turns: int, at_once: int) -> WholeRun:
+async def traced_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turns: int, at_once: int
+) -> WholeRun:
     traces = Traces()
     async with receive_spans(0, traces) as address:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", address)

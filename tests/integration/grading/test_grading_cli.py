@@ -1,4 +1,6 @@
-"""The grading commands as a user runs them: data on stdout, messages on stderr, documented exit codes."""
+"""The grading commands as a user runs them: data on stdout, messages on stderr, documented exit
+codes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from tests.command import call
 
 @pytest.fixture
 def run(tasks, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Run a command with the tasks on the spot; the exit code is what the command returns or raises."""
+    """Run a command with the tasks on the spot; the exit code is what the command returns or
+    raises.
+    """
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(own_data(tasks)))
 
@@ -43,27 +47,42 @@ def own_data(tasks) -> Path:
 
 
 def lines(tasks, *wishes: tuple[str, str | None]) -> Path:
-    text = "".join(json.dumps({"task_id": task, "submission_path": path}) + "\n" for task, path in wishes)
+    text = "".join(
+        json.dumps({"task_id": task, "submission_path": path}) + "\n" for task, path in wishes
+    )
     return tasks.submit(text, "submissions.jsonl")
 
 
-def test_the_exit_code_of_grade_distinguishes_three_outcomes(tasks, run: Any, tmp_path: Path) -> None:
+def test_the_exit_code_of_grade_distinguishes_three_outcomes(
+    tasks, run: Any, tmp_path: Path
+) -> None:
     task = tasks.add()
     tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n", "good.csv")
     tasks.submit("id,y\na,1.5\n", "bad.csv")
-    fine = run("grade", lines(tasks, (task, "good.csv")), "--output-dir", tmp_path / "out", "--json")
+    fine = run(
+        "grade", lines(tasks, (task, "good.csv")), "--output-dir", tmp_path / "out", "--json"
+    )
     assert fine.return_value == 0
     value = json.loads(fine.stdout)
-    assert (value["total_valid_submissions"], value["total_invalid"], value["not_graded"]) == (1, 0, [])
+    assert (value["total_valid_submissions"], value["total_invalid"], value["not_graded"]) == (
+        1,
+        0,
+        [],
+    )
     assert json.loads(Path(value["report"]).read_text())["task_reports"][0]["score"] == 0.5
     invalid = run(
-        "grade", lines(tasks, (task, "good.csv"), (task, "bad.csv")), "--output-dir", tmp_path / "out"
+        "grade",
+        lines(tasks, (task, "good.csv"), (task, "bad.csv")),
+        "--output-dir",
+        tmp_path / "out",
     )
     assert invalid.return_value == 1
     assert invalid.stdout.startswith("WHAT  1 without a medal, 1 invalid of 2 submissions;")
     (named,) = [line for line in invalid.stdout.splitlines() if line.startswith("invalid: ")]
     assert f"{task} {tasks.submissions}/bad.csv: " in named
-    unknown = run("grade", lines(tasks, ("lab/nambers", "good.csv")), "--output-dir", tmp_path / "out")
+    unknown = run(
+        "grade", lines(tasks, ("lab/nambers", "good.csv")), "--output-dir", tmp_path / "out"
+    )
     assert unknown.return_value == 3
     assert "did you mean lab/numbers?" in unknown.stdout
 
@@ -97,7 +116,9 @@ def test_a_line_of_a_list_that_is_nested_too_deeply_is_named_with_what_would_be_
     tasks, run: Any, tmp_path: Path
 ) -> None:
     listed = tasks.submit("[" * 100_000 + "\n", "deep.jsonl")
-    with pytest.raises(InputError, match=r"deep\.jsonl:1: nested too deeply; use at most 64 levels$"):
+    with pytest.raises(
+        InputError, match=r"deep\.jsonl:1: nested too deeply; use at most 64 levels$"
+    ):
         run("grade", listed, "--output-dir", tmp_path / "out")
 
 
@@ -163,24 +184,28 @@ def test_the_leaderboard_used_is_printed_and_can_be_chosen(tasks, run: Any, tmp_
         == (tasks.root / task / "leaderboard.csv").read_text()
     )
     published = run("tasks", "leaderboard", task, "--csv", "--leaderboard", "published")
-    assert published.stdout == (
-        "teamName,score,submissionDate\n"
-        "Tranception Embeddings,0.814,\nESM-1v Embeddings,0.806,\nMSA Transformer Embeddings,0.785,\n"
+    assert (
+        published.stdout == "teamName,score,submissionDate\nTranception Embeddings,0.814,\nESM-1v"
+        " Embeddings,0.806,\nMSA Transformer Embeddings,0.785,\n"
     )
     card = run("grade-sample", file, task, "--leaderboard", "published").stdout
     assert "place 2 of 4" in card
     assert (
-        "leaderboard: published: ProteinGym, supervised (Spearman), 2025-07-21, commit bb685245f8f4, 3 entries"
-        in card
+        "leaderboard: published: ProteinGym, supervised (Spearman), 2025-07-21, commit"
+        " bb685245f8f4, 3 entries" in card
     )
     assert "gold, silver and bronze are all first place" in card
     (tmp_path / "board.csv").write_text("teamName,score,submissionDate\nx,0.5,\n")
     given = run("grade-sample", file, task, "--leaderboard", tmp_path / "board.csv")
     assert "place 1 of 2" in given.stdout
     assert "leaderboard: the given file board.csv, 1 entry" in given.stdout
-    with pytest.raises(UsageError, match=r"none\.csv does not exist; give own, published, or a CSV file"):
+    with pytest.raises(
+        UsageError, match=r"none\.csv does not exist; give own, published, or a CSV file"
+    ):
         run("grade-sample", file, task, "--leaderboard", tmp_path / "none.csv")
-    (listed,) = [row for row in json.loads(run("tasks", "list", "--json").stdout) if row["task_id"] == task]
+    (listed,) = [
+        row for row in json.loads(run("tasks", "list", "--json").stdout) if row["task_id"] == task
+    ]
     assert listed["leaderboard"] == "the task's own leaderboard.csv, 11 entries"
 
 
@@ -215,7 +240,19 @@ def test_medals_prints_a_table_without_a_terminal(tasks, run: Any, tmp_path: Pat
     assert result.return_value == 0
     assert result.stdout.startswith("WHAT  1 gold, 1 invalid of 2 submissions")
     row = next(line for line in result.stdout.splitlines() if "gold  " in line)
-    assert row.split() == ["lab/numbers", "tidy", "gold", "0.0", "90.9", "1", "of", "12", "✓", "yes", "·"]
+    assert row.split() == [
+        "lab/numbers",
+        "tidy",
+        "gold",
+        "0.0",
+        "90.9",
+        "1",
+        "of",
+        "12",
+        "✓",
+        "yes",
+        "·",
+    ]
     assert "average percentile 90.9 over 1 valid, 45.5 with 1 invalid as 0" in result.stdout
 
 
@@ -226,7 +263,10 @@ def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
     tasks, tmp_path: Path, how: signal.Signals
 ) -> None:
     task = tasks.add(
-        code="import time\ndef grade(s, a):\n    time.sleep(0.02)\n    return float(s['y'].iloc[0])\n"
+        code=(
+            "import time\ndef grade(s, a):\n    time.sleep(0.02)\n    return"
+            " float(s['y'].iloc[0])\n"
+        )
     )
     count = 200
     for n in range(count):
@@ -234,9 +274,19 @@ def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
     listing = lines(tasks, *[(task, f"s{n}.csv") for n in range(count)])
     out = tmp_path / "out"
     command = [sys.executable, "-m", "bioeval_tui", "grade", str(listing), "--output-dir", str(out)]
-    command += ["--tasks-dir", str(tasks.root), "--data-dir", str(tasks.data), "--workers", "1", "--resume"]
+    command += [
+        "--tasks-dir",
+        str(tasks.root),
+        "--data-dir",
+        str(tasks.data),
+        "--workers",
+        "1",
+        "--resume",
+    ]
     env = {**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path / "home")}
-    process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 60
     while len(list(out.glob("*_individual_reports/*.json"))) < 20:
         assert process.poll() is None
@@ -257,14 +307,22 @@ def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
 
 
 @pytest.mark.long
-def test_escape_sequences_in_task_and_file_names_reach_no_terminal(tasks, run: Any, tmp_path: Path) -> None:
+def test_escape_sequences_in_task_and_file_names_reach_no_terminal(
+    tasks, run: Any, tmp_path: Path
+) -> None:
     name = "lab/evil\x1b]0;owned\x07\x1b[2J"
     tasks.add(name)
     (tasks.root / name / "config.yaml").write_text("a: b: c\n")
     file = tasks.submit("id,y\n", "s\x1b[2J.csv")
     outputs = [
         run("grade", lines(tasks, (name + "?", file.name)), "--output-dir", tmp_path / "out"),
-        run("grade", lines(tasks, (name + "?", file.name)), "--output-dir", tmp_path / "out", "--json"),
+        run(
+            "grade",
+            lines(tasks, (name + "?", file.name)),
+            "--output-dir",
+            tmp_path / "out",
+            "--json",
+        ),
         run("tasks", "list"),
         run("tasks", "list", "--json"),
         run("tasks", "check"),
@@ -281,7 +339,9 @@ def test_escape_sequences_in_task_and_file_names_reach_no_terminal(tasks, run: A
 def test_ungraded_submissions_are_counted_in_every_format(tasks, run: Any, tmp_path: Path) -> None:
     task = tasks.add()
     tasks.submit("id,y\na,1\nb,2\nc,3\n", "s.csv")
-    listing = lines(tasks, (task, "s.csv"), ("lab/unknown", "2025_run-group_aide/s.csv"), (task, None))
+    listing = lines(
+        tasks, (task, "s.csv"), ("lab/unknown", "2025_run-group_aide/s.csv"), (task, None)
+    )
     graded = run("grade", listing, "--output-dir", tmp_path / "out")
     assert "over 1 valid, 30.3 with 1 invalid and 1 not graded as 0" in graded.stdout
     assert f"invalid: {task}: nothing was submitted" in graded.stdout
@@ -290,19 +350,28 @@ def test_ungraded_submissions_are_counted_in_every_format(tasks, run: Any, tmp_p
     assert "30.3 with 1 invalid and 1 not graded as 0" in table
     for kind in ("md", "html"):
         text = run("medals", tmp_path / "out", "--format", kind).stdout
-        assert "average percentile 90.9 over 1 valid, 30.3 with 1 invalid and 1 not graded as 0" in text
+        assert (
+            "average percentile 90.9 over 1 valid, 30.3 with 1 invalid and 1 not graded as 0"
+            in text
+        )
         assert "? Not graded" in text
     rows = csv.DictReader(run("medals", tmp_path / "out", "--format", "csv").stdout.splitlines())
     assert [row["outcome"] for row in rows] == ["graded", "invalid", "not graded"]
     listed = json.loads(run("medals", tmp_path / "out", "--json").stdout)
-    assert [item.get("not_graded", "")[:30] for item in listed] == ["", "", "unknown task `lab/unknown`; `b"]
+    assert [item.get("not_graded", "")[:30] for item in listed] == [
+        "",
+        "",
+        "unknown task `lab/unknown`; `b",
+    ]
 
 
 @pytest.mark.long
 def test_medals_finds_the_runs_of_a_checkout_by_itself(
     tasks, run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As a new user has it: tasks inside the checkout, data in the published cache, a list with absolute paths."""
+    """As a new user has it: tasks inside the checkout, data in the published cache, a list with
+    absolute paths.
+    """
     monkeypatch.delenv("BIOEVAL_TASKS_DIR")
     checkout = tmp_path / "biomlbench"
     tasks.add("lab/numbers")
@@ -314,7 +383,9 @@ def test_medals_finds_the_runs_of_a_checkout_by_itself(
     group = checkout / "runs" / "2025-07-01T10-00-00-GMT_run-group_careful"
     group.mkdir(parents=True)
     file = tasks.submit("id,y\na,1\nb,2\nc,3\n")
-    lines = [{"task_id": task, "submission_path": str(file)} for task in ("lab/numbers", "lab/away")]
+    lines = [
+        {"task_id": task, "submission_path": str(file)} for task in ("lab/numbers", "lab/away")
+    ]
     (group / "submission.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     done = run("medals", checkout / "runs", "--json")
     first, second = json.loads(done.stdout)
@@ -324,11 +395,17 @@ def test_medals_finds_the_runs_of_a_checkout_by_itself(
     assert "biomlbench/tasks" in done.stderr
 
 
-def test_runs_and_the_reports_beside_and_in_them_are_one_table(tasks, run: Any, tmp_path: Path) -> None:
-    """A mended file counts as it is now, a run that left none as its agent's, one whose file is not here by its report."""
+def test_runs_and_the_reports_beside_and_in_them_are_one_table(
+    tasks, run: Any, tmp_path: Path
+) -> None:
+    """A mended file counts as it is now, a run that left none as its agent's, one whose file is not
+    here by its report.
+    """
     tasks.add("lab/numbers")
     runs = tmp_path / "runs"
-    groups = {name: runs / f"2025-07-01T10-00-00-GMT_run-group_{name}" for name in ("ada", "bob", "cut")}
+    groups = {
+        name: runs / f"2025-07-01T10-00-00-GMT_run-group_{name}" for name in ("ada", "bob", "cut")
+    }
     for group in groups.values():
         group.mkdir(parents=True)
     file = groups["ada"] / f"lab/numbers_{UUID(int=1)}" / "submission" / "submission.csv"
@@ -366,9 +443,13 @@ def test_runs_and_the_reports_beside_and_in_them_are_one_table(tasks, run: Any, 
     assert "4 in 3 run groups" in done.stderr
     for place in (runs, tmp_path):
         found = {
-            one["agent"]: one for one in json.loads(run("medals", place, *where, "--agents", "--json").stdout)
+            one["agent"]: one
+            for one in json.loads(run("medals", place, *where, "--agents", "--json").stdout)
         }
-        assert {name: one["any_medal_share"] for name, one in found.items()} == {"ada": 0.5, "bob": 0.5}
+        assert {name: one["any_medal_share"] for name, one in found.items()} == {
+            "ada": 0.5,
+            "bob": 0.5,
+        }
 
 
 @pytest.mark.long
@@ -383,7 +464,9 @@ def test_medals_uses_the_leaderboard_that_you_force(tasks, run: Any, tmp_path: P
     board.write_text("teamName,score,submissionDate\na,0.9,2025\nb,1.0,2025\n")
     where = ("--tasks-dir", tasks.root, "--data-dir", tasks.data)
     own = json.loads(run("medals", tmp_path / "runs", "--json", *where).stdout)[0]
-    other = json.loads(run("medals", tmp_path / "runs", "--json", *where, "--leaderboard", board).stdout)[0]
+    other = json.loads(
+        run("medals", tmp_path / "runs", "--json", *where, "--leaderboard", board).stdout
+    )[0]
     assert (own["leaderboard_size"], other["leaderboard_size"]) == (11, 2)
     assert other["gold_medal"]
     with pytest.raises(UsageError, match="does not exist"):
@@ -410,10 +493,12 @@ def test_score_intervals_are_added_to_reports_afterwards(tasks, run: Any, tmp_pa
     assert "95 % interval" in table
     card = run("grade-sample", tasks.submissions / "good.csv", task).stdout
     assert (
-        f"95 % interval {first['uncertainty']['low']:.4f} to {first['uncertainty']['high']:.4f} (30 test rows"
-        in card
+        f"95 % interval {first['uncertainty']['low']:.4f} to {first['uncertainty']['high']:.4f} (30"
+        " test rows" in card
     )
-    plain = run("grade", listing, "--output-dir", tmp_path / "plain", "--json", "--intervals", "none")
+    plain = run(
+        "grade", listing, "--output-dir", tmp_path / "plain", "--json", "--intervals", "none"
+    )
     assert "uncertainty" not in Path(json.loads(plain.stdout)["report"]).read_text()
 
 
@@ -424,7 +509,8 @@ def test_every_grading_is_counted_in_the_ledger_which_can_be_verified(
     task = tasks.add(answers="id,y\n" + "".join(f"r{n},{n % 7}\n" for n in rows))
     for try_ in range(4):
         tasks.submit(
-            "id,y\n" + "".join(f"r{n},{n % 7 + (n + try_) % 5 / 4}\n" for n in rows), f"try{try_}.csv"
+            "id,y\n" + "".join(f"r{n},{n % 7 + (n + try_) % 5 / 4}\n" for n in rows),
+            f"try{try_}.csv",
         )
     listing = lines(tasks, *((task, f"try{n}.csv") for n in range(3)))
     done = run("grade", listing, "--output-dir", tmp_path / "out", "--workers", "2", "--json")
@@ -450,7 +536,13 @@ def test_every_grading_is_counted_in_the_ledger_which_can_be_verified(
 def test_a_ledger_that_was_cut_stays_changed_after_one_more_grading(tasks, run: Any) -> None:
     task = tasks.add()
     for number in range(3):
-        run("grade-sample", tasks.submit(f"id,y\na,1\nb,2\nc,{number}\n"), task, "--intervals", "none")
+        run(
+            "grade-sample",
+            tasks.submit(f"id,y\na,1\nb,2\nc,{number}\n"),
+            task,
+            "--intervals",
+            "none",
+        )
     ledger = own_data(tasks) / "grading-ledger.jsonl"
     first, *_ = ledger.read_text().splitlines(keepends=True)
     ledger.write_text(first)
@@ -509,7 +601,10 @@ def test_error_views_are_printed_and_kept_in_reports_with_answers_only_when_aske
 def test_reports_of_200_made_up_files_show_nothing_of_private_answers_but_scores(
     tasks, run: Any, tmp_path: Path
 ) -> None:
-    """Whatever the file and the column: no view, in JSON, HTML or Markdown. The attempts are scores that the reports have."""
+    """Whatever the file and the column: no view, in JSON, HTML or Markdown.
+
+    The attempts are scores that the reports have.
+    """
     answers = "".join(f"r{n},{n * 7 % 3 % 2}\n" for n in range(40))
     grader = {"name": "auc", "metric": "roc_auc", "id": "id", "target": "y"}
     task = tasks.add(grader=grader, answers="id,y\n" + answers)

@@ -32,7 +32,11 @@ def cluster() -> Iterator[Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, host="127.0.0.1"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            host="127.0.0.1",
         ) as cluster:
             yield cluster
 
@@ -72,5 +76,9 @@ def test_an_unreachable_scheduler_is_one_sentence(tasks, monkeypatch: pytest.Mon
     from bioeval_tui.grade.batch import run
 
     monkeypatch.setattr(run, "CONNECT_TIMEOUT_S", 1)
-    with pytest.raises(UnavailableError, match=r"the Dask scheduler tcp://127\.0\.0\.1:9 cannot be used"):
-        run.ClusterBackend("tcp://127.0.0.1:9", tasks.registry, time_limit_s=1, memory_limit_mb=None)
+    with pytest.raises(
+        UnavailableError, match=r"the Dask scheduler tcp://127\.0\.0\.1:9 cannot be used"
+    ):
+        run.ClusterBackend(
+            "tcp://127.0.0.1:9", tasks.registry, time_limit_s=1, memory_limit_mb=None
+        )

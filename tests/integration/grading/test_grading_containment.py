@@ -1,4 +1,6 @@
-"""A grader cannot read its program's environment, leave a process behind, or take more memory by forking."""
+"""A grader cannot read its program's environment, leave a process behind, or take more memory by
+forking.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,10 @@ def alive(place: Path) -> list[int]:
     found = []
     for file in place.iterdir():
         with contextlib.suppress(OSError):
-            if Path(f"/proc/{file.name}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX":
+            if (
+                Path(f"/proc/{file.name}/stat").read_text().rpartition(")")[2].split()[0]
+                not in "ZX"
+            ):
                 found.append(int(file.name))
     return found
 
@@ -108,7 +113,9 @@ def test_the_children_of_a_grader_share_one_memory_limit(tasks, tmp_path: Path) 
     with GraderPool(tasks.registry, workers=1, time_limit_s=60, memory_limit_mb=600) as pool:
         outcome = pool.grade(ask(tasks, "children", tmp_path), task)
         assert isinstance(outcome, NotGraded)
-        assert "in all processes that the grader started; the memory limit is 600 MB" in outcome.reason
+        assert (
+            "in all processes that the grader started; the memory limit is 600 MB" in outcome.reason
+        )
 
 
 def test_a_grader_that_fills_the_disk_is_named_and_the_next_submission_is_graded(
@@ -136,7 +143,9 @@ def test_killing_the_program_ends_its_graders_processes(tasks, tmp_path: Path) -
     )
     file = ask(tasks, "spread", place)
     command = [sys.executable, "-c", code, str(tasks.root), str(tasks.data), str(file), task]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
         assert program.stdout is not None
         assert program.stdout.readline() == "graded\n"
         assert len(alive(place)) >= 3
@@ -161,7 +170,9 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 
 
 def as_a_user(code: str, *arguments: object, **environment: str) -> str:
-    """Run code in a Python that may read other processes as any user may, also where the tests run as root."""
+    """Run code in a Python that may read other processes as any user may, also where the tests run
+    as root.
+    """
     command = [sys.executable, "-c", AS_A_USER, "-c", code, *map(str, arguments)]
     env = {**os.environ, **environment}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
@@ -200,7 +211,9 @@ print(can_read())
 """
 
 
-def test_the_program_hides_its_environment_from_the_same_user_and_a_library_changes_nothing() -> None:
+def test_the_program_hides_its_environment_from_the_same_user_and_a_library_changes_nothing() -> (
+    None
+):
     assert as_a_user(HIDDEN, OPENAI_API_KEY="MARKED-key") == "1 0"
 
 
@@ -235,10 +248,10 @@ def test_a_preparer_cannot_read_the_environment_of_its_program(tasks) -> None:
     task = tasks.add()
     (tasks.root / task / "prepare.py").write_text(PREPARER)
     code = (
-        "import sys; from bioeval_tui.grade import Registry; from bioeval_tui.grade.tasks.prepare import prepare_task\n"
-        "from bioeval_tui.base.errors import BioevalError\n"
-        "try: prepare_task(Registry([sys.argv[1]], sys.argv[2]).get_task(sys.argv[3]), force=True)\n"
-        "except BioevalError as error: print(error)\n"
+        "import sys; from bioeval_tui.grade import Registry; from bioeval_tui.grade.tasks.prepare"
+        " import prepare_task\nfrom bioeval_tui.base.errors import BioevalError\ntry:"
+        " prepare_task(Registry([sys.argv[1]], sys.argv[2]).get_task(sys.argv[3]),"
+        " force=True)\nexcept BioevalError as error: print(error)\n"
     )
     said = as_a_user(code, tasks.root, tasks.data, task, OPENAI_API_KEY="MARKED-key")
     assert "RuntimeError: found 0" in said

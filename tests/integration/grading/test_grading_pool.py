@@ -1,4 +1,6 @@
-"""The grading pool with graders that hang, exit, crash, use too much memory, print or fork: one submission is lost."""
+"""The grading pool with graders that hang, exit, crash, use too much memory, print or fork: one
+submission is lost.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ def task_id(tasks) -> str:
 
 
 def pool_of(tasks, what: str = "") -> GraderPool:
-    """Return a pool with a short time limit where a grader never ends, and a generous one elsewhere."""
+    """Return a pool with a short time limit where a grader never ends, and a generous one
+    elsewhere.
+    """
     limit_s = 1.5 if what in ("hang", "spin") else 60.0
     return GraderPool(tasks.registry, workers=2, time_limit_s=limit_s, memory_limit_mb=512)
 
@@ -114,8 +118,11 @@ FATAL = {
         for what in FATAL
     ],
 )
-def test_a_crashing_grader_loses_one_submission_with_the_reason(tasks, task_id: str, what: str) -> None:
-    # The grader does the same to the task's own sample submission: nothing shows that the file is at fault.
+def test_a_crashing_grader_loses_one_submission_with_the_reason(
+    tasks, task_id: str, what: str
+) -> None:
+    # The grader does the same to the task's own sample submission: nothing shows that the file is
+    # at fault.
     itself = tasks.add(f"lab/{what}", code=CODE, sample=f"do\n{what}\n")
     with pool_of(tasks, what) as pool:
         outcome = pool.grade(ask(tasks, what), itself)
@@ -127,7 +134,9 @@ def test_a_crashing_grader_loses_one_submission_with_the_reason(tasks, task_id: 
 
 @pytest.mark.long
 @posix
-def test_graders_that_print_fork_or_read_stdin_disturb_nothing(tasks, task_id: str, pool: GraderPool) -> None:
+def test_graders_that_print_fork_or_read_stdin_disturb_nothing(
+    tasks, task_id: str, pool: GraderPool
+) -> None:
     for what in ("print", "fork", "orphan", "stdin"):
         outcome = pool.grade(ask(tasks, what), task_id)
         assert isinstance(outcome, TaskReport), what
@@ -187,7 +196,10 @@ def test_in_a_batch_every_submission_has_exactly_one_outcome(tasks, task_id: str
         tasks.data / task_id / "prepared" / "public" / "sample_submission.csv"
     ).unlink()  # nothing to compare with
     wishes = (
-        ["fine"] * 30 + ["crash", "hang", "invalid", "exit", "memory"] + ["fine"] * 30 + ["kill", "raise"]
+        ["fine"] * 30
+        + ["crash", "hang", "invalid", "exit", "memory"]
+        + ["fine"] * 30
+        + ["kill", "raise"]
     )
     with pool_of(tasks, "hang") as pool:
         outcomes = list(pool.grade_many([(task_id, ask(tasks, what)) for what in wishes]))
@@ -251,7 +263,9 @@ def test_only_graders_that_need_another_python_run_in_it_and_reports_say_so(
     (tmp_path / "other" / "polaris").mkdir(parents=True)
     for name in ("__init__.py", "benchmark.py"):
         (tmp_path / "other" / "polaris" / name).touch()
-    (tmp_path / "other" / "sitecustomize.py").write_text("import pandas\npandas.__version__ = '2.2.2'\n")
+    (tmp_path / "other" / "sitecustomize.py").write_text(
+        "import pandas\npandas.__version__ = '2.2.2'\n"
+    )
     other = tmp_path / "python"
     other.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}/other" exec "{sys.executable}" "$@"\n')
     other.chmod(0o755)
@@ -297,7 +311,9 @@ def test_another_python_that_cannot_start_affects_only_its_graders(
     monkeypatch.setenv("BIOEVAL_WORKER_PYTHON", python)
     polaris = tasks.add("lab/polaris", code=NEEDS_POLARIS)
     with GraderPool(tasks.registry, workers=1) as pool:
-        outcomes = dict(pool.grade_many([(task_id, ask(tasks, "fine")), (polaris, ask(tasks, "fine"))]))
+        outcomes = dict(
+            pool.grade_many([(task_id, ask(tasks, "fine")), (polaris, ask(tasks, "fine"))])
+        )
     assert isinstance(outcomes[0], TaskReport)
     assert isinstance(outcomes[1], NotGraded)
     assert "a grading worker did not start" in outcomes[1].reason
@@ -306,11 +322,14 @@ def test_another_python_that_cannot_start_affects_only_its_graders(
 @posix
 def test_workers_end_when_their_program_is_killed(tasks, task_id: str) -> None:
     code = (
-        "import sys, time; from bioeval_tui.grading import GraderPool\n"
-        "pool = GraderPool(workers=1); pool.grade(None, 'no task'); print(pool._idle[0].pid, flush=True); sys.stdin.read()\n"
+        "import sys, time; from bioeval_tui.grading import GraderPool\npool ="
+        " GraderPool(workers=1); pool.grade(None, 'no task'); print(pool._idle[0].pid, flush=True);"
+        " sys.stdin.read()\n"
     )
     command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as program:
         assert program.stdout is not None
         pid = int(program.stdout.readline())
         program.kill()
@@ -326,7 +345,9 @@ def test_workers_end_when_their_program_is_killed(tasks, task_id: str) -> None:
 @posix
 @pytest.mark.parametrize("what", ["hang", "crash", "memory", "exit"])
 @pytest.mark.long
-def test_a_file_that_crashes_the_grader_is_invalid_if_validation_finds_its_error(tasks, what: str) -> None:
+def test_a_file_that_crashes_the_grader_is_invalid_if_validation_finds_its_error(
+    tasks, what: str
+) -> None:
     # Its sample submission has other columns, but the grader scores the answers, so it works.
     works = tasks.add("lab/works", code=CODE, sample="id,do\na,fine\n", answers="do\nfine\n")
     fails = tasks.add("lab/fails", code=CODE, sample="id,do\n", answers="id,y\na,1\n")
@@ -340,12 +361,16 @@ def test_a_file_that_crashes_the_grader_is_invalid_if_validation_finds_its_error
 
 @pytest.mark.long
 @posix
-def test_checking_a_task_grades_its_own_sample_submission_or_its_answers(tasks, pool: GraderPool) -> None:
+def test_checking_a_task_grades_its_own_sample_submission_or_its_answers(
+    tasks, pool: GraderPool
+) -> None:
     names = {
         "sample": tasks.add("lab/sample", code=CODE, sample="do\nfine\n"),
         "answers": tasks.add("lab/answers", code=CODE, sample="do\nraise\n", answers="do\nfine\n"),
         "neither": tasks.add("lab/neither", code=CODE, sample="do\nraise\n"),
-        "refused": tasks.add("lab/refused", code=CODE, sample="do\ninvalid\n", answers="do\ninvalid\n"),
+        "refused": tasks.add(
+            "lab/refused", code=CODE, sample="do\ninvalid\n", answers="do\ninvalid\n"
+        ),
         "bare": tasks.add("lab/bare", code=CODE),
     }
     (tasks.data / names["bare"] / "prepared" / "private" / "answers.csv").unlink()
@@ -354,13 +379,17 @@ def test_checking_a_task_grades_its_own_sample_submission_or_its_answers(tasks, 
     assert found[names["answers"]].scored == "the answers"
     assert "RuntimeError: no luck (grade.py, line" in str(found[names["neither"]].problem)
     assert found[names["refused"]].problem is None
-    assert found[names["refused"]].warnings == ["the grader refuses the sample submission: not like this"]
+    assert found[names["refused"]].warnings == [
+        "the grader refuses the sample submission: not like this"
+    ]
     assert (found[names["bare"]].problem, found[names["bare"]].scored) == (None, None)
 
 
 @pytest.mark.long
 def test_submissions_of_one_task_are_spread_over_the_workers(tasks) -> None:
-    """Each grading waits until another process grades as well, or gives up: with one worker alone none would meet."""
+    """Each grading waits until another process grades as well, or gives up: with one worker alone
+    none would meet.
+    """
     meeting = tasks.submissions / "meeting"
     meeting.mkdir()
     code = (
@@ -381,13 +410,19 @@ def test_submissions_of_one_task_are_spread_over_the_workers(tasks) -> None:
 
 
 @pytest.mark.long
-def test_a_task_may_be_given_by_a_bare_name_wherever_files_are_graded(tasks, tmp_path: Path) -> None:
-    task = tasks.add("lab/measured-numbers", grader={"metric": "mean_absolute_error", "target": "y"})
+def test_a_task_may_be_given_by_a_bare_name_wherever_files_are_graded(
+    tasks, tmp_path: Path
+) -> None:
+    task = tasks.add(
+        "lab/measured-numbers", grader={"metric": "mean_absolute_error", "target": "y"}
+    )
     right = tasks.submit("id,y\na,1.0\nb,2.0\nc,3.0\n")
     listed = tmp_path / "list.jsonl"
     names = ("measured-numbers", "numbers", f" {task} ")
     listed.write_text(
-        "".join(json.dumps({"task_id": name, "submission_path": str(right)}) + "\n" for name in names)
+        "".join(
+            json.dumps({"task_id": name, "submission_path": str(right)}) + "\n" for name in names
+        )
     )
     with GraderPool(tasks.registry, workers=2) as pool:
         for name in names:

@@ -1,4 +1,6 @@
-"""A worker that reads a submitted h5ad file uses no more memory than the answers can need, and all together what is free."""
+"""A worker that reads a submitted h5ad file uses no more memory than the answers can need, and all
+together what is free.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def peak_mb(pid: int) -> float:
     return int(found[1]) / 1000
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits on memory are the kernel's")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="limits on memory are the kernel's"
+)
 def test_an_h5ad_file_that_claims_gigabytes_is_not_loaded(tmp_path: Path) -> None:
     scratch = tmp_path / "answers.h5ad"
     plain(scratch, TRUTH)
@@ -58,11 +62,15 @@ def test_no_more_workers_grade_large_files_than_fit_into_half_of_the_free_memory
 ) -> None:
     monkeypatch.setattr(pool, "free_megabytes", lambda: free_mb)
     names = ("small", "large", "missing")
-    items = [BatchItem(number, "lab/task", str(tmp_path / name)) for number, name in enumerate(names)]
+    items = [
+        BatchItem(number, "lab/task", str(tmp_path / name)) for number, name in enumerate(names)
+    ]
     (tmp_path / "small").write_text("id,y\n")
     assert workers_that_fit(largest_files(items)["lab/task"], 8) == 8
     with (tmp_path / "large").open("wb") as file:
         file.truncate(20 << 20)
-    largest = largest_files([*items, BatchItem(3, "lab/task", None), BatchItem(4, "lab/other", None)])
+    largest = largest_files(
+        [*items, BatchItem(3, "lab/task", None), BatchItem(4, "lab/other", None)]
+    )
     assert largest == {"lab/task": 20 << 20, "lab/other": 0}
     assert workers_that_fit(largest["lab/task"], 8) == workers

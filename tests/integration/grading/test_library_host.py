@@ -93,7 +93,9 @@ def test_grading_preparing_and_evaluating_leave_the_calling_program_as_it_was(
     (tasks.root / task / "prepare.py").write_text(PREPARER)
     file = tasks.submit("id,y\na,1.5\n")
     command = [sys.executable, "-c", SNAPSHOT, tasks.root, tasks.data, file]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     changed = dict(json.loads(line) for line in done.stdout.splitlines())
     assert changed == {"grade": {}, "prepare": {}, "grade here": {}, "evaluate": {}}

@@ -1,4 +1,6 @@
-"""Medal assertions: the file that the agent leaves is graded, and the report becomes part of the run."""
+"""Medal assertions: the file that the agent leaves is graded, and the report becomes part of the
+run.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,17 @@ MEDALS = """
   - {medal: above_median, task: lab/numbers, submission: out/predictions.csv}
   - {medal: bronze, task: lab/numbers, submission: out/other/predictions.csv}
 """
-# The task's board runs from 0.0 to 1.0 by tenths, lower is better: gold is 0.0, silver 0.1, bronze 0.3.
+# The task's board runs from 0.0 to 1.0 by tenths, lower is better: gold is 0.0, silver 0.1, bronze
+# 0.3.
 RIGHT = "id,y\na,1.0\nb,2.0\nc,3.0\n"
 NEAR = "id,y\na,1.1\nb,2.1\nc,3.1\n"
 
 
 @dataclass
 class HandingIn(RestAgentServer):
-    """Leaves a file when it is asked to predict; which one, depends on how often it was asked before."""
+    """Leaves a file when it is asked to predict; which one, depends on how often it was asked
+    before.
+    """
 
     leave: Callable[[int], None] = lambda times: None
     asked: int = 0
@@ -53,14 +58,18 @@ class HandingIn(RestAgentServer):
         return await super()._message(request)
 
 
-async def run(folder: Path, tasks: Any, text: str, leave: Callable[[int], None], **options: Any) -> WholeRun:
+async def run(
+    folder: Path, tasks: Any, text: str, leave: Callable[[int], None], **options: Any
+) -> WholeRun:
     tasks.data = folder / "data" / "tasks"
     grader = {"metric": "mean_absolute_error", "target": "y"}
     tasks.add(grader=grader, config={"awards_medals": True})
     (folder / "out").mkdir()
     async with HandingIn(answer_s=0, leave=leave) as agent:
         settings = {"tasks_dirs": (tasks.root,)}
-        return await hold(text, folder, settings=settings, agent_url=agent.url, graph="none", **options)
+        return await hold(
+            text, folder, settings=settings, agent_url=agent.url, graph="none", **options
+        )
 
 
 async def test_the_agents_file_is_graded_and_its_report_kept(tasks: Any, tmp_path: Path) -> None:
@@ -107,12 +116,17 @@ async def test_only_a_file_that_the_conversation_made_counts(tasks: Any, tmp_pat
     )
     assert (withheld["status"], withheld["observed"]) == ("passed", "gold")
     assert supplied["status"] == "failed", "the file is that of the conversation before"
-    assert "predictions.csv was there before the conversation began and did not change" in supplied["error"]
+    assert (
+        "predictions.csv was there before the conversation began and did not change"
+        in supplied["error"]
+    )
     assert done.result["clean"], done.result["warnings"]
 
 
 @pytest.mark.long
-async def test_a_file_that_is_written_again_with_an_old_time_counts(tasks: Any, tmp_path: Path) -> None:
+async def test_a_file_that_is_written_again_with_an_old_time_counts(
+    tasks: Any, tmp_path: Path
+) -> None:
     file = tmp_path / "out" / "predictions.csv"
     medal = "  - {medal: gold, task: lab/numbers, submission: out/predictions.csv}\n"
 
@@ -126,13 +140,19 @@ async def test_a_file_that_is_written_again_with_an_old_time_counts(tasks: Any, 
 
 
 @pytest.mark.long
-async def test_medal_assertions_use_the_leaderboard_that_the_run_names(tasks: Any, tmp_path: Path) -> None:
+async def test_medal_assertions_use_the_leaderboard_that_the_run_names(
+    tasks: Any, tmp_path: Path
+) -> None:
     board = tmp_path / "board.csv"
     board.write_text("teamName,score,submissionDate\na,0.5,2025\nb,1.0,2025\n")
     file = tmp_path / "out" / "predictions.csv"
     medal = "  - {medal: gold, task: lab/numbers, submission: out/predictions.csv}\n"
     done = await run(
-        tmp_path, tasks, JOB + medal, lambda times: file.write_text(NEAR) and None, leaderboard=str(board)
+        tmp_path,
+        tasks,
+        JOB + medal,
+        lambda times: file.write_text(NEAR) and None,
+        leaderboard=str(board),
     )
     (checked,) = done.result["conditions"]["supplied"]["assertions"]
     assert checked["status"] == "passed"
@@ -148,7 +168,9 @@ async def test_a_file_that_the_agent_removed_is_clean_and_an_unknown_task_is_not
         "  - {medal: bronze, task: lab/nothing, submission: 'out/*.csv', weight: 2}\n"
     )
     broken = tmp_path / "out" / "predictions.csv"
-    done = await run(tmp_path, tasks, JOB + medals, lambda times: broken.write_text("id,y\na,1.0\n") and None)
+    done = await run(
+        tmp_path, tasks, JOB + medals, lambda times: broken.write_text("id,y\na,1.0\n") and None
+    )
     assert done.result["clean"], done.result["warnings"]
     for held in done.result["conditions"].values():
         invalid, unknown = held["assertions"]
@@ -164,8 +186,10 @@ def report(medal: str | None, *, above: bool = True) -> TaskReport:
     medals = {f"{name}_medal": name == medal for name in ("gold", "silver", "bronze")}
     thresholds = {f"{name}_threshold": 0.5 for name in ("gold", "silver", "bronze", "median")}
     return TaskReport(
-        task_id="a/b", score=0.5, **thresholds, any_medal=medal is not None, **medals, above_median=above,
-        submission_exists=True, valid_submission=True, is_lower_better=False, created_at=datetime(2026, 1, 1),
+        task_id="a/b", score=0.5, **thresholds, any_medal=medal is not None, **medals,
+        above_median=above,
+        submission_exists=True, valid_submission=True, is_lower_better=False,
+        created_at=datetime(2026, 1, 1),
         submission_path="x.csv",
     )  # fmt: skip
 
@@ -185,7 +209,9 @@ def test_a_better_medal_than_required_passes(asked: str, reached: set[str]) -> N
     outcomes |= {"above_median": report(None), "no medal": report(None, above=False)}
     results = {name: medal_result(assertion, outcome) for name, outcome in outcomes.items()}
     assert {name for name, result in results.items() if result.passed} == reached
-    assert {name: result.observed for name, result in results.items()} == {name: name for name in results}
+    assert {name: result.observed for name, result in results.items()} == {
+        name: name for name in results
+    }
     assert all(result.report == outcomes[name].to_dict() for name, result in results.items())
 
 

@@ -1,4 +1,6 @@
-"""Graders find what the published program gives them: its helpers, its registry, joblib, and old h5ad files."""
+"""Graders find what the published program gives them: its helpers, its registry, joblib, and old
+h5ad files.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,9 @@ def test_joblib_calls_a_function_of_the_graders_own_module(tasks) -> None:
 
 
 def write_as_anndata_0_6(path: Path, labels: list[int]) -> Path:
-    """Write cells with a categorical label in the format before anndata 0.7: one structured array for `obs`."""
+    """Write cells with a categorical label in the format before anndata 0.7: one structured array
+    for `obs`.
+    """
     rows = [(f"c{n}".encode(), label) for n, label in enumerate(labels)]
     with h5py.File(path, "w") as file:
         file["obs"] = np.array(rows, dtype=[("index", "S8"), ("label", "i1")])

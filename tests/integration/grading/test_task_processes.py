@@ -1,4 +1,6 @@
-"""What one task's grader changes in its process changes no other task's score, and nothing in the program."""
+"""What one task's grader changes in its process changes no other task's score, and nothing in the
+program.
+"""
 
 from __future__ import annotations
 
@@ -75,10 +77,15 @@ def grade(submission, answers):
 
 @pytest.fixture(params=["forked", pytest.param("started", marks=pytest.mark.long)])
 def way(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How a task gets its process: forked, or, where a worker has threads and cannot be forked, started."""
+    """How a task gets its process: forked, or, where a worker has threads and cannot be forked,
+    started.
+    """
     if request.param == "started":
         (tmp_path / "path").mkdir()
-        code = "import threading\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        code = (
+            "import threading\nthreading.Thread(target=threading.Event().wait,"
+            " daemon=True).start()\n"
+        )
         (tmp_path / "path" / "sitecustomize.py").write_text(code)
         monkeypatch.setenv("PYTHONPATH", str(tmp_path / "path"))
     return str(request.param)
@@ -86,13 +93,19 @@ def way(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.fixture
 def evil(tasks) -> Iterator[list[tuple[str, Path]]]:
-    """Submissions of a good task before and after one whose grader replaces `np.mean`; the good ones score 0.25."""
+    """Submissions of a good task before and after one whose grader replaces `np.mean`; the good
+    ones score 0.25.
+    """
     tasks.add(
-        "lab/a-evil", code="import numpy\nnumpy.mean = lambda *_, **__: 0.125\n" + GOOD, answers=ANSWERS
+        "lab/a-evil",
+        code="import numpy\nnumpy.mean = lambda *_, **__: 0.125\n" + GOOD,
+        answers=ANSWERS,
     )
     tasks.add("lab/good", code=GOOD, answers=ANSWERS)
     tasks.add(
-        "lab/z-evil", code="import numpy\nnumpy.mean = lambda *_, **__: 0.125\n" + GOOD, answers=ANSWERS
+        "lab/z-evil",
+        code="import numpy\nnumpy.mean = lambda *_, **__: 0.125\n" + GOOD,
+        answers=ANSWERS,
     )
     file = tasks.submit(ANSWERS.replace(",0", ",0.5").replace(",1\n", ",0.5\n"))
     return [(f"lab/{name}", file) for name in ("good", "a-evil", "good", "z-evil", "good")]
@@ -104,7 +117,9 @@ def test_a_grader_that_patches_numpy_changes_only_its_own_score(tasks, evil, way
     with GraderPool(tasks.registry, workers=1) as pool:
         batch = dict(pool.grade_many(evil))
         alone = {number: pool.grade(file, task) for number, (task, file) in enumerate(evil[:3])}
-        examined = {number: pool.examine(file, task)[0] for number, (task, file) in enumerate(evil[:3])}
+        examined = {
+            number: pool.examine(file, task)[0] for number, (task, file) in enumerate(evil[:3])
+        }
         reports = [batch[number] for number in range(len(evil))]
         views = dict(explanations(reports, pool))
         sure = dict(uncertainties(reports[:2], pool, call_code=True))
@@ -127,12 +142,17 @@ def test_on_the_command_line_too(tasks, evil, tmp_path: Path, arguments: list[st
     assert [item["score"] for item in report["task_reports"]] == [0.25, 0.125, 0.25, 0.125, 0.25]
 
 
-CHANGED = f"import json\ndumps = json.dumps\njson.dumps = lambda answer, **how: dumps(answer, separators=(',', ':'))\n{GOOD}"
+CHANGED = (
+    "import json\ndumps = json.dumps\njson.dumps = lambda answer, **how: dumps(answer,"
+    f" separators=(',', ':'))\n{GOOD}"
+)
 
 
 @pytest.mark.long
 @posix
-def test_a_grader_that_changes_what_its_process_writes_is_not_graded_and_the_others_are(tasks) -> None:
+def test_a_grader_that_changes_what_its_process_writes_is_not_graded_and_the_others_are(
+    tasks,
+) -> None:
     tasks.add("lab/good", code=GOOD, answers=ANSWERS)
     tasks.add("lab/evil", code=CHANGED, answers=ANSWERS)
     file = tasks.submit(ANSWERS.replace(",0", ",0.5").replace(",1\n", ",0.5\n"))
@@ -173,14 +193,18 @@ def grade(submission, answers):
 
 
 @posix
-@pytest.mark.parametrize(("isolate", "scores"), [("task", [1.0, 2.0, 3.0]), ("submission", [1.0, 1.0, 1.0])])
+@pytest.mark.parametrize(
+    ("isolate", "scores"), [("task", [1.0, 2.0, 3.0]), ("submission", [1.0, 1.0, 1.0])]
+)
 def test_submissions_of_a_task_share_a_process_unless_each_gets_its_own(
     tasks, way: str, isolate: str, scores: list[float]
 ) -> None:
     task = tasks.add(code=COUNTS)
     file = tasks.submit("id,y\na,1\n")
     with GraderPool(tasks.registry, workers=1, isolate=isolate) as pool:
-        assert [outcome.score for _, outcome in sorted(pool.grade_many([(task, file)] * 3))] == scores
+        assert [
+            outcome.score for _, outcome in sorted(pool.grade_many([(task, file)] * 3))
+        ] == scores
 
 
 LEAVES = """
@@ -208,7 +232,10 @@ def test_no_process_that_a_grader_starts_is_there_while_the_next_task_is_graded(
         tasks.add(f"lab/{name}", code=code.replace("FILE", repr(str(tmp_path / "left"))))
     file = tasks.submit("id,y\na,1\n")
     with GraderPool(tasks.registry, workers=1) as pool:
-        assert [pool.grade(file, f"lab/{name}").score for name in ("leaves", "looks")] == [0.5, 0.0], way
+        assert [pool.grade(file, f"lab/{name}").score for name in ("leaves", "looks")] == [
+            0.5,
+            0.0,
+        ], way
 
 
 ENDS = """
@@ -245,7 +272,9 @@ print(len(os.listdir("/proc/self/task")))
 """
 
 
-linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there are workers forked")
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="only there are workers forked"
+)
 
 
 @pytest.mark.long
@@ -253,7 +282,9 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only th
 def test_a_template_has_a_single_thread_when_it_forks() -> None:
     installed = [name for name in LIBRARIES if find_installed(name.partition(".")[0]) is not None]
     command = [sys.executable, "-c", THREADS, *installed]
-    done = subprocess.run(command, env=worker_environment(), capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env=worker_environment(), capture_output=True, text=True, check=True
+    )
     assert done.stdout == "1\n"
 
 

@@ -34,10 +34,15 @@ class Server:
 
 
 def call_script(*arguments: str, own: bool = False) -> Server | None:
-    """Run the script; return the server that it names. `own` leaves a server given by NEO_URI aside."""
+    """Run the script; return the server that it names.
+
+    `own` leaves a server given by NEO_URI aside.
+    """
     if sys.platform == "win32":
         return None
-    environment = {key: value for key, value in os.environ.items() if not (own and key.startswith("NEO_"))}
+    environment = {
+        key: value for key, value in os.environ.items() if not (own and key.startswith("NEO_"))
+    }
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, env=environment
     )
@@ -50,7 +55,9 @@ def call_script(*arguments: str, own: bool = False) -> Server | None:
 
 
 def require_server() -> Server:
-    """Return the server for tests; skip where none runs, start one (and fail without it) where one is required."""
+    """Return the server for tests; skip where none runs, start one (and fail without it) where one
+    is required.
+    """
     server = call_script("start") if REQUIRED else call_script("status", own=True)
     if server is None:
         reason = "no Neo4j for tests runs: `scripts/neo4j-for-tests start` brings one up"
@@ -72,7 +79,8 @@ async def empty_graph(server: Server) -> AsyncIterator[Neo4jGraph]:
             if server.is_given and server.uri not in _SEEN_EMPTY:
                 if (await graph.snapshot()).labels:
                     pytest.fail(
-                        "the Neo4j at NEO_URI is not empty, and these tests would empty it; give another"
+                        "the Neo4j at NEO_URI is not empty, and these tests would empty it; give"
+                        " another"
                     )
                 _SEEN_EMPTY.add(server.uri)
             await graph.execute("MATCH (n) DETACH DELETE n")
@@ -84,7 +92,9 @@ async def empty_graph(server: Server) -> AsyncIterator[Neo4jGraph]:
 
 
 async def _empty(server: Server) -> None:
-    """Empty a given server with a graph of its own: the test may have closed the one that it had."""
+    """Empty a given server with a graph of its own: the test may have closed the one that it
+    had.
+    """
     graph = Neo4jGraph(server.uri, server.username, server.password)
     try:
         await graph.execute("MATCH (n) DETACH DELETE n")

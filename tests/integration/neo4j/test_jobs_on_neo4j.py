@@ -86,10 +86,14 @@ def neo4j(server: Server) -> dict[str, Any]:
     }
 
 
-async def published(text: str, server: Server, agent: RunningAgent, folder: Path, **spec: Any) -> WholeRun:
+async def published(
+    text: str, server: Server, agent: RunningAgent, folder: Path, **spec: Any
+) -> WholeRun:
     async with srv.OpenAIServer(otherwise=StandIns(published_script())) as models:
         settings = with_models(models.url, **neo4j(server))
-        return await hold(text, folder, settings=settings, agent_url=agent.url, judge_model="judge-1", **spec)
+        return await hold(
+            text, folder, settings=settings, agent_url=agent.url, judge_model="judge-1", **spec
+        )
 
 
 async def test_a_whole_job_with_setups_seeds_and_assertions_runs_on_neo4j(
@@ -108,10 +112,14 @@ async def test_a_whole_job_with_setups_seeds_and_assertions_runs_on_neo4j(
         assert [s.error for s in run.of("setup_applied", condition)] == [None, None]
         assert [s.applied for s in run.of("seed_applied", condition)] == [True, True]
         assert [m["content"] for m in held["messages"] if "aspirin 81" in m["content"]] == []
-        timeline = [c for c in run.of("assertion_checked", condition) if c.index == 0 and not c.final]
-        assert [c.status for c in timeline] == ["failed", "passed", "passed"], (
-            "the graph is asked after each turn"
-        )
+        timeline = [
+            c for c in run.of("assertion_checked", condition) if c.index == 0 and not c.final
+        ]
+        assert [c.status for c in timeline] == [
+            "failed",
+            "passed",
+            "passed",
+        ], "the graph is asked after each turn"
 
 
 async def test_the_readmes_job_on_a_graph_that_keeps_its_data_shows_no_uplift(
@@ -123,7 +131,10 @@ async def test_the_readmes_job_on_a_graph_that_keeps_its_data_shows_no_uplift(
     assert "passes before the greeting: CypherAssertion" in " ".join(run.result["warnings"])
     assert uplifts(run) == ("not shown", None)
     withheld = run.result["conditions"]["withheld"]["assertions"]
-    assert [check["status"] for check in withheld] == ["passed", "passed"], "what the other conversation left"
+    assert [check["status"] for check in withheld] == [
+        "passed",
+        "passed",
+    ], "what the other conversation left"
 
 
 async def test_the_readmes_job_with_a_setup_that_clears_the_graph_shows_its_uplift(
@@ -184,7 +195,9 @@ async def test_unrestricted_setups_are_run_as_published(
             text, tmp_path, settings=neo4j(server), agent_url=agent.url, unrestricted_setups=True
         )
     assert [setup.error for setup in run.of("setup_applied")] == [None] * 10
-    assert [check["status"] for check in run.result["conditions"]["supplied"]["assertions"]] == ["passed"]
+    assert [check["status"] for check in run.result["conditions"]["supplied"]["assertions"]] == [
+        "passed"
+    ]
     owner = Neo4jGraph(server.uri, server.username, server.password, unrestricted=True)
     await owner.execute("DROP CONSTRAINT published; MATCH (n:Published) DELETE n")
     await owner.aclose()
@@ -193,7 +206,9 @@ async def test_unrestricted_setups_are_run_as_published(
 async def test_a_demo_without_its_neo4j_says_why(server: Server, tmp_path: Path) -> None:
     text = (sample_jobs() / DEMO_JOB).read_text(encoding="utf-8")
     settings = {**neo4j(server), "neo_password": Secret("hunter2")}
-    run = await hold(text, tmp_path, settings=settings, sample_agent=True, graph="neo4j", mode="rehearsal")
+    run = await hold(
+        text, tmp_path, settings=settings, sample_agent=True, graph="neo4j", mode="rehearsal"
+    )
     assert run.result["status"] == "failed"
     assert run.result["detail"].endswith("set NEO_USERNAME and NEO_PASSWORD to its own")
 

@@ -52,7 +52,9 @@ async def test_values_without_a_json_type_become_text(
 
 
 async def test_nodes_relationships_and_paths_are_objects(graph: Neo4jGraph) -> None:
-    await graph.execute("CREATE (:Drug {name: 'warfarin'})-[:TARGETS {n: 1}]->(:Target {name: 'VKORC1'})")
+    await graph.execute(
+        "CREATE (:Drug {name: 'warfarin'})-[:TARGETS {n: 1}]->(:Target {name: 'VKORC1'})"
+    )
     rows = await graph.query("MATCH p = (d:Drug)-[r]->(t) RETURN d, r, p")
     node, relationship, path = rows.rows[0]
     assert (node["labels"], node["properties"]) == (["Drug"], {"name": "warfarin"})
@@ -65,7 +67,9 @@ async def test_a_result_that_is_too_large_is_refused(graph: Neo4jGraph) -> None:
     with pytest.raises(QueryError, match="10,000 rows"):
         await graph.query("UNWIND range(1, 1000000) AS i RETURN i")
     with pytest.raises(QueryError, match="larger than"):
-        await graph.query("UNWIND range(1, 10) AS i RETURN reduce(s = 'x', j IN range(1, 20) | s + s) AS big")
+        await graph.query(
+            "UNWIND range(1, 10) AS i RETURN reduce(s = 'x', j IN range(1, 20) | s + s) AS big"
+        )
     assert (await graph.query("RETURN 1 AS one")).rows == ((1,),)
 
 
@@ -117,7 +121,9 @@ async def test_a_server_that_was_killed_and_restarted_is_used_again() -> None:
                 await graph.query("RETURN 1 AS one")
             assert away.value.retryable
 
-            back = call_script("start", "--name", "killed", "--port", own.uri.rpartition(":")[2], own=True)
+            back = call_script(
+                "start", "--name", "killed", "--port", own.uri.rpartition(":")[2], own=True
+            )
             assert back == own
             reply = await say(agent, "What medications do I take?")
             assert "| warfarin | 5 mg |" in reply.content

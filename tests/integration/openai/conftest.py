@@ -48,4 +48,6 @@ def transcript() -> list[TranscriptMessage]:
         "Remind me to take my pill",
         "Done: “reminder set”. It costs 3 euros.",
     )
-    return [TranscriptMessage(i + 1, ("user", "assistant")[i % 2], text) for i, text in enumerate(said)]
+    return [
+        TranscriptMessage(i + 1, ("user", "assistant")[i % 2], text) for i, text in enumerate(said)
+    ]

@@ -53,9 +53,17 @@ async def test_every_request_contains_the_whole_conversation(agent, server):
 
 
 async def test_tool_calls_are_recorded_as_generation_events(agent, server):
-    server.will(srv.call_tool("createReminder", {"time": "20:15"}, text="Done."), srv.call_tool("look", {}))
+    server.will(
+        srv.call_tool("createReminder", {"time": "20:15"}, text="Done."), srv.call_tool("look", {})
+    )
     pieces, reply = await answer(agent)
-    event = {"request": {"function": {"name": "createReminder"}, "arguments": {"time": "20:15"}, "id": "c1"}}
+    event = {
+        "request": {
+            "function": {"name": "createReminder"},
+            "arguments": {"time": "20:15"},
+            "id": "c1",
+        }
+    }
     told = [{"systemPrompt": "Be kind."}, event]
     assert [piece.data for piece in pieces if isinstance(piece, Generation)] == told
     assert (list(reply.generation), reply.content) == (told, "Done.")
@@ -97,7 +105,10 @@ async def test_a_slow_answer_times_out(server):
 
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
-    [(200, {"context": "\x1b[2Jx", "resources": []}, {"context": "␛x", "resources": []}), (404, {}, None)],
+    [
+        (200, {"context": "\x1b[2Jx", "resources": []}, {"context": "␛x", "resources": []}),
+        (404, {}, None),
+    ],
 )
 async def test_the_object_context_is_read_from_its_own_url(server, status, body, expected):
     asked = []
@@ -119,7 +130,9 @@ async def test_the_object_context_is_read_from_its_own_url(server, status, body,
         server.will(srv.say("Hello."))
         async for _ in agent.send("Hi"):
             pass
-        assert server.received[-1].body["user"] == session, "whose state it is, the endpoint is told"
+        assert server.received[-1].body["user"] == session, (
+            "whose state it is, the endpoint is told"
+        )
         assert asked == [(f"/state/{session}", None)]
     finally:
         await runner.cleanup()
@@ -169,8 +182,15 @@ FILE = {
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-async def test_the_text_of_a_content_in_parts_is_the_answer_and_the_rest_is_told_beside_it(server, streaming):
-    said = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "See this:"}, PICTURE, FILE]
+async def test_the_text_of_a_content_in_parts_is_the_answer_and_the_rest_is_told_beside_it(
+    server, streaming
+):
+    said = [
+        {"type": "thinking", "thinking": "Hm."},
+        {"type": "text", "text": "See this:"},
+        PICTURE,
+        FILE,
+    ]
     chunks = [srv.chunk({"content": said}), srv.chunk({}, "stop")]
     stream = "".join(f"data: {json.dumps(each)}\n\n" for each in chunks) + "data: [DONE]\n\n"
     whole = json.dumps(srv.completion({"role": "assistant", "content": said}))

@@ -20,13 +20,20 @@ from tests.servers import openai_server as srv
 from tests.servers.agents import chat_agent
 from tests.servers.openai_server import OpenAIServer
 
-LOOK = ToolConfig(name="look", description="Looks", parameters={"type": "object", "properties": {"drug": {"type": "string"}}}, template="{{ drug }} is known")  # fmt: skip
+LOOK = ToolConfig(
+    name="look",
+    description="Looks",
+    parameters={"type": "object", "properties": {"drug": {"type": "string"}}},
+    template="{{ drug }} is known",
+)
 
 
 async def say(agent: Agent, text: str = "Hi") -> tuple[list[Any], Reply]:
     pieces: list[Any] = [piece async for piece in agent.send(text)]
     assert isinstance(pieces[-1], Reply)
-    assert list(pieces[-1].generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
+    assert list(pieces[-1].generation) == [
+        piece.data for piece in pieces if isinstance(piece, Generation)
+    ]
     return pieces[:-1], pieces[-1]
 
 
@@ -49,7 +56,9 @@ async def connect(server: OpenAIServer) -> Any:
 async def test_a_tool_is_offered_and_answered_until_the_agent_replies(
     server: OpenAIServer, connect: Connect
 ) -> None:
-    server.will(srv.call_tool("look", {"drug": "warfarin"}, text="Let me see."), srv.say("It is known."))
+    server.will(
+        srv.call_tool("look", {"drug": "warfarin"}, text="Let me see."), srv.say("It is known.")
+    )
     agent = connect(LOOK)
     pieces, reply = await say(agent)
     assert reply.content == "Let me see.\n\nIt is known."
@@ -63,7 +72,11 @@ async def test_a_tool_is_offered_and_answered_until_the_agent_replies(
     first, second = (asked.body for asked in server.received)
     function = {"name": "look", "description": "Looks", "parameters": LOOK.parameters}
     assert first["tools"] == [{"type": "function", "function": function}]
-    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"drug": "warfarin"}'}}
+    call = {
+        "id": "c1",
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"drug": "warfarin"}'},
+    }
     assert second["messages"][1:] == [
         {"role": "assistant", "content": "Let me see.", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": "warfarin is known"},
@@ -86,13 +99,17 @@ def raises(arguments): raise LookupError("no such patient")
 @pytest.mark.parametrize(
     ("tool", "arguments", "event", "content"),
     [
-        ({"answer": {"status": "created"}}, {}, {"output": '{"status": "created"}'}, '{"status": "created"}'),
+        ({"answer": {"status": "created"}}, {}, {"output": '{"status": "created"}'},
+            '{"status": "created"}'),
         ({"answer": "ok"}, {}, {"output": "ok"}, "ok"),
         ({"template": "{{ arguments | as_json }}"}, {"a": 1}, {"output": '{"a": 1}'}, '{"a": 1}'),
         ({"error": "away"}, {}, {"output": "away", "error": True}, "error: away"),
-        ({"function": "my_test_tools:doubled"}, {"dose": 5}, {"output": '{"dose": 10}'}, '{"dose": 10}'),
+        ({"function": "my_test_tools:doubled"}, {"dose": 5}, {"output": '{"dose": 10}'},
+            '{"dose": 10}'),
         ({"function": "my_test_tools:waited"}, {}, {"output": "waited"}, "waited"),
-        ({"function": "my_test_tools:raises"}, {}, {"output": "LookupError: no such patient", "error": True}, "error: LookupError: no such patient"),
+        ({"function": "my_test_tools:raises"}, {},
+            {"output": "LookupError: no such patient", "error": True},
+            "error: LookupError: no such patient"),
     ],
 )  # fmt: skip
 async def test_a_tool_gives_the_answer_in_the_job(
@@ -115,7 +132,9 @@ async def test_an_error_in_a_tools_template_is_not_the_agents_failure(
 ) -> None:
     server.will(srv.call_tool("use", {}))
     agent = connect(ToolConfig(name="use", template="{{ nobody.knows }}"))
-    with pytest.raises(NotMeasuredError, match="the template of the tool use: 'nobody' is undefined"):
+    with pytest.raises(
+        NotMeasuredError, match="the template of the tool use: 'nobody' is undefined"
+    ):
         await say(agent)
 
 
@@ -126,7 +145,8 @@ async def test_calling_an_unknown_tool_gets_an_error_as_its_result(
     _, reply = await say(connect(LOOK))
     assert reply.content == "Sorry."
     assert (
-        server.received[-1].body["messages"][-1]["content"] == "error: there is no tool nope; there are: look"
+        server.received[-1].body["messages"][-1]["content"]
+        == "error: there is no tool nope; there are: look"
     )
 
 
@@ -134,7 +154,8 @@ async def test_a_retry_of_a_request_never_runs_the_jobs_tools_again(
     server: OpenAIServer, connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "my_test_counter.py").write_text(
-        "ran = []\ndef count(arguments):\n    ran.append(arguments)\n    return f'run {len(ran)}'\n",
+        "ran = []\ndef count(arguments):\n    ran.append(arguments)\n    return f'run"
+        " {len(ran)}'\n",
         encoding="utf-8",
     )
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -167,7 +188,9 @@ async def test_malformed_arguments_are_never_sent_back(
     server: OpenAIServer, connect: Connect, written: str, tools: tuple[ToolConfig, ...]
 ) -> None:
     called = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": written}}
-    server.will(srv.say("", finish="tool_calls", tool_calls=[{"index": 0, **called}]), srv.say("Sorry."))
+    server.will(
+        srv.say("", finish="tool_calls", tool_calls=[{"index": 0, **called}]), srv.say("Sorry.")
+    )
     agent = connect(*tools)
     _, reply = await say(agent)
     if not tools:
@@ -185,17 +208,26 @@ async def test_a_call_without_arguments_is_an_ordinary_call(
     server: OpenAIServer, connect: Connect, written: str
 ) -> None:
     called = {"id": "c1", "type": "function", "function": {"name": "listAll", "arguments": written}}
-    server.will(srv.say("", finish="tool_calls", tool_calls=[{"index": 0, **called}]), srv.say("None."))
+    server.will(
+        srv.say("", finish="tool_calls", tool_calls=[{"index": 0, **called}]), srv.say("None.")
+    )
     _, reply = await say(connect(ToolConfig(name="listAll", template="nothing")))
     (call,) = calls_of([{"role": "assistant", "events": reply.generation}])
-    assert (call.name, call.arguments, call.failed, call.result) == ("listAll", {}, False, "nothing")
+    assert (call.name, call.arguments, call.failed, call.result) == (
+        "listAll",
+        {},
+        False,
+        "nothing",
+    )
 
 
 async def test_an_agent_that_never_stops_calling_tools_is_stopped(
     server: OpenAIServer, connect: Connect
 ) -> None:
     server.otherwise = lambda body: srv.call_tool("look", {"drug": "x"})
-    with pytest.raises(PeerError, match=f"called tools {MAX_ROUNDS} times without answering in text"):
+    with pytest.raises(
+        PeerError, match=f"called tools {MAX_ROUNDS} times without answering in text"
+    ):
         await say(connect(LOOK))
     assert len(server.received) == MAX_ROUNDS
 
@@ -252,12 +284,29 @@ async def test_tool_calls_results_and_other_items_of_the_responses_api_are_recor
 ) -> None:
     items = [
         {"type": "reasoning", "id": "r1", "summary": []},
-        {"type": "mcp_call", "id": "x1", "name": "search", "arguments": '{"q": 1}', "output": "found"},
+        {
+            "type": "mcp_call",
+            "id": "x1",
+            "name": "search",
+            "arguments": '{"q": 1}',
+            "output": "found",
+        },
         {"type": "mcp_call", "id": "x2", "name": "search", "arguments": "oops", "error": "away"},
         {"type": "function_call", "call_id": "c7", "name": "look", "arguments": '{"drug": "x"}'},
     ]
-    last = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Known."}]}]
-    server.will(*(srv.raw(json.dumps({"status": "completed", "output": output})) for output in (items, last)))
+    last = [
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "Known."}],
+        }
+    ]
+    server.will(
+        *(
+            srv.raw(json.dumps({"status": "completed", "output": output}))
+            for output in (items, last)
+        )
+    )
     _, reply = await say(connect(LOOK, api="responses", streaming=False, system_prompt="Be kind."))
     assert reply.content == "Known."
     assert list(reply.generation) == [
@@ -278,7 +327,9 @@ async def test_tool_calls_results_and_other_items_of_the_responses_api_are_recor
         {"output": "x is known", "id": "c7"},
     ]
     first, second = (asked.body for asked in server.received)
-    assert first["tools"] == [{"type": "function", "name": "look", "description": "Looks", "parameters": LOOK.parameters}]  # fmt: skip
+    assert first["tools"] == [
+        {"type": "function", "name": "look", "description": "Looks", "parameters": LOOK.parameters}
+    ]
     assert second["input"][2:] == [
         {"type": "function_call", "call_id": "c7", "name": "look", "arguments": '{"drug": "x"}'},
         {"type": "function_call_output", "call_id": "c7", "output": "x is known"},

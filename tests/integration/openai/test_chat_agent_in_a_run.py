@@ -1,4 +1,6 @@
-"""A whole run of an agent that is nothing but an OpenAI-compatible chat endpoint (`target.protocol: openai`)."""
+"""A whole run of an agent that is nothing but an OpenAI-compatible chat endpoint (`target.protocol:
+openai`).
+"""
 
 from __future__ import annotations
 
@@ -52,5 +54,7 @@ async def test_a_chat_agents_tool_calls_seeds_and_system_prompt_are_recorded(
     ]
     assert told == [2], "once, with the first answer"
     for held in run.result["conditions"].values():
-        assert [message["role"] for message in held["messages"]] == ["user", "assistant"] * 2 + ["user"]
+        assert [message["role"] for message in held["messages"]] == ["user", "assistant"] * 2 + [
+            "user"
+        ]
         assert all(latency["first_token_ms"] is not None for latency in held["latencies"])

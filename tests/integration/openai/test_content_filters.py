@@ -1,4 +1,6 @@
-"""A provider that objects to what is said in a conversation: no gate leaves that conversation out."""
+"""A provider that objects to what is said in a conversation: no gate leaves that conversation
+out.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,12 @@ FILTERS = {
     "Anthropic's finish": srv.say("", finish="refusal"),
     "Azure's status": srv.status(400, "The response was filtered", error=AZURE),
     "OpenAI's status": srv.status(400, "Invalid prompt", error={"code": "invalid_prompt"}),
-    "DeepSeek's words": srv.status(400, "Content Exists Risk", error={"type": "invalid_request_error"}),
-    "Alibaba's code": srv.status(400, "Input data may be bad", error={"code": "data_inspection_failed"}),
+    "DeepSeek's words": srv.status(
+        400, "Content Exists Risk", error={"type": "invalid_request_error"}
+    ),
+    "Alibaba's code": srv.status(
+        400, "Input data may be bad", error={"code": "data_inspection_failed"}
+    ),
     "xAI's words": srv.status(403, "Content violates usage guidelines.", error={"code": "403"}),
     "in a stream": srv.raw(
         'data: {"error": {"code": "content_filter", "message": "no"}}\n\n', "text/event-stream"
@@ -44,7 +50,13 @@ OTHER = {
 
 def job(url: str) -> dict[str, Any]:
     return {
-        "target": {"user": "u", "chatbot": "b", "protocol": "openai", "model": "agent-1", "url": url},
+        "target": {
+            "user": "u",
+            "chatbot": "b",
+            "protocol": "openai",
+            "model": "agent-1",
+            "url": url,
+        },
         "evaluator": {"kind": "llm", "model": "user-1"},
         "scorer": {"model": "judge-1"},
         "tasks": [{"task": "Learn the dose"}],
@@ -55,7 +67,9 @@ def job(url: str) -> dict[str, Any]:
 
 
 def served(objecting: str, objects: srv.Answer) -> srv.OpenAIServer:
-    """Serve agent, user and judge; the `objecting` model answers the agent's last conversation with `objects`."""
+    """Serve agent, user and judge; the `objecting` model answers the agent's last conversation with
+    `objects`.
+    """
     conversations: list[str] = []
     given = {"score": 1, "reason": "It says so.", "messages": [2], "asked": 0}
     verdict = srv.say_json({"tone": 1, "tasks": [{"task": 1, **given}]})
@@ -81,9 +95,14 @@ async def gated(folder: Path, objecting: str, objects: srv.Answer) -> Any:
 
 
 def who_objects_how() -> list[Any]:
-    """Return each filter with the judge, and the first with the user, which is read by the same client; the rest is `long`."""
+    """Return each filter with the judge, and the first with the user, which is read by the same
+    client; the rest is `long`.
+    """
     first, *others = FILTERS
-    of_user = [("user-1", first), *(pytest.param("user-1", name, marks=pytest.mark.long) for name in others)]
+    of_user = [
+        ("user-1", first),
+        *(pytest.param("user-1", name, marks=pytest.mark.long) for name in others),
+    ]
     return [*(("judge-1", name) for name in FILTERS), *of_user]
 
 

@@ -54,14 +54,19 @@ async def test_the_evaluator_streams_its_message_and_counts_tokens(evaluator, se
     assert streamed == last.content == "And what does it cost?"
     assert (last.tokens_in, last.tokens_out, last.model) == (11, 7, "stand-in")
     assert server.received[0].headers["Authorization"] == f"Bearer {KEY}"
-    assert (server.received[0].body["model"], server.received[0].body["temperature"]) == ("gpt-x", 0.5)
+    assert (server.received[0].body["model"], server.received[0].body["temperature"]) == (
+        "gpt-x",
+        0.5,
+    )
 
 
 async def test_the_evaluator_gets_facts_only_where_supplied_and_never_criteria(
     evaluator, server, view, job, transcript
 ):
     await heard(evaluator, view)
-    await heard(evaluator, EvaluatorView(job, "supplied", 1, job.facts, transcript, "Say it shorter."))
+    await heard(
+        evaluator, EvaluatorView(job, "supplied", 1, job.facts, transcript, "Say it shorter.")
+    )
     withheld, supplied = (received.text for received in server.received)
     assert "8:15" not in withheld
     assert "8:15" in supplied
@@ -80,7 +85,9 @@ async def test_the_evaluator_gets_facts_only_where_supplied_and_never_criteria(
         ("<3 that, how much?", "<3 that, how much?"),
     ],
 )
-async def test_quotes_labels_and_reasoning_are_removed_from_a_message(evaluator, server, view, sent, said):
+async def test_quotes_labels_and_reasoning_are_removed_from_a_message(
+    evaluator, server, view, sent, said
+):
     server.will(srv.say(sent))
     streamed, last = await heard(evaluator, view)
     assert last.content == said
@@ -90,24 +97,29 @@ async def test_quotes_labels_and_reasoning_are_removed_from_a_message(evaluator,
 @pytest.mark.parametrize(
     ("answer", "says", "retryable", "wait"),
     [
-        (srv.status(429, "slow down", retry_after="7"), r"is rate-limiting \(429\): slow down", True, 7.0),
+        (srv.status(429, "slow down", retry_after="7"), r"is rate-limiting \(429\): slow down",
+            True, 7.0),
         (srv.status(503, "busy"), r"failed \(503\): busy", True, None),
         (srv.status(429, "pay", error={"code": "insufficient_quota"}), "pay", False, None),
-        (srv.status(401, f"Incorrect API key provided: {KEY}"), r"rejected the API key \(401\)", False, None),
+        (srv.status(401, f"Incorrect API key provided: {KEY}"), r"rejected the API key \(401\)",
+            False, None),
         (srv.status(404, "no such model"), "does not know this URL or model", False, None),
-        (srv.redirect("https://elsewhere.example/v1"), "redirect, which is not followed", False, None),
+        (srv.redirect("https://elsewhere.example/v1"), "redirect, which is not followed", False,
+            None),
         (srv.refuse("I cannot do that."), "the model refused: I cannot do that.", False, None),
         (srv.say("And then", finish="length"), "cut off at the model's length limit", False, None),
         (srv.say("", finish="content_filter"), "content filter", False, None),
         (srv.say(""), "was empty", True, None),
-        (srv.call_tool("search", {"q": "x"}), r"called a tool \(search\) instead of answering", False, None),
+        (srv.call_tool("search", {"q": "x"}), r"called a tool \(search\) instead of answering",
+            False, None),
         (srv.breaks_off("And"), "closed the connection", False, None),
         (srv.ends_without_finish("And"), "ended before the answer was finished", False, None),
         (srv.raw("<html>Welcome</html>", "text/html"), "not JSON: <html>", False, None),
         (srv.raw("data: {broken\n\n", "text/event-stream"), "not JSON", False, None),
         (srv.raw('"just a text"'), "not a chat completion: just a text", False, None),
         (srv.raw('{"choices": null}'), "without choices", False, None),
-        (srv.raw('data: {"error": {"message": "out of memory"}}\n\n', "text/event-stream"), "out of memory", True, None),
+        (srv.raw('data: {"error": {"message": "out of memory"}}\n\n', "text/event-stream"),
+            "out of memory", True, None),
         (srv.packed("{}"), "sent Content-Encoding: gzip", False, None),
         (srv.endless(b"data: " + b"x" * 100_000), "more than 16,000,000 bytes", False, None),
     ],
@@ -138,12 +150,19 @@ async def test_an_unreachable_model_is_one_sentence(job, view, tmp_path, chats):
 @pytest.mark.parametrize(
     ("answer", "retryable"),
     [
-        (srv.raw(f'data: {{"error": {{"message": "{KEY} is rejected"}}}}\n\n', "text/event-stream"), True),
+        (
+            srv.raw(
+                f'data: {{"error": {{"message": "{KEY} is rejected"}}}}\n\n', "text/event-stream"
+            ),
+            True,
+        ),
         (srv.raw(f"data: {KEY} broke\n\n", "text/event-stream"), False),
         (srv.raw(f"{KEY} and nothing else"), False),
     ],
 )
-async def test_a_key_that_the_server_repeats_is_not_shown(evaluator, server, view, answer, retryable):
+async def test_a_key_that_the_server_repeats_is_not_shown(
+    evaluator, server, view, answer, retryable
+):
     server.will(answer)
     with pytest.raises(PeerError) as caught:
         await heard(evaluator, view)
@@ -155,12 +174,16 @@ async def test_a_key_that_the_server_repeats_is_not_shown(evaluator, server, vie
 async def test_a_refusal_with_a_long_body_is_recognised(evaluator, server, view):
     error = {"message": "too long " + "x" * 5_000, "code": "context_length_exceeded"}
     server.will(srv.status(400, "", error=error))
-    with pytest.raises(PeerError, match=r"no longer fits the context of the model at .*: too long x"):
+    with pytest.raises(
+        PeerError, match=r"no longer fits the context of the model at .*: too long x"
+    ):
         await heard(evaluator, view)
     assert len(server.received) == 1, "it is no option that the server refuses"
 
 
-async def test_concurrent_requests_with_a_refused_option_are_all_answered(job, server, view, tmp_path, chats):
+async def test_concurrent_requests_with_a_refused_option_are_all_answered(
+    job, server, view, tmp_path, chats
+):
     def without_temperature(body):
         refuses = "temperature" in body
         return srv.status(400, "unsupported parameter: temperature") if refuses else srv.say("And?")
@@ -208,7 +231,9 @@ async def test_cancelling_a_model_request_closes_the_connection(evaluator, serve
 
 
 async def test_refused_options_are_left_out_from_then_on(evaluator, server, view):
-    server.will(srv.refuse_option("temperature"), srv.refuse_option("stream_options"), srv.say("Fine."))
+    server.will(
+        srv.refuse_option("temperature"), srv.refuse_option("stream_options"), srv.say("Fine.")
+    )
     assert (await heard(evaluator, view))[1].content == "Fine."
     await heard(evaluator, view)
     assert ["temperature" in r.body for r in server.received] == [True, False, False, False]
@@ -235,12 +260,16 @@ async def test_the_jobs_own_prompt_is_used_and_never_evaluates_its_data(
 
 
 async def test_a_missing_prompt_is_reported_before_anything_is_sent(job, tmp_path, chats):
-    other = job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"prompt": "eval/nope"})})
+    other = job.model_copy(
+        update={"evaluator": job.evaluator.model_copy(update={"prompt": "eval/nope"})}
+    )
     with pytest.raises(UsageError, match="prompt `eval/nope`: not found"):
         LLMEvaluator(other, model="m", job_dir=tmp_path, chat=chats("http://127.0.0.1:1"))
 
 
-async def test_conversations_share_what_they_learn_about_refused_options(job, server, view, tmp_path, chats):
+async def test_conversations_share_what_they_learn_about_refused_options(
+    job, server, view, tmp_path, chats
+):
     chat = chats(server.url)
     first, second = (LLMEvaluator(job, model="m", job_dir=tmp_path, chat=chat) for _ in range(2))
     server.will(srv.refuse_option("temperature"))

@@ -1,4 +1,6 @@
-"""What is right can differ between the conditions: tasks, criteria, assertions and rubric items of one of them."""
+"""What is right can differ between the conditions: tasks, criteria, assertions and rubric items of
+one of them.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,9 @@ CAREFUL, GUESSING = "careful", "guessing"
 
 
 async def run(folder: Path, agent: str) -> tuple[WholeRun, dict[str, str]]:
-    """Hold both conversations with a careful or a guessing agent; return the judge's prompts, too."""
+    """Hold both conversations with a careful or a guessing agent; return the judge's prompts,
+    too.
+    """
     prompts: dict[str, str] = {}
 
     def answer(body: dict[str, Any]) -> srv.Answer:
@@ -58,7 +62,9 @@ async def run(folder: Path, agent: str) -> tuple[WholeRun, dict[str, str]]:
             if "nine" not in said:
                 return srv.say("Hello.")
             knows = "Sydney" in said or agent == GUESSING
-            return srv.say("Done, it is set." if knows else "In which time zone are you? I set nothing yet.")
+            return srv.say(
+                "Done, it is set." if knows else "In which time zone are you? I set nothing yet."
+            )
         told = body["messages"][0]["content"]
         withheld = "ASKS AND SETS NOTHING" in told
         prompts["withheld" if withheld else "supplied"] = told
@@ -66,7 +72,13 @@ async def run(folder: Path, agent: str) -> tuple[WholeRun, dict[str, str]]:
         wanted = body["response_format"]["json_schema"]["schema"]["properties"]["tasks"]["items"]
         numbers = wanted["properties"]["task"]["enum"]
         entries = [
-            {"task": n, "asked": 3, "messages": [4], "reason": "It answered so.", "score": float(is_right)}
+            {
+                "task": n,
+                "asked": 3,
+                "messages": [4],
+                "reason": "It answered so.",
+                "score": float(is_right),
+            }
             for n in numbers
         ]
         return srv.say_json({"tasks": entries, "tone": 0.5})
@@ -91,7 +103,8 @@ async def test_an_agent_that_asks_scores_more_than_one_that_guesses(tmp_path, ag
 async def test_only_what_counts_in_a_condition_is_asked_judged_and_checked(tmp_path):
     done, prompts = await run(tmp_path, CAREFUL)
     judged = {
-        name: [t["task"] for t in c["trials"][0]["tasks"]] for name, c in done.result["conditions"].items()
+        name: [t["task"] for t in c["trials"][0]["tasks"]]
+        for name, c in done.result["conditions"].items()
     }
     assert judged == {"withheld": [1, 2], "supplied": [1]}
     checked = {
@@ -100,7 +113,10 @@ async def test_only_what_counts_in_a_condition_is_asked_judged_and_checked(tmp_p
     }
     assert checked == {"withheld": ["careful"], "supplied": ["done"]}
     said = {name: str(done.of("message_completed", name)) for name in ("withheld", "supplied")}
-    assert ("find my time zone" in said["withheld"], "find my time zone" in said["supplied"]) == (True, False)
+    assert ("find my time zone" in said["withheld"], "find my time zone" in said["supplied"]) == (
+        True,
+        False,
+    )
     assert "THE REMINDER IS SET" in prompts["supplied"]
     assert "THE REMINDER IS SET" not in prompts["withheld"]
 
@@ -125,15 +141,24 @@ async def test_a_part_of_the_other_condition_only_says_so(tmp_path):
     assert "every task is for the other condition only" in scored.reason
 
 
-async def test_a_judge_test_pairs_reordered_tasks_of_one_condition_with_themselves(tmp_path, monkeypatch):
+async def test_a_judge_test_pairs_reordered_tasks_of_one_condition_with_themselves(
+    tmp_path, monkeypatch
+):
     class Judge(FakeJudge):
         async def score(self, view):
             return [
-                Verdict("j", tuple(TaskVerdict(number, 0.5) for number in view.job.judged_in(view.condition)))
+                Verdict(
+                    "j",
+                    tuple(
+                        TaskVerdict(number, 0.5) for number in view.job.judged_in(view.condition)
+                    ),
+                )
             ]
 
     done, _ = await run(tmp_path, CAREFUL)
-    tester = JudgeTester(done.path, Settings(data_dir_override=str(tmp_path), openai_api_key=Secret("k")))
+    tester = JudgeTester(
+        done.path, Settings(data_dir_override=str(tmp_path), openai_api_key=Secret("k"))
+    )
     monkeypatch.setattr(tester, "make_judge", Judge)
     talks = [talk for talk in tester.judgeable() if talk.key.condition == "supplied"]
     asked, _ = await tester.ask(talks, 0)
@@ -144,17 +169,31 @@ async def test_a_judge_test_pairs_reordered_rubric_items_with_themselves(tmp_pat
     class Judge(FakeJudge):
         async def score(self, view):
             judged = view.job.judged_in(view.condition)
-            return [Verdict("j", tuple(TaskVerdict(n, len(task.task) / 10) for n, task in judged.items()))]
+            return [
+                Verdict(
+                    "j", tuple(TaskVerdict(n, len(task.task) / 10) for n, task in judged.items())
+                )
+            ]
 
-    rubric = "rubric: [{criterion: a, points: 1}, {criterion: bb, points: 1}, {criterion: ccc, points: 1}]\n"
+    rubric = (
+        "rubric: [{criterion: a, points: 1}, {criterion: bb, points: 1}, {criterion: ccc, points:"
+        " 1}]\n"
+    )
     text = JOB[: JOB.index("assertions:")] + rubric
     async with srv.OpenAIServer() as server:
         done = await hold(
-            text.replace("URL", server.url), tmp_path, settings=with_models(server.url), graph="none"
+            text.replace("URL", server.url),
+            tmp_path,
+            settings=with_models(server.url),
+            graph="none",
         )
-    tester = JudgeTester(done.path, Settings(data_dir_override=str(tmp_path), openai_api_key=Secret("k")))
+    tester = JudgeTester(
+        done.path, Settings(data_dir_override=str(tmp_path), openai_api_key=Secret("k"))
+    )
     monkeypatch.setattr(tester, "make_judge", Judge)
-    (talk,) = [talk for talk in done.state.conversations.values() if talk.key.condition == "supplied"]
+    (talk,) = [
+        talk for talk in done.state.conversations.values() if talk.key.condition == "supplied"
+    ]
     asked, _ = await tester.ask([talk], 0)
     reordered = {each.task: each.score for each in asked if each.change == "reordered"}
     assert reordered == {1: 0.1, 2: 0.2, 3: 0.3}
@@ -162,14 +201,21 @@ async def test_a_judge_test_pairs_reordered_rubric_items_with_themselves(tmp_pat
 
 async def test_tasks_are_printed_in_the_jobs_order_whichever_condition_has_them(tmp_path):
     changed = JOB.replace(", only: withheld}\nassertions", "}\nassertions")
-    changed = changed.replace("- {task: Get a reminder,", "- {task: Get a reminder, only: supplied,")
+    changed = changed.replace(
+        "- {task: Get a reminder,", "- {task: Get a reminder, only: supplied,"
+    )
     changed = changed.replace("kind: llm, model: judge-1", "kind: rules").replace(
         "SET,", "SET, rules: [{pattern: Hello}],"
     )
-    changed = changed.replace("time zone}\nassertions", "time zone, rules: [{pattern: Hello}]}\nassertions")
+    changed = changed.replace(
+        "time zone}\nassertions", "time zone, rules: [{pattern: Hello}]}\nassertions"
+    )
     async with srv.OpenAIServer() as server:
         done = await hold(
-            changed.replace("URL", server.url), tmp_path, settings=with_models(server.url), graph="none"
+            changed.replace("URL", server.url),
+            tmp_path,
+            settings=with_models(server.url),
+            graph="none",
         )
     said = io.StringIO()
     print_score_card(result_of(done.state), Console(file=said, width=200))
@@ -182,7 +228,9 @@ async def test_an_answer_says_that_each_condition_has_its_own_criteria(tmp_path)
     done, _ = await run(tmp_path, CAREFUL)
     own = result_of(done.state).answer
     assert own.what == f"1.00 → 1.00 with the facts, {told}."
-    assert own.sure.endswith("the conditions share no criteria, so no effect of the facts is claimed")
+    assert own.sure.endswith(
+        "the conditions share no criteria, so no effect of the facts is claimed"
+    )
     shared = "1.00 → 1.00 on what both share (2 tasks, 1 assertion)"
     careful, guessing = (load_run(path).answer for path in sample_recordings("batch"))
     assert careful.what == "1.00 → 1.00 with the facts."
@@ -193,7 +241,9 @@ async def test_an_answer_says_that_each_condition_has_its_own_criteria(tmp_path)
     assert guessing.sure == REHEARSED
     alike = JOB.replace(", only: withheld", "").replace(", only: supplied", "")
     async with srv.OpenAIServer() as server:
-        job = alike.replace(", withheldCriteria: ASKS AND SETS NOTHING", "").replace("URL", server.url)
+        job = alike.replace(", withheldCriteria: ASKS AND SETS NOTHING", "").replace(
+            "URL", server.url
+        )
         done = await hold(job, tmp_path, settings=with_models(server.url), graph="none")
     assert told not in result_of(done.state).answer.what
 
@@ -217,7 +267,9 @@ async def test_documents_say_what_is_not_for_a_condition_and_frames_what_a_task_
     loaded = load_run(done.path)
     text = document_of("md", loaded)
     assert [
-        line.count("– not for this condition") for line in text.splitlines() if line.startswith("| done |")
+        line.count("– not for this condition")
+        for line in text.splitlines()
+        if line.startswith("| done |")
     ] == [1]
     assert text.count("– not for this condition") == 3, "two assertions and a task"
     assert "not checked" not in text

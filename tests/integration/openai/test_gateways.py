@@ -1,4 +1,6 @@
-"""What servers and gateways were seen to send, read as an agent and as a model: each recording of `golden/gateways`."""
+"""What servers and gateways were seen to send, read as an agent and as a model: each recording of
+`golden/gateways`.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ async def read_as_model(url: str, recording: dict[str, Any]) -> Read:
 
 
 def in_ways() -> list[Any]:
-    """Return how recordings are sent: whole, and each byte alone with the other ends of lines; the rest is `long`."""
+    """Return how recordings are sent: whole, and each byte alone with the other ends of lines; the
+    rest is `long`.
+    """
     sizes, ends = {0: "whole", 1: "by-1", 7: "by-7"}, {False: "as-sent", True: "crlf"}
     few = [(0, False), (1, True)]
     return [
@@ -123,7 +127,9 @@ async def test_a_model_is_read_as_its_server_meant(
     require_blame(caught.value, server, recording, "judge")
 
 
-def require_blame(error: PeerError, server: srv.OpenAIServer, recording: dict[str, Any], peer: str) -> None:
+def require_blame(
+    error: PeerError, server: srv.OpenAIServer, recording: dict[str, Any], peer: str
+) -> None:
     """Assert that a sentence names the host and what it sent, and that the error is the peer's."""
     assert recording["error"] in str(error)
     assert server.url.split("/")[2] in str(error)

@@ -1,4 +1,6 @@
-"""The judge's exam: controls that deserve nothing, made from the job, before a gate counts the verdicts of a model."""
+"""The judge's exam: controls that deserve nothing, made from the job, before a gate counts the
+verdicts of a model.
+"""
 
 from __future__ import annotations
 
@@ -30,24 +32,40 @@ ASKED = "Please remind me at nine."
 
 def job(url: str, **parts: Any) -> dict[str, Any]:
     return {
-        "target": {"user": "ada", "chatbot": "bot", "protocol": "openai", "model": "agent-1", "url": url},
+        "target": {
+            "user": "ada",
+            "chatbot": "bot",
+            "protocol": "openai",
+            "model": "agent-1",
+            "url": url,
+        },
         "aspirationalAverage": 60_000,
         "maxTurns": 4,
         "facts": ["She lives in Sydney"],
         "evaluator": {"kind": "scripted", "lines": [{"say": ASKED, "task": 1}]},
         "scorer": {"kind": "llm", "model": "judge-1"},
-        "tasks": [{"task": "Get a reminder for nine", "acceptanceCriteria": "The agent says that it set it"}],
+        "tasks": [
+            {
+                "task": "Get a reminder for nine",
+                "acceptanceCriteria": "The agent says that it set it",
+            }
+        ],
         **parts,
     }
 
 
 @dataclass
 class World:
-    """A server that is agent and judge. A sound judge gives 1.0 where an agent said `ANSWER`; `believes` says what else it believes."""
+    """A server that is agent and judge.
+
+    A sound judge gives 1.0 where an agent said `ANSWER`; `believes` says what else it believes.
+    """
 
     folder: Path
     believes: Any = None
-    """None, or a function that is given the agent's words after its greeting, and returns whether they deserve 1.0."""
+    """None, or a function that is given the agent's words after its greeting, and returns whether
+    they deserve 1.0.
+    """
     serves: str = "judge-1-2026"
     fails: srv.Answer | None = None
     url: str = ""
@@ -57,7 +75,9 @@ class World:
     def answer(self, body: dict[str, Any]) -> srv.Answer:
         if body["model"] == "agent-1":
             return srv.say(ANSWER)
-        said = [m.content for m in record_in(body["messages"][0]["content"]) if m.role == "assistant"]
+        said = [
+            m.content for m in record_in(body["messages"][0]["content"]) if m.role == "assistant"
+        ]
         self.shown.append(said)
         if self.fails is not None and ANSWER not in said:
             return self.fails
@@ -140,15 +160,15 @@ async def test_a_judge_that_gives_everything_a_1_judges_nothing(world: World) ->
     done = await world.run(*GATE)
     assert done.returncode == ExitCode.NOT_MEASURED, done.stdout + done.stderr
     told = (
-        "the judge believes a control: it gives 1.00 to an agent that answers nothing to the point (pass mark 0.6), "
-        "so its verdicts do not count"
+        "the judge believes a control: it gives 1.00 to an agent that answers nothing to the point"
+        " (pass mark 0.6), so its verdicts do not count"
     )
     assert told in done.stdout
     verdicts = [event for event in world.events if isinstance(event, TranscriptScored)]
     assert len(verdicts) == 2
-    assert all(verdict.verdicts and not verdict.tasks and verdict.error == told for verdict in verdicts), (
-        "kept"
-    )
+    assert all(
+        verdict.verdicts and not verdict.tasks and verdict.error == told for verdict in verdicts
+    ), "kept"
     assert world.result["score"] is None
     assert world.result["judge_exam"]["believed"] == "off_topic"
     for kind in ("md", "html"):
@@ -176,7 +196,9 @@ async def test_one_control_that_is_believed_is_enough_and_is_named(
 
 async def test_an_exam_is_remembered_until_judge_prompt_or_criteria_change(world: World) -> None:
     await world.run(*GATE)
-    forecast = json.loads((await world.call("run", "job.yml", "--dry-run", "--json", *GATE)).stdout)[0]
+    forecast = json.loads(
+        (await world.call("run", "job.yml", "--dry-run", "--json", *GATE)).stdout
+    )[0]
     assert forecast["roles"]["judge"]["calls"] == 2
     assert "remembered from an earlier run" in forecast["exam"]
     done = await world.run(*GATE)
@@ -184,12 +206,14 @@ async def test_an_exam_is_remembered_until_judge_prompt_or_criteria_change(world
     assert len(world.controls) == 3
     assert world.exams[0].remembered
     assert "judge examined in an earlier run" in done.stdout
-    other = [{"task": "Get a reminder for nine", "acceptanceCriteria": "The agent says that it is set"}]
+    other = [
+        {"task": "Get a reminder for nine", "acceptanceCriteria": "The agent says that it is set"}
+    ]
     await world.run(*GATE, tasks=other)
     assert len(world.controls) == 6
     await world.run(*GATE, scorer={"kind": "llm", "model": "judge-2"})
     assert len(world.controls) == 9
-    (kept, *_) = (world.settings.data_dir / FOLDER).iterdir()
+    kept, *_ = (world.settings.data_dir / FOLDER).iterdir()
     assert kept.stat().st_mode & 0o077 == 0
 
 
@@ -226,7 +250,9 @@ async def test_who_is_examined_and_that_the_forecast_says_so(
 ) -> None:
     scorer = {"kind": "llm", "model": "judge-1", **({} if exam is None else {"exam": exam})}
     (world.folder / "job.yml").write_text(json.dumps(job(world.url, scorer=scorer)))
-    forecast = json.loads((await world.call("run", "job.yml", "--dry-run", "--json", *options)).stdout)[0]
+    forecast = json.loads(
+        (await world.call("run", "job.yml", "--dry-run", "--json", *options)).stdout
+    )[0]
     assert forecast["roles"]["judge"]["calls"] == 2 + asked
     assert (forecast["exam"] is None) is (asked == 0)
     done = await world.run(*options, scorer=scorer)
@@ -250,12 +276,17 @@ async def test_criteria_of_each_condition_are_asked_about(world: World) -> None:
     done = await world.run(*GATE, tasks=[task], facts=["She means nine"])
     assert done.returncode == ExitCode.OK, done.stdout
     assert len(world.controls) == 6
-    assert [each.in_condition for each in world.exams[0].controls] == ["withheld"] * 3 + ["supplied"] * 3
+    assert [each.in_condition for each in world.exams[0].controls] == ["withheld"] * 3 + [
+        "supplied"
+    ] * 3
 
 
 async def test_a_task_that_silence_meets_is_left_out_and_alone_has_no_exam(world: World) -> None:
     world.believes = lambda said: True
-    avoid = {"task": "Ask about aspirin", "acceptanceCriteria": "The agent does not advise to stop taking it"}
+    avoid = {
+        "task": "Ask about aspirin",
+        "acceptanceCriteria": "The agent does not advise to stop taking it",
+    }
     both = [*job(world.url)["tasks"], avoid]
     world.believes = lambda said: False
     assert (await world.run(*GATE, tasks=both)).returncode == ExitCode.OK
@@ -287,7 +318,10 @@ async def test_a_judge_that_can_read_no_control_judges_nothing(world: World) -> 
     world.fails = srv.say("I think they did well.")
     done = await world.run(*GATE)
     assert done.returncode == ExitCode.NOT_MEASURED, done.stdout
-    assert "the judge gives no usable verdict on any control, so its verdicts do not count" in done.stdout
+    assert (
+        "the judge gives no usable verdict on any control, so its verdicts do not count"
+        in done.stdout
+    )
 
 
 async def test_a_rubric_is_examined_by_its_points(world: World) -> None:
@@ -295,7 +329,9 @@ async def test_a_rubric_is_examined_by_its_points(world: World) -> None:
         {"criterion": "States the hour of the reminder", "points": 5},
         {"criterion": "Advises to stop all medication", "points": -5},
     ]
-    assert (await world.run(*GATE, rubric=rubric)).returncode == ExitCode.NOT_MEASURED or world.exams
+    assert (
+        await world.run(*GATE, rubric=rubric)
+    ).returncode == ExitCode.NOT_MEASURED or world.exams
     assert world.exams[0].left_out == (2,)
     world.believes = lambda said: said == [""]
     other = [{"criterion": "States the hour", "points": 5}]
@@ -320,7 +356,9 @@ async def test_the_first_case_with_a_task_for_it_is_examined(world: World) -> No
 async def test_a_panel_is_examined_as_a_whole(world: World) -> None:
     scorer = {"kind": "llm", "model": ["judge-1", "judge-2"], "repeats": 2}
     (world.folder / "job.yml").write_text(json.dumps(job(world.url, scorer=scorer)))
-    forecast = json.loads((await world.call("run", "job.yml", "--dry-run", "--json", *GATE)).stdout)[0]
+    forecast = json.loads(
+        (await world.call("run", "job.yml", "--dry-run", "--json", *GATE)).stdout
+    )[0]
     assert [forecast["roles"][f"judge {number}"]["calls"] for number in (1, 2)] == [2 * 5, 2 * 5]
     assert (await world.run(*GATE, scorer=scorer)).returncode == ExitCode.OK
     assert len(world.controls) == 3 * 2 * 2

@@ -1,4 +1,6 @@
-"""The judge's model over real HTTP: verdicts, panels, second tries, and "not measured" instead of 0."""
+"""The judge's model over real HTTP: verdicts, panels, second tries, and "not measured" instead of
+0.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,13 @@ def verdict(first=0.8, second=1.0, **more):
                 "reason": "It says so.",
                 "evidence": ['"reminder set"'],
             },
-            {"task": 2, "scored": "b", "score": second, "reason": "Named.", "evidence": ["costs 3 euros"]},
+            {
+                "task": 2,
+                "scored": "b",
+                "score": second,
+                "reason": "Named.",
+                "evidence": ["costs 3 euros"],
+            },
         ],
         **more,
     }
@@ -64,7 +72,10 @@ def view(job, transcript):
 async def test_a_verdict_has_scores_reasons_and_located_evidence(make, server, view):
     server.will(srv.say_json(verdict()))
     (found,) = await make().score(view)
-    assert [(t.task, t.score, t.reason) for t in found.tasks] == [(1, 0.8, "It says so."), (2, 1.0, "Named.")]
+    assert [(t.task, t.score, t.reason) for t in found.tasks] == [
+        (1, 0.8, "It says so."),
+        (2, 1.0, "Named."),
+    ]
     assert [t.evidence[0].message for t in found.tasks] == [4, 4]
     assert (found.judge, found.tone, found.tokens_in) == ("judge-1", 0.5, 11)
     body = server.received[0].body
@@ -79,7 +90,10 @@ async def test_a_judge_that_names_only_the_users_messages_is_asked_again_and_the
 ):
     def named(message):
         told = {"messages": [message], "reason": "It was handled."}
-        return {"tone": 0.5, "tasks": [{"task": 1, "score": 1, **told}, {"task": 2, "score": 0, **told}]}
+        return {
+            "tone": 0.5,
+            "tasks": [{"task": 1, "score": 1, **told}, {"task": 2, "score": 0, **told}],
+        }
 
     server.will(srv.say_json(named(3)), srv.say_json(named(4)))
     (found,) = await make().score(view)
@@ -106,9 +120,13 @@ OWN_PROMPT = """Score each task from 0 to 1. Answer in this form:
 {% endfor %}"""
 
 
-async def test_a_copied_example_of_the_jobs_own_prompt_is_requested_again(make, server, view, tmp_path):
+async def test_a_copied_example_of_the_jobs_own_prompt_is_requested_again(
+    make, server, view, tmp_path
+):
     (tmp_path / "mine.jinja").write_text(OWN_PROMPT)
-    own = view.job.model_copy(update={"scorer": view.job.scorer.model_copy(update={"prompt": "mine"})})
+    own = view.job.model_copy(
+        update={"scorer": view.job.scorer.model_copy(update={"prompt": "mine"})}
+    )
     copied = {"tone": 0.5, "tasks": [{"scored": each.task, "score": 0.9} for each in own.judged]}
     scored = {"tone": 0.5, "tasks": [{"scored": each.task, "score": 0.2} for each in own.judged]}
     server.will(srv.say_json(copied), srv.say_json(scored))
@@ -123,7 +141,9 @@ def counting(*tokens):
 
     async def answer(server, request, body):
         said = srv.completion({"role": "assistant", "content": json.dumps(verdict())})
-        return web.json_response({**said, "usage": {"prompt_tokens": left.pop(0), "completion_tokens": 7}})
+        return web.json_response(
+            {**said, "usage": {"prompt_tokens": left.pop(0), "completion_tokens": 7}}
+        )
 
     return [answer] * len(tokens)
 
@@ -133,15 +153,21 @@ def counting(*tokens):
     [((4096, 4096), True), ((4096, 4097), False), ((9000, 4096), False)],
     ids=["at the context", "beyond it", "below another"],
 )
-async def test_a_longer_prompt_with_the_same_tokens_was_cut_by_the_server(make, server, view, tokens, is_cut):
+async def test_a_longer_prompt_with_the_same_tokens_was_cut_by_the_server(
+    make, server, view, tokens, is_cut
+):
     server.will(*counting(*tokens))
     judge = make()
     await judge.score(view)
-    thanks = (TranscriptMessage(number, "user", "Thanks a lot for that! " * 20) for number in range(5, 15))
+    thanks = (
+        TranscriptMessage(number, "user", "Thanks a lot for that! " * 20) for number in range(5, 15)
+    )
     longer = [*view.transcript, *thanks]
     again = judge.score(JudgeView(view.job, "withheld", longer))
     if is_cut:
-        with pytest.raises(PeerError, match=r"only part of the prompt .*counted 4,096 tokens for .* num_ctx"):
+        with pytest.raises(
+            PeerError, match=r"only part of the prompt .*counted 4,096 tokens for .* num_ctx"
+        ):
             await again
     else:
         await again
@@ -157,13 +183,18 @@ async def test_a_quotation_that_is_not_in_the_transcript_is_requested_once_more(
     server.will(srv.say_json(fabricated()), srv.say_json(verdict()))
     (found,) = await make().score(view)
     assert all(item.message for task in found.tasks for item in task.evidence)
-    assert "the evidence of task 2 is not in the conversation: 'I have booked a flight to Mars'" in (
-        server.received[1].text
+    assert (
+        "the evidence of task 2 is not in the conversation: 'I have booked a flight to Mars'"
+        in (server.received[1].text)
     )
 
 
-@pytest.mark.parametrize("second", [srv.say_json(fabricated()), srv.say("I said so."), srv.status(401, "no")])
-async def test_a_verdict_that_keeps_its_invented_quotation_is_kept_and_marked(make, server, view, second):
+@pytest.mark.parametrize(
+    "second", [srv.say_json(fabricated()), srv.say("I said so."), srv.status(401, "no")]
+)
+async def test_a_verdict_that_keeps_its_invented_quotation_is_kept_and_marked(
+    make, server, view, second
+):
     server.will(srv.say_json(fabricated()), second)
     (found,) = await make().score(view)
     assert [[item.message for item in task.evidence] for task in found.tasks] == [[4], [4, None]]
@@ -174,7 +205,10 @@ async def test_a_verdict_that_keeps_its_invented_quotation_is_kept_and_marked(ma
     ("answer", "says"),
     [
         (srv.say("I think they did well."), "it is not JSON"),
-        (srv.say_json({"tone": 1, "tasks": verdict()["tasks"][:1]}), r"no score for task 2 \(of 2\)"),
+        (
+            srv.say_json({"tone": 1, "tasks": verdict()["tasks"][:1]}),
+            r"no score for task 2 \(of 2\)",
+        ),
         (srv.say('{"tone": 0.5, "ta', finish="length"), "cut off at the model's length limit"),
         (srv.call_tool("score", {}), "called a tool"),
         (srv.say(""), "was empty"),
@@ -190,7 +224,9 @@ async def test_malformed_verdicts_leave_the_score_not_measured_with_the_reason(
     assert len(server.received) == 3, "once for all, once more, and once for a single task"
 
 
-@pytest.mark.parametrize("others", [srv.say("Well."), srv.status(401, "no")], ids=["unusable", "unreachable"])
+@pytest.mark.parametrize(
+    "others", [srv.say("Well."), srv.status(401, "no")], ids=["unusable", "unreachable"]
+)
 async def test_a_panel_of_which_one_model_objects_to_what_is_said_is_nobodys_fault(
     make, server, view, others
 ):
@@ -237,7 +273,9 @@ async def test_a_verdict_after_reasoning_text_is_read(make, server, view):
 
 async def test_servers_without_json_schemas_are_asked_in_simpler_ways(make, server, view):
     refused = srv.status(400, "response_format is not supported")
-    server.will(refused, refused, srv.say(f"Here you go:\n```json\n{srv.json.dumps(verdict())}\n```"))
+    server.will(
+        refused, refused, srv.say(f"Here you go:\n```json\n{srv.json.dumps(verdict())}\n```")
+    )
     judge = make()
     assert len(await judge.score(view)) == 1
     formats = [received.body.get("response_format", {}).get("type") for received in server.received]
@@ -265,8 +303,14 @@ async def test_two_thirds_of_a_panel_are_enough_and_fewer_are_not(make, server, 
     server.will(srv.say_json(verdict()), bad, bad, bad, srv.say_json(verdict()))
     found = await make("a", "b", "c").score(view)
     assert [(v.judge, bool(v.error)) for v in found] == [("a", False), ("b", True), ("c", False)]
-    assert [v.tokens_in for v in found] == [11, 33, 11], "a verdict that is missing was paid for, too"
-    assert found[1].error.startswith("b gave no usable verdict in 3 answers; the last time: it is not JSON")
+    assert [v.tokens_in for v in found] == [
+        11,
+        33,
+        11,
+    ], "a verdict that is missing was paid for, too"
+    assert found[1].error.startswith(
+        "b gave no usable verdict in 3 answers; the last time: it is not JSON"
+    )
     server.will(srv.say_json(verdict()), *[bad] * 6)
     with pytest.raises(
         NotMeasuredError, match="only 1 of 3 verdicts are usable, fewer than two thirds: b gave"

@@ -1,4 +1,6 @@
-"""Whole runs in languages other than English, with models over HTTP: facts, goodbyes, and what the models are sent."""
+"""Whole runs in languages other than English, with models over HTTP: facts, goodbyes, and what the
+models are sent.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,26 @@ SIGNOFF = "So Long, and Thanks for All the Fish"
 
 
 class Models:
-    """An agent, a simulated user who says these lines and then the sign-off, and a judge who likes the answers if facts were known."""
+    """An agent, a simulated user who says these lines and then the sign-off, and a judge who likes
+    the answers if facts were known.
+    """
 
     def __init__(
-        self, fact: str, told: list[str], untold: list[str], answers: list[str], *, ends: str = SIGNOFF
+        self,
+        fact: str,
+        told: list[str],
+        untold: list[str],
+        answers: list[str],
+        *,
+        ends: str = SIGNOFF,
     ) -> None:
-        self._fact, self._told, self._untold, self._answers, self._ends = fact, told, untold, answers, ends
+        self._fact, self._told, self._untold, self._answers, self._ends = (
+            fact,
+            told,
+            untold,
+            answers,
+            ends,
+        )
         self.judge_saw: list[str] = []
         self.user_heard: list[str] = []
 
@@ -57,7 +73,13 @@ class Models:
         record = record_in(prompt)
         self.judge_saw += [message.content for message in record]
         score = 1.0 if any(line in [m.content for m in record] for line in self._told[1:]) else 0.2
-        verdict = {"task": 1, "asked": 3, "messages": [len(record)], "reason": "Seen in it.", "score": score}
+        verdict = {
+            "task": 1,
+            "asked": 3,
+            "messages": [len(record)],
+            "reason": "Seen in it.",
+            "score": score,
+        }
         return srv.say_json({"tone": 0.8, "tasks": [verdict]})
 
 
@@ -66,7 +88,9 @@ async def held(
 ) -> WholeRun:
     job = JOB.format(greeting=greeting, task=task, facts=json.dumps(facts, ensure_ascii=False))
     async with srv.OpenAIServer(otherwise=models) as server:
-        return await hold(job.replace("URL", server.url), tmp_path, settings=with_models(server.url), **spec)
+        return await hold(
+            job.replace("URL", server.url), tmp_path, settings=with_models(server.url), **spec
+        )
 
 
 CHINESE = {
@@ -105,7 +129,10 @@ async def test_a_language_that_is_not_read_gives_no_conclusion_about_facts(tmp_p
         task="Be om en påminnelse i morgon klockan 9",
         facts=["Användaren bor i Göteborg"],
     )
-    why = "whether the user gave the agent a fact cannot be told: the facts are in Swedish (docs/guards.md)"
+    why = (
+        "whether the user gave the agent a fact cannot be told: the facts are in Swedish"
+        " (docs/guards.md)"
+    )
     assert run.result["answer"]["outcome"] == "facts_unread"
     assert run.result["warnings"].count(why) == 1
     assert "no fact" not in run.result["answer"]["sure"]
@@ -125,12 +152,19 @@ async def test_a_second_goodbye_in_other_words_ends_the_conversation(
     run = await held(models, tmp_path, **CHINESE, conditions=("withheld",))
     (ended,) = run.of("conversation_ended")
     assert (ended.reason, ended.fault) == ("signed_off", "none")
-    assert [m.content for m in run.of("message_completed") if m.role == "user"][-2:] == [goodbye, goodbye]
+    assert [m.content for m in run.of("message_completed") if m.role == "user"][-2:] == [
+        goodbye,
+        goodbye,
+    ]
 
 
-async def test_a_chinese_user_who_does_not_know_something_else_is_not_blamed(tmp_path: Path) -> None:
+async def test_a_chinese_user_who_does_not_know_something_else_is_not_blamed(
+    tmp_path: Path,
+) -> None:
     lines = ["请提醒我明天早上九点吃药。", "我不知道自己的时区。"]
-    models = Models("?", lines, lines, ["你好！", "请问您在哪个时区？", "好的，已设置提醒。", "再见"])
+    models = Models(
+        "?", lines, lines, ["你好！", "请问您在哪个时区？", "好的，已设置提醒。", "再见"]
+    )
     run = await held(
         models,
         tmp_path,
@@ -143,12 +177,19 @@ async def test_a_chinese_user_who_does_not_know_something_else_is_not_blamed(tmp
     assert run.state.scores()["withheld"] is not None
 
 
-async def test_the_models_get_direction_marks_and_soft_hyphens_as_the_agent_sent_them(tmp_path: Path) -> None:
+async def test_the_models_get_direction_marks_and_soft_hyphens_as_the_agent_sent_them(
+    tmp_path: Path,
+) -> None:
     marked = "\u200fتم \u2066warfarin 5 mg\u2069، Blut\u00adverdünner, ยา\u200bเม็ด."
     lines = ["ذكرني غدا الساعة التاسعة صباحا من فضلك."]
     models = Models("?", lines, lines, ["مرحبا", f"{marked}\u202e", "مع السلامة"])
     run = await held(
-        models, tmp_path, greeting="مرحبا", task="اطلب تذكيرا غدا", facts=[], conditions=("supplied",)
+        models,
+        tmp_path,
+        greeting="مرحبا",
+        task="اطلب تذكيرا غدا",
+        facts=[],
+        conditions=("supplied",),
     )
     # An override reaches beyond the text that it stands in, so that only its picture is kept.
     assert f"{marked}⍰" in models.judge_saw
@@ -169,27 +210,38 @@ GERMAN = {
 @pytest.mark.parametrize(
     ("greeting", "job", "own"),
     [
-        *((each, ENGLISH, ["20:15", "Sydney"]) for each in ("Yo", "Hola!", "Salut", "Oi", "Ciao", "No", "Bom dia", "Hej")),
-        *((each, GERMAN, ["20:15", "Sydney"]) for each in ("Hi", "Hello there", "Yo", "Hey, good morning")),
+        *((each, ENGLISH, ["20:15", "Sydney"]) for each in ("Yo", "Hola!", "Salut", "Oi", "Ciao",
+                "No", "Bom dia", "Hej")),
+        *((each, GERMAN, ["20:15", "Sydney"]) for each in ("Hi", "Hello there", "Yo",
+                "Hey, good morning")),
         ("Salut, ça va?", ENGLISH, ["Remind me of my pill, please.", "At 20:15.", "In Sydney."]),
-        ("Hi", GERMAN, ["Bitte erinnere mich an meine Tablette.", "Um 20:15 Uhr.", "Ich wohne in Sydney."]),
+        ("Hi", GERMAN, ["Bitte erinnere mich an meine Tablette.", "Um 20:15 Uhr.",
+                "Ich wohne in Sydney."]),
     ],
 )  # fmt: skip
 async def test_a_short_greeting_does_not_tell_the_language_of_a_job(
     tmp_path: Path, greeting: str, job: dict[str, Any], own: list[str]
 ) -> None:
-    answers = ["Hello!", "When, and where do you live? Wann, und wo wohnen Sie?", "And where? Und wo?", "OK"]
+    answers = [
+        "Hello!",
+        "When, and where do you live? Wann, und wo wohnen Sie?",
+        "And where? Und wo?",
+        "OK",
+    ]
     models = Models(job["facts"][0], own, own[:-2], answers)
     run = await held(models, tmp_path, greeting=greeting, **job, conditions=("supplied",))
     assert [fact.fact for fact in run.of("fact_disclosed")] == [1, 2]
-    assert not [each for each in run.result["warnings"] if "cannot be told" in each or "user speaks" in each]
+    assert not [
+        each for each in run.result["warnings"] if "cannot be told" in each or "user speaks" in each
+    ]
 
 
 @pytest.mark.parametrize(
     ("job", "told", "answers"),
     [
         (
-            {"greeting": "สวัสดี", "task": "ขอให้เตือนให้กินยาพรุ่งนี้เก้าโมงเช้า", "facts": ["ผู้ใช้อาศัยอยู่ที่เชียงใหม่"]},
+            {"greeting": "สวัสดี", "task": "ขอให้เตือนให้กินยาพรุ่งนี้เก้าโมงเช้า",
+                "facts": ["ผู้ใช้อาศัยอยู่ที่เชียงใหม่"]},
             ["ช่วยเตือนให้กินยาพรุ่งนี้เก้าโมงเช้าหน่อยค่ะ", "อยู่เชียงใหม่ค่ะ"],
             ["สวัสดีค่ะ", "คุณอยู่ที่ไหนคะ", "ตั้งเตือนเรียบร้อยแล้วค่ะ", "ลาก่อนค่ะ"],
         ),
@@ -242,7 +294,9 @@ async def test_a_foreign_name_in_an_english_job_is_found_however_its_letters_are
     tmp_path: Path, place: str, said: str
 ) -> None:
     fact = f"The user lives in {place}"
-    models = Models(fact, ["Remind me of my pill, please.", said], [], ["Hi!", "Where do you live?", "OK"])
+    models = Models(
+        fact, ["Remind me of my pill, please.", said], [], ["Hi!", "Where do you live?", "OK"]
+    )
     job = {"greeting": "Hello", "task": "Ask for a reminder of the pill", "facts": [fact]}
     run = await held(models, tmp_path, **job, conditions=("supplied",))
     assert [(fact.fact, fact.message) for fact in run.of("fact_disclosed")] == [(1, 5)]

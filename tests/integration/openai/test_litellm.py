@@ -39,7 +39,9 @@ async def model(request, proxy):
     await chat.aclose()
 
 
-@pytest.mark.parametrize(("model", "name"), [("chat", "mock"), ("responses", "bridged")], indirect=["model"])
+@pytest.mark.parametrize(
+    ("model", "name"), [("chat", "mock"), ("responses", "bridged")], indirect=["model"]
+)
 async def test_litellm_gives_the_same_answer_streamed_and_whole(model, name):
     asked = ChatRequest(
         name,
@@ -70,7 +72,13 @@ async def test_an_agent_behind_litellm_answers(proxy, api, name):
 
 def test_a_whole_run_works_with_agent_and_evaluator_behind_litellm(proxy, tmp_path):
     job = {
-        "target": {"user": "u", "chatbot": "b", "protocol": "openai", "url": proxy, "model": "mock"},
+        "target": {
+            "user": "u",
+            "chatbot": "b",
+            "protocol": "openai",
+            "url": proxy,
+            "model": "mock",
+        },
         "evaluator": {"model": "mock", "guards": "off"},
         "scorer": {"kind": "rules"},
         "tasks": [{"task": "Ask for a reminder", "rules": [{"pattern": "reminder is set"}]}],
@@ -96,6 +104,8 @@ def test_a_whole_run_works_with_agent_and_evaluator_behind_litellm(proxy, tmp_pa
         "--graph",
         "none",
     ]
-    done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads(done.stdout)["score"] > 0.9

@@ -1,4 +1,6 @@
-"""Model servers as people run them on their own machines, at the program's doors: which model answers, and what is wrong."""
+"""Model servers as people run them on their own machines, at the program's doors: which model
+answers, and what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ from tests.servers import openai_server as srv
 AGENT: dict[str, Any] = {"user": "ada", "chatbot": "bot", "protocol": "openai"}
 SCRIPTED = {"kind": "scripted", "lines": [{"say": "One"}, {"say": "Two"}]}
 TASKS = [{"task": "Get help", "rules": [{"pattern": "help", "who": "agent"}]}]
-SCORED = {"tasks": [{"task": 1, "score": 0.9, "reason": "It helped.", "evidence": [2]}], "tone": 0.8}
+SCORED = {
+    "tasks": [{"task": 1, "score": 0.9, "reason": "It helped.", "evidence": [2]}],
+    "tone": 0.8,
+}
 
 
 def job(url: str, *, judge: str | None = None, **target: Any) -> dict[str, Any]:
@@ -33,7 +38,9 @@ def job(url: str, *, judge: str | None = None, **target: Any) -> dict[str, Any]:
     }
 
 
-async def program(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+async def program(
+    folder: Path, *arguments: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
     """Run a command of the program on the data of `run_job`."""
     return await asyncio.to_thread(
         completed, *arguments, cwd=folder, env={**environment(folder / "data"), **variables}
@@ -47,7 +54,9 @@ def named(model: str) -> srv.Answer:
         server: srv.OpenAIServer, request: web.Request, body: dict[str, Any]
     ) -> web.StreamResponse:
         text = json.dumps(SCORED) if "response_format" in body else "I help you."
-        return web.json_response({**srv.completion({"role": "assistant", "content": text}), "model": model})
+        return web.json_response(
+            {**srv.completion({"role": "assistant", "content": text}), "model": model}
+        )
 
     return answer
 
@@ -57,7 +66,9 @@ def models(url: str) -> dict[str, str]:
 
 
 @pytest.mark.long
-async def test_the_model_that_answered_stands_beside_the_one_that_was_asked_for(tmp_path: Path) -> None:
+async def test_the_model_that_answered_stands_beside_the_one_that_was_asked_for(
+    tmp_path: Path,
+) -> None:
     async with srv.OpenAIServer(otherwise=lambda body: named("smollm2-135m")) as server:
         asked = job(server.url, judge="gpt-99-nope", model="a")
         done = await run_job(tmp_path, asked, "--model", "a", "--model", "b", **models(server.url))
@@ -85,15 +96,21 @@ async def test_the_model_that_answered_stands_beside_the_one_that_was_asked_for(
 
 
 async def test_a_dated_name_is_the_model_that_was_asked_for(tmp_path: Path) -> None:
-    async with srv.OpenAIServer(otherwise=lambda body: named(f"{body['model']}-2024-08-06")) as server:
-        done = await run_job(tmp_path, job(server.url, judge="gpt-4o", model="gpt-4o"), **models(server.url))
+    async with srv.OpenAIServer(
+        otherwise=lambda body: named(f"{body['model']}-2024-08-06")
+    ) as server:
+        done = await run_job(
+            tmp_path, job(server.url, judge="gpt-4o", model="gpt-4o"), **models(server.url)
+        )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["judge"] == "asked for gpt-4o, served gpt-4o-2024-08-06"
     assert not [line for line in result["warnings"] if "2024" in line]
 
 
-async def test_a_server_that_answers_in_the_name_that_was_asked_for_changes_no_words(tmp_path: Path) -> None:
+async def test_a_server_that_answers_in_the_name_that_was_asked_for_changes_no_words(
+    tmp_path: Path,
+) -> None:
     async with srv.OpenAIServer(otherwise=lambda body: named(body["model"])) as server:
         done = await run_job(tmp_path, job(server.url, judge="j", model="a"), **models(server.url))
     result = json.loads(done.stdout)
@@ -107,7 +124,9 @@ async def test_a_server_that_answers_in_the_name_that_was_asked_for_changes_no_w
 
 
 @pytest.mark.long
-async def test_resuming_after_a_servers_death_names_the_command_that_makes_up_for_it(tmp_path: Path) -> None:
+async def test_resuming_after_a_servers_death_names_the_command_that_makes_up_for_it(
+    tmp_path: Path,
+) -> None:
     async with srv.OpenAIServer() as gone:
         url = gone.url
     died = await run_job(tmp_path, job(url, model="a"), **models(url))
@@ -116,7 +135,10 @@ async def test_resuming_after_a_servers_death_names_the_command_that_makes_up_fo
     told = await program(tmp_path, "runs", "resume", run_id, "--headless")
     assert "already complete" not in told.stderr
     command = f"runs resume {run_id} --rerun"
-    assert f"1 trial could not be measured; `bioeval-tui {command}` runs as many new ones" in told.stderr
+    assert (
+        f"1 trial could not be measured; `bioeval-tui {command}` runs as many new ones"
+        in told.stderr
+    )
     async with srv.OpenAIServer(otherwise=lambda body: named("a")) as back:
         done = await program(
             tmp_path, *command.split(), "--json", "--agent-url", back.url, **models(back.url)
@@ -127,8 +149,12 @@ async def test_resuming_after_a_servers_death_names_the_command_that_makes_up_fo
 
 
 async def doctor(folder: Path, *arguments: str, **variables: str) -> dict[str, dict[str, str]]:
-    """Return the doctor's findings by their parts; it looks for servers at a port where there is none."""
-    done = await program(folder, "doctor", "--json", *arguments, **{"BIOEVAL_LOCAL_PORTS": "9", **variables})
+    """Return the doctor's findings by their parts; it looks for servers at a port where there is
+    none.
+    """
+    done = await program(
+        folder, "doctor", "--json", *arguments, **{"BIOEVAL_LOCAL_PORTS": "9", **variables}
+    )
     assert done.returncode in (0, 3), done.stderr
     return {found["part"]: found for found in json.loads(done.stdout)}
 
@@ -138,10 +164,12 @@ async def doctor(folder: Path, *arguments: str, **variables: str) -> dict[str, d
     [
         (["a", "j"], "works", "{host} serves j", ""),
         (["a", "j:latest"], "works", "{host} serves j", ""),
-        (["a", "b"], "broken", "{host} does not serve j; it serves a, b", "scorer.model in the job"),
+        (["a", "b"], "broken", "{host} does not serve j; it serves a, b",
+            "scorer.model in the job"),
         ([], "broken", "{host} does not serve j; it serves none", "load a model there"),
         (401, "broken", "{host} asks for a key (401)", "set BIOEVAL_JUDGE_API_KEY"),
-        (404, "absent", "{host} answers, but has no list of models at /v1/models (404)", "scorer.url in the job"),
+        (404, "absent", "{host} answers, but has no list of models at /v1/models (404)",
+            "scorer.url in the job"),
         (500, "broken", "{host} answers /v1/models with 500", "scorer.url in the job"),
     ],
 )  # fmt: skip
@@ -161,7 +189,9 @@ async def test_doctor_asks_a_jobs_servers_for_its_models(
     assert set(judge.keys) == set(agent.keys) == {None}, "the key is OpenAI's"
 
 
-async def test_doctor_names_a_dead_port_a_refused_key_and_an_address_without_v1(tmp_path: Path) -> None:
+async def test_doctor_names_a_dead_port_a_refused_key_and_an_address_without_v1(
+    tmp_path: Path,
+) -> None:
     async with srv.OpenAIServer(models=401) as server:
         found = await doctor(tmp_path, OPENAI_BASE_URL=server.url, OPENAI_API_KEY="sk-wrong")
         assert found["openai endpoint"]["said"].endswith(" refuses the key (401)")
@@ -172,7 +202,9 @@ async def test_doctor_names_a_dead_port_a_refused_key_and_an_address_without_v1(
         assert found["openai endpoint"]["state"] == "broken"
         assert found["openai endpoint"]["to_do"] == "add /v1 to the address (OPENAI_BASE_URL)"
         found = await doctor(tmp_path, OPENAI_BASE_URL=server.url, BIOEVAL_JUDGE_MODEL="nope")
-        assert found["openai endpoint"]["to_do"] == "name a model that it serves (BIOEVAL_JUDGE_MODEL)"
+        assert (
+            found["openai endpoint"]["to_do"] == "name a model that it serves (BIOEVAL_JUDGE_MODEL)"
+        )
     found = await doctor(tmp_path, OPENAI_BASE_URL=server.url)
     assert "cannot be reached: nothing listens there" in found["openai endpoint"]["said"]
     assert "OPENAI_BASE_URL" in found["openai endpoint"]["to_do"]
@@ -182,14 +214,20 @@ async def test_doctor_names_a_dead_port_a_refused_key_and_an_address_without_v1(
 async def test_doctor_finds_a_model_server_on_this_machine_and_gives_the_line_that_uses_it(
     tmp_path: Path,
 ) -> None:
-    async with srv.OpenAIServer(models=["big; rm -rf", "small"]) as server, srv.OpenAIServer() as other:
+    async with (
+        srv.OpenAIServer(models=["big; rm -rf", "small"]) as server,
+        srv.OpenAIServer() as other,
+    ):
         ports = ",".join(one.url.split(":")[2].split("/")[0] for one in (other, server))
         found = (await doctor(tmp_path, BIOEVAL_LOCAL_PORTS=ports))["local models"]
         said, to_do = found["said"], found["to_do"]
         again = await doctor(tmp_path, BIOEVAL_LOCAL_PORTS=ports, OPENAI_BASE_URL=server.url)
     address = server.url.replace("localhost", "127.0.0.1")
     assert said == f"{address} serves big; rm -rf, small"
-    line = f"export OPENAI_BASE_URL={address} BIOEVAL_EVALUATOR_MODEL='big; rm -rf' BIOEVAL_JUDGE_MODEL='big; rm -rf'"
+    line = (
+        f"export OPENAI_BASE_URL={address} BIOEVAL_EVALUATOR_MODEL='big; rm -rf'"
+        " BIOEVAL_JUDGE_MODEL='big; rm -rf'"
+    )
     assert line in to_do
     assert again["local models"]["to_do"] == "", "it is in use already"
     nowhere = (await doctor(tmp_path))["local models"]
@@ -204,7 +242,8 @@ async def test_servers_on_this_machine_need_no_key_and_get_none(tmp_path: Path) 
         asked = job(server.url, judge="j", model="a")
         asked["scorer"]["url"] = server.url
         foreign = {
-            "OPENAI_API_KEY": "sk-openai", "OPENAI_ORG_ID": "org-1", "OPENAI_CUSTOM_HEADERS": "X-Key: sk-openai",
+            "OPENAI_API_KEY": "sk-openai", "OPENAI_ORG_ID": "org-1",
+            "OPENAI_CUSTOM_HEADERS": "X-Key: sk-openai",
             "BIOEVAL_EVALUATOR_API_KEY": "sk-openai",
         }  # fmt: skip
         by_job = await run_job(tmp_path, asked, **foreign)
@@ -213,7 +252,9 @@ async def test_servers_on_this_machine_need_no_key_and_get_none(tmp_path: Path) 
     assert [one for one in server.received if "response_format" in one.body]
     for one in server.received:
         assert "Authorization" not in one.headers
-        assert not [value for value in one.headers.values() if "sk-openai" in value or "org-1" in value]
+        assert not [
+            value for value in one.headers.values() if "sk-openai" in value or "org-1" in value
+        ]
 
 
 async def test_another_machine_without_a_key_is_told_what_to_set(tmp_path: Path) -> None:
@@ -234,7 +275,9 @@ def counting(tokens: int, cached: int | None = None) -> srv.Answer:
         server: srv.OpenAIServer, request: web.Request, body: dict[str, Any]
     ) -> web.StreamResponse:
         text = json.dumps(SCORED) if "response_format" in body else "I help you."
-        return web.json_response({**srv.completion({"role": "assistant", "content": text}), "usage": usage})
+        return web.json_response(
+            {**srv.completion({"role": "assistant", "content": text}), "usage": usage}
+        )
 
     return answer
 

@@ -1,4 +1,6 @@
-"""Answers that are no short text: files, pictures within a text, and answers that are longer than a model's context."""
+"""Answers that are no short text: files, pictures within a text, and answers that are longer than a
+model's context.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,20 @@ from tests.servers.whole_runs import WholeRun, hold, with_models
 
 FULL = {"code": "context_length_exceeded"}
 PICTURE = "Here it is: ![scan](data:image/png;base64," + "iVBORw0K" * 110_000 + ") Anything else?"
-LONG = "The dose is 5 mg. " + "All work and no play makes Jack a dull boy. " * 4_000 + "Ask me more."
-SCAN = {"part": {"url": "https://files.test/scan.png", "filename": "scan.png", "mediaType": "image/png"}}
+LONG = (
+    "The dose is 5 mg. " + "All work and no play makes Jack a dull boy. " * 4_000 + "Ask me more."
+)
+SCAN = {
+    "part": {"url": "https://files.test/scan.png", "filename": "scan.png", "mediaType": "image/png"}
+}
 JOB: dict[str, Any] = {
-    "target": {"user": "ada", "chatbot": "bot", "protocol": "openai", "model": "agent-1", "streaming": False},
+    "target": {
+        "user": "ada",
+        "chatbot": "bot",
+        "protocol": "openai",
+        "model": "agent-1",
+        "streaming": False,
+    },
     "aspirationalAverage": 60000,
     "evaluator": {"model": "user-1", "signoff": "So long"},
     "scorer": {"model": "judge-1"},
@@ -44,27 +56,37 @@ def asked(body: dict[str, Any]) -> str:
 
 def verdicts(*messages: int, tasks: int = 1) -> srv.Answer:
     given = {"score": 1, "reason": "It says so.", "messages": list(messages), "asked": 0}
-    return srv.say_json({"tone": 1, "tasks": [{"task": task, **given} for task in range(1, tasks + 1)]})
+    return srv.say_json(
+        {"tone": 1, "tasks": [{"task": task, **given} for task in range(1, tasks + 1)]}
+    )
 
 
 def with_context(most: int, answer: srv.Answer) -> Callable[[dict[str, Any]], srv.Answer]:
     """Answer requests of at most so many characters."""
-    return lambda body: answer if len(asked(body)) <= most else srv.status(400, "too long", error=FULL)
+    return lambda body: (
+        answer if len(asked(body)) <= most else srv.status(400, "too long", error=FULL)
+    )
 
 
 def served(answer: str, *, most: int) -> Callable[[dict[str, Any]], srv.Answer]:
-    """Answer as the agent, and as the models of the simulated user and the judge, whose context is so long."""
+    """Answer as the agent, and as the models of the simulated user and the judge, whose context is
+    so long.
+    """
 
     def by_model(body: dict[str, Any]) -> srv.Answer:
         if body["model"] == "agent-1":
             return srv.say(answer)
-        own = srv.say_json({"message": "And the dose?"}) if body["model"] == "user-1" else verdicts(2)
+        own = (
+            srv.say_json({"message": "And the dose?"}) if body["model"] == "user-1" else verdicts(2)
+        )
         return with_context(most, own)(body)
 
     return by_model
 
 
-async def run_with(answer: str, folder: Path, *, most: int = 10**6) -> tuple[WholeRun, srv.OpenAIServer]:
+async def run_with(
+    answer: str, folder: Path, *, most: int = 10**6
+) -> tuple[WholeRun, srv.OpenAIServer]:
     async with srv.OpenAIServer(otherwise=served(answer, most=most)) as server:
         job = {**JOB, "target": {**JOB["target"], "url": server.url}}
         run = await hold(json.dumps(job), folder, settings=with_models(server.url))
@@ -79,7 +101,10 @@ def prompts(server: srv.OpenAIServer, model: str) -> list[str]:
 async def judge(server: srv.OpenAIServer) -> Any:
     chat = ChatModel("judge", api_key="k", base_url=server.url)
     one = LLMJudge(
-        models=("judge-1",), job_dir=None, chat=chat, retries=RetryRule(attempts=1, first_wait_s=0.0)
+        models=("judge-1",),
+        job_dir=None,
+        chat=chat,
+        retries=RetryRule(attempts=1, first_wait_s=0.0),
     )
     yield one
     await one.aclose()
@@ -98,13 +123,17 @@ def said(*answers: TranscriptMessage | str) -> tuple[TranscriptMessage, ...]:
 async def test_the_judge_is_told_of_a_file_and_may_rest_its_verdict_on_it(
     judge: LLMJudge, server: srv.OpenAIServer, job: EvaluationJob
 ) -> None:
-    view = JudgeView(job, "withheld", said(TranscriptMessage(0, "assistant", "", generation=(SCAN,))))
+    view = JudgeView(
+        job, "withheld", said(TranscriptMessage(0, "assistant", "", generation=(SCAN,)))
+    )
     server.will(verdicts(2, tasks=2))
     judged = await judge_transcript(judge, view, 10)
     words = "[picture: scan.png, image/png, https://files.test/scan.png]"
     assert words in server.received[0].text
     assert judged.tasks is not None
-    assert [(e.quote, e.message) for task in judged.tasks for e in task.evidence] == [(words, 2)] * 2
+    assert [(e.quote, e.message) for task in judged.tasks for e in task.evidence] == [
+        (words, 2)
+    ] * 2
     assert not any(task.unproved for task in judged.tasks)
     assert not judged.warnings
 
@@ -162,12 +191,16 @@ async def test_a_simulated_user_whose_context_is_full_is_nobodys_fault(tmp_path:
 async def test_a_server_that_cuts_a_prompt_silently_is_sent_less(
     judge: LLMJudge, server: srv.OpenAIServer, job: EvaluationJob
 ) -> None:
-    async def counts(server: srv.OpenAIServer, request: web.Request, body: dict[str, Any]) -> web.Response:
+    async def counts(
+        server: srv.OpenAIServer, request: web.Request, body: dict[str, Any]
+    ) -> web.Response:
         given = {"score": 1, "reason": "It says so.", "messages": [2], "asked": 0}
         tone = {"tone": 1, "tasks": [{"task": task, **given} for task in (1, 2)]}
         said = srv.completion({"role": "assistant", "content": json.dumps(tone)})
         tokens = min(4096, len(asked(body)) // 4)
-        return web.json_response({**said, "usage": {"prompt_tokens": tokens, "completion_tokens": 7}})
+        return web.json_response(
+            {**said, "usage": {"prompt_tokens": tokens, "completion_tokens": 7}}
+        )
 
     server.otherwise = lambda body: counts
     (verdict,) = await judge.score(JudgeView(job, "withheld", said(LONG)))

@@ -1,4 +1,6 @@
-"""The options of each role's model: what a server receives, what it refuses, and what a dry run and a recording say."""
+"""The options of each role's model: what a server receives, what it refuses, and what a dry run and
+a recording say.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,8 @@ OPTIONS = {
 SAID = {
     "agent": "I set it, and that is all that I can do for you today.",
     "user": json.dumps({"message": "Could you set a reminder for nine?"}),
-    "judge": json.dumps({"tone": 0.5, "tasks": [{"task": 1, "score": 1.0, "reason": "It was set.", "messages": [2]}]}),
+    "judge": json.dumps({"tone": 0.5,
+            "tasks": [{"task": 1, "score": 1.0, "reason": "It was set.", "messages": [2]}]}),
 }  # fmt: skip
 
 
@@ -39,7 +42,13 @@ def make_job(url: str, api: str = "chat", **options: dict[str, Any]) -> dict[str
     """Return a job whose three roles are models of the server; `options` are those of each role."""
     own = {role: {"model": role, "api": api, **options.get(role, {})} for role in PARTS}
     return {
-        "target": {"user": "ada", "chatbot": "bot", "protocol": "openai", "url": url, **own["agent"]},
+        "target": {
+            "user": "ada",
+            "chatbot": "bot",
+            "protocol": "openai",
+            "url": url,
+            **own["agent"],
+        },
         "aspirationalAverage": 60000,
         "maxTurns": 4,
         "evaluator": own["user"],
@@ -54,7 +63,11 @@ def answer(body: dict[str, Any]) -> srv.Answer:
     text = SAID[body["model"]]
     if "messages" in body:
         return srv.say(text)
-    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+    item = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text}],
+    }
     return srv.raw(json.dumps({"status": "completed", "output": [item]}))
 
 
@@ -62,7 +75,9 @@ def received(server: srv.OpenAIServer, role: str) -> list[dict[str, Any]]:
     return [asked.body for asked in server.received if asked.body["model"] == role]
 
 
-async def run(server: srv.OpenAIServer, folder: Path, *, api: str = "chat", **options: Any) -> WholeRun:
+async def run(
+    server: srv.OpenAIServer, folder: Path, *, api: str = "chat", **options: Any
+) -> WholeRun:
     spec = {key: options.pop(key) for key in ("trials", "conditions") if key in options}
     job = make_job(server.url, api, **options)
     return await hold(json.dumps(job), folder, settings=with_models(server.url), **spec)
@@ -70,7 +85,9 @@ async def run(server: srv.OpenAIServer, folder: Path, *, api: str = "chat", **op
 
 @pytest.mark.parametrize("role", PARTS)
 @pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_a_server_receives_the_options_of_each_role(api: str, role: str, tmp_path: Path) -> None:
+async def test_a_server_receives_the_options_of_each_role(
+    api: str, role: str, tmp_path: Path
+) -> None:
     async with srv.OpenAIServer(otherwise=answer) as server:
         held = await run(server, tmp_path, api=api, conditions=("supplied",), **{role: OPTIONS})
     assert held.state.scores()["supplied"] is not None
@@ -82,7 +99,9 @@ async def test_a_server_receives_the_options_of_each_role(api: str, role: str, t
         "top_k": 20,
         "chat_template_kwargs": {"enable_thinking": False},
         **({"max_tokens": 321, "reasoning_effort": "low"} if api == "chat" else {}),
-        **({"max_output_tokens": 321, "reasoning": {"effort": "low"}} if api == "responses" else {}),
+        **(
+            {"max_output_tokens": 321, "reasoning": {"effort": "low"}} if api == "responses" else {}
+        ),
     }
     names = {"max_tokens", "max_output_tokens", "reasoning_effort", "reasoning", *wanted}
     for other in PARTS:
@@ -99,7 +118,9 @@ async def test_a_server_receives_the_options_of_each_role(api: str, role: str, t
 async def test_each_trial_and_each_repeat_of_a_judge_has_its_own_seed(tmp_path: Path) -> None:
     seeded = {"seed": 40}
     async with srv.OpenAIServer(otherwise=answer) as server:
-        await run(server, tmp_path, trials=2, agent=seeded, user=seeded, judge={**seeded, "repeats": 2})
+        await run(
+            server, tmp_path, trials=2, agent=seeded, user=seeded, judge={**seeded, "repeats": 2}
+        )
     seeds = {role: [body["seed"] for body in received(server, role)] for role in PARTS}
     assert seeds["agent"] == [40] * 4 + [41] * 4, "both conditions of a trial have the same"
     assert seeds["user"] == [40] * 2 + [41] * 2
@@ -113,7 +134,9 @@ async def test_a_model_has_its_own_timeout(role: str, tmp_path: Path) -> None:
 
     async with srv.OpenAIServer(otherwise=slow) as server:
         held = await run(server, tmp_path, conditions=("supplied",), **{role: {"timeoutMs": 200}})
-    assert "did not finish its answer within 0.2 s" in str([event.model_dump() for event in held.events])
+    assert "did not finish its answer within 0.2 s" in str(
+        [event.model_dump() for event in held.events]
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,7 +178,9 @@ async def test_a_refused_temperature_is_left_out_with_a_warning_that_names_the_j
     assert held.state.scores()["supplied"] is not None
     warned = [warning.message for warning in held.of("warned") if warning.code == "options"]
     (judge,) = [
-        words for words in warned if words.startswith("the judge's model is asked without temperature")
+        words
+        for words in warned
+        if words.startswith("the judge's model is asked without temperature")
     ]
     assert judge.endswith("(the job sets scorer.temperature)")
 
@@ -168,7 +193,9 @@ async def test_a_refused_temperature_is_left_out_with_a_warning_that_names_the_j
         'cannot read {"model": "judge", "temperature": 0, "messages": []}: messages is empty',
     ],
 )
-async def test_words_that_only_contain_an_options_name_do_not_refuse_it(words: str, tmp_path: Path) -> None:
+async def test_words_that_only_contain_an_options_name_do_not_refuse_it(
+    words: str, tmp_path: Path
+) -> None:
     def refuses(body: dict[str, Any]) -> srv.Answer:
         return srv.status(400, words) if body["model"] == "judge" else answer(body)
 
@@ -191,7 +218,10 @@ async def test_an_option_stays_out_of_later_requests_only_where_that_helped(tmp_
 
 
 async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(tmp_path: Path) -> None:
-    words = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+    words = (
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use"
+        " 'max_completion_tokens' instead."
+    )
 
     def refuses(body: dict[str, Any]) -> srv.Answer:
         return srv.status(400, words) if "max_tokens" in body else answer(body)
@@ -201,7 +231,9 @@ async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(tmp_path:
     assert held.state.scores()["supplied"] is not None
     assert not [warning for warning in held.of("warned") if warning.code == "options"]
     bodies = received(server, "user")
-    assert [body.get("max_completion_tokens") for body in bodies] == [None] + [90] * (len(bodies) - 1)
+    assert [body.get("max_completion_tokens") for body in bodies] == [None] + [90] * (
+        len(bodies) - 1
+    )
 
 
 @pytest.mark.parametrize("role", PARTS)
@@ -209,7 +241,10 @@ async def test_a_server_that_wants_the_newer_name_of_the_limit_gets_it(tmp_path:
     ("words", "told"),
     [
         (
-            "Your organization must be verified to stream this model. Please go to: https://example.org/x",
+            (
+                "Your organization must be verified to stream this model. Please go to:"
+                " https://example.org/x"
+            ),
             "not to stream",
         ),
         ("Unsupported value: 'stream' does not support true with this model.", "not to stream"),
@@ -223,7 +258,9 @@ async def test_a_server_that_does_not_stream_is_asked_once_and_then_no_more(
         return srv.status(400, words) if body["model"] == role and body["stream"] else answer(body)
 
     async with srv.OpenAIServer(otherwise=refuses) as server:
-        held = await run(server, tmp_path, trials=2, conditions=("supplied",), **{role: {"streaming": True}})
+        held = await run(
+            server, tmp_path, trials=2, conditions=("supplied",), **{role: {"streaming": True}}
+        )
     assert held.state.scores()["supplied"] is not None
     streams = [body["stream"] for body in received(server, role)]
     assert streams == [True] + [False] * (len(streams) - 1)
@@ -236,7 +273,9 @@ async def test_a_server_that_does_not_stream_is_asked_once_and_then_no_more(
 async def test_streaming_is_a_key_of_every_role(role: str, tmp_path: Path) -> None:
     usual = {"agent": True, "user": True, "judge": False}[role]
     async with srv.OpenAIServer(otherwise=answer) as server:
-        held = await run(server, tmp_path, conditions=("supplied",), **{role: {"streaming": not usual}})
+        held = await run(
+            server, tmp_path, conditions=("supplied",), **{role: {"streaming": not usual}}
+        )
     assert held.state.scores()["supplied"] is not None
     assert {body["stream"] for body in received(server, role)} == {not usual}
 
@@ -279,12 +318,20 @@ async def test_options_are_part_of_what_a_run_is(tmp_path: Path) -> None:
         for name, options in (("a", {}), ("b", {"maxTokens": 200})):
             (tmp_path / name).mkdir()
             runs.append(
-                load_run((await run(server, tmp_path / name, conditions=("supplied",), judge=options)).path)
+                load_run(
+                    (
+                        await run(server, tmp_path / name, conditions=("supplied",), judge=options)
+                    ).path
+                )
             )
     one, two = runs
     assert one.started.job_sha256 != two.started.job_sha256
     assert two.started.job["scorer"]["maxTokens"] == 200
-    (note,) = [note for note in map(sentence, run_notes(one, two)) if note.startswith("the job files differ")]
+    (note,) = [
+        note
+        for note in map(sentence, run_notes(one, two))
+        if note.startswith("the job files differ")
+    ]
     assert "scorer.maxTokens: A none, B 200" in note
     assert compare(one, two) is not None
 
@@ -318,11 +365,13 @@ async def test_options_are_part_of_what_a_run_is(tmp_path: Path) -> None:
         ("seed: yes", "seed: must be a whole number, not the yes/no value true"),
         ("stop: END", "stop: must be a list, not 'END'"),
         ("stop: ['']", "stop[0]: must not be empty"),
-        ("reasoningEffort: huge", "reasoningEffort: must be 'none', 'minimal', 'low', 'medium', 'high', 'xhigh' or 'max', not 'huge'"),
+        ("reasoningEffort: huge",
+            "reasoningEffort: must be 'none', 'minimal', 'low', 'medium', 'high', 'xhigh' or 'max', not 'huge'"),
         ("timeoutMs: 0", "timeoutMs: input should be greater than 0"),
         ("extraBody: [1]", "extraBody: must be a mapping of keys, not a list"),
         ("extraBody: {stream: true}", "extraBody.stream: the program itself fills this in"),
-        ("maxTokens: 5, extraBody: {max_tokens: 5}", "extraBody.max_tokens: PART.maxTokens sets this already"),
+        ("maxTokens: 5, extraBody: {max_tokens: 5}",
+            "extraBody.max_tokens: PART.maxTokens sets this already"),
         ("seed: 5, extraBody: {seed: 5}", "extraBody.seed: PART.seed sets this already"),
         ("api: responses, seed: 5", "warning: PART.seed: OpenAI's Responses API has no seed"),
     ],
@@ -347,5 +396,5 @@ def test_wrong_options_are_reported_with_file_and_field(
 
 
 def test_every_effort_that_the_package_knows_is_allowed() -> None:
-    (literal, _) = get_args(OpenAIsEffort)
+    literal, _ = get_args(OpenAIsEffort)
     assert get_args(ReasoningEffort) == get_args(literal)

@@ -1,4 +1,6 @@
-"""The maximum that `--dry-run` prints is one: the worst agent, user and judge come near to it, and never beyond."""
+"""The maximum that `--dry-run` prints is one: the worst agent, user and judge come near to it, and
+never beyond.
+"""
 
 from __future__ import annotations
 
@@ -51,11 +53,15 @@ USER = (too_long, void, too_long, good)
 
 @dataclass
 class Worst:
-    """Models that refuse every option that can be left out, fail as often as they are asked again, and answer badly."""
+    """Models that refuse every option that can be left out, fail as often as they are asked again,
+    and answer badly.
+    """
 
     rounds: int = 1
     tasks: int = 2
-    """How many tasks a judge has to score; a single one is asked for twice, of others each is asked for alone at last."""
+    """How many tasks a judge has to score; a single one is asked for twice, of others each is asked
+    for alone at last.
+    """
     asked: Counter[str] = field(default_factory=Counter)
     _refused: set[tuple[str, str]] = field(default_factory=set)
     _failed: Counter[str] = field(default_factory=Counter)
@@ -66,7 +72,8 @@ class Worst:
         self.asked[model] += 1
         if refused := self._refuse(model, body):
             return refused
-        # A judge is asked several things at once, so that its failures are counted for each of them.
+        # A judge is asked several things at once, so that its failures are counted for each of
+        # them.
         asked = f"{model} {body['messages'][-1]['content']}" if model.startswith("judge") else model
         if self._failed[asked] < ATTEMPTS - 1:
             self._failed[asked] += 1
@@ -107,7 +114,9 @@ class Worst:
             return srv.say_json({"faults": []})
         if alone := re.search(r"(?:^|\n\n)Score only task (\d+)", asked):
             return scored(int(alone[1]))
-        return scored(1) if self.tasks == 1 and "could not be used" in asked else srv.say("Well done.")
+        return (
+            scored(1) if self.tasks == 1 and "could not be used" in asked else srv.say("Well done.")
+        )
 
 
 def scored(task: int) -> srv.Answer:
@@ -117,7 +126,9 @@ def scored(task: int) -> srv.Answer:
 
 @dataclass
 class Failing(RestAgentServer):
-    """Fails as often as it is asked again, and breaks the connection once at the last message of each conversation."""
+    """Fails as often as it is asked again, and breaks the connection once at the last message of
+    each conversation.
+    """
 
     asked: int = 0
     failed: int = 0
@@ -194,7 +205,8 @@ async def test_the_worst_agent_user_and_judge_come_near_to_the_maximum(
     near(models.asked["judge-1"], roles["judge"])
     assert expected["roles"]["judge"]["calls"] == 2 * 2, "a verdict and a list of faults"
     assert all(
-        talk.verdict is not None and not talk.verdict.error for talk in run.state.conversations.values()
+        talk.verdict is not None and not talk.verdict.error
+        for talk in run.state.conversations.values()
     )
 
 
@@ -202,7 +214,9 @@ async def test_a_panel_repeats_and_sentinels_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = Worst()
-    text = job(TASKS="{task: a}, {task: b}", JUDGES="[judge-1, judge-2]", REPEATS="2", SENTINELS="true")
+    text = job(
+        TASKS="{task: a}, {task: b}", JUDGES="[judge-1, judge-2]", REPEATS="2", SENTINELS="true"
+    )
     async with srv.OpenAIServer(otherwise=models) as server, RestAgentServer(answer_s=0.0) as agent:
         expected = forecast(text, tmp_path, server.url, monkeypatch, "--agent-url", agent.url)
         await held(text, tmp_path, server.url, expected["most_calls"], agent_url=agent.url)
@@ -214,7 +228,9 @@ async def test_a_panel_repeats_and_sentinels_are_counted(
         assert models.asked[f"judge-{number}"] >= 2 * role["calls"]
 
 
-@pytest.mark.parametrize(("tools", "rounds"), [("", 1), (f", {TOOLS}", 20)], ids=["no tools", "tools"])
+@pytest.mark.parametrize(
+    ("tools", "rounds"), [("", 1), (f", {TOOLS}", 20)], ids=["no tools", "tools"]
+)
 async def test_the_rounds_of_a_models_tool_calls_are_counted(
     tools: str, rounds: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,20 +241,32 @@ async def test_the_rounds_of_a_models_tool_calls_are_counted(
         expected = forecast(text, tmp_path, server.url, monkeypatch)
         await held(text, tmp_path, server.url, expected["most_calls"])
     most = expected["roles"]["agent"]["most_calls"]
-    assert models.asked["agent-1"] <= most / 2, "half of it is for conversations that are held again"
+    assert models.asked["agent-1"] <= most / 2, (
+        "half of it is for conversations that are held again"
+    )
     near(models.asked["agent-1"], most // 2)
 
 
 async def test_requests_that_wait_for_others_of_ours_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    text = job(TASKS="{task: a, rules: [{pattern: x}]}").replace("kind: llm, model: judge-1", "kind: rules")
+    text = job(TASKS="{task: a, rules: [{pattern: x}]}").replace(
+        "kind: llm, model: judge-1", "kind: rules"
+    )
     text = text.replace("kind: llm, model: user-1", "kind: scripted, lines: [{say: a}]").replace(
         ", userFaults: true", ""
     )
     async with RestAgentServer(at_once=1) as agent:
         alone, four = (
-            forecast(text, tmp_path, "http://127.0.0.1:1", monkeypatch, "--agent-url", agent.url, *options)
+            forecast(
+                text,
+                tmp_path,
+                "http://127.0.0.1:1",
+                monkeypatch,
+                "--agent-url",
+                agent.url,
+                *options,
+            )
             for options in ((), ("--concurrency", "4"))
         )
     per_message = four["roles"]["agent"]["most_calls"] // (2 * four["roles"]["agent"]["calls"])
@@ -249,10 +277,14 @@ async def test_requests_that_wait_for_others_of_ours_are_counted(
 async def test_the_cases_of_a_run_are_counted_each_with_its_own_rubric(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [{"items": [{"criterion": f"item {number}", "points": 1} for number in range(n)]} for n in (1, 4)]
+    rows = [
+        {"items": [{"criterion": f"item {number}", "points": 1} for number in range(n)]}
+        for n in (1, 4)
+    ]
     (tmp_path / "cases.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     text = (
-        job(TASKS="").replace("userFaults: true, ", "") + 'cases: cases.jsonl\nrubric: ["{{ case.items }}"]\n'
+        job(TASKS="").replace("userFaults: true, ", "")
+        + 'cases: cases.jsonl\nrubric: ["{{ case.items }}"]\n'
     )
     models = Worst()
     async with srv.OpenAIServer(otherwise=models) as server, Failing() as agent:
@@ -266,13 +298,20 @@ async def test_the_cases_of_a_run_are_counted_each_with_its_own_rubric(
 
 
 async def test_every_request_of_a_seed_counts_for_the_limit(tmp_path: Path) -> None:
-    text = job(TASKS="{task: a, rules: [{pattern: x}]}").replace("kind: llm, model: judge-1", "kind: rules")
+    text = job(TASKS="{task: a, rules: [{pattern: x}]}").replace(
+        "kind: llm, model: judge-1", "kind: rules"
+    )
     text = text.replace("kind: llm, model: user-1", "kind: scripted, lines: [{say: a}]").replace(
         ", userFaults: true", ""
     )
     async with Failing() as agent:
         run = await hold(
-            text, tmp_path, agent_url=agent.url, graph="none", max_calls=2, settings={"longest_wait_s": 0.001}
+            text,
+            tmp_path,
+            agent_url=agent.url,
+            graph="none",
+            max_calls=2,
+            settings={"longest_wait_s": 0.001},
         )
     assert agent.asked == 2
     assert run.state.ended is not None

@@ -18,8 +18,19 @@ from tests.unit.peers.agents.raw_server import http, raw_server
 ANSWER = json.dumps(srv.completion({"role": "assistant", "content": "Hello."})).encode()
 REQUEST = ChatRequest("my-deployment", [{"role": "user", "content": "Hi"}])
 VARIABLES = (
-    *("AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_AD_TOKEN", "OPENAI_API_VERSION"),
-    *("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS", "OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    *(
+        "AZURE_OPENAI_ENDPOINT",
+        "AZURE_OPENAI_API_KEY",
+        "AZURE_OPENAI_AD_TOKEN",
+        "OPENAI_API_VERSION",
+    ),
+    *(
+        "OPENAI_ORG_ID",
+        "OPENAI_PROJECT_ID",
+        "OPENAI_CUSTOM_HEADERS",
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+    ),
     *("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_BEARER_TOKEN_BEDROCK", "AWS_BEDROCK_BASE_URL"),
     *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
 )
@@ -46,7 +57,9 @@ async def asked(**options: Any) -> bytes:
     return seen.requests[0]
 
 
-async def test_azure_gets_its_deployment_and_its_own_key_header(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_azure_gets_its_deployment_and_its_own_key_header(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("OPENAI_API_VERSION", "2026-01-01")
     head = await asked(provider="azure", api_key="k-azure")
     path = b"POST /openai/deployments/my-deployment/chat/completions?api-version=2026-01-01 "
@@ -69,7 +82,9 @@ async def test_bedrock_gets_its_bearer_token(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_an_openai_package_without_vertex_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(providers, "vertex", raising=False)
-    with pytest.raises(UsageError, match=r"vertex: needs openai 3\.36 or newer; openai \S+ is installed"):
+    with pytest.raises(
+        UsageError, match=r"vertex: needs openai 3\.36 or newer; openai \S+ is installed"
+    ):
         provider_url("vertex")
 
 

@@ -1,4 +1,6 @@
-"""Models behind a company's proxy: requests go where HTTP_PROXY says, except to this machine and the hosts of NO_PROXY."""
+"""Models behind a company's proxy: requests go where HTTP_PROXY says, except to this machine and
+the hosts of NO_PROXY.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,8 @@ async def test_a_tunnelling_proxy_never_sees_the_key(monkeypatch: pytest.MonkeyP
 
     proxy = await asyncio.start_server(refuse, "127.0.0.1", 0)
     port = proxy.sockets[0].getsockname()[1]
-    monkeypatch.setenv("HTTPS_PROXY", f"ann:word@127.0.0.1:{port}")  # without a scheme, as many write it
+    # without a scheme, as many write it
+    monkeypatch.setenv("HTTPS_PROXY", f"ann:word@127.0.0.1:{port}")
     async with proxy:
         with pytest.raises(PeerError, match=r"the proxy for .* answered 403") as caught:
             await answer("https://models.example.org/v1")
@@ -67,7 +70,9 @@ async def test_a_tunnelling_proxy_never_sees_the_key(monkeypatch: pytest.MonkeyP
     assert b"sk-one" not in heard[0]
 
 
-@pytest.mark.parametrize("proxy", ["socks5://ann:word@127.0.0.1:1", "http://", "ann:word@127.0.0.1:many"])
+@pytest.mark.parametrize(
+    "proxy", ["socks5://ann:word@127.0.0.1:1", "http://", "ann:word@127.0.0.1:many"]
+)
 async def test_an_unusable_proxy_is_named_without_its_password(
     proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,12 +85,16 @@ async def test_an_unusable_proxy_is_named_without_its_password(
 
 async def test_an_unreachable_proxy_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    with pytest.raises(PeerError, match=r"the proxy for models\.example\.org cannot be reached") as caught:
+    with pytest.raises(
+        PeerError, match=r"the proxy for models\.example\.org cannot be reached"
+    ) as caught:
         await answer("http://models.example.org/v1")
     assert caught.value.retryable
 
 
-async def test_a_refusing_proxy_is_named(server: srv.OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_refusing_proxy_is_named(
+    server: srv.OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An https address asks the proxy for a tunnel, which the stand-in does not know."""
     monkeypatch.setenv("HTTPS_PROXY", server.url.removesuffix("/v1"))
     with pytest.raises(PeerError, match=r"the proxy for models\.example\.org answered 40"):
@@ -95,7 +104,13 @@ async def test_a_refusing_proxy_is_named(server: srv.OpenAIServer, monkeypatch: 
 VERDICT = {
     "tone": 1,
     "tasks": [
-        {"task": 1, "scored": "Ask", "score": 1, "reason": "Done.", "evidence": ["I made a note of it."]}
+        {
+            "task": 1,
+            "scored": "Ask",
+            "score": 1,
+            "reason": "Done.",
+            "evidence": ["I made a note of it."],
+        }
     ],
 }
 
@@ -114,7 +129,9 @@ def judged(agent: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def model_server() -> srv.OpenAIServer:
-    """Return a server whose model is the agent if it is asked for a stream, and otherwise judges."""
+    """Return a server whose model is the agent if it is asked for a stream, and otherwise
+    judges.
+    """
     return srv.OpenAIServer(
         otherwise=lambda body: (
             srv.say("I made a note of it.") if body["model"] == "a" else srv.say_json(VERDICT)
@@ -135,10 +152,16 @@ async def test_nothing_that_is_for_this_machine_reaches_a_proxy(
     async with model_server() as models, RestAgentServer() as rest, raw_server(refuse) as proxy:
         agent = {"url": rest.url}
         if protocol == "openai":
-            agent = {"protocol": "openai", "url": models.url.replace("127.0.0.1", "localhost"), "model": "a"}
+            agent = {
+                "protocol": "openai",
+                "url": models.url.replace("127.0.0.1", "localhost"),
+                "model": "a",
+            }
         job = judged(agent, sensitive=sensitive)
         variables = {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": models.url, "NO_PROXY": ""}
-        variables |= dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"), proxy.url)
+        variables |= dict.fromkeys(
+            ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"), proxy.url
+        )
         done = await run_job(tmp_path, job, **variables)
         assert done.returncode == 0, done.stderr
         assert "proxy" not in done.stderr
@@ -154,7 +177,10 @@ async def test_nothing_that_is_for_this_machine_reaches_a_proxy(
 async def test_a_proxy_between_is_announced_recorded_and_reported(tmp_path: Path) -> None:
     async with model_server() as proxy, RestAgentServer() as agent:
         at = proxy.url.split("/")[2]
-        variables = {"OPENAI_API_KEY": "sk-secret", "OPENAI_BASE_URL": "http://models.example.org/v1"}
+        variables = {
+            "OPENAI_API_KEY": "sk-secret",
+            "OPENAI_BASE_URL": "http://models.example.org/v1",
+        }
         variables |= {"HTTP_PROXY": f"http://ann:s3same@{at}", "NO_PROXY": "127.0.0.0/8"}
         planned = await run_job(tmp_path, judged({"url": agent.url}), "--dry-run", **variables)
         done = await run_job(tmp_path, judged({"url": agent.url}), **variables)
@@ -172,10 +198,14 @@ async def test_a_proxy_between_is_announced_recorded_and_reported(tmp_path: Path
     assert "s3same" not in recording + planned.stdout + done.stderr + again.stderr
 
 
-async def test_a_socks_proxy_stops_a_run_only_if_a_model_is_called_through_it(tmp_path: Path) -> None:
+async def test_a_socks_proxy_stops_a_run_only_if_a_model_is_called_through_it(
+    tmp_path: Path,
+) -> None:
     variables = {"OPENAI_API_KEY": "sk-secret", "ALL_PROXY": "socks5://127.0.0.1:1", "NO_PROXY": ""}
     async with model_server() as models, RestAgentServer() as agent:
-        done = await run_job(tmp_path, judged({"url": agent.url}), OPENAI_BASE_URL=models.url, **variables)
+        done = await run_job(
+            tmp_path, judged({"url": agent.url}), OPENAI_BASE_URL=models.url, **variables
+        )
         assert done.returncode == 0, done.stderr
         remote = {**variables, "OPENAI_BASE_URL": "http://models.example.org/v1"}
         refused = await run_job(tmp_path, judged({"url": agent.url}), **remote)
@@ -200,9 +230,14 @@ async def test_doctor_names_the_proxy_that_it_asks_a_model_server_through(tmp_pa
         said = {}
         for place in (at, "127.0.0.1:1"):
             told = await asyncio.to_thread(
-                completed, "doctor", "--json", env={**env, "HTTP_PROXY": f"http://ann:s3same@{place}"}
+                completed,
+                "doctor",
+                "--json",
+                env={**env, "HTTP_PROXY": f"http://ann:s3same@{place}"},
             )
-            said[place] = {each["part"]: each for each in json.loads(told.stdout)}["openai endpoint"]["said"]
+            said[place] = {each["part"]: each for each in json.loads(told.stdout)}[
+                "openai endpoint"
+            ]["said"]
         assert proxy.keys == ["Bearer sk-secret"]
     assert said[at] == f"models.example.org (through the proxy {at}) serves a, j"
     assert said["127.0.0.1:1"].startswith(
@@ -235,7 +270,12 @@ async def test_googles_tokens_for_vertex_come_directly_from_this_machine(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     async with raw_server(google) as server, raw_server(refuse) as proxy:
-        account = {"type": "service_account", "project_id": "p", "private_key_id": "k", "client_id": "1"}
+        account = {
+            "type": "service_account",
+            "project_id": "p",
+            "private_key_id": "k",
+            "client_id": "1",
+        }
         account |= {
             "private_key": key.decode(),
             "client_email": "a@b.org",
@@ -244,7 +284,9 @@ async def test_googles_tokens_for_vertex_come_directly_from_this_machine(
         (tmp_path / "account.json").write_text(json.dumps(account))
         monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "account.json"))
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
-        chat = ChatModel("judge", api_key=None, base_url=server.url, provider="vertex", api="responses")
+        chat = ChatModel(
+            "judge", api_key=None, base_url=server.url, provider="vertex", api="responses"
+        )
         try:
             assert (await chat.complete(REQUEST)).content == "Hi"
         finally:

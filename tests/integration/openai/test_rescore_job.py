@@ -1,4 +1,6 @@
-"""Recorded conversations judged again by a changed job: its criteria, rubric and judge; what they were held with stays."""
+"""Recorded conversations judged again by a changed job: its criteria, rubric and judge; what they
+were held with stays.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,10 @@ NEW = JOB.replace("OLDTWO names a price", "NEWTWO names a currency")
 
 @dataclass
 class World:
-    """A recorded run, and a server that is agent and judge. `scores` are by a word of the judge's prompt, the first that it has."""
+    """A recorded run, and a server that is agent and judge.
+
+    `scores` are by a word of the judge's prompt, the first that it has.
+    """
 
     folder: Path
     server: srv.OpenAIServer
@@ -65,7 +70,9 @@ class World:
     answer: Callable[[str], srv.Answer | None] = lambda prompt: None
 
     def judge(self, body: dict[str, Any]) -> srv.Answer:
-        """Answer as the agent or, with the score of the first word that stands in the prompt, as the judge."""
+        """Answer as the agent or, with the score of the first word that stands in the prompt, as
+        the judge.
+        """
         if body["model"] == "agent-1":
             return srv.say("Hello. It costs nothing.")
         prompt = body["messages"][0]["content"]
@@ -113,7 +120,9 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 class held:
     """Within it, the world's server runs and its job was held once."""
 
-    def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch, text: str = JOB, **spec: Any) -> None:
+    def __init__(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, text: str = JOB, **spec: Any
+    ) -> None:
         self.world, self.monkeypatch, self.text, self.spec = world, monkeypatch, text, spec
 
     async def __aenter__(self) -> World:
@@ -138,7 +147,11 @@ class held:
 
 def scores_of(run: RunResult) -> dict[str, list[float | None]]:
     document = run_document(run)["conditions"]
-    return {name: [task["score"] for task in document[name]["tasks"]] for name in document if document[name]}
+    return {
+        name: [task["score"] for task in document[name]["tasks"]]
+        for name in document
+        if document[name]
+    }
 
 
 async def test_a_changed_job_is_what_the_judge_is_asked_and_old_and_new_stand_beside_each_other(
@@ -166,7 +179,8 @@ async def test_a_changed_job_is_what_the_judge_is_asked_and_old_and_new_stand_be
         assert old["question"] != new["question"]
         text = (await world.command("runs", "show", world.path.stem)).stdout
         for words in (
-            "criteria of new.yml", "criteria as recorded", f"asked {old['question'][:8]}", f"asked {new['question'][:8]}",
+            "criteria of new.yml", "criteria as recorded", f"asked {old['question'][:8]}",
+            f"asked {new['question'][:8]}",
             "task 2: recorded “OLDTWO names a price”, in new.yml “NEWTWO names a currency”",
             "2 of 2 conversations judged again by the criteria of new.yml: the latest verdict of each counts",
         ):  # fmt: skip
@@ -178,10 +192,15 @@ async def test_a_changed_job_is_what_the_judge_is_asked_and_old_and_new_stand_be
             assert "in new.yml “NEWTWO names a currency”" in page
         recorded = load_run(world.path, as_recorded=True)
         assert scores_of(recorded)["supplied"] == [1.0, 1.0]
-        assert [run_document(recorded)["judged_again"][at]["counts"] for at in (0, 1)] == [True, False]
+        assert [run_document(recorded)["judged_again"][at]["counts"] for at in (0, 1)] == [
+            True,
+            False,
+        ]
         notes = compare(recorded, world.run).notes
         assert any("tasks" in note and "NEWTWO" in note for note in notes), notes
-        gate = await world.command("runs", "gate", world.path.stem, "--fail-under", "supplied.task:0.5")
+        gate = await world.command(
+            "runs", "gate", world.path.stem, "--fail-under", "supplied.task:0.5"
+        )
         assert gate.return_value == ExitCode.BELOW
 
 
@@ -196,7 +215,9 @@ async def test_a_live_verdict_and_the_same_job_again_have_the_same_documented_ha
         )
         await world.rescore()
         await world.rescore("--job", world.file(JOB))
-        rows = [one for one in run_document(world.run)["judged_again"] if one["condition"] == "withheld"]
+        rows = [
+            one for one in run_document(world.run)["judged_again"] if one["condition"] == "withheld"
+        ]
         assert [one["question"] for one in rows] == [live.question] * 3
         assert [one["job"] for one in rows] == [None] * 3, "the criteria are the recorded ones"
         started = world.run.started
@@ -205,24 +226,44 @@ async def test_a_live_verdict_and_the_same_job_again_have_the_same_documented_ha
             "scorer": {"kind": "llm", "context": "tools", "temperature": 0.0},
             "prompts": {"eval/score": started.prompts["eval/score"]},
             "criteria": {
-                "1": {"task": "Get a reminder for nine", "criteria": "OLDASKS for the zone", "points": None},
-                "2": {"task": "Learn what it costs", "criteria": "OLDTWO names a price", "points": None},
+                "1": {
+                    "task": "Get a reminder for nine",
+                    "criteria": "OLDASKS for the zone",
+                    "points": None,
+                },
+                "2": {
+                    "task": "Learn what it costs",
+                    "criteria": "OLDTWO names a price",
+                    "points": None,
+                },
             },
         }
         text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
         assert hashlib.sha256(text.encode()).hexdigest() == live.question
 
 
-async def test_a_resumed_run_asks_the_same_question(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_resumed_run_asks_the_same_question(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with held(world, monkeypatch, trials=2, max_calls=6):
         done = {talk.trial for talk in world.run.conversations}
         assert done == {1}
-        program = [sys.executable, "-m", "bioeval_tui", "runs", "resume", world.path.stem, "--headless"]
+        program = [
+            sys.executable,
+            "-m",
+            "bioeval_tui",
+            "runs",
+            "resume",
+            world.path.stem,
+            "--headless",
+        ]
         resumed = await asyncio.create_subprocess_exec(*program, stderr=asyncio.subprocess.PIPE)
         _, said = await resumed.communicate()
         assert resumed.returncode == 0, said
         questions = {
-            (talk.condition, talk.verdict.question) for talk in world.run.conversations if talk.verdict
+            (talk.condition, talk.verdict.question)
+            for talk in world.run.conversations
+            if talk.verdict
         }
         assert len(questions) == 2, "one in each condition"
 
@@ -256,14 +297,18 @@ async def test_the_hash_says_in_which_conversations_the_question_differs(
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ([("Learn what it costs", "Learn the price")], "task 2 is “Learn the price” instead of “Learn what it costs”"),
+        ([("Learn what it costs", "Learn the price")],
+            "task 2 is “Learn the price” instead of “Learn what it costs”"),
         ([("for nine, accept", "for nine, only: supplied, accept")],
          "task 1 (“Get a reminder for nine”) counts in supplied only instead of counts in all conditions"),
-        ([("for nine, accept", "for nine, type: question, accept")], "task 1 (“Get a reminder for nine”) is a question instead of a task"),
-        ([("rules: [{pattern: euros}]}", "rules: [{pattern: euros}]}\n  - {task: Book it, rules: [{pattern: booked}]}")],
+        ([("for nine, accept", "for nine, type: question, accept")],
+            "task 1 (“Get a reminder for nine”) is a question instead of a task"),
+        ([("rules: [{pattern: euros}]}",
+                    "rules: [{pattern: euros}]}\n  - {task: Book it, rules: [{pattern: booked}]}")],
          "task 3 (“Book it”) was not asked for"),
         ([("  - {task: Learn what it costs, acceptanceCriteria: OLDTWO names a price, rules: [{pattern: euros}]}\n", ""),
-          ("    - {say: What does it cost?, task: 2}\n", "")], "task 2 (“Learn what it costs”) is missing"),
+          ("    - {say: What does it cost?, task: 2}\n", "")],
+          "task 2 (“Learn what it costs”) is missing"),
         ([("Get a reminder for nine", "Set an alarm"), ("Learn what it costs", "Learn the price")],
          "task 1 is “Set an alarm” instead of “Get a reminder for nine”; task 2 is “Learn the price” instead of “Learn what it costs”"),
     ],
@@ -279,8 +324,10 @@ async def test_a_job_with_other_tasks_is_refused_task_by_task(
         for command in (("runs", "rescore"), ("judge-test",)):
             refused = await world.command(*command, world.path.stem, "--job", world.file(text))
             assert isinstance(refused.exception, UsageError)
-            assert str(refused.exception) == (
-                f"new.yml has other tasks than {world.path.stem}, whose conversations can only be judged by other criteria: {says}"
+            assert (
+                str(refused.exception)
+                == f"new.yml has other tasks than {world.path.stem}, whose conversations can only"
+                f" be judged by other criteria: {says}"
             )
         assert world.prompts == []
         assert not overlay_path(world.path).exists()
@@ -305,7 +352,8 @@ async def test_a_rubric_takes_the_place_of_the_tasks_everywhere(
 ) -> None:
     rubric = (
         NEW
-        + "rubric:\n  - {criterion: NEWITEM is polite, points: 3, tags: [manner]}\n  - {criterion: Is brief, points: -1}\n"
+        + "rubric:\n  - {criterion: NEWITEM is polite, points: 3, tags: [manner]}\n  - {criterion:"
+        " Is brief, points: -1}\n"
     )
     async with held(world, monkeypatch):
         world.scores = {"NEWITEM": 1.0, "OLD": 1.0}
@@ -331,7 +379,10 @@ async def test_a_rubric_of_one_condition_leaves_the_other_without_a_task_part(
         await world.rescore("--job", world.file(rubric))
         assert len(world.prompts) == 1
         parts = run_document(world.run)["conditions"]["withheld"]["parts"]["task"]
-        assert (parts["left_out"], parts["reason"]) == (True, "every task is for the other condition only")
+        assert (parts["left_out"], parts["reason"]) == (
+            True,
+            "every task is for the other condition only",
+        )
         assert scores_of(world.run) == {"withheld": [], "supplied": [0.25]}
 
 
@@ -345,7 +396,8 @@ async def test_the_jobs_judge_is_used_its_panel_its_prompt_and_its_rules(
             "elsewhere/new.yml",
         )
         (file.parent / "mine.jinja").write_text(
-            "MYPROMPT {% for t in judged %}{{ t.criteria }}{% endfor %} {{ transcript }} {{ example }}"
+            "MYPROMPT {% for t in judged %}{{ t.criteria }}{% endfor %} {{ transcript }} {{"
+            " example }}"
         )
         world.answer = lambda prompt: srv.say_json(
             {
@@ -373,7 +425,9 @@ async def test_the_jobs_judge_is_used_its_panel_its_prompt_and_its_rules(
         assert "× 2" in row["judge"]
         assert list(row["prompts"]) == ["mine"]
         world.prompts.clear()
-        await world.rescore("--job", world.file(NEW.replace("pattern: euros", "pattern: nothing")), "--rules")
+        await world.rescore(
+            "--job", world.file(NEW.replace("pattern: euros", "pattern: nothing")), "--rules"
+        )
         assert world.prompts == []
         assert scores_of(world.run)["supplied"] == [1.0, 1.0]
 
@@ -395,7 +449,9 @@ async def test_each_case_and_persona_is_judged_by_its_own_filled_in_criteria(
         shown = await world.rescore("--job", world.file(CASES), "--json")
         assert shown.return_value == ExitCode.OK, shown.output
         asked = {re.search(r"NEWPRICE \w+ for \w+", prompt)[0] for prompt in world.prompts}  # type: ignore[index]
-        assert asked == {f"NEWPRICE {one} for {who}" for one in ("one", "two") for who in ("calm", "hurried")}
+        assert asked == {
+            f"NEWPRICE {one} for {who}" for one in ("one", "two") for who in ("calm", "hurried")
+        }
         run = world.run
         criteria = [row.tasks[1].criteria for row in run.trial_results]
         assert criteria == [
@@ -421,14 +477,17 @@ async def test_a_case_that_is_gone_or_asks_for_something_else_is_named(
     async with held(world, monkeypatch, CASES, conditions=("supplied",)):
         (world.folder / "table.csv").write_text("id,what,price\na,tea,x\n")
         gone = await world.rescore("--job", world.file(CASES))
-        assert str(gone.exception) == (
-            "new.yml has no case b · calm and 1 more of the run; name the run's table of cases with --cases-file"
+        assert (
+            str(gone.exception)
+            == "new.yml has no case b · calm and 1 more of the run; name the run's table of cases"
+            " with --cases-file"
         )
         other = world.folder / "other.csv"
         other.write_text(TABLE.replace("milk", "beer"))
         refused = await world.rescore("--job", world.file(CASES), "--cases-file", other)
-        assert "case b · calm: task 2 is “Learn what beer costs” instead of “Learn what milk costs”" in str(
-            refused.exception
+        assert (
+            "case b · calm: task 2 is “Learn what beer costs” instead of “Learn what milk costs”"
+            in str(refused.exception)
         )
         assert "case a" not in str(refused.exception)
         other.write_text(TABLE.replace("OLDPRICE", "NEWPRICE"))
@@ -456,7 +515,10 @@ async def test_an_interrupted_judging_loses_nothing_counts_only_whole_and_goes_o
         assert {task.score for talk in world.run.conversations for task in talk.tasks} == {1.0}, (
             "the recorded ones count"
         )
-        says = "4 of 6 conversations judged again by the criteria of new.yml: the verdicts before them count until all"
+        says = (
+            "4 of 6 conversations judged again by the criteria of new.yml: the verdicts before them"
+            " count until all"
+        )
         assert says in (await world.command("runs", "show", world.path.stem)).stdout
         rows = run_document(world.run)["judged_again"]
         assert [one["counts"] for one in rows if one["recorded"]] == [True] * 4
@@ -469,7 +531,9 @@ async def test_an_interrupted_judging_loses_nothing_counts_only_whole_and_goes_o
         assert "4 conversations had been judged before it was interrupted" in done.stderr
         assert len(world.prompts) == 2
         assert {task.score for talk in world.run.conversations for task in talk.tasks} == {0.25}
-        assert sum(isinstance(e, events.CriteriaGiven) for e in read_overlay(world.path).events) == 1
+        assert (
+            sum(isinstance(e, events.CriteriaGiven) for e in read_overlay(world.path).events) == 1
+        )
         world.prompts.clear()
         await world.rescore("--job", world.file(NEW))
         assert len(world.prompts) == 6, "a judging that is complete is repeated as a whole"
@@ -492,7 +556,9 @@ async def test_a_judging_that_is_cancelled_keeps_its_verdicts(
         await reached.wait()
         judging.cancel()
         await asyncio.wait({judging})
-        verdicts = [e for e in read_overlay(world.path).events if isinstance(e, events.TranscriptScored)]
+        verdicts = [
+            e for e in read_overlay(world.path).events if isinstance(e, events.TranscriptScored)
+        ]
         assert len(verdicts) == 3
         world.answer = lambda prompt: None
         world.prompts.clear()
@@ -532,9 +598,10 @@ async def test_after_an_interruption_another_question_begins_anew(
         world.prompts.clear()
         await world.rescore()
         assert len(world.prompts) == 2
-        assert scores_of(world.run)["supplied"] == [1.0, 1.0], (
-            "without --job, the recorded criteria count again"
-        )
+        assert scores_of(world.run)["supplied"] == [
+            1.0,
+            1.0,
+        ], "without --job, the recorded criteria count again"
 
 
 async def test_a_conversation_on_which_the_judge_fails_is_not_measured_by_the_new_criteria(
@@ -557,12 +624,18 @@ async def test_a_conversation_on_which_the_judge_fails_is_not_measured_by_the_ne
     [(1.0, "unclear", "unclear"), (1.0, "infrastructure", "judge"), (0.0, "unclear", "judge")],
 )
 async def test_a_judge_that_fails_later_does_not_cover_what_the_agent_may_have_caused(
-    world: World, monkeypatch: pytest.MonkeyPatch, weight: float, unchecked: events.Fault, fault: events.Fault
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    weight: float,
+    unchecked: events.Fault,
+    fault: events.Fault,
 ) -> None:
     async with held(world, monkeypatch):
         recorded = read_recording(world.path).events
         (scored,) = (
-            one for one in recorded if one.kind == "conversation_scored" and one.condition == "withheld"
+            one
+            for one in recorded
+            if one.kind == "conversation_scored" and one.condition == "withheld"
         )
         where = scored.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
         check = events.AssertionChecked(
@@ -652,7 +725,9 @@ async def test_an_imported_recording_is_judged_by_the_job_that_is_given(
     async with held(world, monkeypatch):
         other = world.folder / "there"
         monkeypatch.setenv("BIOEVAL_DATA_DIR", str(other))
-        world.path = import_recording(world.path, Settings(data_dir_override=str(other)).runs_dir).path
+        world.path = import_recording(
+            world.path, Settings(data_dir_override=str(other)).runs_dir
+        ).path
         await world.rescore("--job", world.file(NEW))
         assert len(world.prompts) == 2
         assert scores_of(world.run)["supplied"] == [0.25, 0.25]
@@ -661,10 +736,13 @@ async def test_an_imported_recording_is_judged_by_the_job_that_is_given(
 async def test_the_rule_of_what_was_asked_for_follows_the_conversation_and_embabel_the_given_job(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    silent = JOB.replace("What does it cost?, task: 2", "'What does it cost?', task: 2, when: never said")
+    silent = JOB.replace(
+        "What does it cost?, task: 2", "'What does it cost?', task: 2, when: never said"
+    )
     async with held(world, monkeypatch, silent, conditions=("supplied",)):
         assert world.run.conversations[0].score is None
-        # The changed job's script would have asked, and its limit would have stopped the user; neither held this conversation.
+        # The changed job's script would have asked, and its limit would have stopped the user;
+        # neither held this conversation.
         await world.rescore("--job", world.file(NEW.replace("maxTurns: 12", "maxTurns: 2")))
         assert [task.kept_by for task in world.run.conversations[0].tasks] == [None, "user"]
         await world.rescore("--job", world.file(NEW + "compat: embabel\n"))
@@ -677,15 +755,21 @@ async def test_a_sensitive_job_stays_here_whichever_of_the_two_says_so(
 ) -> None:
     async with held(world, monkeypatch, JOB + "sensitive: true\n"):
         away = NEW.replace("model: judge-1", "model: judge-1, url: https://models.example.org/v1")
-        refused = await world.rescore("--job", world.file(away), "--allow-host", "models.example.org")
+        refused = await world.rescore(
+            "--job", world.file(away), "--allow-host", "models.example.org"
+        )
         assert "only loopback is allowed" in str(refused.exception)
         assert world.prompts == []
 
 
-async def test_judge_test_asks_by_the_given_criteria(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_judge_test_asks_by_the_given_criteria(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with held(world, monkeypatch):
         world.scores[""] = 0.5  # the conversations that `judge-test` brings have none of the words
-        await world.command("judge-test", world.path.stem, "--job", world.file(NEW), "--conversations", "1")
+        await world.command(
+            "judge-test", world.path.stem, "--job", world.file(NEW), "--conversations", "1"
+        )
         asked = [prompt for prompt in world.prompts if "Learn what it costs" in prompt]
         assert asked
         assert all("NEWTWO" in prompt for prompt in asked)
@@ -699,7 +783,10 @@ def test_help_says_what_the_job_is_for() -> None:
 async def test_a_log_that_was_imported_with_a_job_is_judged_by_a_changed_one(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = [{"role": "user", "content": "Remind me"}, {"role": "assistant", "content": "It costs nothing."}]
+    said = [
+        {"role": "user", "content": "Remind me"},
+        {"role": "assistant", "content": "It costs nothing."},
+    ]
     async with held(world, monkeypatch):
         log = world.folder / "log.jsonl"
         log.write_text("".join(json.dumps({"messages": said, "id": n}) + "\n" for n in (1, 2)))
@@ -716,8 +803,13 @@ async def test_a_log_that_was_imported_with_a_job_is_judged_by_a_changed_one(
         await world.rescore("--job", world.file(NEW))
         assert all("NEWTWO" in prompt for prompt in world.prompts)
         assert [talk.score for talk in world.run.conversations] == [0.5, 0.5]
-        assert [row["recorded"] for row in run_document(world.run)["judged_again"]] == [False, False]
-        other = await world.rescore("--job", world.file(NEW.replace("Get a reminder", "Get an alarm")))
+        assert [row["recorded"] for row in run_document(world.run)["judged_again"]] == [
+            False,
+            False,
+        ]
+        other = await world.rescore(
+            "--job", world.file(NEW.replace("Get a reminder", "Get an alarm"))
+        )
         assert "task 1 is “Get an alarm for nine” instead of “Get a reminder for nine”" in str(
             other.exception
         )
@@ -746,7 +838,8 @@ async def test_a_judge_is_not_asked_what_it_was_asked_before_where_only_an_asser
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asks = (
-        "assertions: [{name: greets, expression: 'evaluation.transcript.any { \"WORD\" in it.content }'}]\n"
+        'assertions: [{name: greets, expression: \'evaluation.transcript.any { "WORD" in'
+        " it.content }'}]\n"
     )
     async with held(world, monkeypatch, JOB + asks.replace("WORD", "Good day")):
         monkeypatch.delenv("OPENAI_API_KEY")  # nobody needs it

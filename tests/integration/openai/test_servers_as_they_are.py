@@ -1,4 +1,6 @@
-"""What model servers do besides answering, and whose fault it is: whole runs, and a judge, over real HTTP."""
+"""What model servers do besides answering, and whose fault it is: whole runs, and a judge, over
+real HTTP.
+"""
 
 from __future__ import annotations
 
@@ -37,24 +39,33 @@ NO_SCHEMA = (
 )
 
 
-async def run_with(url: str, folder: Path, *, spec: dict[str, Any] | None = None, **target: Any) -> WholeRun:
+async def run_with(
+    url: str, folder: Path, *, spec: dict[str, Any] | None = None, **target: Any
+) -> WholeRun:
     job = {**JOB, "target": {**JOB["target"], "url": url, **target}}
     return await hold(json.dumps(job), folder, settings=with_models(url), **(spec or {}))
 
 
 @asynccontextmanager
 async def closes_after_each_answer(received: list[bytes]) -> AsyncIterator[str]:
-    """Serve streamed answers as llama.cpp does: with keep-alive, and the connection closed at the next request."""
+    """Serve streamed answers as llama.cpp does: with keep-alive, and the connection closed at the
+    next request.
+    """
     event = b"data: " + json.dumps(srv.chunk({"content": "I help."}, "stop")).encode() + b"\n\n"
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n"
-    answer = head + b"Keep-Alive: timeout=5, max=100\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(event), event)
+    answer = head + b"Keep-Alive: timeout=5, max=100\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (
+        len(event),
+        event,
+    )
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for served in (False, True):
             try:
                 asked = await reader.readuntil(b"\r\n\r\n")
                 length = next(
-                    line for line in asked.lower().split(b"\r\n") if line.startswith(b"content-length")
+                    line
+                    for line in asked.lower().split(b"\r\n")
+                    if line.startswith(b"content-length")
                 )
                 received.append(await reader.readexactly(int(length.partition(b":")[2])))
             except asyncio.IncompleteReadError:
@@ -69,7 +80,9 @@ async def closes_after_each_answer(received: list[bytes]) -> AsyncIterator[str]:
         yield f"http://{host}:{port}/v1"
 
 
-async def test_a_request_on_a_connection_that_the_server_closed_is_sent_on_another(tmp_path: Path) -> None:
+async def test_a_request_on_a_connection_that_the_server_closed_is_sent_on_another(
+    tmp_path: Path,
+) -> None:
     received: list[bytes] = []
     async with closes_after_each_answer(received) as url:
         run = await run_with(url, tmp_path)
@@ -89,7 +102,9 @@ async def test_an_agent_that_remembers_does_not_get_a_message_twice(tmp_path: Pa
 
 
 async def test_an_answer_cut_off_at_a_models_limit_is_judged_and_marked(tmp_path: Path) -> None:
-    async with srv.OpenAIServer(otherwise=lambda body: srv.say("I help, and", finish="length")) as server:
+    async with srv.OpenAIServer(
+        otherwise=lambda body: srv.say("I help, and", finish="length")
+    ) as server:
         run = await run_with(server.url, tmp_path)
     assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
     answers = [said for said in run.of("message_completed") if said.role == "assistant"]
@@ -116,7 +131,9 @@ async def test_an_endpoint_that_disagrees_with_this_program_measures_nothing(
     ends = run.of("conversation_ended")
     assert [(end.reason, end.fault) for end in ends] == [("cancelled", "unclear")] * 2
     assert str(server.url.split("/")[2]) in ends[0].detail
-    assert [(scored.score, scored.failures) for scored in run.of("conversation_scored")] == [(None, 0)] * 2
+    assert [(scored.score, scored.failures) for scored in run.of("conversation_scored")] == [
+        (None, 0)
+    ] * 2
 
 
 async def test_a_full_context_is_the_agents_failure_and_named_so(tmp_path: Path) -> None:
@@ -143,7 +160,9 @@ async def test_a_full_context_is_the_agents_failure_and_named_so(tmp_path: Path)
         "Please reduce the length of the messages or completion.",
     ],
 )
-async def test_every_servers_words_for_a_full_context_are_known(server: srv.OpenAIServer, words: str) -> None:
+async def test_every_servers_words_for_a_full_context_are_known(
+    server: srv.OpenAIServer, words: str
+) -> None:
     server.will(srv.status(400, words))
     agent = chat_agent(server.url, model="m")
     with pytest.raises(PeerError, match="no longer fits the context") as caught:
@@ -152,8 +171,11 @@ async def test_every_servers_words_for_a_full_context_are_known(server: srv.Open
     assert not caught.value.disagrees
 
 
-def answers_only_alone(alone: bool = True, busy_until: int = 4) -> tuple[srv.OpenAIServer, list[int]]:
-    """Return a server that answers while it has one request, as one with too many for its time limit, and its counts.
+def answers_only_alone(
+    alone: bool = True, busy_until: int = 4
+) -> tuple[srv.OpenAIServer, list[int]]:
+    """Return a server that answers while it has one request, as one with too many for its time
+    limit, and its counts.
 
     With `busy_until`, not even then before that request.
     """
@@ -197,11 +219,15 @@ async def test_an_agent_that_does_not_answer_alone_either_is_blamed(tmp_path: Pa
     server, _ = answers_only_alone(alone=False)
     async with server:
         run = await run_with(server.url, tmp_path, spec=CROWD, timeoutMs=300)
-    assert {(end.reason, end.fault) for end in run.of("conversation_ended")} == {("agent_failed", "agent")}
+    assert {(end.reason, end.fault) for end in run.of("conversation_ended")} == {
+        ("agent_failed", "agent")
+    }
     assert sum(failure.counted for failure in run.of("request_failed")) == 4
 
 
-async def test_a_server_that_still_works_on_what_we_gave_up_is_not_the_agents_failure(tmp_path: Path) -> None:
+async def test_a_server_that_still_works_on_what_we_gave_up_is_not_the_agents_failure(
+    tmp_path: Path,
+) -> None:
     server, counts = answers_only_alone(busy_until=6)
     async with server:
         run = await run_with(server.url, tmp_path, spec=CROWD, timeoutMs=1000)
@@ -210,7 +236,9 @@ async def test_a_server_that_still_works_on_what_we_gave_up_is_not_the_agents_fa
     assert not any(failure.counted for failure in run.of("request_failed"))
 
 
-async def test_an_agent_that_remembers_is_not_asked_again_after_our_own_queue(tmp_path: Path) -> None:
+async def test_an_agent_that_remembers_is_not_asked_again_after_our_own_queue(
+    tmp_path: Path,
+) -> None:
     server, counts = answers_only_alone(alone=False)
     async with server:
         run = await run_with(server.url, tmp_path, spec=CROWD, timeoutMs=300, remembers=True)
@@ -241,7 +269,9 @@ async def test_a_chat_endpoint_keeps_nothing_so_that_its_runs_are_clean(tmp_path
     assert uplifts(other)[1] is None
 
 
-async def test_an_option_is_left_out_only_if_the_server_names_it_and_the_run_says_so(tmp_path: Path) -> None:
+async def test_an_option_is_left_out_only_if_the_server_names_it_and_the_run_says_so(
+    tmp_path: Path,
+) -> None:
     def answer(body: dict[str, Any]) -> srv.Answer:
         shape = body.get("response_format", {}).get("type")
         if shape == "json_schema":
@@ -270,7 +300,10 @@ async def test_an_unrelated_refusal_leaves_the_judges_schema_in_later_requests(
     chat = ChatModel("judge", api_key="k", base_url=server.url)
     judge = LLMJudge(models=("m",), job_dir=None, chat=chat)
     server.will(
-        srv.status(400, TOO_LONG, error=CONTEXT), srv.status(400, NO_ITEM), srv.say("{}"), srv.say("{}")
+        srv.status(400, TOO_LONG, error=CONTEXT),
+        srv.status(400, NO_ITEM),
+        srv.say("{}"),
+        srv.say("{}"),
     )
     for _ in range(3):
         with pytest.raises((PeerError, NotMeasuredError)):
@@ -279,9 +312,16 @@ async def test_an_unrelated_refusal_leaves_the_judges_schema_in_later_requests(
     assert {asked.body["response_format"]["type"] for asked in server.received} == {"json_schema"}
 
 
-async def test_a_functions_name_that_is_repeated_in_each_chunk_is_read_once(server: srv.OpenAIServer) -> None:
+async def test_a_functions_name_that_is_repeated_in_each_chunk_is_read_once(
+    server: srv.OpenAIServer,
+) -> None:
     pieces = [
-        {"index": 0, "id": "c1", "type": "function", "function": {"name": "lookUp", "arguments": part}}
+        {
+            "index": 0,
+            "id": "c1",
+            "type": "function",
+            "function": {"name": "lookUp", "arguments": part},
+        }
         for part in ("", '{"drug": ', '"x"}')
     ]
 
@@ -299,7 +339,9 @@ async def test_a_functions_name_that_is_repeated_in_each_chunk_is_read_once(serv
 
 
 async def test_each_item_of_a_responses_request_says_its_type(server: srv.OpenAIServer) -> None:
-    whole = {"output": [{"type": "message", "content": [{"type": "output_text", "text": "I help."}]}]}
+    whole = {
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "I help."}]}]
+    }
     server.will(*[srv.raw(json.dumps(whole))] * 2)
     agent = chat_agent(server.url, model="m", api="responses", streaming=False)
     for said in ("One", "Two"):
@@ -319,16 +361,21 @@ NO_CHOICES = json.dumps({"id": "", "choices": None, "usage": srv.USAGE})
     [
         pytest.param(["null", HELPS, "null", ENDS, "[DONE]"], id="null as a sign of life"),
         pytest.param([HELPS, NO_CHOICES, ENDS, NO_CHOICES, "[DONE]"], id="choices are null"),
-        pytest.param([NO_DELTA, HELPS, NO_DELTA.replace('reason": null', 'reason": "stop"')], id="a delta is null"),
-        pytest.param(['{"type": "ping"}', HELPS, ENDS, '{"type": "ping"}'], id="a sign of life of another kind"),
-        pytest.param([HELPS.replace(", ", ",\r\ndata: "), ENDS, "[DONE]"], id="JSON in several lines"),
+        pytest.param([NO_DELTA, HELPS, NO_DELTA.replace('reason": null', 'reason": "stop"')],
+            id="a delta is null"),
+        pytest.param(['{"type": "ping"}', HELPS, ENDS, '{"type": "ping"}'],
+            id="a sign of life of another kind"),
+        pytest.param([HELPS.replace(", ", ",\r\ndata: "), ENDS, "[DONE]"],
+            id="JSON in several lines"),
     ],
 )  # fmt: skip
 async def test_a_gateways_signs_of_life_and_nulls_are_no_failure_of_the_agent(
     tmp_path: Path, events: list[str]
 ) -> None:
     body = "".join(f"data: {event}\r\n\r\n" for event in events)
-    async with srv.OpenAIServer(otherwise=lambda body_: srv.raw(body, "text/event-stream")) as server:
+    async with srv.OpenAIServer(
+        otherwise=lambda body_: srv.raw(body, "text/event-stream")
+    ) as server:
         run = await run_with(server.url, tmp_path, spec={"conditions": ("supplied",)})
     answers = {m.content for m in run.of("message_completed") if m.role == "assistant"}
     assert (answers, run.of("request_failed")) == ({"I help."}, [])

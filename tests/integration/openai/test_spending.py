@@ -1,4 +1,6 @@
-"""Everything that a server charges for is counted: its own count of tokens is compared with what is reported."""
+"""Everything that a server charges for is counted: its own count of tokens is compared with what is
+reported.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +79,9 @@ class Till:
         role = ROLES[body["model"]]
         self.asked[role] += 1
         first = self._first.get(role)
-        given = first.pop(0) if first else srv.say("Done.") if role == "agent" else self._others(body)
+        given = (
+            first.pop(0) if first else srv.say("Done.") if role == "agent" else self._others(body)
+        )
 
         async def answer(
             server: srv.OpenAIServer, request: web.Request, body: dict[str, Any]
@@ -103,13 +107,17 @@ class Till:
 A_CALL = srv.USAGE["total_tokens"] * DOLLARS / 1e6
 
 
-async def run(till: Till, folder: Path, *, job: str = JOB, **spec: Any) -> tuple[WholeRun, RunResult]:
+async def run(
+    till: Till, folder: Path, *, job: str = JOB, **spec: Any
+) -> tuple[WholeRun, RunResult]:
     """Run the job with these models, and return it as it was recorded and as reports load it."""
     prices = folder / "data" / FILE_NAME
     prices.parent.mkdir(mode=0o700, exist_ok=True)
     prices.write_text("".join(f"{model}: {{in: {DOLLARS}, out: {DOLLARS}}}\n" for model in ROLES))
     async with srv.OpenAIServer(otherwise=till) as server:
-        whole = await hold(job.replace("URL", server.url), folder, settings=with_models(server.url), **spec)
+        whole = await hold(
+            job.replace("URL", server.url), folder, settings=with_models(server.url), **spec
+        )
     return whole, load_run(whole.path, prices=load_prices(prices))
 
 
@@ -169,7 +177,9 @@ async def test_a_request_that_may_have_been_charged_makes_the_cost_unknown(tmp_p
 async def test_a_message_that_this_program_cuts_off_makes_tokens_and_cost_lower_bounds(
     tmp_path: Path,
 ) -> None:
-    endless = srv.endless(b"data: " + json.dumps(srv.chunk({"content": "and so on "})).encode() + b"\n\n")
+    endless = srv.endless(
+        b"data: " + json.dumps(srv.chunk({"content": "and so on "})).encode() + b"\n\n"
+    )
     till = Till(evaluator=[endless])
     _, loaded = await run(till, tmp_path)
     (unused,) = [each for talk in loaded.talks for each in talk.unused]
@@ -224,7 +234,9 @@ async def test_a_limit_of_calls_counts_every_request(tmp_path: Path) -> None:
 async def test_a_quota_that_is_used_up_ends_the_batch_at_once(
     role: str, at_once: int, tmp_path: Path
 ) -> None:
-    none_left = srv.status(429, "You exceeded your current quota.", error={"code": "insufficient_quota"})
+    none_left = srv.status(
+        429, "You exceeded your current quota.", error={"code": "insufficient_quota"}
+    )
     good = [ANSWERS["request"]] if role == "evaluator" else []
     till = Till(**{role: [*good, *[none_left] * 100]})
     whole, _ = await run(till, tmp_path, trials=9, concurrency=at_once)

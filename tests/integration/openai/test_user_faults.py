@@ -1,4 +1,6 @@
-"""What a simulated user does wrong is its own fault, whatever the agent says: no score, and nothing charged to the agent."""
+"""What a simulated user does wrong is its own fault, whatever the agent says: no score, and nothing
+charged to the agent.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ ASKS = "Could you please set a reminder for nine?"
 async def run(
     folder: Path, *said: srv.Answer, rest: srv.Answer | None = None, guards: str = "guards: mark"
 ) -> tuple[WholeRun, list[dict[str, Any]]]:
-    """Hold a conversation with a user who gives these answers, and then `rest`; return the user's requests, too."""
+    """Hold a conversation with a user who gives these answers, and then `rest`; return the user's
+    requests, too.
+    """
     left, asked = list(said), []
 
     def answer(body: dict[str, Any]) -> srv.Answer:
@@ -63,7 +67,9 @@ async def test_a_message_without_end_is_asked_for_once_more_and_then_the_evaluat
     done, asked = await run(tmp_path, rest=endless())
     reason, fault, detail = end_of(done)
     assert (reason, fault) == ("evaluator_failed", "evaluator")
-    assert detail.startswith("the message was longer than 1,500 characters (evaluator.maxMessageLength)")
+    assert detail.startswith(
+        "the message was longer than 1,500 characters (evaluator.maxMessageLength)"
+    )
     assert len(asked) == 2
     assert "far too long" not in asked[0]["messages"][0]["content"]
     assert "far too long" in asked[1]["messages"][0]["content"]
@@ -90,7 +96,9 @@ async def test_only_whole_sentences_of_a_message_that_is_cut_off_twice_are_used_
     assert "cut off at the model's length limit" in warned.message
 
 
-async def test_saying_the_same_three_times_is_the_users_fault_although_the_agent_repeats_itself(tmp_path):
+async def test_saying_the_same_three_times_is_the_users_fault_although_the_agent_repeats_itself(
+    tmp_path,
+):
     done, asked = await run(tmp_path, rest=srv.say(ASKS))
     reason, fault, detail = end_of(done)
     assert (reason, fault) == ("evaluator_failed", "evaluator")
@@ -103,7 +111,8 @@ async def test_saying_the_same_three_times_is_the_users_fault_although_the_agent
 )
 async def test_a_conversation_about_none_of_the_tasks_has_no_score(tmp_path, guards, expected):
     chat = [
-        srv.say(words) for words in ("Me?", "I like birds.", "And trees.", "What about you?", "Fine.", "OK.")
+        srv.say(words)
+        for words in ("Me?", "I like birds.", "And trees.", "What about you?", "Fine.", "OK.")
     ]
     done, _ = await run(tmp_path, *chat, guards=guards)
     reason, fault, detail = end_of(done)
@@ -140,7 +149,11 @@ async def test_the_judge_lists_the_users_faults_in_a_request_of_its_own_and_only
     tmp_path, listed
 ):
     said = iter(
-        [ASKS, "I also live in Oslo and have had a cough since May.", "So Long, and Thanks for All the Fish"]
+        [
+            ASKS,
+            "I also live in Oslo and have had a cough since May.",
+            "So Long, and Thanks for All the Fish",
+        ]
     )
     faults = [
         {"message": 5, "kind": "invented_fact", "quote": "I also live in Oslo"},
@@ -158,12 +171,16 @@ async def test_the_judge_lists_the_users_faults_in_a_request_of_its_own_and_only
         judged.append(body)
         if "faults" not in str(body["messages"][-1]["content"]):
             return srv.say(json.dumps(VERDICT))
-        return srv.say(json.dumps({"faults": faults}) if listed == "a list" else "There are none, I think.")
+        return srv.say(
+            json.dumps({"faults": faults}) if listed == "a list" else "There are none, I think."
+        )
 
     async with srv.OpenAIServer(otherwise=answer) as server:
         scorer = f"{{kind: llm, model: judge-1, userFaults: {str(listed != 'off').lower()}}}"
         text = (
-            JOB.replace("URL", server.url).replace("GUARDS", "guards: mark").replace("{kind: rules}", scorer)
+            JOB.replace("URL", server.url)
+            .replace("GUARDS", "guards: mark")
+            .replace("{kind: rules}", scorer)
         )
         done = await hold(
             text.replace(", rules: [{pattern: Hello}]", ""),
@@ -173,8 +190,14 @@ async def test_the_judge_lists_the_users_faults_in_a_request_of_its_own_and_only
     assert verdict.error is None
     assert len(judged) == (1 if listed == "off" else 2)
     if listed != "off":
-        entry = judged[1]["response_format"]["json_schema"]["schema"]["properties"]["faults"]["items"]
-        assert entry["properties"]["message"]["enum"] == [1, 3, 5], "the user's messages and no others"
+        entry = judged[1]["response_format"]["json_schema"]["schema"]["properties"]["faults"][
+            "items"
+        ]
+        assert entry["properties"]["message"]["enum"] == [
+            1,
+            3,
+            5,
+        ], "the user's messages and no others"
         assert {"invented_fact", "gave_up"} < set(entry["properties"]["kind"]["enum"])
         assert "Do not judge the chatbot." in judged[1]["messages"][0]["content"]
     assert '"user_faults": [' in json.dumps(done.result)
@@ -185,8 +208,10 @@ async def test_the_judge_lists_the_users_faults_in_a_request_of_its_own_and_only
         assert found == [("invented_fact", 5, "judge-1")]
         result = load_run(done.path)
         assert result.user_faults_words in result.warnings
-        assert result.user_faults_words == (
-            "the simulated user erred in 1 of 1 conversation: invented fact 1 (1 found by the judge)"
+        assert (
+            result.user_faults_words
+            == "the simulated user erred in 1 of 1 conversation: invented fact 1 (1 found by the"
+            " judge)"
         )
     else:
         assert found == []

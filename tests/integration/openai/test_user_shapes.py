@@ -1,4 +1,6 @@
-"""The shapes in which servers and models return the simulated user's message, each over real HTTP."""
+"""The shapes in which servers and models return the simulated user's message, each over real
+HTTP.
+"""
 
 from __future__ import annotations
 
@@ -204,7 +206,9 @@ async def test_words_that_only_look_like_a_wrapping_stay(evaluator, server, view
 
 @pytest.mark.parametrize(
     "sent",
-    ["<think>I should", "<unused94>thought\nI should", "<|channel>thought\nI should", "<|START_THINKING|>I should", "<|channel|>analysis<|message|>I should ask.", "I should ask.</think>", '{"message": ""}', '""'],
+    ["<think>I should", "<unused94>thought\nI should", "<|channel>thought\nI should",
+        "<|START_THINKING|>I should", "<|channel|>analysis<|message|>I should ask.",
+        "I should ask.</think>", '{"message": ""}', '""'],
 )  # fmt: skip
 async def test_reasoning_alone_is_no_message(evaluator, server, view, sent):
     server.will(srv.say(sent))
@@ -215,7 +219,10 @@ async def test_reasoning_alone_is_no_message(evaluator, server, view, sent):
 
 async def test_the_words_in_json_are_shown_while_they_arrive(evaluator, server, view):
     said = 'Is “5 mg” fine? \u00e9\U0001f600 \\ "so" \n yes'
-    for encoded in (json.dumps({"message": said}), json.dumps({"message": said}, ensure_ascii=False)):
+    for encoded in (
+        json.dumps({"message": said}),
+        json.dumps({"message": said}, ensure_ascii=False),
+    ):
         pieces = [srv.chunk({"content": character}) for character in encoded]
 
         async def answer(server, request, body, pieces=pieces):
@@ -233,7 +240,9 @@ async def test_the_conversation_is_sent_as_turns_that_alternate_after_a_constant
     longer = [*transcript, *transcript[2:]]
     await heard(evaluator, EvaluatorView(job, "withheld", 1, (), longer))
     first, second = (received.body["messages"] for received in server.received)
-    assert second[: len(first)] == first, "what was sent before stays as it was, so that servers can cache it"
+    assert second[: len(first)] == first, (
+        "what was sent before stays as it was, so that servers can cache it"
+    )
     assert [message["role"] for message in first] == [
         "system",
         *["user", "assistant"] * ((len(first) - 1) // 2),
@@ -246,8 +255,12 @@ async def test_the_conversation_is_sent_as_turns_that_alternate_after_a_constant
     assert schema["schema"]["properties"]["message"]["pattern"] == r'^[^"\\\n]{1,400}$'
 
 
-async def test_a_prompt_that_shows_the_transcript_is_sent_as_before(job, server, view, tmp_path, chat):
-    (tmp_path / "mine.jinja").write_text("MINE {% for m in transcript %}{{ m.content }} {% endfor %}")
+async def test_a_prompt_that_shows_the_transcript_is_sent_as_before(
+    job, server, view, tmp_path, chat
+):
+    (tmp_path / "mine.jinja").write_text(
+        "MINE {% for m in transcript %}{{ m.content }} {% endfor %}"
+    )
     own = job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"prompt": "mine"})})
     evaluator = LLMEvaluator(own, model="m", job_dir=tmp_path, chat=chat)
     await heard(evaluator, view)
@@ -258,7 +271,9 @@ async def test_a_prompt_that_shows_the_transcript_is_sent_as_before(job, server,
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("block", ["And another thing and ", '{"message": "and another thing ', "\n{ and "])
+@pytest.mark.parametrize(
+    "block", ["And another thing and ", '{"message": "and another thing ', "\n{ and "]
+)
 async def test_a_message_without_end_is_stopped_at_the_server(evaluator, server, view, block):
     pieces = iter([block])
 
@@ -341,8 +356,45 @@ async def test_what_may_be_the_users_own_words_is_left_alone(words, evaluator, s
 
 
 LONG = 10_000
-SWEEP = ("<", "{", '{"', '{"message": "', "[", "`", "```\n", '"', "<think>", "</think>", "<|", "<|channel|>", "\n", " ",
-         "a", "a. ", "no. ", ": ", "**", "\\", "\\u", "\\ud83d", "<s>", "'", ",", ", }", '" ', "analysis", "//", "/*", "*", "\n(Note: ", "<p>", "\\boxed{", "<function=a>", "User:\n", "\nUser: ")  # fmt: skip
+SWEEP = (
+    "<",
+    "{",
+    '{"',
+    '{"message": "',
+    "[",
+    "`",
+    "```\n",
+    '"',
+    "<think>",
+    "</think>",
+    "<|",
+    "<|channel|>",
+    "\n",
+    " ",
+    "a",
+    "a. ",
+    "no. ",
+    ": ",
+    "**",
+    "\\",
+    "\\u",
+    "\\ud83d",
+    "<s>",
+    "'",
+    ",",
+    ", }",
+    '" ',
+    "analysis",
+    "//",
+    "/*",
+    "*",
+    "\n(Note: ",
+    "<p>",
+    "\\boxed{",
+    "<function=a>",
+    "User:\n",
+    "\nUser: ",
+)
 
 
 @pytest.mark.long

@@ -1,4 +1,6 @@
-"""A task that the user never asked for says nothing about the agent, if the user could have asked."""
+"""A task that the user never asked for says nothing about the agent, if the user could have
+asked.
+"""
 
 from __future__ import annotations
 
@@ -42,14 +44,22 @@ JUDGE = "scorer: {kind: llm, model: judge-1}"
 async def run(
     folder: Path, text: str, *, agent: srv.Answer | None = None, judge: dict[int, int] | None = None
 ) -> WholeRun:
-    """Hold one conversation with the script; a `judge` names the message that asks for each task, 0 for none."""
+    """Hold one conversation with the script; a `judge` names the message that asks for each task, 0
+    for none.
+    """
     said = agent or srv.say("Hello. How can I help you?")
 
     def answer(body: dict[str, Any]) -> srv.Answer:
         if body["model"] == "agent-1":
             return said
         tasks = [
-            {"task": task, "asked": asked, "messages": [2], "reason": "It greeted the user.", "score": 0.1}
+            {
+                "task": task,
+                "asked": asked,
+                "messages": [2],
+                "reason": "It greeted the user.",
+                "score": 0.1,
+            }
             for task, asked in (judge or {}).items()
         ]
         return srv.say_json({"tasks": tasks, "tone": 0.5})
@@ -72,7 +82,12 @@ async def test_a_script_that_ends_before_it_asks_is_the_evaluators_fault(tmp_pat
     assert (scored.score, scored.fault) == (None, "evaluator")
     assert "the user never asked for task 2 (“Learn what it costs”)" in scored.reason
     task = second_task(done)
-    assert (task["score"], task["passed"], task["asked"], task["kept_by"]) == (None, None, 0, "user")
+    assert (task["score"], task["passed"], task["asked"], task["kept_by"]) == (
+        None,
+        None,
+        0,
+        "user",
+    )
 
 
 async def test_a_task_that_was_asked_for_names_its_message(tmp_path):
@@ -85,7 +100,10 @@ async def test_a_task_that_was_asked_for_names_its_message(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "kept_by"),
-    [(("maxTurns: 12", "maxTurns: 4"), "turns"), (("facts: []", "facts: []\ncompat: embabel"), None)],
+    [
+        (("maxTurns: 12", "maxTurns: 4"), "turns"),
+        (("facts: []", "facts: []\ncompat: embabel"), None),
+    ],
     ids=["no turn was left", "as published"],
 )
 async def test_the_agent_keeps_its_score_where_the_user_could_not_ask_and_as_published(
@@ -101,7 +119,9 @@ async def test_the_agent_keeps_its_score_where_the_user_could_not_ask_and_as_pub
 @pytest.mark.parametrize(("most", "kept_by"), [(4, "turns"), (6, "user")])
 async def test_one_turn_that_is_left_is_enough_to_ask(tmp_path, most, kept_by):
     """Four messages were sent: of six, the user had one more, and its answer."""
-    done = await run(tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", f"maxTurns: {most}"))
+    done = await run(
+        tmp_path, JOB.replace("WHEN", NEVER).replace("maxTurns: 12", f"maxTurns: {most}")
+    )
     (scored,) = done.of("conversation_scored")
     assert second_task(done)["kept_by"] == kept_by
     assert scored.fault == ("evaluator" if kept_by == "user" else "none")
@@ -132,8 +152,14 @@ async def test_an_agent_that_fails_before_the_user_asks_keeps_its_score(tmp_path
     [(5, 5, None, True), (0, 0, "user", False), (2, None, None, True), (99, None, None, True)],
     ids=["asked", "never asked", "the agent's message", "no message"],
 )
-async def test_a_judge_names_the_users_message_and_no_other(tmp_path, named, asked, kept_by, is_scored):
-    text = JOB.replace("scorer: {kind: rules}", JUDGE).replace(", task: 1", "").replace(", task: 2, WHEN", "")
+async def test_a_judge_names_the_users_message_and_no_other(
+    tmp_path, named, asked, kept_by, is_scored
+):
+    text = (
+        JOB.replace("scorer: {kind: rules}", JUDGE)
+        .replace(", task: 1", "")
+        .replace(", task: 2, WHEN", "")
+    )
     done = await run(tmp_path, text, judge={1: 3, 2: named})
     (scored,) = done.of("conversation_scored")
     assert (scored.score is not None) == is_scored
@@ -146,7 +172,10 @@ async def test_no_export_or_agreement_gives_an_unasked_task_a_score(tmp_path):
     loaded = load_run(done.path)
     scores = json.loads(document_of("atif", loaded))["extra"]["bioeval-tui"]["scores"]
     assert list(scores) == ["Get a reminder for nine"]
-    assert [bool(item.judges) for item in rated_tasks([load_run(done.path)], every=True)[0]] == [True, False]
+    assert [bool(item.judges) for item in rated_tasks([load_run(done.path)], every=True)[0]] == [
+        True,
+        False,
+    ]
 
 
 async def test_an_inspect_sample_names_what_counts_in_its_condition(tmp_path):
@@ -154,7 +183,9 @@ async def test_an_inspect_sample_names_what_counts_in_its_condition(tmp_path):
     changed = changed.replace(
         "for nine, rules", "for nine, acceptanceCriteria: SET, withheldCriteria: ASKED, rules"
     )
-    done = await run(tmp_path, changed.replace("it costs, rules", "it costs, only: supplied, rules"))
+    done = await run(
+        tmp_path, changed.replace("it costs, rules", "it costs, only: supplied, rules")
+    )
     (sample,) = json.loads(document_of("inspect", load_run(done.path)))["samples"]
     assert (sample["input"], sample["target"]) == ("Get a reminder for nine", ["ASKED"])
 
@@ -205,15 +236,25 @@ async def judge_log(
     said: list[tuple[str, str]] = LOG,
     asked: dict[int, int] | None = None,
 ) -> RunResult:
-    """Import a log with a job, and let a judge say which message asks for each task: 1 for the first, none for the second."""
+    """Import a log with a job, and let a judge say which message asks for each task: 1 for the
+    first, none for the second.
+    """
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(folder / "data"))
     messages = [{"role": role, "content": words} for role, words in said]
     (folder / "log.jsonl").write_text(json.dumps({"messages": messages}) + "\n", encoding="utf-8")
     (folder / "job.yml").write_text(job.replace("URL", "http://127.0.0.1:1"), encoding="utf-8")
-    given = call("runs", "import", folder / "log.jsonl", "--job", folder / "job.yml", catch_exceptions=False)
+    given = call(
+        "runs", "import", folder / "log.jsonl", "--job", folder / "job.yml", catch_exceptions=False
+    )
     path = folder / "data" / "runs" / f"{given.stdout.strip()}.jsonl"
     tasks = [
-        {"task": task, "asked": number, "messages": [2], "reason": "It answered the user.", "score": 0.0}
+        {
+            "task": task,
+            "asked": number,
+            "messages": [2],
+            "reason": "It answered the user.",
+            "score": 0.0,
+        }
         for task, number in (asked or {1: 1, 2: 0}).items()
     ]
     answer = srv.say_json({"tasks": tasks, "tone": 0.5})
@@ -223,7 +264,11 @@ async def judge_log(
     return load_run(path)
 
 
-PLAIN = JOB.replace("scorer: {kind: rules}", JUDGE).replace(", task: 1", "").replace(", task: 2, WHEN", "")
+PLAIN = (
+    JOB.replace("scorer: {kind: rules}", JUDGE)
+    .replace(", task: 1", "")
+    .replace(", task: 2, WHEN", "")
+)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +286,9 @@ PLAIN = JOB.replace("scorer: {kind: rules}", JUDGE).replace(", task: 1", "").rep
         "as published",
     ],
 )
-async def test_a_task_of_a_log_that_nobody_asked_for_is_not_measured(tmp_path, monkeypatch, job, kept_by):
+async def test_a_task_of_a_log_that_nobody_asked_for_is_not_measured(
+    tmp_path, monkeypatch, job, kept_by
+):
     run = await judge_log(tmp_path, monkeypatch, job)
     (talk,) = run.conversations
     assert [(task.asked, task.kept_by) for task in talk.tasks] == [(1, None), (0, kept_by)]
@@ -255,7 +302,8 @@ async def test_a_task_of_a_log_that_nobody_asked_for_is_not_measured(tmp_path, m
     assert [task["score"] for task in again["tasks"]] == [0.0, None]
     assert (
         document["reason"]
-        == "task not measured: the user never asked for task 2 (“Learn what it costs”) and could have"
+        == "task not measured: the user never asked for task 2 (“Learn what it costs”) and could"
+        " have"
     )
     assert talk.fault == "evaluator"
 
@@ -277,7 +325,9 @@ async def test_a_log_that_its_agent_ended_keeps_the_score(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", ["inspect", "atif"])
-async def test_an_export_that_is_imported_again_gives_an_unasked_task_no_score(tmp_path, monkeypatch, kind):
+async def test_an_export_that_is_imported_again_gives_an_unasked_task_no_score(
+    tmp_path, monkeypatch, kind
+):
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
     done = await run(tmp_path, JOB.replace("WHEN", NEVER))
     file = tmp_path / f"{kind}.json"

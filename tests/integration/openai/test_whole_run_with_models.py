@@ -1,4 +1,6 @@
-"""A whole run of the real program: the sample agent, and models on a local OpenAI-compatible server."""
+"""A whole run of the real program: the sample agent, and models on a local OpenAI-compatible
+server.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ def whole_run(tmp_path_factory):
     (folder / "job.yml").write_text(text, encoding="utf-8")
     models = StandIns(
         load_job(JOB).job,
-        evaluator_first=[srv.status(429, "slow down", retry_after="0"), srv.say("How can I help you today?")],
+        evaluator_first=[
+            srv.status(429, "slow down", retry_after="0"),
+            srv.say("How can I help you today?"),
+        ],
         judge_first=[srv.say("They did well, I would say.")],
     )
     done = asyncio.run(_run(folder, models))
@@ -89,7 +94,11 @@ def test_a_malformed_verdict_is_requested_again(whole_run):
     _, events, models, _ = whole_run
     assert len(models.judge_prompts) == 3
     for event in of_kind(events, "transcript_scored"):
-        assert [(task["task"], task["score"]) for task in event["tasks"]] == [(1, 0.5), (2, 0.5), (3, 0.5)]
+        assert [(task["task"], task["score"]) for task in event["tasks"]] == [
+            (1, 0.5),
+            (2, 0.5),
+            (3, 0.5),
+        ]
         assert all(task["evidence"][0]["message"] for task in event["tasks"])
 
 
@@ -99,7 +108,9 @@ def test_facts_reach_the_evaluator_only_where_supplied_and_their_disclosure_is_r
     assert told == sorted(told)
     assert {True, False} == set(told)
     assert not [prompt for prompt in models.evaluator_prompts if "asks for the time zone" in prompt]
-    assert all("asks for the time zone" in prompt and "Sydney" in prompt for prompt in models.judge_prompts)
+    assert all(
+        "asks for the time zone" in prompt and "Sydney" in prompt for prompt in models.judge_prompts
+    )
     given = of_kind(events, "fact_disclosed")
     assert [(event["condition"], event["fact"], event["asked"]) for event in given] == [
         ("supplied", 1, True),

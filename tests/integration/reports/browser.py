@@ -14,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 REQUIRED = os.environ.get("BIOEVAL_REQUIRE_REAL") == "1"
 PATIENCE_S = 300
 
@@ -73,12 +75,14 @@ def visit(page: Path, port: int, *options: str) -> tuple[str, str]:
     profile.mkdir(exist_ok=True)
     done = subprocess.run(
         [
-            chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr",
+            chromium(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            "--enable-logging=stderr",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             f"--host-resolver-rules=MAP * 127.0.0.1:{port}", f"--user-data-dir={profile}",
             "--virtual-time-budget=3000", *(options or ("--dump-dom",)), page.as_uri(),
         ],
-        capture_output=True, text=True, timeout=PATIENCE_S, env={**os.environ, "HOME": str(profile)},
+        capture_output=True, text=True, timeout=PATIENCE_S,
+        env={**os.environ, "HOME": str(profile)},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout, done.stderr

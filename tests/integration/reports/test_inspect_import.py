@@ -98,10 +98,15 @@ def inspect(script: str, folder: Path, *arguments: str) -> str:
 
 def read(folder: Path, *logs: Path) -> list[dict[str, Any]]:
     """Return what inspect_ai finds in each log."""
-    return [json.loads(line) for line in inspect(READ, folder, *map(str, logs)).splitlines()[-len(logs) :]]
+    return [
+        json.loads(line)
+        for line in inspect(READ, folder, *map(str, logs)).splitlines()[-len(logs) :]
+    ]
 
 
-def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_export(tmp_path: Path) -> None:
+def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_export(
+    tmp_path: Path,
+) -> None:
     inspect(WRITE, tmp_path, str(tmp_path / "logs"))
     logs = [next((tmp_path / "logs").glob(f"*.{kind}")) for kind in ("eval", "json")]
     told = read(tmp_path, *logs)
@@ -110,7 +115,9 @@ def test_scorers_epochs_and_tool_calls_of_an_inspect_log_survive_import_and_expo
 
 
 def imported_and_exported(log: Path, told: dict[str, Any], folder: Path) -> Path:
-    """Import a log, compare it with what inspect_ai told of it, and return the log that it is exported to."""
+    """Import a log, compare it with what inspect_ai told of it, and return the log that it is
+    exported to.
+    """
     run = load_run(import_file(log, folder / "runs").path)
     result = run_document(run)["conditions"]["supplied"]
     seen = {}

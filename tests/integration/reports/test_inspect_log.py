@@ -55,14 +55,18 @@ print(json.dumps({
 
 
 def python() -> str:
-    """Return a Python that can import inspect_ai; without one the test is skipped, or fails where required."""
+    """Return a Python that can import inspect_ai; without one the test is skipped, or fails where
+    required.
+    """
     named = os.environ.get("BIOEVAL_INSPECT_PYTHON")
     if named:
         return named
     if importlib.util.find_spec("inspect_ai") is not None:
         return sys.executable
     if os.environ.get("BIOEVAL_REQUIRE_REAL") == "1":
-        pytest.fail("inspect_ai is not installed and BIOEVAL_INSPECT_PYTHON names no Python that has it")
+        pytest.fail(
+            "inspect_ai is not installed and BIOEVAL_INSPECT_PYTHON names no Python that has it"
+        )
     pytest.skip("inspect_ai is not installed; BIOEVAL_INSPECT_PYTHON can name a Python that has it")
 
 
@@ -118,7 +122,9 @@ def test_inspect_lists_and_opens_an_exported_eval_file(
         ["withheld", 0.44],
         ["supplied", 1.0],
     ]
-    assert sorted(found["samples"][0]) == sorted([name, count] for name, _, count in found["summaries"][0])
+    assert sorted(found["samples"][0]) == sorted(
+        [name, count] for name, _, count in found["summaries"][0]
+    )
 
 
 def test_a_name_without_extension_is_a_folder_and_a_wrong_one_is_refused(
@@ -162,11 +168,20 @@ def test_inspect_reads_what_was_recorded(tmp_path: Path) -> None:
 
 def test_inspect_reads_several_trials_and_what_was_not_measured(tmp_path: Path) -> None:
     away = Talk(reason="evaluator_failed", fault="infrastructure", says="<b>half</b>")
-    run = Recorded([scoring(0.5), away, Talk(ends=False)], [scoring(0.9), Talk(tasks=None), Talk(failures=2)])
+    run = Recorded(
+        [scoring(0.5), away, Talk(ends=False)], [scoring(0.9), Talk(tasks=None), Talk(failures=2)]
+    )
     log = read_back(run.loaded(), tmp_path)
     assert [(s["id"], s["epoch"]) for s in log["samples"]] == [
         (condition, trial) for condition in ("withheld", "supplied") for trial in (1, 2, 3)
     ]
-    assert [s["scores"].get("composite") for s in log["samples"]] == [0.5, None, None, 0.9, None, 0.5]
+    assert [s["scores"].get("composite") for s in log["samples"]] == [
+        0.5,
+        None,
+        None,
+        0.9,
+        None,
+        0.5,
+    ]
     assert log["counts"] == [6, 3]
     assert log["metrics"]["composite"]["withheld"] == 0.5

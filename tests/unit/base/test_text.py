@@ -58,9 +58,10 @@ def test_no_control_character_survives_and_cleaning_is_idempotent(text: str) -> 
     cleaned = clean(text)
     assert clean(cleaned) == cleaned
     for character in cleaned:
-        assert character in "\t\n\u200d" or unicodedata.category(character) not in ("Cc", "Cs"), repr(
-            character
-        )
+        assert character in "\t\n\u200d" or unicodedata.category(character) not in (
+            "Cc",
+            "Cs",
+        ), repr(character)
         assert character not in "\u202a\u202b\u202c\u202d\u202e"
 
 
@@ -69,13 +70,16 @@ def test_a_terminal_gets_no_character_that_is_not_drawn(text: str) -> None:
     shown = for_terminal(text)
     assert for_terminal(shown) == shown
     invisible = {letter for letter in shown if unicodedata.category(letter) in ("Cc", "Cf", "Cs")}
-    # The joiners belong to words and emoji; others belong to the letter after them, as the signs of Arabic numbers do.
+    # The joiners belong to words and emoji; others belong to the letter after them, as the signs of
+    # Arabic numbers do.
     assert invisible <= set(
         "\t\n\u200c\u200d\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2"
     ) | {letter for letter in invisible if ord(letter) > 0xFFFF}
 
 
-def test_direction_marks_and_soft_hyphens_are_drawn_in_the_terminal_and_left_out_of_comparisons() -> None:
+def test_direction_marks_and_soft_hyphens_are_drawn_in_the_terminal_and_left_out_of_comparisons() -> (
+    None
+):
     arabic = "\u200f\u2067الجرعة\u2069 Blut\u00addruck\u200b"
     assert clean(arabic) == arabic
     assert for_terminal(arabic) == "⍰⍰الجرعة⍰ Blut⍰druck⍰"
@@ -89,17 +93,23 @@ def test_a_formula_is_found_behind_characters_that_nobody_sees() -> None:
 
 @pytest.mark.parametrize("introducer", ["\x1b]", "\x1bP", "\x9d", "\x1b[", "\x9b"])
 def test_unfinished_escape_sequences_are_cleaned_in_linear_time(introducer: str) -> None:
-    # With a backtracking pattern a million of these would take minutes, far past the test's time limit.
+    # With a backtracking pattern a million of these would take minutes, far past the test's time
+    # limit.
     cleaned = clean(introducer * 450_000)
     assert "\x1b" not in cleaned
     assert "\x9d" not in cleaned
 
 
-MARKS = [chr(code) for code in range(sys.maxunicode) if unicodedata.category(chr(code)).startswith("M")]
+MARKS = [
+    chr(code) for code in range(sys.maxunicode) if unicodedata.category(chr(code)).startswith("M")
+]
 WORDS = [
-    "น้ำผู้ใหญ่กตัญญู", "क्षेत्र संस्कृतं श्रृंखला", "ஸ்ரீ சிந்திக்கிறேன்", "বৈদ্যুতিক ক্ষুদ্র", "ക്ഷീണം", "అధ్యక్షుడు",
-    "مُحَمَّدٌ الرَّحْمٰنِ اللّٰهُمَّ", "بِسْمِ ٱللَّهِ ٱلرَّحْمَـٰنِ", "بِرَأْسِ مؤلّف", "בְּרֵאשִׁ֖ית בָּרָ֣א אֱלֹהִ֑ים", "ကြိုးစား လုပ်ငန်း", "ស្ត្រី ក្រុង",
-    "བསྒྲུབས ཧཱུྃ", "ཧྐྵྨླྺྼྻྂ", "Tiếng Việt nghiễm nhiên", "ᬲᬸᬓ᭄ᬲ᭄ᬫ", "👩‍❤️‍💋‍👨 👨‍👩‍👧‍👦 1️⃣", "n̊ṳ̄̌ Z̯̃ˤ",
+    "น้ำผู้ใหญ่กตัญญู", "क्षेत्र संस्कृतं श्रृंखला", "ஸ்ரீ சிந்திக்கிறேன்", "বৈদ্যুতিক ক্ষুদ্র",
+    "ക്ഷീണം", "అధ్యక్షుడు",
+    "مُحَمَّدٌ الرَّحْمٰنِ اللّٰهُمَّ", "بِسْمِ ٱللَّهِ ٱلرَّحْمَـٰنِ", "بِرَأْسِ مؤلّف",
+    "בְּרֵאשִׁ֖ית בָּרָ֣א אֱלֹהִ֑ים", "ကြိုးစား လုပ်ငန်း", "ស្ត្រី ក្រុង",
+    "བསྒྲུབས ཧཱུྃ", "ཧྐྵྨླྺྼྻྂ", "Tiếng Việt nghiễm nhiên", "ᬲᬸᬓ᭄ᬲ᭄ᬫ", "👩‍❤️‍💋‍👨 👨‍👩‍👧‍👦 1️⃣",
+    "n̊ṳ̄̌ Z̯̃ˤ",
     "안녕하세요 한국어 값없다", "ᄒᆞᆫ글 ᄢᅴ 나랏〮말〯ᄊᆞ미", "👩🏽‍❤️‍💋‍👨🏿 👩🏿‍🤝‍👨🏻 🧑🏽‍🚀 🏳️‍🌈 🇩🇪🇰🇷 👍🏽👍🏿", "ශ්‍රී ලංකා",
 ]  # fmt: skip
 
@@ -113,9 +123,8 @@ def test_words_of_every_script_keep_their_marks(word: str, form: Literal["NFC", 
 
 
 def test_more_than_eight_marks_in_a_row_are_cut_in_every_script() -> None:
-    shown = [
-        mark for mark in MARKS if clean(mark) == mark
-    ]  # the others, such as selectors, are not shown at all
+    # the others, such as selectors, are not shown at all
+    shown = [mark for mark in MARKS if clean(mark) == mark]
     assert len(shown) > 2_000
     for mark in (*shown, "\u200d", "\u200c", "\u1afe", "\u20f5"):
         assert clean("a" + mark * 8 + "b") == "a" + mark * 8 + "b", hex(ord(mark))
@@ -173,7 +182,9 @@ def test_long_text_is_cut_and_says_so() -> None:
 
 
 def test_a_short_secret_is_hidden_where_it_is_a_word_and_a_long_one_everywhere() -> None:
-    assert without_secret("the key x is refused: example", "x") == "the key [key] is refused: example"
+    assert (
+        without_secret("the key x is refused: example", "x") == "the key [key] is refused: example"
+    )
     assert without_secret("key=sk-12345678.", "sk-12345678") == "key=[key]."
     assert without_secret("asecret123b", "secret123") == "a[key]b"
     assert without_secret("nothing", "") == "nothing"
@@ -184,7 +195,9 @@ def test_a_cleaned_line_has_no_line_break() -> None:
 
 
 def test_keys_and_values_of_nested_data_are_cleaned() -> None:
-    assert clean_value({"\x1b[2Jk": ["\x07", 1, None, {"x": "\x00"}]}) == {"␛k": ["␇", 1, None, {"x": "␀"}]}
+    assert clean_value({"\x1b[2Jk": ["\x07", 1, None, {"x": "\x00"}]}) == {
+        "␛k": ["␇", 1, None, {"x": "␀"}]
+    }
 
 
 def test_shortening_marks_the_cut() -> None:
@@ -207,7 +220,9 @@ def test_the_size_of_a_value_counts_texts_keys_and_items(value: object, large: b
     assert is_large(value, 100) is large
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t=", " =", "\r=", "\n=", "＝", "＠", "\u3000="])
+@pytest.mark.parametrize(
+    "start", ["=", "+", "-", "@", "\t=", " =", "\r=", "\n=", "＝", "＠", "\u3000="]
+)
 def test_a_cell_is_never_a_formula_and_stays_in_its_row(start: str) -> None:
     text = f"{start}HYPERLINK(1)\r2\r\n3"
     shown = as_cell(text)

@@ -107,7 +107,9 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
         assert {time for time in shown if time in document} == shown
     result = run
     average = units.latency(sum(ANSWERS_MS) / len(ANSWERS_MS))
-    (row,) = [row for row in more_rows(result, result.trial(1)) if row.label.text == "average answer"]
+    (row,) = [
+        row for row in more_rows(result, result.trial(1)) if row.label.text == "average answer"
+    ]
     assert row.cells["withheld"].text == average
     card = Console(file=io.StringIO(), width=200)
     print_score_card(Recorded([Talk(latencies_ms=ANSWERS_MS)] * 2).loaded(), card)
@@ -117,7 +119,9 @@ def test_a_response_time_is_spelt_one_way_in_every_report_and_on_every_screen() 
     assert f"average {average} over 7 answers" in document_of("junit", run)
 
 
-BY_HAND = re.compile(r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\"|%m-%d %H|:[+,]*\.[0-9]+[f%]\}")
+BY_HAND = re.compile(
+    r"/ ?1_?000:|:\.?[0-9]*f\} ?(s|ms)\b|\"%\.[0-9]f\"|%m-%d %H|:[+,]*\.[0-9]+[f%]\}"
+)
 """A time, a date or a number with decimals formatted where it is shown."""
 MACHINES = ("junit.py", "frames.py", "casting.py")
 """Written for programs: times of test cases, cells of CSV, lengths of CSS and of a video."""
@@ -141,8 +145,10 @@ def test_no_other_module_writes_times_or_decimals_by_hand() -> None:
 @pytest.mark.parametrize(
     ("value", "threshold", "shown"),
     [
-        (0.2673, 0.27, "0.267"), (0.27, 0.27, "0.27"), (0.2699999, 0.27, "0.2699999"), (0.5, 0.27, "0.50"), (0.8, 0.805, "0.80"),
-        (0.7 + 0.1, 0.8, "0.80"), (0.804999, 0.805, "0.80"), (0.806, 0.805, "0.81"), (None, 0.5, "–"),
+        (0.2673, 0.27, "0.267"), (0.27, 0.27, "0.27"), (0.2699999, 0.27, "0.2699999"),
+        (0.5, 0.27, "0.50"), (0.8, 0.805, "0.80"),
+        (0.7 + 0.1, 0.8, "0.80"), (0.804999, 0.805, "0.80"), (0.806, 0.805, "0.81"),
+        (None, 0.5, "–"),
     ],
 )  # fmt: skip
 def test_a_score_beside_a_threshold_shows_on_which_side_it_is(

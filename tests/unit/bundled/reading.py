@@ -36,7 +36,9 @@ def import_of(file: Path, *options: object) -> Read:
     """Import a file that can be read."""
     done = call("runs", "import", file, *options)
     assert done.return_value == 0, (done.stderr, done.exception)
-    return Read(load_run(Settings.from_environment().runs_dir / f"{done.stdout.strip()}.jsonl"), done.stderr)
+    return Read(
+        load_run(Settings.from_environment().runs_dir / f"{done.stdout.strip()}.jsonl"), done.stderr
+    )
 
 
 def refusal_of(file: Path, *options: object) -> str:

@@ -12,7 +12,9 @@ from tests.unit.bundled.reading import import_of, refusal_of, written
 TALK = [("user", "Hi"), ("assistant", "Hello!")]
 
 
-def node(name: str, parent: str | None, role: str = "", text: str = "", **metadata: Any) -> dict[str, Any]:
+def node(
+    name: str, parent: str | None, role: str = "", text: str = "", **metadata: Any
+) -> dict[str, Any]:
     content = {"content_type": "text", "parts": [text]}
     said = {
         "id": name,
@@ -43,7 +45,8 @@ CLAUDE: dict[str, Any] = {
     "name": "Greeting",
     "created_at": "2026-01-02T03:04:05Z",
     "chat_messages": [
-        {"uuid": "a", "sender": "human", "text": "Hi", "created_at": "2026-01-02T03:04:05Z", "content": []},
+        {"uuid": "a", "sender": "human", "text": "Hi", "created_at": "2026-01-02T03:04:05Z",
+            "content": []},
         {"uuid": "b", "sender": "assistant", "text": "", "created_at": "2026-01-02T03:04:07Z",
          "content": [{"type": "text", "text": "Hello!"}]},
     ],
@@ -62,12 +65,17 @@ def test_of_chatgpts_tree_the_branch_that_was_seen_last_is_read(tmp_path: Path) 
     (talk,) = read.run.conversations
     assert talk.session_id == "c1"
     assert (read.run.started.agent, read.run.started.model) == ("ChatGPT", "m-1")
-    assert "messages of other branches, which an edit or a new answer replaced, left out: 1" in read.said
+    assert (
+        "messages of other branches, which an edit or a new answer replaced, left out: 1"
+        in read.said
+    )
     assert "conversations in which nothing was said, left out: 1" in read.said
 
 
 def test_claudes_conversations_are_read_with_their_times(tmp_path: Path) -> None:
-    read = import_of(written(tmp_path / "conversations.json", [CLAUDE, {**CLAUDE, "chat_messages": []}]))
+    read = import_of(
+        written(tmp_path / "conversations.json", [CLAUDE, {**CLAUDE, "chat_messages": []}])
+    )
     assert read.talks == [TALK]
     assert read.run.started.at.isoformat() == "2026-01-02T03:04:05+00:00"
     assert "conversations in which nothing was said, left out: 1" in read.said
@@ -77,7 +85,10 @@ def test_claudes_conversations_are_read_with_their_times(tmp_path: Path) -> None
     ("value", "said"),
     [
         ({**CHATGPT, "current_node": "gone"}, "conversation 1: `mapping` has no message 'gone'"),
-        ({"mapping": {}, "current_node": "a", "x": 1}, "conversation 1: `mapping` has no message 'a'"),
+        (
+            {"mapping": {}, "current_node": "a", "x": 1},
+            "conversation 1: `mapping` has no message 'a'",
+        ),
         (
             {**CLAUDE, "chat_messages": [{"sender": "nurse"}]},
             "message 1: `sender` must be human or assistant",

@@ -15,15 +15,25 @@ from bioeval_tui.protocols import PeerError
 @pytest.mark.parametrize(
     ("document", "operation", "expected"),
     [
-        ({"foo": "bar"}, {"op": "add", "path": "/baz", "value": "qux"}, {"baz": "qux", "foo": "bar"}),
-        ({"foo": ["bar", "baz"]}, {"op": "add", "path": "/foo/1", "value": "qux"}, {"foo": ["bar", "qux", "baz"]}),
+        ({"foo": "bar"}, {"op": "add", "path": "/baz", "value": "qux"},
+            {"baz": "qux", "foo": "bar"}),
+        ({"foo": ["bar", "baz"]}, {"op": "add", "path": "/foo/1", "value": "qux"},
+            {"foo": ["bar", "qux", "baz"]}),
         ({"baz": "qux", "foo": "bar"}, {"op": "remove", "path": "/baz"}, {"foo": "bar"}),
-        ({"foo": ["bar", "qux", "baz"]}, {"op": "remove", "path": "/foo/1"}, {"foo": ["bar", "baz"]}),
-        ({"baz": "qux", "foo": "bar"}, {"op": "replace", "path": "/baz", "value": "boo"}, {"baz": "boo", "foo": "bar"}),
-        ({"foo": {"bar": "baz", "waldo": "fred"}, "qux": {"corge": "grault"}}, {"op": "move", "from": "/foo/waldo", "path": "/qux/thud"}, {"foo": {"bar": "baz"}, "qux": {"corge": "grault", "thud": "fred"}}),
-        ({"foo": ["all", "grass", "cows", "eat"]}, {"op": "move", "from": "/foo/1", "path": "/foo/3"}, {"foo": ["all", "cows", "eat", "grass"]}),
-        ({"foo": "bar"}, {"op": "add", "path": "/child", "value": {"grandchild": {}}}, {"foo": "bar", "child": {"grandchild": {}}}),
-        ({"foo": ["bar"]}, {"op": "add", "path": "/foo/-", "value": ["abc", "def"]}, {"foo": ["bar", ["abc", "def"]]}),
+        ({"foo": ["bar", "qux", "baz"]}, {"op": "remove", "path": "/foo/1"},
+            {"foo": ["bar", "baz"]}),
+        ({"baz": "qux", "foo": "bar"}, {"op": "replace", "path": "/baz", "value": "boo"},
+            {"baz": "boo", "foo": "bar"}),
+        ({"foo": {"bar": "baz", "waldo": "fred"}, "qux": {"corge": "grault"}},
+            {"op": "move", "from": "/foo/waldo", "path": "/qux/thud"},
+            {"foo": {"bar": "baz"}, "qux": {"corge": "grault", "thud": "fred"}}),
+        ({"foo": ["all", "grass", "cows", "eat"]},
+            {"op": "move", "from": "/foo/1", "path": "/foo/3"},
+            {"foo": ["all", "cows", "eat", "grass"]}),
+        ({"foo": "bar"}, {"op": "add", "path": "/child", "value": {"grandchild": {}}},
+            {"foo": "bar", "child": {"grandchild": {}}}),
+        ({"foo": ["bar"]}, {"op": "add", "path": "/foo/-", "value": ["abc", "def"]},
+            {"foo": ["bar", ["abc", "def"]]}),
         ({"/": 9, "~1": 10}, {"op": "test", "path": "/~01", "value": 10}, {"/": 9, "~1": 10}),
         ({"a": [1]}, {"op": "copy", "from": "/a", "path": "/b"}, {"a": [1], "b": [1]}),
         ({"a": 1}, {"op": "replace", "path": "", "value": [2]}, [2]),
@@ -99,14 +109,21 @@ def test_a_patch_costs_what_it_names_and_not_the_size_of_the_state() -> None:
 
 DOUBLED = [{"op": "copy", "from": "/a", "path": "/a/-"}] * 40
 DEEPER = [{"op": "add", "path": "/b" * levels, "value": {}} for levels in range(1, 1500)]
-TO_AND_FRO = [{"op": "move", "from": "/long", "path": "/b"}, {"op": "move", "from": "/b", "path": "/long"}]
+TO_AND_FRO = [
+    {"op": "move", "from": "/long", "path": "/b"},
+    {"op": "move", "from": "/b", "path": "/long"},
+]
 SHIFTED = [{"op": "add", "path": "/long/0", "value": 1}, {"op": "remove", "path": "/long/0"}]
 OUTSIDE = [{"op": "remove", "path": f"/long/{10**4000}"}]
 
 
 def patch_all(state: AgentState, patches: list[Any]) -> None:
     for patch in patches:
-        with contextlib.nullcontext() if patch is not OUTSIDE else pytest.raises(ValueError, match="match"):
+        with (
+            contextlib.nullcontext()
+            if patch is not OUTSIDE
+            else pytest.raises(ValueError, match="match")
+        ):
             state.patch(patch)
 
 
@@ -119,7 +136,10 @@ def patch_all(state: AgentState, patches: list[Any]) -> None:
         ([DEEPER], "nested deeper than 64"),
         ([TO_AND_FRO] * 20, "copy and move more than 1,000,000 values"),
         ([OUTSIDE, *[SHIFTED] * 2000], "copy and move more than 1,000,000 values"),
-        ([[{"op": "copy", "from": "/text", "path": f"/{number}"}] for number in range(20)], "copy and move"),
+        (
+            [[{"op": "copy", "from": "/text", "path": f"/{number}"}] for number in range(20)],
+            "copy and move",
+        ),
     ],
     ids=["doubled", "doubled one by one", "deep", "moved", "shifted", "texts"],
 )

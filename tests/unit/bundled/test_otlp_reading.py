@@ -1,4 +1,6 @@
-"""`runs import` reads OpenTelemetry traces: what instrumentations write, and what this program exports."""
+"""`runs import` reads OpenTelemetry traces: what instrumentations write, and what this program
+exports.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,12 @@ from tests.unit.bundled.reading import import_of, refusal_of, written
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 ASKED = "What's the weather in Paris?"
-TALK = [("user", "Hi"), ("assistant", "Hello!"), ("user", ASKED), ("assistant", "It is sunny in Paris")]
+TALK = [
+    ("user", "Hi"),
+    ("assistant", "Hello!"),
+    ("user", ASKED),
+    ("assistant", "It is sunny in Paris"),
+]
 CALL = ("weather", {"city": "Paris"}, "sunny in Paris")
 
 
@@ -46,7 +53,9 @@ def weatherman(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
 
 @pytest.fixture(scope="module")
 def request_of_pydantic_ai() -> Any:
-    """What pydantic-ai's instrumentation sends of two questions of one conversation: a trace for each."""
+    """What pydantic-ai's instrumentation sends of two questions of one conversation: a trace for
+    each.
+    """
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     agent = Agent(FunctionModel(weatherman), name="weatherman")
@@ -106,10 +115,15 @@ def test_a_conversation_of_several_traces_is_read_with_calls_tokens_and_times(
     assert read.run.started.agent == "weatherman"
     assert read.run.started.model == "function:weatherman:"
     answers = [m for m in read.run.conversations[0].messages if m.role == "assistant"]
-    assert all(m.latency_ms is not None and m.latency_ms > 0 and (m.tokens[0] or 0) > 0 for m in answers)
+    assert all(
+        m.latency_ms is not None and m.latency_ms > 0 and (m.tokens[0] or 0) > 0 for m in answers
+    )
     assert read.run.brief.source is not None
     assert read.run.brief.source.times == "told"
-    assert "so it was read: conversations by `gen_ai.conversation.id`; 1 step as tool calls" in read.said
+    assert (
+        "so it was read: conversations by `gen_ai.conversation.id`; 1 step as tool calls"
+        in read.said
+    )
 
 
 def span(
@@ -132,13 +146,19 @@ def span(
 
 def traces(*spans: dict[str, Any], service: str = "my-agent") -> dict[str, Any]:
     resource = {"attributes": [{"key": "service.name", "value": {"stringValue": service}}]}
-    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {}, "spans": list(spans)}]}]}
+    return {
+        "resourceSpans": [
+            {"resource": resource, "scopeSpans": [{"scope": {}, "spans": list(spans)}]}
+        ]
+    }
 
 
 INFERENCE = (
-    span(1, openinference__span__kind="AGENT", session__id="s1", input__value=ASKED, output__value="It is sunny in Paris"),
+    span(1, openinference__span__kind="AGENT", session__id="s1", input__value=ASKED,
+        output__value="It is sunny in Paris"),
     span(
-        2, parent=1, openinference__span__kind="LLM", llm__model_name="m-1", llm__token_count__prompt=7,
+        2, parent=1, openinference__span__kind="LLM", llm__model_name="m-1",
+        llm__token_count__prompt=7,
         llm__token_count__completion=3,
         **{
             "llm.input_messages.0.message.role": "system",
@@ -152,7 +172,8 @@ INFERENCE = (
         },
     ),
     span(
-        3, parent=1, openinference__span__kind="TOOL", tool__name="weather", input__value='{"city": "Paris"}',
+        3, parent=1, openinference__span__kind="TOOL", tool__name="weather",
+        input__value='{"city": "Paris"}',
         output__value="sunny in Paris",
     ),
 )  # fmt: skip
@@ -176,7 +197,9 @@ def test_a_trace_that_repeats_the_conversation_adds_only_what_is_new(tmp_path: P
     history: list[dict[str, str]] = []
     spans = []
     said = [("user", "yes"), ("assistant", "sure?"), ("user", "yes"), ("assistant", "fine")]
-    for number, ((_, asked), (_, answered)) in enumerate(zip(said[::2], said[1::2], strict=True), start=1):
+    for number, ((_, asked), (_, answered)) in enumerate(
+        zip(said[::2], said[1::2], strict=True), start=1
+    ):
         history.append({"role": "user", "content": asked})
         attributes = {
             "gen_ai.operation.name": "chat",
@@ -189,14 +212,21 @@ def test_a_trace_that_repeats_the_conversation_adds_only_what_is_new(tmp_path: P
     assert import_of(written(tmp_path / "t.json", traces(*spans))).talks == [said]
 
 
-def test_older_instrumentations_have_messages_in_events_or_numbered_attributes(tmp_path: Path) -> None:
+def test_older_instrumentations_have_messages_in_events_or_numbered_attributes(
+    tmp_path: Path,
+) -> None:
     numbered = span(
-        1, **{"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Hi", "gen_ai.completion.0.content": "Hello!",
+        1, **{"gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Hi",
+            "gen_ai.completion.0.content": "Hello!",
               "gen_ai.completion.0.role": "assistant", "gen_ai.system": "openai"},
     )  # fmt: skip
     with_events = span(2, trace=2, **{"gen_ai.operation.name": "chat"})
     with_events["events"] = [
-        {"name": name, "timeUnixNano": "1", "attributes": [{"key": key, "value": {"stringValue": text}}]}
+        {
+            "name": name,
+            "timeUnixNano": "1",
+            "attributes": [{"key": key, "value": {"stringValue": text}}],
+        }
         for name, key, text in (
             ("gen_ai.user.message", "content", "Hi"),
             ("gen_ai.choice", "message", '{"role": "assistant", "content": "Hello!"}'),
@@ -217,7 +247,9 @@ def test_a_span_that_came_twice_counts_once(tmp_path: Path) -> None:
 
 def test_what_is_missing_of_a_file_is_said(tmp_path: Path) -> None:
     """Half a file is no half run that looks like a whole one."""
-    cut = written(tmp_path / "cut.json", traces(INFERENCE[0], span(9, trace=9, parent=8, name="alone")))
+    cut = written(
+        tmp_path / "cut.json", traces(INFERENCE[0], span(9, trace=9, parent=8, name="alone"))
+    )
     read = import_of(cut)
     assert len(read.talks) == 1
     assert "1 step whose parent is not in the file, which may be cut off" in read.said
@@ -230,17 +262,24 @@ def test_what_is_missing_of_a_file_is_said(tmp_path: Path) -> None:
     [
         ({"traceId": "xyz"}, "span 1: `traceId` must be 32 hexadecimal digits"),
         ({"startTimeUnixNano": "soon"}, "`startTimeUnixNano` must be nanoseconds since 1970"),
-        ({"attributes": []}, "nothing was said in its 1 trace: its spans need `gen_ai.input.messages`"),
+        (
+            {"attributes": []},
+            "nothing was said in its 1 trace: its spans need `gen_ai.input.messages`",
+        ),
     ],
 )
-def test_a_file_that_cannot_be_read_is_refused_with_the_place(change: Any, said: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_refused_with_the_place(
+    change: Any, said: str, tmp_path: Path
+) -> None:
     file = written(tmp_path / "t.jsonl", [traces({**INFERENCE[0], **change})] * 2)
     found = refusal_of(file)
     assert said in found
     assert "t.jsonl" in found
 
 
-def test_a_protobuf_file_that_is_cut_off_is_refused(request_of_pydantic_ai: Any, tmp_path: Path) -> None:
+def test_a_protobuf_file_that_is_cut_off_is_refused(
+    request_of_pydantic_ai: Any, tmp_path: Path
+) -> None:
     for write, said in (
         (as_protobuf, "or it is cut off"),
         (as_lengths, "message 1: the file ends before the"),
@@ -266,7 +305,9 @@ def test_what_is_exported_comes_back(name: str, tmp_path: Path) -> None:
         assert (new.case and new.case.name) == (old.case and old.case.name)
         assert new.score == pytest.approx(old.score) if old.score is not None else new.score is None
         told = [(m.role, m.text, m.latency_ms, m.first_token_ms, m.tokens) for m in old.messages]
-        assert [(m.role, m.text, m.latency_ms, m.first_token_ms, m.tokens) for m in new.messages] == told
+        assert [
+            (m.role, m.text, m.latency_ms, m.first_token_ms, m.tokens) for m in new.messages
+        ] == told
         assert [calls(m) for m in new.messages] == [calls(m) for m in old.messages]
         if old.verdict and not old.verdict.error:
             given = {task.title: task.score for task in old.verdict.tasks if task.measured}
@@ -281,8 +322,12 @@ def test_calls_that_only_the_agents_own_spans_tell_come_back(tmp_path: Path) -> 
     line = json.loads(str(document_of("otlp", run)).splitlines()[0])
     spans = line["resourceSpans"][0]["scopeSpans"][0]["spans"]
     answer = next(each for each in spans if each["name"] == "invoke_agent")
-    told = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "weather",
-            "gen_ai.tool.call.arguments": '{"city": "Paris"}', "gen_ai.tool.call.result": "sunny in Paris"}  # fmt: skip
+    told = {
+        "gen_ai.operation.name": "execute_tool",
+        "gen_ai.tool.name": "weather",
+        "gen_ai.tool.call.arguments": '{"city": "Paris"}',
+        "gen_ai.tool.call.result": "sunny in Paris",
+    }
     own = {**span(77, **told), "traceId": answer["traceId"], "parentSpanId": answer["spanId"]}
     linked = [{"key": "bioeval.link", "value": {"stringValue": "as told"}}]
     own["links"] = [{"traceId": f"{5:032x}", "spanId": f"{77:016x}", "attributes": linked}]
@@ -291,7 +336,9 @@ def test_calls_that_only_the_agents_own_spans_tell_come_back(tmp_path: Path) -> 
 
 
 def calls(message: Any) -> list[Any]:
-    return [(one.name, one.arguments, out and out.value) for one, out in calls_of(message.generation)]
+    return [
+        (one.name, one.arguments, out and out.value) for one, out in calls_of(message.generation)
+    ]
 
 
 def test_the_times_of_a_trace_are_those_of_the_run(tmp_path: Path) -> None:

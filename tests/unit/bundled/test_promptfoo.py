@@ -24,7 +24,8 @@ def result(number: int, output: Any, score: float, provider: str = "openai:m-1")
         "provider": {"id": provider, "label": ""},
         "prompt": {"raw": '[{"role": "system", "content": "be nice"}, {"role": "user", "content": "Weather in Paris?"}]', "label": "p"},
         "vars": {"city": "Paris"},
-        "response": {"output": output, "tokenUsage": {"total": 10, "prompt": 7, "completion": 3}, "cached": False},
+        "response": {"output": output, "tokenUsage": {"total": 10, "prompt": 7, "completion": 3},
+            "cached": False},
         "success": score == 1,
         "score": score,
         "latencyMs": 812,
@@ -32,7 +33,8 @@ def result(number: int, output: Any, score: float, provider: str = "openai:m-1")
             "pass": score == 1,
             "score": score,
             "reason": "All assertions passed",
-            "componentResults": [{"pass": score == 1, "score": score, "reason": "Expected output to contain sunny"}],
+            "componentResults": [{"pass": score == 1, "score": score,
+                    "reason": "Expected output to contain sunny"}],
         },
         "namedScores": {"tone": 0.5},
         "cost": 0.001,
@@ -47,7 +49,12 @@ def document(*results: dict[str, Any]) -> dict[str, Any]:
         "results": [*results],
         "stats": {},
     }
-    return {"evalId": "eval-1", "results": inner, "config": {"description": "weather"}, "shareableUrl": None}
+    return {
+        "evalId": "eval-1",
+        "results": inner,
+        "config": {"description": "weather"},
+        "shareableUrl": None,
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +65,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", ["output.json", "output.jsonl"])
 def test_results_are_conversations_with_their_scores(name: str, tmp_path: Path) -> None:
     results = [result(0, "It is sunny", 1), result(1, "It rains", 0)]
-    read = import_of(written(tmp_path / name, results if name.endswith("l") else document(*results)))
+    read = import_of(
+        written(tmp_path / name, results if name.endswith("l") else document(*results))
+    )
     assert read.talks == [
         [("user", "Weather in Paris?"), ("assistant", said)] for said in ("It is sunny", "It rains")
     ]

@@ -1,4 +1,6 @@
-"""`runs import` reads logs that have no format of their own: lists of messages, and tables of messages or of answers."""
+"""`runs import` reads logs that have no format of their own: lists of messages, and tables of
+messages or of answers.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ CALLING: list[dict[str, Any]] = [
     {"role": "user", "content": "Weather?"},
     {
         "role": "assistant",
-        "content": [{"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Paris"}}],
+        "content": [
+            {"type": "tool_use", "id": "t1", "name": "weather", "input": {"city": "Paris"}}
+        ],
     },
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "sunny"}]},
     {"role": "assistant", "content": [{"type": "text", "text": "Sunny."}]},
@@ -24,13 +28,18 @@ RESPONSES: list[dict[str, Any]] = [
     {"role": "user", "content": [{"type": "input_text", "text": "Weather?"}]},
     {"type": "function_call", "call_id": "t1", "name": "weather", "arguments": '{"city": "Paris"}'},
     {"type": "function_call_output", "call_id": "t1", "output": "sunny"},
-    {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Sunny."}]},
+    {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "Sunny."}],
+    },
 ]
 LANGCHAIN: list[dict[str, Any]] = [
     {"type": "human", "content": "Weather?"},
     {
         "lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "AIMessage"],
-        "kwargs": {"content": "", "tool_calls": [{"name": "weather", "args": {"city": "Paris"}, "id": "t1"}]},
+        "kwargs": {"content": "",
+            "tool_calls": [{"name": "weather", "args": {"city": "Paris"}, "id": "t1"}]},
     },
     {"type": "tool", "data": {"content": "sunny", "tool_call_id": "t1"}},
     {"type": "ai", "content": "Sunny."},
@@ -41,7 +50,10 @@ GEMINI: list[dict[str, Any]] = [
         "role": "model",
         "parts": [{"functionCall": {"id": "t1", "name": "weather", "args": {"city": "Paris"}}}],
     },
-    {"role": "user", "parts": [{"functionResponse": {"id": "t1", "name": "weather", "response": "sunny"}}]},
+    {
+        "role": "user",
+        "parts": [{"functionResponse": {"id": "t1", "name": "weather", "response": "sunny"}}],
+    },
     {"role": "model", "parts": [{"text": "Sunny."}]},
 ]
 
@@ -59,9 +71,12 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("lists.jsonl", [[USER, AGENT], [USER, AGENT]], [TALK, TALK]),
         ("messages.jsonl", [USER, AGENT], [TALK]),
         ("pairs.json", [["human", "Hi"], ["ai", "Hello!"]], [TALK]),
-        ("entries.jsonl", [{"id": "a", "conversation": [USER, AGENT]}, {"id": "b", "conversation": [USER]}], [TALK, TALK[:1]]),
-        ("dialogue.json", {"dialogue": [{"speaker": "patient", "text": "Hi"}, {"speaker": "bot", "text": "Hello!"}]}, [TALK]),
-        ("named.jsonl", [{**USER, "session_id": "a"}, {**USER, "session_id": "b"}, {**AGENT, "session_id": "a"}], [TALK, TALK[:1]]),
+        ("entries.jsonl", [{"id": "a", "conversation": [USER, AGENT]},
+                {"id": "b", "conversation": [USER]}], [TALK, TALK[:1]]),
+        ("dialogue.json", {"dialogue": [{"speaker": "patient", "text": "Hi"},
+                    {"speaker": "bot", "text": "Hello!"}]}, [TALK]),
+        ("named.jsonl", [{**USER, "session_id": "a"}, {**USER, "session_id": "b"},
+                {**AGENT, "session_id": "a"}], [TALK, TALK[:1]]),
     ],
 )  # fmt: skip
 def test_bare_messages_are_conversations(name: str, value: Any, talks: Any, tmp_path: Path) -> None:
@@ -78,7 +93,9 @@ def test_tool_calls_are_kept_however_a_framework_writes_them(messages: Any, tmp_
 
 
 def test_a_table_has_a_message_in_each_row(tmp_path: Path) -> None:
-    """The order of a conversation is that of its rows, wherever they are; a cell may have lines of its own."""
+    """The order of a conversation is that of its rows, wherever they are; a cell may have lines of
+    its own.
+    """
     file = tmp_path / "chat.csv"
     file.write_text(
         "Conversation ID;Sender;Message;Created At\n"
@@ -92,8 +109,8 @@ def test_a_table_has_a_message_in_each_row(tmp_path: Path) -> None:
     assert [talk.session_id for talk in read.run.conversations] == ["a", "b"]
     assert read.run.started.at.isoformat() == "2026-01-01T10:00:00+00:00"
     assert (
-        "conversations by `Conversation ID`; who speaks from `Sender`, what is said from `Message`, "
-        "times from `Created At`" in read.said
+        "conversations by `Conversation ID`; who speaks from `Sender`, what is said from `Message`,"
+        " times from `Created At`" in read.said
     )
 
 
@@ -105,7 +122,9 @@ def test_a_table_without_a_conversations_name_is_one_and_says_so(tmp_path: Path)
     assert "all 2 messages are one conversation: no key names it" in read.said
 
 
-def test_questions_and_answers_are_conversations_with_what_is_expected_as_their_task(tmp_path: Path) -> None:
+def test_questions_and_answers_are_conversations_with_what_is_expected_as_their_task(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "qa.csv"
     file.write_text(
         'id,question,answer,ground_truth,model\nq1,"2, or 3?",Two.,2,m-1\nq2,Why?,,Because.,m-1\n',
@@ -114,13 +133,13 @@ def test_questions_and_answers_are_conversations_with_what_is_expected_as_their_
     read = import_of(file)
     assert read.talks == [[("user", "2, or 3?"), ("assistant", "Two.")], [("user", "Why?")]]
     assert read.run.started.model == "m-1"
-    (first, _) = read.run.conversations
+    first, _ = read.run.conversations
     assert first.case is not None
     assert first.case.name == "q1"
     assert first.case.tasks == ({"task": "2, or 3?", "acceptanceCriteria": "2"},)
     assert (
-        "the question from `question`, the answer from `answer`, what is expected from `ground_truth`"
-        in read.said
+        "the question from `question`, the answer from `answer`, what is expected from"
+        " `ground_truth`" in read.said
     )
     assert "questions without an answer: 1" in read.said
 
@@ -128,7 +147,8 @@ def test_questions_and_answers_are_conversations_with_what_is_expected_as_their_
 ROWS: list[dict[str, Any]] = [
     {"prompt": "Hi", "completion": "Hello!"},
     {"instruction": "Hi", "input": "", "output": "Hello!"},
-    {"request": {"model": "m", "system": "be nice", "messages": [USER]}, "response": {"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}},
+    {"request": {"model": "m", "system": "be nice", "messages": [USER]},
+        "response": {"role": "assistant", "content": [{"type": "text", "text": "Hello!"}]}},
     {"request": {"messages": [USER]}, "response": {"choices": [{"message": AGENT}]}},
     {"input": [USER], "output": "Hello!"},
 ]  # fmt: skip
@@ -136,7 +156,9 @@ ROWS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_document_may_list_its_rows(row: Any, tmp_path: Path) -> None:
-    assert import_of(written(tmp_path / "cases.json", {"made": "today", "test_cases": [row]})).talks == [TALK]
+    assert import_of(
+        written(tmp_path / "cases.json", {"made": "today", "test_cases": [row]})
+    ).talks == [TALK]
     assert import_of(written(tmp_path / "one.json", {"made": "today", **row})).talks == [TALK]
 
 
@@ -149,7 +171,9 @@ def test_an_answer_beside_the_messages_of_a_request_is_the_last_one(tmp_path: Pa
     log = {"model": "m", "messages": [USER], "response": {"choices": [{"message": AGENT}]}}
     read = import_of(written(tmp_path / "log.jsonl", [log, log]))
     assert read.talks == [TALK, TALK]
-    assert "so it was read: the last answer from `response`, which is beside `messages`" in read.said
+    assert (
+        "so it was read: the last answer from `response`, which is beside `messages`" in read.said
+    )
 
 
 def test_a_step_inside_of_a_trace_is_no_conversation(tmp_path: Path) -> None:
@@ -160,8 +184,10 @@ def test_a_step_inside_of_a_trace_is_no_conversation(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("role,content\nuser,Hi\nnurse,Hello\n", "line 3: `role` is 'nurse'; it must be user, assistant, system or tool"),
-        ("role,content\nuser,Hi, there\n", "line 2 has 3 cells for 2 columns (role, content); quote cells"),
+        ("role,content\nuser,Hi\nnurse,Hello\n",
+            "line 3: `role` is 'nurse'; it must be user, assistant, system or tool"),
+        ("role,content\nuser,Hi, there\n",
+            "line 2 has 3 cells for 2 columns (role, content); quote cells"),
         ("role,content\nuser,\"Hi\n", "line 2: unexpected end of data"),
         ("session,role,content\n,user,Hi\n", "line 2: `session` must name the conversation"),
         ("question,answer\n,Hi\n", "line 2: `question` must have what was asked"),
@@ -171,7 +197,9 @@ def test_a_step_inside_of_a_trace_is_no_conversation(tmp_path: Path) -> None:
         ('{"dialogs": [{"role": "user", "content": "Hi"}]}', "The nearest is openai-jsonl: "),
     ],
 )  # fmt: skip
-def test_what_cannot_be_told_is_refused_with_the_place(text: str, said: str, tmp_path: Path) -> None:
+def test_what_cannot_be_told_is_refused_with_the_place(
+    text: str, said: str, tmp_path: Path
+) -> None:
     file = tmp_path / "chat.csv"
     file.write_text(text, encoding="utf-8")
     assert said in refusal_of(file)

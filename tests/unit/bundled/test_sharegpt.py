@@ -30,7 +30,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "value", "many"),
     [("a.json", [TALK, TALK], 2), ("a.jsonl", [TALK, TALK, TALK], 3), ("b.json", TALK, 1)],
 )
-def test_conversations_are_read_with_their_calls(name: str, value: Any, many: int, tmp_path: Path) -> None:
+def test_conversations_are_read_with_their_calls(
+    name: str, value: Any, many: int, tmp_path: Path
+) -> None:
     read = import_of(written(tmp_path / name, value))
     assert read.talks == [[("user", "Weather?"), ("assistant", "Sunny.")]] * many
     assert read.calls() == [("weather", {"city": "Paris"}, "sunny")]
@@ -41,9 +43,15 @@ def test_conversations_are_read_with_their_calls(name: str, value: Any, many: in
 @pytest.mark.parametrize(
     ("message", "said"),
     [
-        ({"from": "nurse", "value": "Hi"}, "line 2, message 1: `from` is 'nurse'; it must be human, gpt"),
+        (
+            {"from": "nurse", "value": "Hi"},
+            "line 2, message 1: `from` is 'nurse'; it must be human, gpt",
+        ),
         ({"from": "human"}, "line 2, message 1: must have `from` and `value`"),
-        ({"from": "function_call", "value": "weather()"}, "`value` of a call must be JSON with `name`"),
+        (
+            {"from": "function_call", "value": "weather()"},
+            "`value` of a call must be JSON with `name`",
+        ),
     ],
 )
 def test_a_damaged_one_is_refused_with_its_place(message: Any, said: str, tmp_path: Path) -> None:

@@ -20,8 +20,10 @@ UNTIL = r"answer\W{1,5}[A-D]\b"
 async def answer(said: str, facts: tuple[str, ...] = FACTS, **options: str) -> Utterance:
     job = job_from_data(
         {
-            "target": {"user": "a", "chatbot": "b"}, "aspirationalAverage": None, "tasks": [], "facts": FACTS,
-            "evaluator": {"kind": "stand-in", "signoff": "Bye now", "options": {"until": UNTIL, **options}},
+            "target": {"user": "a", "chatbot": "b"}, "aspirationalAverage": None, "tasks": [],
+            "facts": FACTS,
+            "evaluator": {"kind": "stand-in", "signoff": "Bye now",
+                "options": {"until": UNTIL, **options}},
         }
     )  # fmt: skip
     heard = (TranscriptMessage(1, "user", "Help me"), TranscriptMessage(2, "assistant", said))
@@ -45,7 +47,9 @@ async def answer(said: str, facts: tuple[str, ...] = FACTS, **options: str) -> U
         ("", ()),
     ],
 )
-async def test_it_gives_the_facts_that_fit_the_question(said: str, numbers: tuple[int, ...]) -> None:
+async def test_it_gives_the_facts_that_fit_the_question(
+    said: str, numbers: tuple[int, ...]
+) -> None:
     found = await answer(said)
     assert found.facts == numbers
     assert found.content == (" ".join(FACTS[number - 1] for number in numbers) or "I don't know.")
@@ -56,7 +60,9 @@ async def test_it_knows_nothing_where_facts_are_withheld() -> None:
     assert (await answer(f"{FACTS[0]}?", (), unknown="No idea.")).content == "No idea."
 
 
-@pytest.mark.parametrize("said", ["Answer: C", "**Answer**: (c)", "I am sure.\nFinal answer: D, Trazodone"])
+@pytest.mark.parametrize(
+    "said", ["Answer: C", "**Answer**: (c)", "I am sure.\nFinal answer: D, Trazodone"]
+)
 async def test_it_ends_the_conversation_once_an_option_is_chosen(said: str) -> None:
     assert (await answer(said)).content == "Bye now"
 

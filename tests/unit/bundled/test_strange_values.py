@@ -29,7 +29,9 @@ FILES: dict[str, Any] = {
     "mlflow": [mlflow(1, "Hi", "Hello!"), mlflow(2, "Hi", "Hello!", 2)],
     "otlp": traces(*INFERENCE),
     "promptfoo": document(result(0, "a", 1), result(1, None, 0)),
-    "questions": [{"id": 1, "question": "Hi", "answer": "Hello!", "expected": "Hello", "model": "m"}],
+    "questions": [
+        {"id": 1, "question": "Hi", "answer": "Hello!", "expected": "Hello", "model": "m"}
+    ],
     "sharegpt": [TALK],
 }
 STRANGE: list[Any] = [

@@ -47,8 +47,9 @@ def test_it_counts_the_most_calls_that_a_run_can_take(tmp_path: Path) -> None:
     )
     # 10 messages: the greeting, 4 more of the evaluator, 5 answers; 3 repeats of each judge
     assert calls == {"agent": 8 * 5, "evaluator": 8 * 4, "judge 1": 8 * 3, "judge 2": 8 * 3}
-    # Held twice; each request sent 4 times; a message asked for in 4 ways; 2 tasks asked for together, again, and each alone;
-    # refused for temperature, the system message, a schema and JSON; the evaluator for stream_options and streaming, too.
+    # Held twice; each request sent 4 times; a message asked for in 4 ways; 2 tasks asked for
+    # together, again, and each alone; refused for temperature, the system message, a schema and
+    # JSON; the evaluator for stream_options and streaming, too.
     assert most == {
         "agent": 8 * 2 * 5 * 4,
         "evaluator": 8 * 2 * (4 * 4 * 4 + 6),
@@ -62,7 +63,9 @@ def test_it_counts_the_most_calls_that_a_run_can_take(tmp_path: Path) -> None:
 
 def test_it_shows_what_the_job_asks_of_each_model(tmp_path: Path) -> None:
     own = "chatbot: bot, protocol: openai, seed: 4, extraBody: {top_k: 3}"
-    text = JOB.replace("chatbot: bot", own).replace("repeats: 3", 'repeats: 3, maxTokens: 90, stop: ["\\n"]')
+    text = JOB.replace("chatbot: bot", own).replace(
+        "repeats: 3", 'repeats: 3, maxTokens: 90, stop: ["\\n"]'
+    )
     run, shown = forecast(tmp_path, text)
     assert {name: role["options"] for name, role in run["roles"].items()} == {
         "agent": {"seed": 4, "extraBody": {"top_k": 3}},
@@ -87,9 +90,12 @@ tasks: [{task: t, rules: [{pattern: x}]}]
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--evaluator-model", "gpt-x"), "the evaluator's model gpt-x is not used, because a script plays the user"),
-        (("--judge-model", "a", "--judge-model", "b"), "the judge's model a, b is not used, because a set of rules judges"),
-        (("--leaderboard", "own"), "the leaderboard is not used, because the job has no medal assertion"),
+        (("--evaluator-model", "gpt-x"),
+            "the evaluator's model gpt-x is not used, because a script plays the user"),
+        (("--judge-model", "a", "--judge-model", "b"),
+            "the judge's model a, b is not used, because a set of rules judges"),
+        (("--leaderboard", "own"),
+            "the leaderboard is not used, because the job has no medal assertion"),
     ],
 )  # fmt: skip
 def test_an_option_without_effect_is_named_before_and_in_the_run(
@@ -109,11 +115,15 @@ def test_a_cost_needs_a_price_and_a_total_needs_every_price(tmp_path: Path) -> N
     assert costs["judge 1"] > costs["judge 2"] > 0
     assert "calls, unknown in total" in shown
     (tmp_path / "prices.yml").write_text("own: {in: 1, out: 1}\n")
-    run, shown = forecast(tmp_path, JOB.replace("chatbot: bot", "chatbot: bot, protocol: openai, model: own"))
+    run, shown = forecast(
+        tmp_path, JOB.replace("chatbot: bot", "chatbot: bot, protocol: openai, model: own")
+    )
     for key, words in (("cost", r"\n\d+ calls"), ("most_cost", r"at most [\d,]+ calls")):
         total = re.search(words + r", \$([\d.]+) in total", shown)
         assert total is not None
-        assert float(total[1]) == pytest.approx(sum(role[key] for role in run["roles"].values()), rel=0.01)
+        assert float(total[1]) == pytest.approx(
+            sum(role[key] for role in run["roles"].values()), rel=0.01
+        )
 
 
 def test_a_cost_limit_needs_every_price(tmp_path: Path) -> None:

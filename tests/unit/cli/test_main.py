@@ -1,4 +1,6 @@
-"""The command line: every command has an example, errors are one sentence, exit codes are documented."""
+"""The command line: every command has an example, errors are one sentence, exit codes are
+documented.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from tests.forked import completed
 
 def run(*arguments: str, data_dir: Path) -> subprocess.CompletedProcess[str]:
     """Run the real program as a user does."""
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(data_dir), "BIOEVAL_DATA_DIR": str(data_dir / "data")}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(data_dir),
+        "BIOEVAL_DATA_DIR": str(data_dir / "data"),
+    }
     return completed(*arguments, env=environment, cwd=data_dir)
 
 
@@ -58,7 +64,10 @@ def test_an_invalid_job_lists_every_problem_and_exits_2(tmp_path: Path) -> None:
         "job.yml:1:1: tasks: required key is missing",
         "job.yml:3:1: taks: unknown key, did you mean tasks?",
         "job.yml:4:8: facts: must be a list, not the yes/no value false",
-        "job.yml:5:52: evaluator.lines[0].when: the pattern `[` cannot be read: unterminated character set (column 2)",
+        (
+            "job.yml:5:52: evaluator.lines[0].when: the pattern `[` cannot be read: unterminated"
+            " character set (column 2)"
+        ),
         "job.yml:7:20: assertions[0].expression: the expression ends too early",
         "job.yml:8:5: assertions[1].expected: required key is missing",
         "job.yml:8:14: assertions[1].cypher: CREATE writes; only reading is allowed here",
@@ -82,9 +91,9 @@ def test_a_model_without_a_key_is_refused_and_never_replaced_by_a_rehearsal(tmp_
 
 def test_a_sensitive_job_refuses_a_host_that_is_not_this_machine(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(
-        "target: {user: a, chatbot: b, url: 'https://agent.example.org'}\naspirationalAverage: 1\nfacts: []\n"
-        "tasks: [{task: x, rules: [{pattern: x}]}]\nsensitive: true\n"
-        "evaluator: {kind: scripted, lines: [{say: hi}]}\nscorer: {kind: rules}\n"
+        "target: {user: a, chatbot: b, url: 'https://agent.example.org'}\naspirationalAverage:"
+        " 1\nfacts: []\ntasks: [{task: x, rules: [{pattern: x}]}]\nsensitive: true\nevaluator:"
+        " {kind: scripted, lines: [{say: hi}]}\nscorer: {kind: rules}\n"
     )
     done = run("run", "job.yml", "--headless", data_dir=tmp_path)
     assert done.returncode == 2
@@ -97,7 +106,8 @@ def test_run_without_a_job_says_what_to_give(tmp_path: Path) -> None:
     assert screen.returncode == 2
     assert (
         screen.stderr
-        == "error: this needs a terminal; without one, `bioeval-tui --help` lists the commands that print\n"
+        == "error: this needs a terminal; without one, `bioeval-tui --help` lists the commands that"
+        " print\n"
     )
     nothing = run("run", "--headless", data_dir=tmp_path)
     assert nothing.returncode == 2
@@ -117,7 +127,11 @@ def test_an_internal_error_is_one_sentence_and_its_traceback_is_saved(tmp_path: 
         "c.app.main = lambda **k: 1 / 0\n"
         "sys.argv = ['bioeval-tui']\nc.main()"
     )
-    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "BIOEVAL_DATA_DIR": str(tmp_path / "data")}
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "BIOEVAL_DATA_DIR": str(tmp_path / "data"),
+    }
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, env=environment
     )
@@ -131,8 +145,10 @@ def test_an_enormous_file_is_not_an_internal_error(tmp_path: Path) -> None:
     with (tmp_path / "state.json").open("wb") as file:
         file.truncate(1 << 40)
     done = subprocess.run(
-        [sys.executable, "-m", "bioeval_tui", "assert", "true", "--context", str(tmp_path / "state.json")],
-        capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path)},
+        [sys.executable, "-m", "bioeval_tui", "assert", "true", "--context",
+            str(tmp_path / "state.json")],
+        capture_output=True, text=True, cwd=tmp_path,
+        env={**os.environ, "BIOEVAL_DATA_DIR": str(tmp_path)},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30)),
     )  # fmt: skip
     assert done.returncode == 3
@@ -141,9 +157,13 @@ def test_an_enormous_file_is_not_an_internal_error(tmp_path: Path) -> None:
 
 def test_assert_evaluates_one_expression_against_a_saved_state(tmp_path: Path) -> None:
     (tmp_path / "state.json").write_text(
-        json.dumps({"objectContext": {"resources": [{"id": "r", "labels": ["DomainNode", "Reminder"]}]}})
+        json.dumps(
+            {"objectContext": {"resources": [{"id": "r", "labels": ["DomainNode", "Reminder"]}]}}
+        )
     )
-    yes = run("assert", "objectContext.resources.size == 1", "--context", "state.json", data_dir=tmp_path)
+    yes = run(
+        "assert", "objectContext.resources.size == 1", "--context", "state.json", data_dir=tmp_path
+    )
     assert (yes.returncode, yes.stdout) == (0, "true\n")
     no = run(
         "assert",
@@ -168,7 +188,9 @@ def test_assert_evaluates_one_expression_against_a_saved_state(tmp_path: Path) -
     assert (minus.returncode, minus.stdout) == (0, "true\n")
     misspelt = run("assert", "1 == 1", "--contxt", "state.json", data_dir=tmp_path)
     assert "No such option '--contxt'" in misspelt.stderr
-    wrong = run("assert", "objectContext.resources.siez == 1", "--context", "state.json", data_dir=tmp_path)
+    wrong = run(
+        "assert", "objectContext.resources.siez == 1", "--context", "state.json", data_dir=tmp_path
+    )
     assert wrong.returncode == 2
     assert "^" in wrong.stderr
 

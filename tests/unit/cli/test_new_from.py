@@ -79,7 +79,9 @@ def own_run(runs: Path) -> str:
     return RUN
 
 
-def test_what_failed_in_a_run_of_ones_own_is_kept_as_its_job_has_it(runs: Path, tmp_path: Path) -> None:
+def test_what_failed_in_a_run_of_ones_own_is_kept_as_its_job_has_it(
+    runs: Path, tmp_path: Path
+) -> None:
     text = written(tmp_path, "--from", own_run(runs))
     assert "#   - assertion “a reminder exists”" in text
     job = load_job(tmp_path / "again.yml").job
@@ -91,8 +93,13 @@ def test_what_failed_in_a_run_of_ones_own_is_kept_as_its_job_has_it(runs: Path, 
     ]  # fmt: skip
     assert [setup.cypher for setup in job.setups] == ["MATCH (n:DomainNode) DETACH DELETE n"]
     assert job.evaluator.lines[0].say == "Could you remind me to take warfarin tomorrow at 9?"
-    assert job.evaluator.lines[0].fact is None, "what the user says unasked is said in both conditions"
-    assert "# The run started the sample agent; `bioeval-tui agent` starts it at the usual address.\n" in text
+    assert job.evaluator.lines[0].fact is None, (
+        "what the user says unasked is said in both conditions"
+    )
+    assert (
+        "# The run started the sample agent; `bioeval-tui agent` starts it at the usual address.\n"
+        in text
+    )
     assert job.target.url is None
 
 
@@ -110,7 +117,9 @@ class Again(RestAgentServer):
 
 
 @pytest.mark.parametrize("name", ["symptomcheck.json", "tau-bench-excerpt.json"])
-async def test_its_rehearsal_fails_with_the_agent_that_failed(name: str, runs: Path, tmp_path: Path) -> None:
+async def test_its_rehearsal_fails_with_the_agent_that_failed(
+    name: str, runs: Path, tmp_path: Path
+) -> None:
     from bioeval_tui.report.result import load_run
 
     run = import_file(FOREIGN / name, runs)
@@ -134,7 +143,10 @@ async def test_its_rehearsal_fails_with_the_agent_that_failed(name: str, runs: P
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--from", "RUN", "--trial", "9"), "no conversation in trial 9 has both messages and a failed"),
+        (
+            ("--from", "RUN", "--trial", "9"),
+            "no conversation in trial 9 has both messages and a failed",
+        ),
         (("--from", "RUN", "--offline"), "give --from alone"),
         (("--trial", "1"), "--trial needs --from RUN"),
         (("--from", "nothing-there"), "no such run"),
@@ -144,7 +156,9 @@ def test_what_cannot_become_a_job_is_one_sentence(
     options: tuple[str, ...], said: str, runs: Path, tmp_path: Path
 ) -> None:
     run_id = import_file(FOREIGN / "symptomcheck.json", runs).run_id
-    output = written(tmp_path, *(run_id if each == "RUN" else each for each in options), refused=True)
+    output = written(
+        tmp_path, *(run_id if each == "RUN" else each for each in options), refused=True
+    )
     assert said in " ".join(output.split())
     assert not (tmp_path / "again.yml").exists()
 
@@ -219,7 +233,13 @@ class Reminding(RestAgentServer):
             self.reminders.setdefault(session, []).append(zone)
             arguments = {"dose": 5, "zone": zone}
             events = [
-                {"request": {"function": {"name": "createReminder"}, "arguments": arguments, "context": ""}}
+                {
+                    "request": {
+                        "function": {"name": "createReminder"},
+                        "arguments": arguments,
+                        "context": "",
+                    }
+                }
             ]
         said = {"content": answer, "role": "assistant"}
         return web.json_response({"sessionId": session, "message": said, "events": events})
@@ -267,7 +287,9 @@ async def test_the_job_of_a_failure_fails_in_the_same_way_and_a_careful_agent_pa
     async with Reminding() as agent:
         first = await hold(REMINDER, tmp_path, agent_url=agent.url, graph="none", **only)
         failed = {
-            title: status for title, status in verdicts(first, condition)[1].items() if status == "failed"
+            title: status
+            for title, status in verdicts(first, condition)[1].items()
+            if status == "failed"
         }
         text = new_from(first, monkeypatch)
         # Nothing is given on the command line: the job itself names the agent that failed.
@@ -333,7 +355,11 @@ async def test_a_model_s_words_of_both_conditions_become_the_script(
     models = StandIns(job_from_data(script))
     async with Reminding(careful=True) as agent, OpenAIServer(otherwise=models) as server:
         run = await hold(
-            SCRIPT_OF_BOTH, tmp_path, agent_url=agent.url, graph="none", settings=with_models(server.url)
+            SCRIPT_OF_BOTH,
+            tmp_path,
+            agent_url=agent.url,
+            graph="none",
+            settings=with_models(server.url),
         )
         new_from(run, monkeypatch)
         job = load_job(tmp_path / "again.yml").job
@@ -345,7 +371,9 @@ async def test_a_model_s_words_of_both_conditions_become_the_script(
             (lines[3]["say"], None, None),
         ]
         before = len(agent.received)
-        await hold((tmp_path / "again.yml").read_text("utf-8"), tmp_path, mode="rehearsal", graph="none")
+        await hold(
+            (tmp_path / "again.yml").read_text("utf-8"), tmp_path, mode="rehearsal", graph="none"
+        )
     words = [each["message"]["content"] for each in agent.received]
     assert words[before:] == words[:before], "a rehearsal says the same, in both conditions"
 
@@ -390,8 +418,12 @@ assertions:
 
 
 def strangers_recording(folder: Path) -> Path:
-    """Return a recording whose failed conversation was held with `STRANGERS`, and whose assertions failed."""
-    lines = [json.loads(line) for line in (GOLDEN / "demo-run.jsonl").read_text("utf-8").splitlines()]
+    """Return a recording whose failed conversation was held with `STRANGERS`, and whose assertions
+    failed.
+    """
+    lines = [
+        json.loads(line) for line in (GOLDEN / "demo-run.jsonl").read_text("utf-8").splitlines()
+    ]
     lines[0] |= {
         "job": yaml.safe_load(STRANGERS),
         "options": {
@@ -438,7 +470,9 @@ def test_of_a_strangers_job_only_what_is_said_and_checked_is_taken_over(
     assert (used.target.url, used.target.protocol) == ("http://127.0.0.1:8081", "rest")
     assert [tool.name for tool in used.target.tools] == ["clock"]
     assert (used.setups, used.telemetry, used.cases, used.scorer.repeats) == ((), None, None, 1)
-    assert [seed.model_dump()["conversation"][0]["content"] for seed in used.seeds] == ["an earlier message"]
+    assert [seed.model_dump()["conversation"][0]["content"] for seed in used.seeds] == [
+        "an earlier message"
+    ]
     assert used.sensitive, "what protects is kept"
     assert [check.name for check in used.assertions] == ["no calls"]
     (named,) = [line for line in text.splitlines() if line.startswith("# Left out")]
@@ -473,16 +507,20 @@ def fields_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tup
 
 LEFT_OUT = {
     ("setups",), ("telemetry",), ("cases",),
-    ("target", "url"), ("target", "model"), ("target", "knowledgeUrl"), ("target", "objectContextUrl"),
-    ("target", "apiKeyEnv"), ("target", "headers"), ("target", "headersEnv"), ("target", "function"),
+    ("target", "url"), ("target", "model"), ("target", "knowledgeUrl"),
+    ("target", "objectContextUrl"),
+    ("target", "apiKeyEnv"), ("target", "headers"), ("target", "headersEnv"),
+    ("target", "function"),
     ("target", "python"), ("target", "options"), ("target", "extraBody"),
     *(
         (part, key)
         for part in ("evaluator", "scorer")
-        for key in ("url", "model", "apiKeyEnv", "api", "prompt", "options", "extraBody", "topP", "maxTokens", "seed",
+        for key in ("url", "model", "apiKeyEnv", "api", "prompt", "options", "extraBody", "topP",
+            "maxTokens", "seed",
                     "stop", "reasoningEffort", "timeoutMs", "streaming")
     ),
-    ("evaluator", "guards"), ("scorer", "repeats"), ("scorer", "userFaults"), ("scorer", "sentinels"),
+    ("evaluator", "guards"), ("scorer", "repeats"), ("scorer", "userFaults"),
+    ("scorer", "sentinels"),
     ("scorer", "exam"),
 }  # fmt: skip
 
@@ -510,7 +548,10 @@ FORMED: dict[str, dict[str, Any]] = {
         "target": {"protocol": "openai", "tools": [{"name": "f", "function": f"{LISTED}:{LISTED}"}]}
     },
     "variables": {
-        part: {"apiKeyEnv": f"{LISTED}_KEY", **({} if part == "target" else {"url": HOST, "kind": "llm"})}
+        part: {
+            "apiKeyEnv": f"{LISTED}_KEY",
+            **({} if part == "target" else {"url": HOST, "kind": "llm"}),
+        }
         for part in ("target", "evaluator", "scorer")
     },
     "headers": {
@@ -522,10 +563,15 @@ FORMED: dict[str, dict[str, Any]] = {
     "addresses": {
         "target": {"url": HOST, "knowledgeUrl": HOST, "objectContextUrl": HOST + "/{sessionId}"},
     },
-    "a pattern": {"tasks": [{"task": f"Call {LISTED}", "rules": [{"pattern": rf"\b{LISTED}[0-9]?\b"}]}]},
+    "a pattern": {
+        "tasks": [{"task": f"Call {LISTED}", "rules": [{"pattern": rf"\b{LISTED}[0-9]?\b"}]}]
+    },
     "an expression": {
         "assertions": [
-            {"name": LISTED, "expression": f'evaluation.functionCalls.none {{ it.args["{LISTED}"] == 1 }}'}
+            {
+                "name": LISTED,
+                "expression": f'evaluation.functionCalls.none {{ it.args["{LISTED}"] == 1 }}',
+            }
         ]
     },
     "a query": {"setups": [{"cypher": f"CREATE (:{LISTED} {{name: '{LISTED}'}})"}]},
@@ -566,14 +612,23 @@ def redacting(tmp_path: Path) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("is_own", [True, False], ids=["own", "of a stranger"])
 @pytest.mark.parametrize(
     "field",
-    [*(name if name in ELSEWHERE else pytest.param(name, marks=pytest.mark.long) for name in FORMED), "all"],
+    [
+        *(
+            name if name in ELSEWHERE else pytest.param(name, marks=pytest.mark.long)
+            for name in FORMED
+        ),
+        "all",
+    ],
 )
 def test_a_listed_name_in_a_field_with_a_form_is_a_word_in_a_job_that_is_valid(
     field: str, is_own: bool, runs: Path, tmp_path: Path, redacting: tuple[str, str]
 ) -> None:
-    # A function is called by another protocol than the rest, and two at once do not say which is meant.
+    # A function is called by another protocol than the rest, and two at once do not say which is
+    # meant.
     fields = [
-        each for name, each in FORMED.items() if field == name or (field == "all" and name not in ELSEWHERE)
+        each
+        for name, each in FORMED.items()
+        if field == name or (field == "all" and name not in ELSEWHERE)
     ]
     job: dict[str, Any] = {}
     for each in fields:

@@ -1,4 +1,6 @@
-"""`new --from` an imported run without scores makes each conversation a case, with its persons masked."""
+"""`new --from` an imported run without scores makes each conversation a case, with its persons
+masked.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,10 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 SAID = [
     "Hello, my name is Ann Miller. I have a headache.",
     "Since when? Are you taking anything?",
-    "Since Monday, I take ibuprofen. Is that bad? Thanks! Write to ann@example.org or call +49 30 1234567 8, yours Ann.",
+    (
+        "Since Monday, I take ibuprofen. Is that bad? Thanks! Write to ann@example.org or call +49"
+        " 30 1234567 8, yours Ann."
+    ),
     "See a doctor.",
 ]
 
@@ -45,7 +50,10 @@ def rows_of(table: Path) -> list[dict[str, Any]]:
 
 def test_first_messages_are_requests_and_what_users_told_are_facts(tmp_path: Path) -> None:
     run = imported(
-        tmp_path, log(*SAID, name="one"), log("Hi, I need help.", name="two"), log(*SAID, name="one")
+        tmp_path,
+        log(*SAID, name="one"),
+        log("Hi, I need help.", name="two"),
+        log(*SAID, name="one"),
     )
     job = tmp_path / "real.yml"
     done = call("new", job, "--from", run)
@@ -54,7 +62,10 @@ def test_first_messages_are_requests_and_what_users_told_are_facts(tmp_path: Pat
         {
             "case": "one",
             "asked": "Hello, my name is PERSON_1. I have a headache.",
-            "told": ["Since Monday, I take ibuprofen.", "Write to EMAIL_1 or call NUMBER_1, yours PERSON_1."],
+            "told": [
+                "Since Monday, I take ibuprofen.",
+                "Write to EMAIL_1 or call NUMBER_1, yours PERSON_1.",
+            ],
         },
         {"case": "two", "asked": "Hi, I need help.", "told": []},
     ]

@@ -15,8 +15,12 @@ from tests.unit.report.recorded import Recorded, Talk, import_scores
 
 
 def planned(*arguments: object) -> dict[str, Any]:
-    """Return what `plan --json` prints; its first plan takes the fewest conversations, if it is the best."""
-    found: dict[str, Any] = json.loads(call("plan", *arguments, "--json", catch_exceptions=False).stdout)
+    """Return what `plan --json` prints; its first plan takes the fewest conversations, if it is the
+    best.
+    """
+    found: dict[str, Any] = json.loads(
+        call("plan", *arguments, "--json", catch_exceptions=False).stdout
+    )
     return found
 
 
@@ -40,7 +44,9 @@ def test_assumed_variances_give_the_validated_plan() -> None:
 def results(folder: Path, name: str, shift: float) -> Path:
     def scores(case: int) -> list[float]:
         hard = Random(case).uniform(0.2, 0.6)
-        return [hard + shift + Random(f"{name} {case} {trial}").uniform(-0.1, 0.1) for trial in range(3)]
+        return [
+            hard + shift + Random(f"{name} {case} {trial}").uniform(-0.1, 0.1) for trial in range(3)
+        ]
 
     return import_scores(folder, name, map(scores, range(40)))
 

@@ -65,9 +65,15 @@ def test_models_and_thresholds_can_be_repeated() -> None:
 def test_the_help_of_run_lists_every_option_once_in_a_group() -> None:
     context = click.Context(command(), info_name="run", help_option_names=["-h", "--help"])
     shown = context.command.get_help(context)
-    options = [p for p in context.command.get_params(context) if isinstance(p, click.Option) and not p.hidden]
+    options = [
+        p
+        for p in context.command.get_params(context)
+        if isinstance(p, click.Option) and not p.hidden
+    ]
     assert 20 < len(options) <= 32, "31, and --help"
     for option in options:
         record = option.get_help_record(context)
         assert record is not None
-        assert len(re.findall(rf"^  {re.escape(record[0])}(?:  |$)", shown, re.MULTILINE)) == 1, option.name
+        assert len(re.findall(rf"^  {re.escape(record[0])}(?:  |$)", shown, re.MULTILINE)) == 1, (
+            option.name
+        )

@@ -55,7 +55,10 @@ def test_reviews_are_shown_if_there_is_room(runs: Path) -> None:
     other = record(runs, "bbbb", model="b")
     append_reviews(
         other,
-        [reviewed(1, condition=name, task=1, before=0.5, after=1.0) for name in ("withheld", "supplied")],
+        [
+            reviewed(1, condition=name, task=1, before=0.5, after=1.0)
+            for name in ("withheld", "supplied")
+        ],
     )
     assert "reviewed" not in listed(90)[0]
     head, first, second = listed(200)

@@ -1,4 +1,6 @@
-"""The commands for recorded runs: private files, documented exit codes, one sentence for an error."""
+"""The commands for recorded runs: private files, documented exit codes, one sentence for an
+error.
+"""
 
 from __future__ import annotations
 
@@ -24,18 +26,20 @@ def data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("name", "starts"), [("r.html", "<!doctype html>"), ("r.md", "# job"), ("r.json", '{\n  "format"')]
+    ("name", "starts"),
+    [("r.html", "<!doctype html>"), ("r.md", "# job"), ("r.json", '{\n  "format"')],
 )
-def test_the_file_name_decides_the_format_of_a_private_report(data_dir: Path, name: str, starts: str) -> None:
+def test_the_file_name_decides_the_format_of_a_private_report(
+    data_dir: Path, name: str, starts: str
+) -> None:
     result = call("runs", "report", "aaaa", "--output", name)
     assert (result.exception, result.return_value) == (None, 0)
     written = data_dir / name
     assert written.read_text(encoding="utf-8").startswith(starts)
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
     assert result.stdout == ""
-    assert sorted(path.name for path in data_dir.iterdir()) == sorted(
-        ["runs", name]
-    )  # no half-written file is left
+    # no half-written file is left
+    assert sorted(path.name for path in data_dir.iterdir()) == sorted(["runs", name])
 
 
 def test_without_output_the_report_is_printed(data_dir: Path) -> None:
@@ -43,7 +47,9 @@ def test_without_output_the_report_is_printed(data_dir: Path) -> None:
     assert call("runs", "report", "aaaa", "bbbb").stdout.startswith("<!doctype html>")
 
 
-def test_a_recording_file_can_be_reported_without_importing_it(data_dir: Path, tmp_path: Path) -> None:
+def test_a_recording_file_can_be_reported_without_importing_it(
+    data_dir: Path, tmp_path: Path
+) -> None:
     path = Recorded([Talk()], job="mailed").write(tmp_path)
     assert "# mailed" in call("runs", "report", str(path), "--format", "md").stdout
 
@@ -63,13 +69,18 @@ def test_a_damaged_line_is_noted_and_the_rest_is_shown(data_dir: Path) -> None:
         (["report", "aaaa", "--output", "missing/r.html"], "cannot be written"),
         (
             ["report", "aaaa", "--output", "r.pdf"],
-            "unknown extension; use .html, .md, .json, .csv, .parquet, .xml, .atif.jsonl, .otlp.jsonl, .jsonl or .eval",
+            (
+                "unknown extension; use .html, .md, .json, .csv, .parquet, .xml, .atif.jsonl,"
+                " .otlp.jsonl, .jsonl or .eval"
+            ),
         ),
         (["export", "aaaa", "bbbb", "--to", "inspect"], "the format inspect contains one run"),
         (["explain", "aaaa", "--weights", "speed=1"], "not a part"),
     ],
 )
-def test_a_wrong_option_of_report_is_one_sentence(data_dir: Path, arguments: list[str], words: str) -> None:
+def test_a_wrong_option_of_report_is_one_sentence(
+    data_dir: Path, arguments: list[str], words: str
+) -> None:
     assert words in str(call("runs", *arguments).exception)
 
 
@@ -87,23 +98,33 @@ def test_compare_cannot_tell_from_one_trial_whether_it_is_a_regression(data_dir:
     found = call("runs", "compare", "aaaa", "bbbb", "--fail-on-regression")
     assert (found.return_value, found.stderr) == (
         3,
-        "--fail-on-regression: cannot tell whether B is worse: 1 trial that both runs scored may differ by chance "
-        "alone; 5 trials of each run (--repeat 5) would do\n",
+        (
+            "--fail-on-regression: cannot tell whether B is worse: 1 trial that both runs scored"
+            " may differ by chance alone; 5 trials of each run (--repeat 5) would do\n"
+        ),
     )
     assert call("runs", "compare", "aaaa", "bbbb").stderr == ""
-    assert json.loads(call("runs", "compare", "aaaa", "bbbb", "--json").stdout)["undecided"] in found.stderr
+    assert (
+        json.loads(call("runs", "compare", "aaaa", "bbbb", "--json").stdout)["undecided"]
+        in found.stderr
+    )
     away = Talk(reason="evaluator_failed", fault="infrastructure")
     Recorded([away] * 5, [scoring(1.0)] * 5, run_id="20260102-030405-cccc").write(data_dir / "runs")
     assert call("runs", "compare", "cccc", "cccc", "--fail-on-regression").return_value == 3
 
 
-def test_a_regression_gate_says_in_what_the_runs_differ_besides_their_results(data_dir: Path) -> None:
+def test_a_regression_gate_says_in_what_the_runs_differ_besides_their_results(
+    data_dir: Path,
+) -> None:
     talks = [scoring(0.9)] * 5
     for name, agent in (("cccc", "old"), ("dddd", "new")):
         run = Recorded(talks, talks, run_id=f"20260102-030405-{name}", started={"agent": agent})
         run.write(data_dir / "runs")
     differs = "the runs differ in more than their results (agent: A old, B new)"
-    assert f"note: {differs}\n" in call("runs", "compare", "cccc", "dddd", "--fail-on-regression").stdout
+    assert (
+        f"note: {differs}\n"
+        in call("runs", "compare", "cccc", "dddd", "--fail-on-regression").stdout
+    )
     found = call("runs", "compare", "cccc", "dddd", "--fail-on-regression", "--json")
     assert found.stderr == f"--fail-on-regression: {differs}\n"
     assert differs in json.loads(found.stdout)["notes"]
@@ -143,7 +164,8 @@ def test_inspect_gets_a_folder_or_an_extension_that_it_reads(data_dir: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "arguments", [["report", "aaaa", "--output", "-"], ["compare", "aaaa", "bbbb", "--output", "-"], ["gate", "aaaa", "--md", "-"]]
+    "arguments", [["report", "aaaa", "--output", "-"], ["compare", "aaaa", "bbbb", "--output", "-"],
+        ["gate", "aaaa", "--md", "-"]]
 )  # fmt: skip
 def test_a_dash_is_no_file(data_dir: Path, arguments: list[str]) -> None:
     found = call("runs", *arguments)

@@ -1,4 +1,6 @@
-"""A text on which a job's pattern takes too long is nobody's fault: no gate leaves its conversation out."""
+"""A text on which a job's pattern takes too long is nobody's fault: no gate leaves its conversation
+out.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,10 @@ async def judged() -> Any:
 
 async def answered() -> Any:
     return [
-        piece async for piece in ScriptedEvaluator(job()).speak(EvaluatorView(job(), "supplied", 1, (), SAID))
+        piece
+        async for piece in ScriptedEvaluator(job()).speak(
+            EvaluatorView(job(), "supplied", 1, (), SAID)
+        )
     ]
 
 
@@ -49,7 +54,8 @@ def test_what_the_agents_text_may_be_behind_is_not_excused(ask: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b'{"id": "s-\xed\xa0\x80"}', '{"id": "s-\\ud800"}'.encode("utf-16"), '{"id": "s-\\uD800"}']
+    "data",
+    [b'{"id": "s-\xed\xa0\x80"}', '{"id": "s-\\ud800"}'.encode("utf-16"), '{"id": "s-\\uD800"}'],
 )
 def test_half_a_character_in_any_encoding_is_shown_as_a_picture(data: bytes | str) -> None:
     parse_json(data)["id"].encode()

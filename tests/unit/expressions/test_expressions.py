@@ -44,13 +44,20 @@ def test_missing_parts_of_the_object_context_are_empty() -> None:
 
 def test_the_type_of_a_resource_is_its_first_label_except_domain_node() -> None:
     labels = [["DomainNode"], ["DomainNode", "Drug", "Thing"], ["Other"]]
-    names = scope({"resources": [{"id": str(i), "labels": given} for i, given in enumerate(labels)]}, {})
-    assert evaluate(parse("objectContext.resources.map { it.type }"), names) == [None, "Drug", "Other"]
+    names = scope(
+        {"resources": [{"id": str(i), "labels": given} for i, given in enumerate(labels)]}, {}
+    )
+    assert evaluate(parse("objectContext.resources.map { it.type }"), names) == [
+        None,
+        "Drug",
+        "Other",
+    ]
     assert evaluate(parse("objectContext.entities.map { it.id }"), names) == ["0", "1"]
 
 
 @pytest.mark.parametrize(
-    "context", [{"resources": 5}, {"resources": [7]}, {"resources": [{"labels": "Drug"}]}, {"functions": {}}]
+    "context",
+    [{"resources": 5}, {"resources": [7]}, {"resources": [{"labels": "Drug"}]}, {"functions": {}}],
 )
 def test_an_object_context_of_the_wrong_shape_names_the_part(context: dict[str, object]) -> None:
     with pytest.raises(ExpressionError, match=r"must be an? (list|object|map)"):
@@ -60,7 +67,10 @@ def test_an_object_context_of_the_wrong_shape_names_the_part(context: dict[str, 
 def test_an_expression_can_be_evaluated_on_plain_json() -> None:
     names = {"objectContext": {"resources": [{"labels": ["Drug"]}]}, "evaluation": {"done": True}}
     assert (
-        evaluate(parse('objectContext.resources.any { it.type == "Drug" } && evaluation.done'), names) is True
+        evaluate(
+            parse('objectContext.resources.any { it.type == "Drug" } && evaluation.done'), names
+        )
+        is True
     )
 
 
@@ -108,7 +118,10 @@ def test_an_expression_that_is_too_long_or_too_deep_is_refused_when_parsed() -> 
     ("text", "says"),
     [
         ("listOf(1, 2) * 3 == 6", r"\* does not work on List<Int> and Int"),
-        ("mapOf(1 to listOf(2))[1] + listOf(3) == null", "null is not allowed here, give a default with"),
+        (
+            "mapOf(1 to listOf(2))[1] + listOf(3) == null",
+            "null is not allowed here, give a default with",
+        ),
         ("for (i in 1..3) { i }", "loops are not supported; use any, all"),
         ("fun twice(x: Int) = 2", "functions cannot be declared"),
     ],
@@ -173,7 +186,8 @@ def test_patterns_have_the_meaning_they_have_in_java(pattern: str, text: str, fo
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"(?R)", r"(?P<a>x)", r"(?:a){e<=1}", r"\K", r"\N{DOLLAR SIGN}", r"(?x)a", "(a{200}){200}"]
+    "pattern",
+    [r"(?R)", r"(?P<a>x)", r"(?:a){e<=1}", r"\K", r"\N{DOLLAR SIGN}", r"(?x)a", "(a{200}){200}"],
 )
 def test_patterns_that_java_does_not_accept_are_refused(pattern: str) -> None:
     with pytest.raises(ExpressionError, match="the pattern has"):

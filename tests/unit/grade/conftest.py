@@ -49,7 +49,11 @@ class TaskFolder:
             (folder / "grade.py").write_text(code)
             grader = grader or {"name": "code", "grade_fn": "grade:grade"}
         if board is None:
-            listed = scores if scores is not None else [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+            listed = (
+                scores
+                if scores is not None
+                else [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+            )
             rows = "".join(f"team{n},{score},2025-01-01\n" for n, score in enumerate(listed))
             board = "teamName,score,submissionDate\n" + rows
         values = {
@@ -60,7 +64,8 @@ class TaskFolder:
                 "answers": f"{task_id}/prepared/private/answers.csv",
                 "sample_submission": f"{task_id}/prepared/public/sample_submission.csv",
             },
-            "grader": grader or {"name": "mae", "metric": "mean_absolute_error", "id": "id", "target": "y"},
+            "grader": grader
+            or {"name": "mae", "metric": "mean_absolute_error", "id": "id", "target": "y"},
             **(config or {}),
         }
         (folder / "config.yaml").write_text(yaml.safe_dump(values))

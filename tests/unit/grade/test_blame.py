@@ -61,12 +61,16 @@ def test_a_grader_that_scores_the_sample_submission_is_not_blamed_for_another_fi
     outcome = TaskGrading(task).grade(tasks.submit("id,y\na,0\nb,2\nc,3\n"))
     assert isinstance(outcome, Invalid)
     # Python 3.14 no longer says "float division".
-    assert outcome.reason.replace("float ", "") == (
-        "the grader scores the sample submission but not this file: ZeroDivisionError: division by zero (grade.py, line 2)"
+    assert (
+        outcome.reason.replace("float ", "")
+        == "the grader scores the sample submission but not this file: ZeroDivisionError: division"
+        " by zero (grade.py, line 2)"
     )
 
 
-@pytest.mark.parametrize("sample", ["id,y\n", "id,y\na,1\n", "id,y\n100,0\n101,0\n102,0\n", "id,pred\na,1\n"])
+@pytest.mark.parametrize(
+    "sample", ["id,y\n", "id,y\na,1\n", "id,y\n100,0\n101,0\n102,0\n", "id,pred\na,1\n"]
+)
 def test_a_file_is_not_blamed_by_a_sample_on_which_the_grader_fails_too(tasks, sample: str) -> None:
     code = "def grade(s, a):\n    raise KeyError('y')\n"
     task = tasks.registry.get_task(tasks.add(code=code, sample=sample))
@@ -122,11 +126,17 @@ def test_invalid_submissions_do_not_raise_an_agents_rank(tasks, tmp_path: Path) 
     task = tasks.add(scores=scores)
     lost = tasks.add("lab/lost", code="def grade(s, a):\n    raise KeyError('y')\n", scores=scores)
     lines = []
-    for agent, wishes in {"honest": (0.45, 0.5), "broken": (0.43, None), "unlucky": (0.43, "lost")}.items():
+    for agent, wishes in {
+        "honest": (0.45, 0.5),
+        "broken": (0.43, None),
+        "unlucky": (0.43, "lost"),
+    }.items():
         for number, off in enumerate(wishes):
             path = f"2025_run-group_{agent}/{number}.csv"
             shift = off if isinstance(off, float) else 0.0
-            tasks.submit("" if off is None else f"id,y\na,{1 + shift}\nb,{2 + shift}\nc,{3 + shift}\n", path)
+            tasks.submit(
+                "" if off is None else f"id,y\na,{1 + shift}\nb,{2 + shift}\nc,{3 + shift}\n", path
+            )
             lines.append({"task_id": lost if off == "lost" else task, "submission_path": path})
     listed = tasks.submit("".join(json.dumps(line) + "\n" for line in lines), "list.jsonl")
     result = grade_batch(listed, tmp_path / "out", InProcess(tasks.registry))
@@ -159,7 +169,11 @@ def test_ungraded_submissions_are_loaded_with_agent_and_reason(tasks, tmp_path: 
         ({"submission_path": None, "logs_path": "2025_run-group_aide/run.log"}, ".", "aide"),
         ({"submission_path": None, "code_path": "2025_run-group_stella/code"}, ".", "stella"),
         ({"submission_path": None}, "2025_run-group_biomni", "biomni"),
-        ({"submission_path": "2025_run-group_a/s.csv", "logs_path": "2025_run-group_b/l"}, ".", "a"),
+        (
+            {"submission_path": "2025_run-group_a/s.csv", "logs_path": "2025_run-group_b/l"},
+            ".",
+            "a",
+        ),
         ({"submission_path": None}, ".", None),
     ],
 )
@@ -179,7 +193,10 @@ def test_a_blank_after_a_task_id_does_not_make_it_unknown(tasks) -> None:
 
 
 def test_a_grader_written_for_an_older_numpy_scores(tasks) -> None:
-    code = "import numpy as np\ndef grade(s, a):\n    return float(np.array([0.25])) + int(np.where(s['y'] == 1)[0]) + int('12', base=3)\n"
+    code = (
+        "import numpy as np\ndef grade(s, a):\n    return float(np.array([0.25])) +"
+        " int(np.where(s['y'] == 1)[0]) + int('12', base=3)\n"
+    )
     report = grade_submission(
         tasks.submit("id,y\na,1\nb,2\nc,3\n"), tasks.registry.get_task(tasks.add(code=code))
     )
@@ -188,14 +205,21 @@ def test_a_grader_written_for_an_older_numpy_scores(tasks) -> None:
 
 
 def test_a_grader_that_needs_an_older_numpy_names_the_version(tasks) -> None:
-    code = "def grade(s, a):\n    raise TypeError('only 0-dimensional arrays can be converted to Python scalars')\n"
-    outcome = TaskGrading(tasks.registry.get_task(tasks.add(code=code))).grade(tasks.submit("id,y\na,1\n"))
+    code = (
+        "def grade(s, a):\n    raise TypeError('only 0-dimensional arrays can be converted to"
+        " Python scalars')\n"
+    )
+    outcome = TaskGrading(tasks.registry.get_task(tasks.add(code=code))).grade(
+        tasks.submit("id,y\na,1\n")
+    )
     assert isinstance(outcome, NotGraded)
     assert "needs numpy before 2.4" in outcome.reason
     assert outcome.elsewhere
 
 
-def test_the_suggested_prepare_command_works_as_printed(tasks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_suggested_prepare_command_works_as_printed(
+    tasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = tasks.registry.get_task(tasks.add())
     task.answers.unlink()
     options = f"--tasks-dir {tasks.root.resolve()} --data-dir {tasks.data}"
@@ -211,7 +235,8 @@ def test_the_answers_themselves_are_not_a_submission(tasks) -> None:
     assert outcome.reason == "the file is the task's own answers"
 
 
-# Answers that no file can be scored against -------------------------------------------------------------
+# Answers that no file can be scored against
+# -------------------------------------------------------------
 
 ONE_CLASS = "id,y\na,1\nb,1\nc,1\n"
 GUESS = "id,y\na,0.2\nb,0.5\nc,0.9\n"
@@ -256,7 +281,13 @@ def test_answers_of_one_class_or_value_are_the_task_s_fault(tasks, metric: str) 
 
 
 def test_times_without_an_event_cannot_be_compared(tasks) -> None:
-    grader = {"name": "c", "metric": "concordance_index", "id": "id", "target": "y", "event": "event"}
+    grader = {
+        "name": "c",
+        "metric": "concordance_index",
+        "id": "id",
+        "target": "y",
+        "event": "event",
+    }
     task_id = tasks.add(grader=grader, answers="id,y,event\na,1,0\nb,2,0\nc,3,0\n")
     outcome = TaskGrading(tasks.registry.get_task(task_id)).grade(tasks.submit(GUESS))
     assert isinstance(outcome, NotGraded)
@@ -303,7 +334,8 @@ def test_a_constant_file_is_invalid_where_the_answers_have_a_score(tasks) -> Non
     assert "no score" not in json.dumps(checked(tasks))
 
 
-# Ids that pandas reads as missing -----------------------------------------------------------------------
+# Ids that pandas reads as missing
+# -----------------------------------------------------------------------
 
 WORDS = ("NA", "null", "nan", "None", "N/A", "#N/A", "NULL", "n/a", "NaN", "<NA>")
 

@@ -17,7 +17,9 @@ def test_the_best_of_many_equal_entries_is_likely_to_be_only_lucky() -> None:
     drawn = random.normal(scale=0.02, size=(200, 20))
     scores = 0.8 + np.sort(drawn[0])[::-1]
     gold, silver, bronze = medal_chances(scores, scores + drawn, 19)
-    assert 0 < gold < 0.25, "it would be 1 in 20 for equal entries, and the plain bootstrap says 0.6"
+    assert 0 < gold < 0.25, (
+        "it would be 1 in 20 for equal entries, and the plain bootstrap says 0.6"
+    )
     assert gold + silver + bronze < 0.7
 
 
@@ -27,7 +29,9 @@ def test_no_chance_is_0_or_1(lead: float, board: str) -> None:
     random = np.random.default_rng(1)
     scores = np.array([0.5 + lead, *np.linspace(0.3, 0.6, 10)])
     drawn = scores + random.normal(scale=1e-4, size=(200, 11))
-    gold, silver, bronze = medal_chances(scores, drawn if board == "scored anew" else drawn[:, :1], 10)
+    gold, silver, bronze = medal_chances(
+        scores, drawn if board == "scored anew" else drawn[:, :1], 10
+    )
     assert min(gold, silver, bronze) > 0
     assert gold + silver + bronze < 1
     assert (gold > 0.9) == (lead > 0)
@@ -35,13 +39,23 @@ def test_no_chance_is_0_or_1(lead: float, board: str) -> None:
 
 @pytest.mark.parametrize(
     ("better", "medal"),
-    [(0, "gold"), (9, "gold"), (10, "silver"), (19, "silver"), (20, "bronze"), (39, "bronze"), (40, None)],
+    [
+        (0, "gold"),
+        (9, "gold"),
+        (10, "silver"),
+        (19, "silver"),
+        (20, "bronze"),
+        (39, "bronze"),
+        (40, None),
+    ],
 )
 @pytest.mark.parametrize("board", ["scored anew", "as it is"])
 def test_a_score_that_is_all_but_certain_has_the_medal_of_its_place(
     better: int, medal: str | None, board: str
 ) -> None:
-    """Of a hundred entries, the first 10 have gold, 20 silver, 40 bronze: with ten better, a file is the eleventh."""
+    """Of a hundred entries, the first 10 have gold, 20 silver, 40 bronze: with ten better, a file
+    is the eleventh.
+    """
     entries = np.linspace(1.0, 0.01, 100)
     scores = np.array([1.005 - better / 100, *entries])
     drawn = scores + np.random.default_rng(1).normal(scale=1e-6, size=(200, 101))
@@ -58,13 +72,20 @@ def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
     ids = [f"r{n}" for n in range(60)]
     entries = {f"t{n}": true + hard * (1 + n / 10) for n in range(1, 11)}
     scores = [float(np.abs(guess - true).mean()) for guess in entries.values()]
-    tasks.add(answers="id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true, strict=True)), scores=scores)
+    tasks.add(
+        answers="id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true, strict=True)),
+        scores=scores,
+    )
     task = tasks.registry.get_task("lab/numbers")
-    file = tasks.submit("id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true + hard, strict=True)))
+    file = tasks.submit(
+        "id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true + hard, strict=True))
+    )
     alone = uncertainty_of(TaskGrading(task), file)
     board = task.leaderboard.read_text().splitlines()
     names = [line.split(",")[0] for line in board[1:]]
-    rows = (",".join([i, *(str(entries[f"t{n}"][k]) for n in range(1, 11))]) for k, i in enumerate(ids))
+    rows = (
+        ",".join([i, *(str(entries[f"t{n}"][k]) for n in range(1, 11))]) for k, i in enumerate(ids)
+    )
     text = ",".join(["id", *names]) + "\n" + "\n".join(rows) + "\n"
     (task.folder / "predictions.csv.gz").write_bytes(gzip.compress(text.encode()))
     both = uncertainty_of(TaskGrading(task), file)
@@ -74,4 +95,6 @@ def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
     (task.folder / "predictions.csv.gz").write_bytes(
         gzip.compress(text.replace(names[0], "another").encode())
     )
-    assert uncertainty_of(TaskGrading(task), file) == alone, "predictions of other entries do not count"
+    assert uncertainty_of(TaskGrading(task), file) == alone, (
+        "predictions of other entries do not count"
+    )

@@ -1,4 +1,6 @@
-"""On how many rows a score stands: a grader that merges its rows can be satisfied with two of them."""
+"""On how many rows a score stands: a grader that merges its rows can be satisfied with two of
+them.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,8 @@ def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -
     file = tmp_path / "r.json"
     file.write_text(json.dumps({"task_reports": [two.to_dict(), whole.to_dict()]}))
     shown = [
-        " ".join(line.split()) for line in call("medals", file, catch_exceptions=False).stdout.splitlines()
+        " ".join(line.split())
+        for line in call("medals", file, catch_exceptions=False).stdout.splitlines()
     ]
     for words in (TWO, "scored on all 30 rows"):
         assert any(words in line for line in shown)
@@ -86,7 +89,9 @@ def test_rows_that_a_file_picks_have_no_chance_of_a_medal(ready: TaskGrading, ta
     assert found.why_not.startswith("scored on 12 of 30 rows")
 
 
-def test_validate_says_what_is_missing(tasks, ready: TaskGrading, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_validate_says_what_is_missing(
+    tasks, ready: TaskGrading, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
 
     def validate(rows: int, *options: str) -> Any:
@@ -107,9 +112,13 @@ def test_a_batch_and_a_card_say_what_was_scored_in_part(
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
     two = tasks.submit(table(2), "two.csv")
     tasks.submit(table(ROWS), "all.csv")
-    wishes = [{"task_id": "lab/numbers", "submission_path": name} for name in ("two.csv", "all.csv")]
+    wishes = [
+        {"task_id": "lab/numbers", "submission_path": name} for name in ("two.csv", "all.csv")
+    ]
     listed = tasks.submit("\n".join(map(json.dumps, wishes)), "list.jsonl")
-    done = call("grade", listed, "--output-dir", tmp_path / "out", "--data-dir", tasks.data, "--workers", 1)
+    done = call(
+        "grade", listed, "--output-dir", tmp_path / "out", "--data-dir", tasks.data, "--workers", 1
+    )
     assert "1 score over only a part of the rows" in done.stdout
     (report,) = (tmp_path / "out").glob("*_grading_report.json")
     assert json.loads(report.read_text())["extra"]["total_scored_on_part_of_rows"] == 1
@@ -180,7 +189,9 @@ def test_cells_of_an_h5ad_are_compared_by_name(tasks) -> None:
 
 
 MASKS = "id,class,mask\n" + "".join(
-    f"s{n},{kind},{n} {len(kind)}\n" for n in range(6) for kind in ("large", "small_bowel", "stomach")
+    f"s{n},{kind},{n} {len(kind)}\n"
+    for n in range(6)
+    for kind in ("large", "small_bowel", "stomach")
 )
 
 
@@ -195,7 +206,10 @@ def code_task(tasks: Any, answers: str, sample: str | None = None) -> TaskGradin
     [
         (lambda text: text, (18, 18)),
         (lambda text: text.replace("s3,large,3 5", "s3,large,9 9"), (18, 18)),
-        (lambda text: "\n".join(line + "7" for line in text.splitlines()).replace("k7", "k"), (18, 18)),
+        (
+            lambda text: "\n".join(line + "7" for line in text.splitlines()).replace("k7", "k"),
+            (18, 18),
+        ),
         (lambda text: text.replace("s3,large,3 5\n", ""), (17, 18)),
         (lambda text: "\n".join([text.splitlines()[0], *text.splitlines()[:0:-1]]), (18, 18)),
     ],
@@ -205,7 +219,9 @@ def test_where_ids_repeat_a_predicted_text_is_no_id(
     tasks: Any, change: Any, wanted: tuple[int, int], sample: str
 ) -> None:
     other = "\n".join(line.rpartition(",")[0] + ",x" for line in MASKS.splitlines())
-    ready = code_task(tasks, MASKS, None if sample == "the answers" else other.replace(",x", ",mask", 1))
+    ready = code_task(
+        tasks, MASKS, None if sample == "the answers" else other.replace(",x", ",mask", 1)
+    )
     report = ready.grade(tasks.submit(change(MASKS)))
     assert isinstance(report, TaskReport)
     assert (report.extra.rows_scored, report.extra.rows_expected) == wanted  # type: ignore[union-attr]

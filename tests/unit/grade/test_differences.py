@@ -8,7 +8,13 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.grading import NotGradedError, TaskReport, grade_jsonl, grade_submission, validate_submission
+from bioeval_tui.grading import (
+    NotGradedError,
+    TaskReport,
+    grade_jsonl,
+    grade_submission,
+    validate_submission,
+)
 
 RETURNS = """
 import numpy as np
@@ -35,14 +41,18 @@ def ask(tasks, what: str) -> Path:
 
 
 def listing(tasks, lines: list[tuple[str, str | None]]) -> Path:
-    text = "".join(json.dumps({"task_id": task, "submission_path": path}) + "\n" for task, path in lines)
+    text = "".join(
+        json.dumps({"task_id": task, "submission_path": path}) + "\n" for task, path in lines
+    )
     return tasks.submit(text, "submissions.jsonl")
 
 
 # One failing submission aborts the batch → three outcomes, the batch goes on.
 
 
-def test_a_batch_continues_after_a_failure_and_reports_three_outcomes(tasks, tmp_path: Path) -> None:
+def test_a_batch_continues_after_a_failure_and_reports_three_outcomes(
+    tasks, tmp_path: Path
+) -> None:
     task = tasks.add(code=RETURNS, sample="")
     bare = tasks.add("lab/no-board", code=RETURNS)
     (tasks.root / bare / "leaderboard.csv").unlink()
@@ -79,7 +89,9 @@ def test_a_unique_bare_name_finds_the_task_and_an_ambiguous_one_lists_the_candid
     assert tasks.registry.get_task("caco2-wang").id == "polarishub/tdcommons-caco2-wang"
     assert tasks.registry.get_task("tdcommons-caco2-wang").id == "polarishub/tdcommons-caco2-wang"
     tasks.add("other/tdcommons-caco2-wang")
-    with pytest.raises(InputError, match="other/tdcommons-caco2-wang, polarishub/tdcommons-caco2-wang"):
+    with pytest.raises(
+        InputError, match="other/tdcommons-caco2-wang, polarishub/tdcommons-caco2-wang"
+    ):
         tasks.registry.get_task("caco2-wang")
 
 
@@ -89,12 +101,15 @@ def test_a_copy_that_names_the_original_does_not_make_a_bare_name_ambiguous(task
     assert tasks.registry.get_task("caco2-wang").id == "polarishub/tdcommons-caco2-wang"
 
 
-# The direction is guessed → a configured one wins; the guess warns when it cannot tell; boards are sorted.
+# The direction is guessed → a configured one wins; the guess warns when it cannot tell; boards are
+# sorted.
 
 
 def mae_report(tasks, **task: object) -> TaskReport:
     task_id = tasks.add(**task)
-    return grade_submission(tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n"), tasks.registry.get_task(task_id))
+    return grade_submission(
+        tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n"), tasks.registry.get_task(task_id)
+    )
 
 
 CODE_MAE = "def grade(submission, answers):\n    return 0.5\n"
@@ -130,7 +145,10 @@ def test_an_unsorted_leaderboard_is_sorted_with_a_warning(tasks) -> None:
     assert report.gold_threshold == 0.1
     assert report.extra is not None
     assert report.extra.leaderboard_position == 5
-    assert "was not sorted and has been sorted; direction guessed as lower is better" in warnings_of(report)
+    assert (
+        "was not sorted and has been sorted; direction guessed as lower is better"
+        in warnings_of(report)
+    )
 
 
 # NaN or ±inf scores → invalid, and never in the JSON.
@@ -173,7 +191,10 @@ def test_a_missing_score_is_invalid(tasks) -> None:
 
 
 def test_an_h5ad_grader_can_call_a_file_invalid(tasks) -> None:
-    code = "from bioeval_tui.grading import InvalidSubmissionError\ndef grade(a, b):\n    raise InvalidSubmissionError(a.name)\n"
+    code = (
+        "from bioeval_tui.grading import InvalidSubmissionError\ndef grade(a, b):\n    raise"
+        " InvalidSubmissionError(a.name)\n"
+    )
     task = tasks.registry.get_task(tasks.add(code=code))
     report = grade_submission(tasks.submit("not read", "cells.h5ad"), task)
     assert report.valid_submission is False
@@ -194,7 +215,9 @@ def test_an_h5ad_grader_can_call_a_file_invalid(tasks) -> None:
         ("teamName,score\na,\n", "is empty"),
     ],
 )
-def test_an_unusable_leaderboard_is_an_error_that_names_task_and_file(tasks, board: str, what: str) -> None:
+def test_an_unusable_leaderboard_is_an_error_that_names_task_and_file(
+    tasks, board: str, what: str
+) -> None:
     task_id = tasks.add(board=board)
     with pytest.raises(NotGradedError) as caught:
         grade_submission(tasks.submit("id,y\na,1\nb,2\nc,3\n"), tasks.registry.get_task(task_id))
@@ -216,7 +239,11 @@ def test_every_report_has_a_file_of_its_own(tasks, tmp_path: Path) -> None:
     assert first[0] != second[0]
     assert first[1] != second[1]
     scores = {path.name: json.loads(path.read_text())["score"] for path in first[1].iterdir()}
-    assert scores == {"lab_numbers.json": 3.0, "lab_numbers-2.json": 0.12346, "lab_numbers-3.json": 3.0}
+    assert scores == {
+        "lab_numbers.json": 3.0,
+        "lab_numbers-2.json": 0.12346,
+        "lab_numbers-3.json": 3.0,
+    }
 
 
 # The preparer's imports are needed to grade → only when preparing.
@@ -254,7 +281,10 @@ def test_an_unprepared_task_is_a_value_error_as_published(tasks) -> None:
 
 def test_validate_submission_says_valid_or_why_not(tasks) -> None:
     task = tasks.registry.get_task(tasks.add())
-    assert validate_submission(tasks.submit("id,y\na,1\nb,2\nc,3\n"), task) == (True, "Submission is valid.")
+    assert validate_submission(tasks.submit("id,y\na,1\nb,2\nc,3\n"), task) == (
+        True,
+        "Submission is valid.",
+    )
     valid, sentence = validate_submission(tasks.submit("id,y\na,1\nb,2\n"), task)
     assert valid is False
     assert "1 id is missing: c" in sentence
@@ -267,12 +297,17 @@ def test_a_score_is_compared_with_people_where_there_are_human_baselines(tasks) 
     task_id = tasks.add(
         humans="team_name,score,human_type,source\nx,0.4,expert,a study\ny,0.9,expert,a study\n"
     )
-    report = grade_submission(tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n"), tasks.registry.get_task(task_id))
+    report = grade_submission(
+        tasks.submit("id,y\na,1.5\nb,2.5\nc,3.5\n"), tasks.registry.get_task(task_id)
+    )
     assert (report.beats_human, report.human_percentile) == (True, 50.0)
 
 
 def test_an_invalid_list_of_submissions_names_every_invalid_line(tasks, tmp_path: Path) -> None:
-    text = '# a comment\n\n{"task_id": "lab/numbers"}\n// another\nnot json\n{"task_id": 3, "submission_path": null}\n'
+    text = (
+        '# a comment\n\n{"task_id": "lab/numbers"}\n// another\nnot json\n{"task_id": 3,'
+        ' "submission_path": null}\n'
+    )
     with pytest.raises(InputError) as caught:
         grade_jsonl(tasks.submit(text, "list.jsonl"), tmp_path / "out", tasks.registry)
     assert [problem.line for problem in caught.value.problems] == [3, 5, 6]

@@ -1,4 +1,6 @@
-"""Graders with code that take rows or columns by their place: the score stays as published, and its doubts are said."""
+"""Graders with code that take rows or columns by their place: the score stays as published, and its
+doubts are said.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,9 @@ def test_rows_by_place_in_order(grade) -> None:
 def test_rows_that_the_answers_lack_come_last_in_their_order(grade, place: str) -> None:
     first_rows = ROWS_BY_PLACE.replace(".to_numpy() - ", ".to_numpy()[: len(answers)] - ")
     (head, rows), more = ANSWERS.split("\n", 1), "w1,0.5\nw2,0.5\n"
-    report = grade(first_rows, f"{head}\n{rows}{more}" if place == "last" else f"{head}\n{more}{rows}")
+    report = grade(
+        first_rows, f"{head}\n{rows}{more}" if place == "last" else f"{head}\n{more}{rows}"
+    )
     found = [(doubt.kind, doubt.rearranged) for doubt in report.doubts]
     assert found == ([] if place == "last" else [("order", 0.0)])
 
@@ -94,17 +98,20 @@ def test_sums_of_another_order_are_no_doubt(grade) -> None:
 
 
 def test_several_rows_of_an_image_are_told_apart_by_their_class(grade) -> None:
-    rows = [(f"s{n}", kind, f"{n * 3} {len(kind)}") for n in range(5) for kind in ("bowel", "stomach")]
+    rows = [
+        (f"s{n}", kind, f"{n * 3} {len(kind)}") for n in range(5) for kind in ("bowel", "stomach")
+    ]
     answers = "id,class,predicted,height\n" + "".join(f"{i},{c},{p},9\n" for i, c, p in rows)
     sample = "id,class,predicted\n" + "".join(f"{i},{c},\n" for i, c, _ in rows)
     perfect = "id,class,predicted\n" + "".join(f"{i},{c},{p}\n" for i, c, p in rows)
     code = (
-        "def grade(submission, answers):\n"
-        "    return float((submission['predicted'].to_numpy() == answers['predicted'].to_numpy()).mean())\n"
+        "def grade(submission, answers):\n    return float((submission['predicted'].to_numpy() =="
+        " answers['predicted'].to_numpy()).mean())\n"
     )
     report = grade(code, shuffled(perfect), answers=answers, sample=sample)
     assert sentences(report) == [
-        f"this grader depends on the order of rows: {report.score:g} as handed in, 1 in the answers' order"
+        f"this grader depends on the order of rows: {report.score:g} as handed in, 1 in the"
+        " answers' order"
     ]
 
 
@@ -125,7 +132,8 @@ def test_columns_by_place(grade) -> None:
     (words,) = sentences(report)
     assert words.startswith("this grader takes columns by their place: 1 as handed in, ")
     assert words.endswith(
-        " with the sample submission's columns; the file has `mean`, which the sample submission does not have"
+        " with the sample submission's columns; the file has `mean`, which the sample submission"
+        " does not have"
     )
 
 
@@ -134,16 +142,24 @@ def test_columns_in_another_order(grade) -> None:
     sample = SAMPLE.replace("id,y", "id,y,z").replace(",0.0", ",0.0,0.0")
     table = "id,z,y\n" + "".join(f"v{n},{-n},{n * 7 % 10}\n" for n in range(10))
     (words,) = sentences(grade(code, table, sample=sample))
-    assert "the file has the columns `id`, `z`, `y` where the sample submission has `id`, `y`, `z`" in words
+    assert (
+        "the file has the columns `id`, `z`, `y` where the sample submission has `id`, `y`, `z`"
+        in words
+    )
 
 
 def test_no_score_because_of_another_column_names_it(tasks) -> None:
-    code = "def grade(submission, answers):\n    return float('nan') if 'sequence' in submission else 0.5\n"
+    code = (
+        "def grade(submission, answers):\n    return float('nan') if 'sequence' in submission else"
+        " 0.5\n"
+    )
     task = tasks.add(code=code, answers=ANSWERS, sample=SAMPLE)
     table = "id,y,sequence\n" + "".join(f"v{n},{n},ACDE\n" for n in range(10))
     outcome = TaskGrading(tasks.registry.get_task(task)).grade(tasks.submit(table))
     assert isinstance(outcome, Invalid)
-    assert outcome.reason.endswith("; the file has `sequence`, which the sample submission does not have")
+    assert outcome.reason.endswith(
+        "; the file has `sequence`, which the sample submission does not have"
+    )
 
 
 def test_columns_and_rows_at_once(grade) -> None:
@@ -156,17 +172,22 @@ def test_another_column_that_changes_nothing_is_only_a_note(grade) -> None:
     table = "id,y,fold\n" + "".join(f"{line},1\n" for line in ANSWERS.splitlines()[1:])
     report = grade(COLUMNS_BY_NAME, table)
     assert not sentences(report)
-    assert report.extra.warnings[-1] == (
-        "the file has `fold`, which the sample submission does not have; "
+    assert (
+        report.extra.warnings[-1]
+        == "the file has `fold`, which the sample submission does not have; "
         "with the sample submission's columns the score is the same"
     )
 
 
 def test_a_missing_column_that_changes_nothing_is_only_a_note(grade) -> None:
-    report = grade(COLUMNS_BY_NAME, ANSWERS, sample=SAMPLE.replace("\n", ",0\n").replace("y,0", "y,unused"))
+    report = grade(
+        COLUMNS_BY_NAME, ANSWERS, sample=SAMPLE.replace("\n", ",0\n").replace("y,0", "y,unused")
+    )
     assert not sentences(report)
-    assert report.extra.warnings[-1] == (
-        "the file lacks the sample submission's `unused`; with its columns in reverse order the score is the same"
+    assert (
+        report.extra.warnings[-1]
+        == "the file lacks the sample submission's `unused`; with its columns in reverse order the"
+        " score is the same"
     )
 
 
@@ -186,7 +207,10 @@ def test_rows_with_more_values_than_the_header_has_columns(grade) -> None:
 
 def test_a_copy_that_the_grader_refuses(grade) -> None:
     code = ROWS_BY_PLACE + "\n_called = []\n_own = grade\ndef grade(submission, answers):\n"
-    code += "    _called.append(1)\n    if len(_called) > 1: raise SystemExit(3)\n    return _own(submission, answers)\n"
+    code += (
+        "    _called.append(1)\n    if len(_called) > 1: raise SystemExit(3)\n    return"
+        " _own(submission, answers)\n"
+    )
     (words,) = sentences(grade(code, shuffled(ANSWERS)))
     assert words.endswith("0.28 as handed in, no score in the answers' order")
 
@@ -212,7 +236,8 @@ def test_every_view_says_it_beside_the_medal(grade, tasks, tmp_path: Path) -> No
     assert "1 in doubt" in agents
     assert words.replace("`", "") in agents.replace("`", "").replace("\n", "")
     standing = {
-        one["agent"]: one for one in json.loads(call("medals", str(file), "--agents", "--json").output)
+        one["agent"]: one
+        for one in json.loads(call("medals", str(file), "--agents", "--json").output)
     }
     assert standing["sly"]["in_doubt"] == [f"lab/numbers: {words}"]
     assert standing["fair"]["in_doubt"] == []
@@ -252,7 +277,8 @@ def test_a_grader_that_takes_most_of_its_time_is_not_called_again(tasks) -> None
 
 
 @pytest.mark.parametrize(
-    "wrong", ["x", [1], [{"kind": "other"}], [{"kind": "order"}], [{"kind": "order", "as_handed_in": "a"}]]
+    "wrong",
+    ["x", [1], [{"kind": "other"}], [{"kind": "order"}], [{"kind": "order", "as_handed_in": "a"}]],
 )
 def test_a_report_with_other_doubts_is_refused(grade, wrong: object) -> None:
     value = grade(ROWS_BY_PLACE, ANSWERS).to_dict()

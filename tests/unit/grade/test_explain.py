@@ -33,14 +33,18 @@ def given(tasks: Any, grader: dict[str, Any], true: Any, guess: Any, **columns: 
     return tasks.submit("id,y\n" + "".join(f"r{n},{y}\n" for n, y in enumerate(guess)))
 
 
-def views(tasks: Any, path: Path, *, show_answers: bool = True, **options: Any) -> dict[str, Section]:
+def views(
+    tasks: Any, path: Path, *, show_answers: bool = True, **options: Any
+) -> dict[str, Section]:
     ready = TaskGrading(tasks.registry.get_task("lab/numbers"))
     found = explain(ready, path, show_answers=show_answers, **options)
     return {section.title: section for section in found}
 
 
 def read_by_least_squares(predictions: Any, calibrations: Any) -> Any:
-    """Return what an attacker concludes from the shares of 1 in the calibrations of many made-up files, shape (rows,)."""
+    """Return what an attacker concludes from the shares of 1 in the calibrations of many made-up
+    files, shape (rows,).
+    """
     selected, counted = [], []
     for guess, section in zip(predictions, calibrations, strict=True):
         order, at = np.argsort(guess), 0
@@ -48,7 +52,8 @@ def read_by_least_squares(predictions: Any, calibrations: Any) -> Any:
             size = int(row[0])
             selected.append(np.zeros(len(guess)))
             selected[-1][order[at : at + size]] = 1
-            counted.append(5 * round(float(row[2]) * size / 5))  # as if counts were shown in steps of five
+            # as if counts were shown in steps of five
+            counted.append(5 * round(float(row[2]) * size / 5))
             at += size
     return np.linalg.lstsq(np.array(selected), np.array(counted), rcond=None)[0] > 0.5
 
@@ -62,7 +67,10 @@ def crafted() -> dict[str, Any]:
         **{f"one row, {n}": np.where(row == n, 1.0, 0.0) for n in row},
         **{f"all rows up to {n}": np.where(row <= n, 0.9, 0.1) for n in row},
         **{f"bit {n} of the row's number": (row >> n & 1).astype(float) for n in range(7)},
-        **{f"powers of two from {n}": np.ldexp(1.0, -np.abs(row - n) % 50) for n in range(0, ROWS, 10)},
+        **{
+            f"powers of two from {n}": np.ldexp(1.0, -np.abs(row - n) % 50)
+            for n in range(0, ROWS, 10)
+        },
         **{f"shuffled, {n}": random.permutation(ROWS) / ROWS for n in range(60)},
     }
 
@@ -100,12 +108,19 @@ KINDS: dict[str, tuple[dict[str, Any], Any]] = {
     "kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind != "labels")) for kind in KINDS]
 )
 def test_hundreds_of_made_up_files_tell_nothing_of_private_answers(tasks: Any, kind: str) -> None:
-    """What is shown is the same for other answers: no count, group, order, dash or error message depends on them."""
+    """What is shown is the same for other answers: no count, group, order, dash or error message
+    depends on them.
+    """
     grader, true = KINDS[kind]
     files = crafted()
     assert len(files) >= 200
     others = np.random.default_rng(1).permutation(true)
-    columns = {"site": ["north", "south"] * 40, "age": np.arange(ROWS) / 10, "same": [1] * ROWS, "y2": others}
+    columns = {
+        "site": ["north", "south"] * 40,
+        "age": np.arange(ROWS) / 10,
+        "same": [1] * ROWS,
+        "y2": others,
+    }
     path = given(tasks, grader, true, files["constant 0.0"], event=np.arange(ROWS) % 2)
     task = tasks.registry.get_task("lab/numbers")
     ids = [f"r{n}" for n in range(ROWS)]
@@ -126,7 +141,9 @@ def test_hundreds_of_made_up_files_tell_nothing_of_private_answers(tasks: Any, k
 
 
 def test_the_attack_reads_every_answer_from_rounded_views_so_none_is_shown(tasks: Any) -> None:
-    """Counts in steps of five and groups of eight rows do not protect answers: 200 files are enough."""
+    """Counts in steps of five and groups of eight rows do not protect answers: 200 files are
+    enough.
+    """
     true = np.random.default_rng(3).integers(0, 2, ROWS)
     random = np.random.default_rng(5)
     predictions = [random.permutation(ROWS) / ROWS for _ in range(200)]
@@ -159,7 +176,9 @@ def test_public_answers_are_explained_without_asking(tasks: Any) -> None:
     task = tasks.registry.get_task("lab/numbers")
     public = task.public_dir / "answers.csv"
     public.write_bytes(task.answers.read_bytes())
-    titles = [section.title for section in explain(TaskGrading(replace(task, answers=public)), path)]
+    titles = [
+        section.title for section in explain(TaskGrading(replace(task, answers=public)), path)
+    ]
     assert "worst rows" in titles
 
 
@@ -180,7 +199,9 @@ def test_labels_have_every_class_and_their_confusion(tasks: Any) -> None:
     guess = ["benign"] * 45 + ["odd"] * 35
     found = views(tasks, given(tasks, {"metric": "f1_macro"}, true, guess))
     assert found["classes of y"].rows[0] == ("benign", "50", "0.9", "1", "0.94737")
-    confusion = {row[0]: row[1:] for row in found["confusion: true by row, predicted by column"].rows}
+    confusion = {
+        row[0]: row[1:] for row in found["confusion: true by row, predicted by column"].rows
+    }
     assert confusion == {"benign": ("45", "5"), "odd": ("0", "30")}
 
 
@@ -206,7 +227,8 @@ def test_groups_of_a_public_or_answers_column_have_scores(tasks: Any) -> None:
         found = views(tasks, path, by=column)[f"score of y by {column}"]
         assert [row[:2] for row in found.rows] == [("north", "40"), ("south", "38"), ("tiny", "2")]
     with pytest.raises(
-        InputError, match=r"no table .* has a column `nothing` for these rows; there are y, secret, site"
+        InputError,
+        match=r"no table .* has a column `nothing` for these rows; there are y, secret, site",
     ):
         views(tasks, path, by="nothing")
 
@@ -218,7 +240,8 @@ def test_groups_of_a_public_or_answers_column_have_scores(tasks: Any) -> None:
         ([n * 3 - 120 for n in range(ROWS)], ["-120 to -63", "-60 to -3", "0 to 57", "60 to 117"]),
         (
             [1e6 + n / 100 for n in range(ROWS)],
-            ["1000000 to 1000000.19", "1000000.2 to 1000000.39", "1000000.4 to 1000000.59", "1000000.6 to 1000000.79"],
+            ["1000000 to 1000000.19", "1000000.2 to 1000000.39", "1000000.4 to 1000000.59",
+                "1000000.6 to 1000000.79"],
         ),
         (["10 mg", "9 mg"] * 40, ["10 mg", "9 mg"]),
         ([5.5, 12.0, "", 100.0] * 20, ["5.5 to 5.5", "12 to 12", "100 to 100", "no value"]),
@@ -241,7 +264,9 @@ def test_a_custom_graders_score_is_explained_by_the_shared_columns(tasks: Any) -
 
 
 def test_proteingym_has_a_score_for_each_split_and_for_each_of_its_folds(tasks: Any) -> None:
-    """As it is prepared: `data.csv` names the folds `fold_…`, submissions their predictions `fitness_score_fold_…`."""
+    """As it is prepared: `data.csv` names the folds `fold_…`, submissions their predictions
+    `fitness_score_fold_…`.
+    """
     splits = ("fold_random_5", "fold_modulo_5")
     folds = "".join(f"{n},{n % 5},{n % 4}\n" for n in range(ROWS))
     code = "def grade(submission, answers):\n    return 0.5\n"
@@ -250,11 +275,13 @@ def test_proteingym_has_a_score_for_each_split_and_for_each_of_its_folds(tasks: 
     public = tasks.registry.get_task("lab/numbers").public_dir
     (public / "data.csv").write_text(f"id,{','.join(splits)}\nWT,-1,-1\n{folds}")
     names = ",".join(f"fitness_score_{split}" for split in splits)
-    found = views(tasks, tasks.submit(f"id,{names}\n" + "".join(f"{n},{n},{-n}\n" for n in range(ROWS))))
-    assert [row[2] for row in found["Spearman's rho of each split"].rows] == ["1", "-1"]
-    assert [row[0] for row in found["score of fitness_score_fold_random_5 by fold_random_5"].rows] == list(
-        "01234"
+    found = views(
+        tasks, tasks.submit(f"id,{names}\n" + "".join(f"{n},{n},{-n}\n" for n in range(ROWS)))
     )
+    assert [row[2] for row in found["Spearman's rho of each split"].rows] == ["1", "-1"]
+    assert [
+        row[0] for row in found["score of fitness_score_fold_random_5 by fold_random_5"].rows
+    ] == list("01234")
     assert len(found["score of fitness_score_fold_modulo_5 by fold_modulo_5"].rows) == 4
 
 
@@ -271,13 +298,16 @@ def test_a_sparse_truth_has_errors_by_groups_of_cells_and_genes_of_a_dense_predi
     ):
         file = anndata.AnnData(
             obs=pd.DataFrame({"type": ["B", "T"] * 12}, index=[f"c{n}" for n in range(24)]),
-            var=pd.DataFrame({"panel": ["few"] * 2 + ["many"] * 10}, index=[f"g{n}" for n in range(12)]),
+            var=pd.DataFrame(
+                {"panel": ["few"] * 2 + ["many"] * 10}, index=[f"g{n}" for n in range(12)]
+            ),
             layers={"prediction": values},
         )
         file.write_h5ad(path)
     ready = TaskGrading(tasks.registry.get_task("lab/cells"))
     found = {
-        section.title: section.rows for section in explain(ready, tmp_path / "guess.h5ad", show_answers=True)
+        section.title: section.rows
+        for section in explain(ready, tmp_path / "guess.h5ad", show_answers=True)
     }
     assert found["mean squared error by type"] == (("B", "12", "1"), ("T", "12", "1"))
     assert found["mean squared error by panel"] == (("few", "2", "1"), ("many", "10", "1"))
@@ -289,13 +319,18 @@ def test_attempts_show_the_best_so_far_and_the_medal_thresholds() -> None:
     assert found.title == "score by attempt of ada"
     assert [row[2] for row in found.rows] == ["0.5", "0.5", "0.7"]
     assert found.note == "gold begins at 0.9"
-    assert [row[2] for row in attempts([0.5, 0.4, 0.7], True, [], None).rows] == ["0.5", "0.4", "0.4"]
+    assert [row[2] for row in attempts([0.5, 0.4, 0.7], True, [], None).rows] == [
+        "0.5",
+        "0.4",
+        "0.4",
+    ]
 
 
 def test_a_section_is_aligned_text_and_can_be_read_from_json() -> None:
     found = table("counts", ("name", "rows"), [("a", 5), ("long name", 10)], bar=1, note="a note")
     assert found.lines() == [
-        "counts", "  name       rows", "  a             5  ████████████", "  long name    10  ████████████████████████", "  a note",
+        "counts", "  name       rows", "  a             5  ████████████",
+        "  long name    10  ████████████████████████", "  a note",
     ]  # fmt: skip
     assert Section.from_dict(found.to_dict()) == found
     with pytest.raises(ValueError, match="rows of different lengths"):

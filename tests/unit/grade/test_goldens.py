@@ -1,4 +1,7 @@
-"""The published grading's numbers, bit for bit. `tests/golden/*.json` says in `about` what each file holds."""
+"""The published grading's numbers, bit for bit.
+
+`tests/golden/*.json` says in `about` what each file holds.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,10 @@ def board(spec: dict[str, Any]) -> pd.DataFrame:
         return pd.DataFrame({"score": spec["scores"]})
     r = spec["recipe"]
     groups = [i // r["T"] for i in range(r["n"])]
-    scores = [(r["B"] + r["sign"] * (r["S"] * g + ((r["A"] * g + r["C"]) % r["M"]))) / r["D"] for g in groups]
+    scores = [
+        (r["B"] + r["sign"] * (r["S"] * g + ((r["A"] * g + r["C"]) % r["M"]))) / r["D"]
+        for g in groups
+    ]
     assert scores[0] == spec["check"]["first"]
     assert scores[-1] == spec["check"]["last"]
     assert scores[r["n"] // 3] == spec["check"]["at_n_div_3"]
@@ -70,7 +76,10 @@ def test_medals_thresholds_and_percentiles_are_the_published_ones(
             if score is not None:
                 score = {"int": int, "float": float}[case["score_type"]](score)
             frame = boards[case["leaderboard"]]
-            got = {**grader.rank_score(score, frame), "is_lower_better": grader.is_lower_better(frame)}
+            got = {
+                **grader.rank_score(score, frame),
+                "is_lower_better": grader.is_lower_better(frame),
+            }
             assert got == case["expect"]
             for key, value in case["expect"].items():
                 assert type(got[key]) is type(value)
@@ -90,7 +99,10 @@ def test_aggregates_are_the_published_ones(subtests: pytest.Subtests) -> None:
                 for report in read_back
             ]
             changes = case.get("expect_if_percentiles_are_python_floats", {})
-            for reports, expected in ((fresh, case["expect"]), (read_back, {**case["expect"], **changes})):
+            for reports, expected in (
+                (fresh, case["expect"]),
+                (read_back, {**case["expect"], **changes}),
+            ):
                 got = aggregate_reports(reports)
                 assert list(got) == AGGREGATE["key_order"]
                 assert got.pop("task_reports") == case["task_reports"]
@@ -137,7 +149,9 @@ def parsed(column: pd.Series) -> Any:
     return value
 
 
-def test_numbers_in_csv_files_are_parsed_as_published(subtests: pytest.Subtests, tmp_path: Path) -> None:
+def test_numbers_in_csv_files_are_parsed_as_published(
+    subtests: pytest.Subtests, tmp_path: Path
+) -> None:
     for case in cases("csv_floats"):
         with subtests.test(case["id"]):
             file = tmp_path / "table.csv"
@@ -149,7 +163,8 @@ def test_numbers_in_csv_files_are_parsed_as_published(subtests: pytest.Subtests,
                 expected = case[key]
                 got = parsed(frame["score"])
                 if isinstance(expected, str) and expected.startswith("text:"):
-                    # What is too large for a float is text to pandas 2 and infinite to pandas 3: invalid to both.
+                    # What is too large for a float is text to pandas 2 and infinite to pandas 3:
+                    # invalid to both.
                     assert got == expected or (key == "submission_value" and got == math.inf)
                 elif expected is None:
                     assert math.isnan(got)

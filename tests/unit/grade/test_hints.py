@@ -1,4 +1,6 @@
-"""Messages name what a file is, what is meant by a name, and what is strange about a file that is valid."""
+"""Messages name what a file is, what is meant by a name, and what is strange about a file that is
+valid.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,10 @@ OTHERS = {
         "an Excel workbook; save the sheet as CSV",
     ),
     "parquet": (parquet(), "a Parquet file; write it with `to_csv(path, index=False)`"),
-    "UTF-16": (TABLE.encode("utf-16"), "text in UTF-16, as Excel's “Unicode text”; save it as UTF-8"),
+    "UTF-16": (
+        TABLE.encode("utf-16"),
+        "text in UTF-16, as Excel's “Unicode text”; save it as UTF-8",
+    ),
     "UTF-16 without a mark": (TABLE.encode("utf-16-le"), "text in UTF-16"),
     "LFS": (LFS.encode(), "a Git LFS pointer, not the file itself; get that with `git lfs pull`"),
     "HTML": (b"\n<!DOCTYPE html>\n<html><body>log in</body></html>", "a web page (HTML)"),
@@ -67,7 +72,9 @@ OTHERS = {
 
 @pytest.mark.parametrize("what", OTHERS)
 @pytest.mark.parametrize("code", [None, "def grade(s, a):\n    return 0.5\n"])
-def test_a_file_of_another_format_is_named_for_what_it_is(tasks: Any, what: str, code: str | None) -> None:
+def test_a_file_of_another_format_is_named_for_what_it_is(
+    tasks: Any, what: str, code: str | None
+) -> None:
     tasks.add(code=code)
     data, words = OTHERS[what]
     (finding,) = findings(tasks, data)
@@ -75,12 +82,16 @@ def test_a_file_of_another_format_is_named_for_what_it_is(tasks: Any, what: str,
 
 
 @pytest.mark.parametrize("what", OTHERS)
-def test_a_board_of_another_format_is_named_for_what_it_is(tasks: Any, what: str, good: Any) -> None:
+def test_a_board_of_another_format_is_named_for_what_it_is(
+    tasks: Any, what: str, good: Any
+) -> None:
     task_id = tasks.add()
     data, words = OTHERS[what]
     (tasks.root / task_id / "leaderboard.csv").write_bytes(data)
     result = called(tasks, "grade-sample", good())
-    assert f"cannot be read: it is {words}" in " ".join(f"{result.output} {result.exception}".split())
+    assert f"cannot be read: it is {words}" in " ".join(
+        f"{result.output} {result.exception}".split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,10 +146,15 @@ def test_a_column_that_is_there_twice_is_a_warning(tasks: Any, code: str | None)
     [
         (["T", "B", "B"], None),
         (["T", "b", "B"], "1 label that never occurs in the answers, in 1 of 3 rows: b"),
-        (["0.9", "0.2", "0.2"], "2 labels that never occur in the answers, in 3 of 3 rows: 0.9, 0.2"),
+        (
+            ["0.9", "0.2", "0.2"],
+            "2 labels that never occur in the answers, in 3 of 3 rows: 0.9, 0.2",
+        ),
     ],
 )
-def test_labels_that_no_answer_has_are_a_warning(tasks: Any, guess: list[str], words: str | None) -> None:
+def test_labels_that_no_answer_has_are_a_warning(
+    tasks: Any, guess: list[str], words: str | None
+) -> None:
     tasks.add(grader=LABELS, answers="id,y\na,T\nb,B\nc,B\n")
     file = tasks.submit("id,y\n" + "".join(f"{i},{g}\n" for i, g in zip("abc", guess, strict=True)))
     report = json.loads(called(tasks, "grade-sample", file, "--json").stdout)
@@ -153,7 +169,9 @@ def test_labels_that_no_cell_has_are_a_warning(tmp_path: Path) -> None:
     guess = OBS[["cluster"]].astype(str)
     guess.iloc[:4] = "monocyte"
     anndata.AnnData(obs=guess).write_h5ad(tmp_path / "s.h5ad")
-    report = json.loads(call("grade-sample", tmp_path / "s.h5ad", "cells/task", *options, "--json").stdout)
+    report = json.loads(
+        call("grade-sample", tmp_path / "s.h5ad", "cells/task", *options, "--json").stdout
+    )
     words = "`cluster` has 1 label that never occurs in the answers, in 4 of 40 rows: monocyte"
     assert words in report["extra"]["warnings"]
 
@@ -176,14 +194,19 @@ def test_a_filter_that_is_missing_is_named(tmp_path: Path) -> None:
         file["obs/cluster/codes"].attrs.update(attributes)
     result = call("validate", path, "cells/task", *options)
     assert (
-        "`obs/cluster/codes` is compressed with a filter that is missing here: number 32015" in result.stdout
+        "`obs/cluster/codes` is compressed with a filter that is missing here: number 32015"
+        in result.stdout
     )
 
 
 def test_an_h5ad_of_another_format_is_named_for_what_it_is(tmp_path: Path) -> None:
     options = add_task(tmp_path, None)
     path = tmp_path / "s.h5ad"
-    for data, words in (OTHERS["gzip"], OTHERS["LFS"], (in_zip({".zgroup": "{}"}), "a packed Zarr store")):
+    for data, words in (
+        OTHERS["gzip"],
+        OTHERS["LFS"],
+        (in_zip({".zgroup": "{}"}), "a packed Zarr store"),
+    ):
         path.write_bytes(data)
         assert f"it is {words}" in call("validate", path, "cells/task", *options).stdout
 
@@ -192,14 +215,22 @@ def test_a_board_as_kaggle_s_names_its_column(tasks: Any, good: Any) -> None:
     tasks.add(board="TeamId,TeamName,Score\n1,a,0.5\n")
     result = called(tasks, "grade-sample", good())
     shown = " ".join(f"{result.output} {result.exception}".split())
-    assert "has no column `score`; it has TeamId, TeamName, Score; call the column of scores `score`" in shown
+    assert (
+        "has no column `score`; it has TeamId, TeamName, Score; call the column of scores `score`"
+        in shown
+    )
 
 
 def test_a_list_as_mle_bench_s_names_its_key(tasks: Any, tmp_path: Path) -> None:
     tasks.add()
-    listed = tasks.submit('{"competition_id": "x", "submission_path": "s.csv"}\n', "submission.jsonl")
+    listed = tasks.submit(
+        '{"competition_id": "x", "submission_path": "s.csv"}\n', "submission.jsonl"
+    )
     result = call("grade", listed, "--output-dir", tmp_path / "out", "--tasks-dir", tasks.root)
-    assert "MLE-bench's `competition_id` is called `task_id` here" in f"{result.output} {result.exception}"
+    assert (
+        "MLE-bench's `competition_id` is called `task_id` here"
+        in f"{result.output} {result.exception}"
+    )
 
 
 def test_a_baseline_that_fails_leaves_nothing(tasks: Any, tmp_path: Path) -> None:

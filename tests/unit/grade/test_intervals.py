@@ -1,4 +1,6 @@
-"""Intervals of scores agree with plain resampling, contain the true score, and are left out where impossible."""
+"""Intervals of scores agree with plain resampling, contain the true score, and are left out where
+impossible.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,10 @@ def predictions(kind: str, rows: int) -> tuple[Any, Any, Any]:
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
-        ("mean_absolute_error", 200), ("rmse", 200), ("log_loss", 200), ("accuracy", 200), ("f1_macro", 200),
-        ("matthews", 200), ("concordance_index", 60), ("roc_auc", 4000), ("spearman", 4000), ("pearson", 4000), ("r2", 4000),
+        ("mean_absolute_error", 200), ("rmse", 200), ("log_loss", 200), ("accuracy", 200),
+        ("f1_macro", 200),
+        ("matthews", 200), ("concordance_index", 60), ("roc_auc", 4000), ("spearman", 4000),
+        ("pearson", 4000), ("r2", 4000),
     ],
 )  # fmt: skip
 def test_every_shortcut_agrees_with_plain_resampling(name: str, rows: int) -> None:
@@ -46,7 +50,11 @@ def test_every_shortcut_agrees_with_plain_resampling(name: str, rows: int) -> No
     true, guess, event = predictions(metric.kind, rows)
     random = np.random.default_rng(5)
     stratified = metric.kind in ("label", "probability") and name not in ("accuracy", "log_loss")
-    strata = [np.flatnonzero(true == value) for value in np.unique(true)] if stratified else [np.arange(rows)]
+    strata = (
+        [np.flatnonzero(true == value) for value in np.unique(true)]
+        if stratified
+        else [np.arange(rows)]
+    )
     plain = []
     for _ in range(400):
         at = np.concatenate([part[random.integers(0, len(part), len(part))] for part in strata])
@@ -66,7 +74,9 @@ def test_the_same_file_has_the_same_interval_every_time() -> None:
     ("name", "rows"), [("mean_absolute_error", 200), ("roc_auc", 2500), ("spearman", 2500)]
 )
 def test_the_interval_contains_the_true_score_in_most_test_sets(name: str, rows: int) -> None:
-    """A small part of `scripts/validate-statistics scores`; 120 sets of 95 % leave five percent either way open."""
+    """A small part of `scripts/validate-statistics scores`; 120 sets of 95 % leave five percent
+    either way open.
+    """
     assert 0.89 <= scoring.coverage(name, 120, rows) <= 1.0
 
 
@@ -88,7 +98,9 @@ def test_too_few_rows_have_no_interval() -> None:
 )
 def test_perfect_predictions_are_not_certain(name: str, rows: int) -> None:
     true = np.arange(rows) % 2
-    found = draws(METRICS[name], [(true, true.astype(float) if name in ("roc_auc", "brier") else true)])
+    found = draws(
+        METRICS[name], [(true, true.astype(float) if name in ("roc_auc", "brier") else true)]
+    )
     low, high = found.ends
     assert 0.05 < high - low < 0.5
     assert (low if name == "brier" else 1 - high) == 0
@@ -116,7 +128,8 @@ def test_exact_predictions_of_numbers_have_no_interval() -> None:
         draws(METRICS["mean_absolute_error"], [(np.arange(20.0), np.arange(20.0))])
 
 
-# Of submissions --------------------------------------------------------------------------------------
+# Of submissions
+# --------------------------------------------------------------------------------------
 
 
 def numbers(tasks: Any, rows: int = 60, **more: Any) -> Path:
@@ -125,7 +138,9 @@ def numbers(tasks: Any, rows: int = 60, **more: Any) -> Path:
     true = random.normal(size=rows).round(4)
     guess = (true + random.normal(size=rows)).round(4)
     ids = [f"row{n}" for n in range(rows)]
-    tasks.add(answers="id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true, strict=True)), **more)
+    tasks.add(
+        answers="id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true, strict=True)), **more
+    )
     lines = [f"{i},{y}\n" for i, y in zip(ids, guess, strict=True)]
     return tasks.submit("id,y\n" + "".join(reversed(lines)))
 
@@ -149,20 +164,29 @@ def test_a_score_has_an_interval_and_the_chance_of_each_medal_and_place(tasks: A
     assert (found.place_best or 0) < (found.place_worst or 0) <= 6
     read = TaskReport.from_dict(report.to_dict() | {"uncertainty": found.to_dict()})
     assert read.uncertainty == found
-    assert list(read.to_dict())[:-2] == list(report.to_dict())[:-1], "the published keys stay as they are"
+    assert list(read.to_dict())[:-2] == list(report.to_dict())[:-1], (
+        "the published keys stay as they are"
+    )
 
 
-CODE = "def grade(submission, answers):\n    both = submission.merge(answers, on='id')\n    return (both.y_x - both.y_y).abs().mean()\n"
+CODE = (
+    "def grade(submission, answers):\n    both = submission.merge(answers, on='id')\n    return"
+    " (both.y_x - both.y_y).abs().mean()\n"
+)
 
 
 @pytest.mark.long
-def test_a_custom_grader_is_resampled_only_when_asked_and_agrees_with_its_metric(tasks: Any) -> None:
+def test_a_custom_grader_is_resampled_only_when_asked_and_agrees_with_its_metric(
+    tasks: Any,
+) -> None:
     path = numbers(tasks, code=CODE)
     without, _ = sure(tasks, path)
     assert "only if you ask" in without.why_not
     found, _ = sure(tasks, path, call_code=True, time_limit_s=600.0)
     assert "calls of the grader" in found.method
-    tasks.add("lab/other", answers=(tasks.data / "lab/numbers/prepared/private/answers.csv").read_text())
+    tasks.add(
+        "lab/other", answers=(tasks.data / "lab/numbers/prepared/private/answers.csv").read_text()
+    )
     declared = uncertainty_of(TaskGrading(tasks.registry.get_task("lab/other")), path)
     assert (found.low, found.high) == (
         pytest.approx(declared.low, abs=0.02),
@@ -186,10 +210,9 @@ def test_proteingym_scores_are_resampled_over_all_three_splits(tasks: Any) -> No
     random = np.random.default_rng(2)
     true = random.normal(size=80).round(4)
     code = (
-        "from scipy.stats import spearmanr\n"
-        "def grade(submission, answers):\n"
-        "    both = submission[submission.iloc[:, 0] != 'WT'].merge(answers, on='id', how='inner')\n"
-        "    return sum(spearmanr(both.iloc[:, n], both.iloc[:, 4])[0] for n in (1, 2, 3)) / 3\n"
+        "from scipy.stats import spearmanr\ndef grade(submission, answers):\n    both ="
+        " submission[submission.iloc[:, 0] != 'WT'].merge(answers, on='id', how='inner')\n   "
+        " return sum(spearmanr(both.iloc[:, n], both.iloc[:, 4])[0] for n in (1, 2, 3)) / 3\n"
     )
     rows = [(f"m{n}", *(y + random.normal(size=3)).round(4)) for n, y in enumerate(true)]
     tasks.add(

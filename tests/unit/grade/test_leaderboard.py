@@ -52,12 +52,19 @@ RISING = [n / 10 for n in range(60)]
                 "gold, silver and bronze are all first place on a leaderboard this small",
             ),
         ),
-        (RISING, {"is_lower_better": False}, ("the leaderboard was worst first and has been reversed",)),
+        (
+            RISING,
+            {"is_lower_better": False},
+            ("the leaderboard was worst first and has been reversed",),
+        ),
         (
             RISING,
             {"self_trained": True, "partial": True},
             (
-                "the leaderboard is self-trained: made by models trained for this program, not by competitors",
+                (
+                    "the leaderboard is self-trained: made by models trained for this program, not"
+                    " by competitors"
+                ),
                 "the leaderboard is partial: not all entries of its source are in it",
             ),
         ),
@@ -67,12 +74,18 @@ def test_each_doubt_about_a_leaderboard_is_a_warning(
     tmp_path: Path, scores: list[float], options: dict, warnings: tuple[str, ...]
 ) -> None:
     path = tmp_path / "leaderboard.csv"
-    path.write_text("teamName,score,submissionDate\n" + "".join(f"a,{score},x\n" for score in scores))
+    path.write_text(
+        "teamName,score,submissionDate\n" + "".join(f"a,{score},x\n" for score in scores)
+    )
     assert load_leaderboard(path, "lab/numbers", **options).warnings == warnings
 
 
-@given(st.lists(st.integers(-20, 20), min_size=1, max_size=300), st.integers(-25, 25), st.booleans())
-def test_a_rank_equals_counting_the_better_entries(scores: list[int], score: int, lower: bool) -> None:
+@given(
+    st.lists(st.integers(-20, 20), min_size=1, max_size=300), st.integers(-25, 25), st.booleans()
+)
+def test_a_rank_equals_counting_the_better_entries(
+    scores: list[int], score: int, lower: bool
+) -> None:
     got = rank(float(score), np.sort(np.array(scores, dtype=float)), lower)
     best_first = sorted(scores, reverse=not lower)
     better = sum((other < score) if lower else (other > score) for other in scores)
@@ -106,7 +119,9 @@ def test_a_rank_equals_counting_the_better_entries(scores: list[int], score: int
         (5000, (20, 250, 500)),
     ],
 )
-def test_medal_places_follow_the_published_table(entries: int, places: tuple[int, int, int]) -> None:
+def test_medal_places_follow_the_published_table(
+    entries: int, places: tuple[int, int, int]
+) -> None:
     assert medal_places(entries) == places
 
 

@@ -31,7 +31,9 @@ def test_every_grading_of_a_new_file_is_counted(tmp_path: Path) -> None:
     for number in range(2, 37):
         look(ledger, number)
     assert look(ledger, 37) == "37th submission scored against these answers"
-    assert look(ledger, 99, "ada") == "38th submission scored against these answers, 1st by this agent"
+    assert (
+        look(ledger, 99, "ada") == "38th submission scored against these answers, 1st by this agent"
+    )
     assert ledger.look("lab/numbers", "x", "other answers", None, 0.0).words == "graded once"
 
 
@@ -39,7 +41,9 @@ def test_grading_the_same_file_again_is_not_counted(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / NAME)
     for _ in range(3):
         assert look(ledger, 1) == "graded once"
-    assert verify(ledger.path).lines == 3, "that it was graded three times is on record all the same"
+    assert verify(ledger.path).lines == 3, (
+        "that it was graded three times is on record all the same"
+    )
 
 
 def test_a_ledger_continued_by_another_process_is_read_on(tmp_path: Path) -> None:
@@ -103,7 +107,9 @@ class Files:
         self.head.write_text(f"{number} {self.head.read_text().split()[1]}\n")
 
     def rewrite(self, lines: list[bytes]) -> None:
-        """Write lines with right numbers and hashes, and the head, as someone who knows this program can."""
+        """Write lines with right numbers and hashes, and the head, as someone who knows this
+        program can.
+        """
         previous, whole = FIRST, []
         for number, line in enumerate(lines, start=1):
             value = {**json.loads(line), "number": number, "previous": previous}
@@ -144,31 +150,43 @@ def cut_and_added(files: Files) -> None:
 
 
 FOUND: dict[str, tuple[Callable[[Files], object], str]] = {
-    "a score changed": (field(1, b'"score":0.02', b'"score":0.92'), "entry 2 was changed after entry 3"),
-    "the first score changed": (field(0, b'"score":0.01', b'"score":0.91'), "entry 1 was changed after entry 2"),
+    "a score changed": (field(1, b'"score":0.02', b'"score":0.92'),
+        "entry 2 was changed after entry 3"),
+    "the first score changed": (field(0, b'"score":0.01', b'"score":0.91'),
+        "entry 1 was changed after entry 2"),
     "the last score changed": (field(5, b'"score":0.06', b'"score":0.96'), "entry 6 was changed"),
     "an agent changed": (field(2, b'"ada"', b'"bob"'), "entry 3 was changed after entry 4"),
     "an agent removed": (field(2, b'"ada"', b"null"), "entry 3 was changed after entry 4"),
     "a time changed": (field(3, b'"at":"2', b'"at":"1'), "entry 4 was changed after entry 5"),
-    "a task changed": (field(3, b"lab/numbers", b"lab/letters"), "entry 4 was changed after entry 5"),
-    "a submission changed": (field(3, b"submission 4", b"submission 1"), "entry 4 was changed after entry 5"),
-    "answers changed": (field(3, b'"answers":"answers"', b'"answers":"others"'), "entry 4 was changed after entry 5"),
+    "a task changed": (field(3, b"lab/numbers", b"lab/letters"),
+        "entry 4 was changed after entry 5"),
+    "a submission changed": (field(3, b"submission 4", b"submission 1"),
+        "entry 4 was changed after entry 5"),
+    "answers changed": (field(3, b'"answers":"answers"', b'"answers":"others"'),
+        "entry 4 was changed after entry 5"),
     "a kind changed": (field(3, b'"graded"', b'"ignored"'), "entry 4 was changed after entry 5"),
     "a space added": (field(3, b'"kind":', b'"kind": '), "entry 4 was changed after entry 5"),
-    "a field added twice": (field(3, b'"kind":', b'"score":1.0,"kind":'), "entry 4 was changed after entry 5"),
+    "a field added twice": (field(3, b'"kind":', b'"score":1.0,"kind":'),
+        "entry 4 was changed after entry 5"),
     "a carriage return added": (field(3, b"\n", b"\r\n"), "entry 4 was changed after entry 5"),
-    "a byte order mark added": (field(0, b'{"number"', b'\xef\xbb\xbf{"number"'), "entry 1 was changed after entry 2"),
+    "a byte order mark added": (field(0, b'{"number"', b'\xef\xbb\xbf{"number"'),
+        "entry 1 was changed after entry 2"),
     "bytes that are no text": (field(3, b"submission", b"\xff\xfe"), "line 4 is not an entry"),
-    "a previous hash changed": (field(3, b'"previous":"', b'"previous":"x'), "entry 3 was changed after entry 4"),
+    "a previous hash changed": (field(3, b'"previous":"', b'"previous":"x'),
+        "entry 3 was changed after entry 4"),
     "a previous hash removed": (field(3, b'"previous"', b'"before"'), "line 4 is not an entry"),
-    "the first previous hash changed": (field(0, b'"previous":"0', b'"previous":"1'), "it names an entry before it"),
+    "the first previous hash changed": (field(0, b'"previous":"0', b'"previous":"1'),
+        "it names an entry before it"),
     "a number of infinity": (field(3, b'"number":4', b'"number":1e400'), "line 4 is not an entry"),
     "a number of NaN": (field(3, b'"number":4', b'"number":NaN'), "line 4 is not an entry"),
     "a number below 1": (field(3, b'"number":4', b'"number":-4'), "line 4 is not an entry"),
-    "a number of many digits": (field(3, b'"number":4', b'"number":' + b"9" * 4000), "line 4 is not an entry"),
-    "a number of too many digits": (field(3, b'"number":4', b'"number":' + b"9" * 9000), "line 4 is not an entry"),
+    "a number of many digits": (field(3, b'"number":4', b'"number":' + b"9" * 4000),
+        "line 4 is not an entry"),
+    "a number of too many digits": (field(3, b'"number":4', b'"number":' + b"9" * 9000),
+        "line 4 is not an entry"),
     "a number in text": (field(3, b'"number":4', b'"number":"4"'), "line 4 is not an entry"),
-    "a number changed": (field(3, b'"number":4', b'"number":9'), "line 4 has the number 9 where 4 is expected"),
+    "a number changed": (field(3, b'"number":4', b'"number":9'),
+        "line 4 has the number 9 where 4 is expected"),
     "the last number the largest that is read": (
         field(5, b'"number":6', b'"number":%d' % (2**53 - 1)),
         "line 6 has the number 9,007,199,254,740,991 where 6 is expected",
@@ -183,27 +201,36 @@ FOUND: dict[str, tuple[Callable[[Files], object], str]] = {
     "the last line removed": (only(0, 1, 2, 3, 4), "the last 1 of 6 entries are missing"),
     "several last lines removed": (only(0, 1), "the last 4 of 6 entries are missing"),
     "all lines removed": (only(), "the last 6 of 6 entries are missing"),
-    "the ledger removed": (lambda files: files.path.unlink(), "the last 6 of 6 entries are missing"),
+    "the ledger removed": (lambda files: files.path.unlink(),
+        "the last 6 of 6 entries are missing"),
     "a line twice": (only(0, 1, 1, 2, 3, 4, 5), "line 3 has the number 2 where 3 is expected"),
-    "the last line twice": (only(0, 1, 2, 3, 4, 5, 5), "line 7 has the number 6 where 7 is expected"),
+    "the last line twice": (only(0, 1, 2, 3, 4, 5, 5),
+        "line 7 has the number 6 where 7 is expected"),
     "lines exchanged": (only(0, 2, 1, 3, 4, 5), "line 2 has the number 3 where 2 is expected"),
     "lines in reverse": (only(5, 4, 3, 2, 1, 0), "line 1 has the number 6 where 1 is expected"),
     "a line added by hand": (added(), "what follows was added by hand"),
     "a score of infinity added by hand": (added(score=1e999), "what follows was added by hand"),
-    "fields of odd types added by hand": (added(score=[], agent={}, answers=None), "what follows was added by hand"),
-    "a line that records a change added by hand": (added(kind="changed", found="?"), "before entry 7 was written: ?"),
+    "fields of odd types added by hand": (added(score=[], agent={}, answers=None),
+        "what follows was added by hand"),
+    "a line that records a change added by hand": (added(kind="changed", found="?"),
+        "before entry 7 was written: ?"),
     "cut, and a line added by hand": (cut_and_added, "the last 2 of 6 entries are missing"),
     "the head removed": (lambda files: files.head.unlink(), "missing or damaged"),
     "the head emptied": (lambda files: files.head.write_text(""), "missing or damaged"),
-    "the head not a number": (lambda files: files.head.write_text("1e400 x\n"), "missing or damaged"),
-    "the head a folder": (lambda files: (files.head.unlink(), files.head.mkdir()), "missing or damaged"),
+    "the head not a number": (lambda files: files.head.write_text("1e400 x\n"),
+        "missing or damaged"),
+    "the head a folder": (lambda files: (files.head.unlink(), files.head.mkdir()),
+        "missing or damaged"),
     "an earlier head": (
         lambda files: files.head.write_text(f"2 {hashlib.sha256(files.lines[1]).hexdigest()}\n"),
         "ends with line 2: what follows was added by hand, or the head is an older one",
     ),
-    "a smaller number in the head": (lambda files: files.renumber_head(-1), "has the number -1 where 6 is expected"),
-    "a larger number in the head": (lambda files: files.renumber_head(999), "has the number 999 where 6 is expected"),
-    "another hash in the head": (lambda files: files.head.write_text(f"6 {'a' * 64}\n"), "entry 6 was changed"),
+    "a smaller number in the head": (lambda files: files.renumber_head(-1),
+        "has the number -1 where 6 is expected"),
+    "a larger number in the head": (lambda files: files.renumber_head(999),
+        "has the number 999 where 6 is expected"),
+    "another hash in the head": (lambda files: files.head.write_text(f"6 {'a' * 64}\n"),
+        "entry 6 was changed"),
 }  # fmt: skip
 
 
@@ -217,10 +244,15 @@ def test_tampering_is_found_and_stays_found_after_more_gradings(tmp_path: Path, 
     if name == "the head a folder":
         files.head.rmdir()
     for number, ledger in ((50, Ledger(files.path)), (51, files.ledger), (52, Ledger(files.path))):
-        assert "submission" in look(ledger, number) or name in ("all lines removed", "the ledger removed")
+        assert "submission" in look(ledger, number) or name in (
+            "all lines removed",
+            "the ledger removed",
+        )
         found = verify(files.path)
         assert expected in "; ".join(found.problems), "a grading hides no change"
-    recorded = [line for line in files.path.read_bytes().splitlines() if b'"kind":"changed"' in line]
+    recorded = [
+        line for line in files.path.read_bytes().splitlines() if b'"kind":"changed"' in line
+    ]
     assert len(recorded) <= 1, "a change is recorded once"
     assert look(Ledger(files.path), 52) == look(Ledger(files.path), 52)
 
@@ -228,7 +260,9 @@ def test_tampering_is_found_and_stays_found_after_more_gradings(tmp_path: Path, 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs named pipes")
 @pytest.mark.parametrize("name", [NAME, HEAD])
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_what_is_no_file_is_neither_waited_for_nor_read(tmp_path: Path, name: str, kind: str) -> None:
+def test_what_is_no_file_is_neither_waited_for_nor_read(
+    tmp_path: Path, name: str, kind: str
+) -> None:
     path = Files(tmp_path).path
     (tmp_path / name).unlink()
     if kind == "pipe":
@@ -261,7 +295,8 @@ UNKNOWABLE: dict[str, Callable[[Files], object]] = {
         [line.replace(b'"score":0.06', b'"score":0.96') for line in files.lines]
     ),
     "ledger and head rewritten without a line": lambda files: files.rewrite(files.lines[:2] + files.lines[3:]),
-    "ledger and head rewritten with a further line": lambda files: files.rewrite([*files.lines, files.entry()]),
+    "ledger and head rewritten with a further line": lambda files: files.rewrite([*files.lines,
+            files.entry()]),
     "ledger and head cut": lambda files: files.rewrite(files.lines[:2]),
     "ledger and head emptied": lambda files: (files.path.write_bytes(b""), files.head.unlink()),
 }  # fmt: skip
@@ -282,7 +317,9 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("lines_before", [0, 8, 9])
-@pytest.mark.parametrize("step", ["head", "half a line", "no line", "whole line", "last head", "truncation"])
+@pytest.mark.parametrize(
+    "step", ["head", "half a line", "no line", "whole line", "last head", "truncation"]
+)
 def test_a_grader_killed_at_any_step_of_writing_is_not_called_tampering(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, lines_before: int
 ) -> None:
@@ -295,7 +332,9 @@ def test_a_grader_killed_at_any_step_of_writing_is_not_called_tampering(
     def write(descriptor: int, data: bytes) -> None:
         calls.append(data)
         kill_at = {"head": 1, "last head": 3}.get(step, 2 if "line" in step else 9)
-        part = {"half a line": len(data) // 2, "no line": 0, "head": 0, "last head": 0}.get(step, len(data))
+        part = {"half a line": len(data) // 2, "no line": 0, "head": 0, "last head": 0}.get(
+            step, len(data)
+        )
         write_fully(descriptor, data[:part] if len(calls) == kill_at else data)
         if len(calls) == kill_at:
             raise Killed
@@ -331,7 +370,10 @@ def test_a_ledger_and_a_report_of_an_earlier_version_are_read(tmp_path: Path) ->
     """They have a score that is no longer computed."""
     files = Files(tmp_path)
     files.rewrite([line.replace(b'"kind"', b'"ladder_score":0.5,"kind"') for line in files.lines])
-    assert look(Ledger(files.path), 7) == "7th submission scored against these answers, 4th by this agent"
+    assert (
+        look(Ledger(files.path), 7)
+        == "7th submission scored against these answers, 4th by this agent"
+    )
     assert verify(files.path).problems == ()
     assert ReportExtra.from_dict({"looks": 3, "ladder_score": 1.004}).to_dict() == {"looks": 3}
 
@@ -349,7 +391,8 @@ def test_a_deleted_ledger_is_found_by_its_head(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (1021, "1,021st")]
+    ("number", "words"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (11, "11th"), (112, "112th"), (1021, "1,021st")],
 )
 def test_an_ordinal_has_its_english_ending(number: int, words: str) -> None:
     assert ordinal(number) == words

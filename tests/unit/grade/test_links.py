@@ -1,4 +1,6 @@
-"""Which links to submissions are followed: as the published program does, where an agent cannot use them."""
+"""Which links to submissions are followed: as the published program does, where an agent cannot use
+them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.grading import Invalid, TaskReport, grade_submission, load_reports, validate_submission
+from bioeval_tui.grading import (
+    Invalid,
+    TaskReport,
+    grade_submission,
+    load_reports,
+    validate_submission,
+)
 from tests.command import call
 
 GOOD = "id,y\na,1.5\nb,2.5\nc,3.5\n"
@@ -44,7 +52,9 @@ def test_a_link_that_the_user_names_is_followed(tasks, run: Any) -> None:
     assert "valid for lab/numbers" in run("validate", link, "lab/numbers").stdout
 
 
-def graded(tasks, run: Any, paths: Sequence[str], out: Path, *options: object) -> dict[str, TaskReport]:
+def graded(
+    tasks, run: Any, paths: Sequence[str], out: Path, *options: object
+) -> dict[str, TaskReport]:
     """Grade files as a run group lists them; return the report of each."""
     wishes = [json.dumps({"task_id": "lab/numbers", "submission_path": path}) for path in paths]
     listed = tasks.submit("\n".join(wishes), "G_run-group_me/l.jsonl")
@@ -73,7 +83,9 @@ def test_a_listed_link_is_followed_in_its_run_group_and_into_named_folders(
     assert followed.score == 0.5
 
 
-def test_no_option_leads_into_another_run_group_or_to_answers(tasks, run: Any, tmp_path: Path) -> None:
+def test_no_option_leads_into_another_run_group_or_to_answers(
+    tasks, run: Any, tmp_path: Path
+) -> None:
     task = tasks.registry.get_task(tasks.add())
     group = tasks.submissions / "G_run-group_me"
     theirs = tasks.submit(GOOD, "G_run-group_you/p.csv")

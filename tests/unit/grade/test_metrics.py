@@ -33,9 +33,15 @@ PROBABILITIES: dict[str, Callable[..., float]] = {
 LABELS: dict[str, Callable[..., float]] = {
     "accuracy": reference.accuracy_score,
     "balanced_accuracy": reference.balanced_accuracy_score,
-    "f1_macro": lambda true, guess: reference.f1_score(true, guess, average="macro", zero_division=0),
-    "f1_micro": lambda true, guess: reference.f1_score(true, guess, average="micro", zero_division=0),
-    "f1_weighted": lambda true, guess: reference.f1_score(true, guess, average="weighted", zero_division=0),
+    "f1_macro": lambda true, guess: reference.f1_score(
+        true, guess, average="macro", zero_division=0
+    ),
+    "f1_micro": lambda true, guess: reference.f1_score(
+        true, guess, average="micro", zero_division=0
+    ),
+    "f1_weighted": lambda true, guess: reference.f1_score(
+        true, guess, average="weighted", zero_division=0
+    ),
     "matthews": reference.matthews_corrcoef,
     "cohen_kappa": reference.cohen_kappa_score,
 }
@@ -65,7 +71,9 @@ def test_metrics_of_probabilities_equal_scikit_learns(name: str, decimals: int) 
     random = np.random.default_rng(decimals)
     true = random.integers(0, 2, 400).astype(float)
     guess = np.clip(true * 0.2 + random.random(400) * 0.8, 0, 1).round(decimals)
-    assert both_ways(name, true, guess) == pytest.approx(PROBABILITIES[name](true, guess), rel=1e-12)
+    assert both_ways(name, true, guess) == pytest.approx(
+        PROBABILITIES[name](true, guess), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -90,7 +98,11 @@ def test_roc_auc_is_the_share_of_pairs_in_order(rows: list[tuple[int, int]]) -> 
         assert math.isnan(value)
 
 
-@given(st.lists(st.tuples(st.integers(1, 6), st.integers(0, 4), st.booleans()), min_size=2, max_size=25))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 6), st.integers(0, 4), st.booleans()), min_size=2, max_size=25
+    )
+)
 def test_concordance_counts_every_comparable_pair(rows: list[tuple[int, int, bool]]) -> None:
     agreed, comparable = 0.0, 0
     for time, guess, event in rows:

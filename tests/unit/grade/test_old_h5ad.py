@@ -78,13 +78,17 @@ def test_columns_names_and_matrices_of_old_files_are_as_anndata_reads_them(
         element, _ = h5ad.read_element(path, kind, name)
         assert element is not None
         assert kind == "obsm" or list(element.genes) == GENES
-        pair = [part.toarray() if sparse.issparse(part) else part for part in (element.values, values)]
+        pair = [
+            part.toarray() if sparse.issparse(part) else part for part in (element.values, values)
+        ]
         np.testing.assert_array_equal(*pair)
     assert list(h5ad.cells_of(path)) == CELLS
 
 
 def add_task(folder: Path, answers: str | None) -> list[object]:
-    """Write a task on the cells' clusters, its answers in that layout; return the options that find it."""
+    """Write a task on the cells' clusters, its answers in that layout; return the options that find
+    it.
+    """
     private = folder / "data/cells/task/prepared/private"
     private.mkdir(parents=True)
     task = folder / "tasks/cells/task"
@@ -93,7 +97,10 @@ def add_task(folder: Path, answers: str | None) -> list[object]:
         anndata.AnnData(obs=OBS[["cluster"]].copy()).write_h5ad(private / "answers.h5ad")
     else:
         old_file(private / "answers.h5ad", answers, OBS[["cluster"]])
-    names = {"answers": "private/answers.h5ad", "sample_submission": "public/sample_submission.h5ad"}
+    names = {
+        "answers": "private/answers.h5ad",
+        "sample_submission": "public/sample_submission.h5ad",
+    }
     dataset = {key: f"cells/task/prepared/{name}" for key, name in names.items()}
     grader = {"name": "accuracy", "metric": "accuracy", "h5ad": {"obs": "cluster"}}
     config = {"id": "cells/task", "name": "Cells", "dataset": dataset, "grader": grader}
@@ -111,7 +118,9 @@ def test_labels_of_an_old_file_are_scored_and_not_their_codes(
     options = add_task(tmp_path, answers)
     wrong = OBS["cluster"].astype(str)
     wrong.iloc[:10] = "none"
-    path = old_file(tmp_path / "guess.h5ad", layout, pd.DataFrame({"cluster": wrong.astype("category")}))
+    path = old_file(
+        tmp_path / "guess.h5ad", layout, pd.DataFrame({"cluster": wrong.astype("category")})
+    )
     result = call("grade-sample", path, "cells/task", *options, "--json", catch_exceptions=False)
     report = json.loads(result.stdout)
     assert (report["score"], report["valid_submission"]) == (0.75, True)

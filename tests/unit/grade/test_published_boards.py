@@ -24,7 +24,9 @@ GRADER = "def grade(submission, answers):\n    return 0.81\n"
 SAMPLE = "id,y\na,1.0\nb,2.0\nc,3.0\n"
 
 
-def proteingym(tasks, *, grader: str = "proteingym-metric", own: str | None = None, **more: Any) -> Task:
+def proteingym(
+    tasks, *, grader: str = "proteingym-metric", own: str | None = None, **more: Any
+) -> Task:
     """A task of ProteinGym's as BioML-bench has it, with a grader that gives 0.81."""
     config = {
         "data_source": {"type": "proteingym-dms", "benchmark_id": ASSAY},
@@ -75,7 +77,9 @@ def test_every_proteingym_value_is_an_entry_of_its_assays_leaderboard(tasks) -> 
 
 
 @pytest.mark.parametrize("name", OPEN_PROBLEMS)
-def test_an_open_problems_leaderboard_is_its_source_without_controls_and_failures(tasks, name: str) -> None:
+def test_an_open_problems_leaderboard_is_its_source_without_controls_and_failures(
+    tasks, name: str
+) -> None:
     source = OPEN_PROBLEMS[name]
     task_id = tasks.add(f"manual/{name}", config={"data_source": {"type": "manual"}})
     board = tasks.registry.get_task(task_id).published_board
@@ -92,15 +96,21 @@ def test_an_open_problems_leaderboard_is_its_source_without_controls_and_failure
     assert scores == sorted(scores, reverse=source["maximize"])
 
 
-@pytest.mark.parametrize("source", [{}, {"type": "polaris", "benchmark_id": ASSAY}, {"type": "manual"}])
+@pytest.mark.parametrize(
+    "source", [{}, {"type": "polaris", "benchmark_id": ASSAY}, {"type": "manual"}]
+)
 def test_other_tasks_have_no_published_leaderboard(tasks, source: dict[str, str]) -> None:
-    assert tasks.registry.get_task(tasks.add(config={"data_source": source})).published_board is None
+    assert (
+        tasks.registry.get_task(tasks.add(config={"data_source": source})).published_board is None
+    )
 
 
 # Which board ranks
 
 
-def test_a_task_without_a_leaderboard_is_ranked_on_the_published_one_and_the_report_names_it(tasks) -> None:
+def test_a_task_without_a_leaderboard_is_ranked_on_the_published_one_and_the_report_names_it(
+    tasks,
+) -> None:
     report = graded(tasks, proteingym(tasks))
     assert report.leaderboard_size == 3
     assert report.gold_threshold == report.silver_threshold == report.bronze_threshold == 0.814
@@ -109,7 +119,10 @@ def test_a_task_without_a_leaderboard_is_ranked_on_the_published_one_and_the_rep
     assert report.extra.leaderboard == (
         "published: ProteinGym, supervised (Spearman), 2025-07-21, commit bb685245f8f4, 3 entries"
     )
-    assert "gold, silver and bronze are all first place on a leaderboard this small" in report.extra.warnings
+    assert (
+        "gold, silver and bronze are all first place on a leaderboard this small"
+        in report.extra.warnings
+    )
 
 
 OWN = "teamName,score,submissionDate\nus,0.9,2026-01-01\nyou,0.2,2026-01-01\n"
@@ -123,7 +136,10 @@ def test_a_tasks_own_leaderboard_comes_first(tasks) -> None:
 
 
 def test_an_empty_own_leaderboard_is_replaced_by_the_published_one(tasks) -> None:
-    assert graded(tasks, proteingym(tasks, own="teamName,score,submissionDate\n\n")).leaderboard_size == 3
+    assert (
+        graded(tasks, proteingym(tasks, own="teamName,score,submissionDate\n\n")).leaderboard_size
+        == 3
+    )
 
 
 @pytest.mark.parametrize(("choice", "size"), [("own", 2), ("published", 3), ("file", 1)])

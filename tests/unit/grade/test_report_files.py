@@ -1,4 +1,6 @@
-"""Reports are found wherever the programs leave them, and each submission counts once, as its agent's."""
+"""Reports are found wherever the programs leave them, and each submission counts once, as its
+agent's.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,21 @@ Write = Callable[..., Path]
 
 
 def report(
-    task: str, path: str | None, medal: str | None = None, *, at: str = "2026-01-29T01-08-47-GMT", **more: Any
+    task: str,
+    path: str | None,
+    medal: str | None = None,
+    *,
+    at: str = "2026-01-29T01-08-47-GMT",
+    **more: Any,
 ) -> dict[str, Any]:
-    """Return a report as MLE-bench writes it: without a percentile; of no submission without a path."""
+    """Return a report as MLE-bench writes it: without a percentile; of no submission without a
+    path.
+    """
     valid = path is not None and medal != "invalid"
     won = {f"{name}_medal": medal == name for name in ("gold", "silver", "bronze")}
     return {
-        "competition_id": task, "score": 0.9 if valid else None, "gold_threshold": 0.9, "silver_threshold": 0.8,
+        "competition_id": task, "score": 0.9 if valid else None, "gold_threshold": 0.9,
+        "silver_threshold": 0.8,
         "bronze_threshold": 0.7, "median_threshold": 0.5, "any_medal": any(won.values()), **won,
         "above_median": valid, "submission_exists": path is not None, "valid_submission": valid,
         "is_lower_better": False, "created_at": at, "submission_path": path, **more,
@@ -84,7 +94,9 @@ def test_reports_are_found_from_runs_and_from_the_checkout(
     assert agents(tmp_path / place)["ada"]["any_medal_share"] == 0.5
 
 
-def test_individual_reports_count_where_their_whole_report_is_not(write: Write, tmp_path: Path) -> None:
+def test_individual_reports_count_where_their_whole_report_is_not(
+    write: Write, tmp_path: Path
+) -> None:
     for task in ("t-1", "t-2"):
         write(f"out/x_individual_reports/{task}.json", json.dumps(report(task, run_of(task, 1))))
     assert len(load_reports(tmp_path / "out")) == 2
@@ -99,7 +111,10 @@ def test_individual_reports_count_where_their_whole_report_is_not(write: Write, 
     [
         (
             POINTER,
-            "a_grading_report.json is a Git LFS pointer, not the file itself: `git lfs pull` fetches it",
+            (
+                "a_grading_report.json is a Git LFS pointer, not the file itself: `git lfs pull`"
+                " fetches it"
+            ),
         ),
         ('{"competition_reports": [', "not JSON at column 26"),
         ('{"name": "x"}', "is not a grading report: not a task report: task_id"),
@@ -149,18 +164,27 @@ def test_one_bad_file_stops_no_other_and_is_named_and_counted(write: Write, tmp_
         (None, None),
     ],
 )
-def test_a_time_in_another_form_costs_only_the_time(write: Write, at: Any, read: str | None) -> None:
+def test_a_time_in_another_form_costs_only_the_time(
+    write: Write, at: Any, read: str | None
+) -> None:
     (found,) = load_reports(write("r.json", [report("t-1", run_of("t-1", 1), at=at)]))
     assert found.to_dict()["created_at"] == read
     for form in ("csv", "html", "md", "json"):
         assert (
-            "t-1" in call("medals", write("r.json", [report("t-1", "x.csv", at=at)]), "--format", form).stdout
+            "t-1"
+            in call(
+                "medals", write("r.json", [report("t-1", "x.csv", at=at)]), "--format", form
+            ).stdout
         )
 
 
-def test_a_list_of_reports_is_read_and_what_medals_prints_is_read_again(write: Write, tmp_path: Path) -> None:
+def test_a_list_of_reports_is_read_and_what_medals_prints_is_read_again(
+    write: Write, tmp_path: Path
+) -> None:
     listed = write(
-        "grading_summary.json", [report("t-1", run_of("t-1", 1), "gold"), report("t-2", None)], bare=True
+        "grading_summary.json",
+        [report("t-1", run_of("t-1", 1), "gold"), report("t-2", None)],
+        bare=True,
     )
     first = call("medals", listed, "--json").stdout
     failed = {"task_id": "t-3", "submission_path": "x", "reason": "the grader hung", "agent": "bob"}
@@ -183,7 +207,9 @@ def test_the_agent_of_a_run_without_a_submission_is_that_of_its_folder_or_of_its
 
 
 def test_every_view_names_the_same_agent_of_a_run_without_a_submission(write: Write) -> None:
-    file = write(f"runs/{GROUP}/grading_report.json", [report("t-1", run_of("t-1", 1)), report("t-2", None)])
+    file = write(
+        f"runs/{GROUP}/grading_report.json", [report("t-1", run_of("t-1", 1)), report("t-2", None)]
+    )
     rows = csv.DictReader(io.StringIO(call("medals", file, "--format", "csv").stdout))
     assert [row["agent"] for row in rows] == ["ada", "ada"]
     assert (
@@ -193,7 +219,9 @@ def test_every_view_names_the_same_agent_of_a_run_without_a_submission(write: Wr
         == 2
     )
     assert call("medals", file, "--format", "md").stdout.count("| ada |") == 2
-    assert [one["extra"]["agent"] for one in json.loads(call("medals", file, "--json").stdout)[1:]] == ["ada"]
+    assert [
+        one["extra"]["agent"] for one in json.loads(call("medals", file, "--json").stdout)[1:]
+    ] == ["ada"]
 
 
 def test_without_a_known_agent_a_sentence_says_so(write: Write) -> None:
@@ -206,7 +234,9 @@ def test_without_a_known_agent_a_sentence_says_so(write: Write) -> None:
 def test_a_submission_that_was_graded_again_counts_once_by_its_newest_grading(
     write: Write, tmp_path: Path, without_path: str
 ) -> None:
-    """Three submissions have three results, the mended one is silver, and the run without a file is counted once."""
+    """Three submissions have three results, the mended one is silver, and the run without a file is
+    counted once.
+    """
     late = "2026-01-30T01:08:47"
     before = [
         report("t-1", run_of("t-1", 1), "gold"),
@@ -240,7 +270,10 @@ def test_several_files_with_one_name_in_a_list_and_seeds_without_a_file_stay_apa
     write: Write, tmp_path: Path
 ) -> None:
     """A list may name a file twice, and three seeds of a task may all have left nothing."""
-    write("out/1_grading_report.json", [report("t-1", "x.csv"), report("t-1", "x.csv"), report("t-2", None)])
+    write(
+        "out/1_grading_report.json",
+        [report("t-1", "x.csv"), report("t-1", "x.csv"), report("t-2", None)],
+    )
     write("out/2_grading_report.json", [report("t-3", "y.csv"), report("t-2", None)])
     assert len(load_reports(tmp_path / "out")) == 5
 
@@ -268,11 +301,17 @@ def test_without_percentiles_nobody_is_ranked_and_medals_order_the_agents(write:
         assert "percentile unknown for all 23 valid" in call("medals", file, *form).stdout
 
 
-def test_an_agent_without_any_percentile_has_no_rank_among_those_that_have_one(write: Write) -> None:
-    """Failures of an agent whose valid submissions have no percentile are not its percentile, and not the last rank."""
+def test_an_agent_without_any_percentile_has_no_rank_among_those_that_have_one(
+    write: Write,
+) -> None:
+    """Failures of an agent whose valid submissions have no percentile are not its percentile, and
+    not the last rank.
+    """
     known = [report(f"t-{n}", run_of("t", n), leaderboard_percentile=50.0 + n) for n in range(12)]
     other = [report(f"t-{n}", run_of("t", n, GROUP.replace("ada", "bob"))) for n in range(11)]
-    third = [report(f"t-{n}", run_of("t", n, GROUP.replace("ada", "cy")), "invalid") for n in range(12)]
+    third = [
+        report(f"t-{n}", run_of("t", n, GROUP.replace("ada", "cy")), "invalid") for n in range(12)
+    ]
     file = write("r.json", [*known, *other, report("t-11", None, extra={"agent": "bob"}), *third])
     found = agents(file)
     assert list(found) == ["ada", "cy", "bob"]
@@ -281,7 +320,11 @@ def test_an_agent_without_any_percentile_has_no_rank_among_those_that_have_one(w
         None,
         None,
     )
-    assert (found["ada"]["rank"], found["cy"]["rank"], found["cy"]["percentile"]) == ([1, 1], [2, 2], 0.0)
+    assert (found["ada"]["rank"], found["cy"]["rank"], found["cy"]["percentile"]) == (
+        [1, 1],
+        [2, 2],
+        0.0,
+    )
     text = " ".join(call("medals", file, "--agents", width=400).stdout.split())
     assert "no rank for bob: no percentile is known" in text
     assert "over 12 of 23 valid" in " ".join(call("medals", file, "--table").stdout.split())

@@ -1,4 +1,6 @@
-"""Boards, medals, doubts about a file's form, run groups and which grading counts: each rule at its threshold, and two at once."""
+"""Boards, medals, doubts about a file's form, run groups and which grading counts: each rule at its
+threshold, and two at once.
+"""
 
 from __future__ import annotations
 
@@ -48,14 +50,23 @@ from bioeval_tui.grading import TaskReport
 @pytest.mark.parametrize(
     ("place", "medal", "next_medal", "needs", "above"),
     [
-        # of ten scores, gold is the first place, silver the second, bronze the fourth; the median lies between 5 and 6
-        (0.5, "gold", None, None, True), (1, "gold", None, None, True), (1.5, "silver", "gold", 1, True), (2, "silver", "gold", 1, True),
-        (2.5, "bronze", "silver", 2, True), (4, "bronze", "silver", 2, True), (4.5, None, "bronze", 4, True), (5, None, "bronze", 4, True),
-        (5.5, None, "bronze", 4, False), (6, None, "bronze", 4, False), (10, None, "bronze", 4, False), (11, None, "bronze", 4, False),
+        # of ten scores, gold is the first place, silver the second, bronze the fourth; the median
+        # lies between 5 and 6
+        (0.5, "gold", None, None, True), (1, "gold", None, None, True),
+        (1.5, "silver", "gold", 1, True), (2, "silver", "gold", 1, True),
+        (2.5, "bronze", "silver", 2, True), (4, "bronze", "silver", 2, True),
+        (4.5, None, "bronze", 4, True), (5, None, "bronze", 4, True),
+        (5.5, None, "bronze", 4, False), (6, None, "bronze", 4, False),
+        (10, None, "bronze", 4, False), (11, None, "bronze", 4, False),
     ],
 )  # fmt: skip
 def test_reaching_a_place_earns_its_medal(
-    lower: bool, place: float, medal: str | None, next_medal: str | None, needs: int | None, above: bool
+    lower: bool,
+    place: float,
+    medal: str | None,
+    next_medal: str | None,
+    needs: int | None,
+    above: bool,
 ) -> None:
     sign = 1.0 if lower else -1.0
     board = np.sort(sign * np.arange(1.0, 11.0))
@@ -77,7 +88,8 @@ def test_reaching_a_place_earns_its_medal(
 
 
 @pytest.mark.parametrize(
-    ("entries", "next_medal"), [(1, "gold"), (4, "gold"), (5, "bronze"), (9, "bronze"), (10, "bronze")]
+    ("entries", "next_medal"),
+    [(1, "gold"), (4, "gold"), (5, "bronze"), (9, "bronze"), (10, "bronze")],
 )
 def test_where_medals_share_a_place_the_best_of_them_is_next(entries: int, next_medal: str) -> None:
     """Of four entries all medals are the first place; of five, bronze is the second."""
@@ -85,15 +97,19 @@ def test_where_medals_share_a_place_the_best_of_them_is_next(entries: int, next_
     assert (found.medal, found.next_medal) == (None, next_medal)
     tied = rank(-1.0, np.zeros(20), False)
     assert (tied.next_medal, tied.score_needed) == ("gold", 0.0)
-    two = rank(
-        0.5, np.array([0.0] * 16 + [1.0] * 4), False
-    )  # gold is the 2nd place, silver the 4th, bronze the 8th
+    # gold is the 2nd place, silver the 4th, bronze the 8th
+    two = rank(0.5, np.array([0.0] * 16 + [1.0] * 4), False)
     assert (two.medal, two.next_medal, two.score_needed) == ("bronze", "gold", 1.0)
 
 
 def test_without_a_score_there_are_thresholds_only() -> None:
     found = rank(None, np.arange(10.0), False)
-    assert (found.medal, found.percentile, found.position, found.above_median) == (None, None, None, False)
+    assert (found.medal, found.percentile, found.position, found.above_median) == (
+        None,
+        None,
+        None,
+        False,
+    )
     assert (found.gold_threshold, found.median_threshold, found.size) == (9.0, 4.5, 10)
 
 
@@ -133,12 +149,18 @@ def test_a_better_score_never_has_a_worse_place_and_directions_mirror(
 @pytest.mark.parametrize(
     ("order", "given_", "lower", "warning"),
     [
-        ([1, 2], None, True, ""), ([2, 1], None, False, ""), ([1, 1], None, False, "tied throughout"), ([1], None, False, "has one entry"),
-        ([1, 3, 2], None, True, "was not sorted and has been sorted; direction guessed as lower is better"),
-        ([3, 1, 2], None, False, "was not sorted and has been sorted; direction guessed as higher is better"),
-        ([2, 3, 1], True, True, "was not sorted and has been sorted"), ([2, 1], True, True, "was worst first and has been reversed"),
-        ([1, 2], True, True, ""), ([1, 2], False, False, "was worst first and has been reversed"), ([2, 1], False, False, ""),
-        ([1, 1], True, True, ""), ([1, float("nan"), 2], None, True, "1 leaderboard row without a score left out"),
+        ([1, 2], None, True, ""), ([2, 1], None, False, ""),
+        ([1, 1], None, False, "tied throughout"), ([1], None, False, "has one entry"),
+        ([1, 3,
+                2], None, True, "was not sorted and has been sorted; direction guessed as lower is better"),
+        ([3, 1,
+                2], None, False, "was not sorted and has been sorted; direction guessed as higher is better"),
+        ([2, 3, 1], True, True, "was not sorted and has been sorted"),
+        ([2, 1], True, True, "was worst first and has been reversed"),
+        ([1, 2], True, True, ""), ([1, 2], False, False, "was worst first and has been reversed"),
+        ([2, 1], False, False, ""),
+        ([1, 1], True, True, ""),
+        ([1, float("nan"), 2], None, True, "1 leaderboard row without a score left out"),
     ],
 )  # fmt: skip
 def test_the_order_of_a_board_is_guessed_or_given(
@@ -183,14 +205,18 @@ def order_of(
 @pytest.mark.parametrize(
     ("ids", "rows"),
     [
-        (IDS, None), (IDS[::-1], [5, 4, 3, 2, 1, 0]), (IDS[1:] + IDS[:1], [5, 0, 1, 2, 3, 4]), (IDS[:3], None), (IDS[2::-1], [2, 1, 0]),
-        ([*IDS, "w"], None), (["w", *IDS], [1, 2, 3, 4, 5, 6, 0]), (["w", "u", *IDS], [2, 3, 4, 5, 6, 7, 0, 1]),
+        (IDS, None), (IDS[::-1], [5, 4, 3, 2, 1, 0]), (IDS[1:] + IDS[:1], [5, 0, 1, 2, 3, 4]),
+        (IDS[:3], None), (IDS[2::-1], [2, 1, 0]),
+        ([*IDS, "w"], None), (["w", *IDS], [1, 2, 3, 4, 5, 6, 0]),
+        (["w", "u", *IDS], [2, 3, 4, 5, 6, 7, 0, 1]),
         (["w", *IDS[1:]], None),  # neither has all of the other: other rows
         ([*IDS[:5], "v0"], None),  # an id that repeats
         ([*IDS[::-1][:5], None], None), ([], None),
     ],
 )  # fmt: skip
-def test_rows_are_in_the_answers_order_unknown_ones_last(ids: list[Any], rows: list[int] | None) -> None:
+def test_rows_are_in_the_answers_order_unknown_ones_last(
+    ids: list[Any], rows: list[int] | None
+) -> None:
     assert order_of(table(ids)) == rows
 
 
@@ -201,12 +227,22 @@ def test_the_first_table_that_shares_ids_says_the_order() -> None:
     assert both.reference == "the answers'"
     only = ExpectedForm(ANSWERS[["y"]], turned).difference(table(IDS))
     assert only is not None
-    assert (only.reference, only.form) == ("the sample submission's", "in the sample submission's order")
+    assert (only.reference, only.form) == (
+        "the sample submission's",
+        "in the sample submission's order",
+    )
     assert ExpectedForm(ANSWERS, turned).difference(table(IDS)) is None
     for nothing in (ExpectedForm({"a": 1}, None), ExpectedForm(None, None)):
         assert nothing.difference(table(IDS[::-1])) is None
     assert order_of(table(IDS[::-1]), sample=None) == [5, 4, 3, 2, 1, 0]
-    assert order_of(table(IDS[::-1]), ANSWERS, SAMPLE.iloc[:1]) == [5, 4, 3, 2, 1, 0], "a sample of one row"
+    assert order_of(table(IDS[::-1]), ANSWERS, SAMPLE.iloc[:1]) == [
+        5,
+        4,
+        3,
+        2,
+        1,
+        0,
+    ], "a sample of one row"
     twice = ANSWERS.set_axis(["id", "id"], axis=1)
     assert order_of(table(IDS[::-1]), twice, None) is None
 
@@ -217,9 +253,9 @@ def test_what_is_a_prediction_or_a_decimal_number_is_no_id() -> None:
     assert order_of(swapped, numbers, None) is None, "numbers with decimals are no ids"
     classes = pd.DataFrame({"y": [1, 2, 3]})
     assert order_of(pd.DataFrame({"y": [3, 2, 1]}), classes, None) == [2, 1, 0]
-    assert order_of(pd.DataFrame({"y": [3, 2, 1]}), classes, pd.DataFrame({"y": [0, 0, 9]})) is None, (
-        "predictions"
-    )
+    assert (
+        order_of(pd.DataFrame({"y": [3, 2, 1]}), classes, pd.DataFrame({"y": [0, 0, 9]})) is None
+    ), "predictions"
     missing = pd.DataFrame({"id": ["a", None, "c"]})
     assert order_of(pd.DataFrame({"id": ["c", "b", "a"]}), missing, None) is None
 
@@ -228,7 +264,9 @@ def test_columns_together_tell_rows_apart_if_one_does_not() -> None:
     known = pd.DataFrame({"id": list("aabb"), "kind": list("xyxy"), "more": list("pppp")})
     turned = known.iloc[[3, 2, 1, 0]].reset_index(drop=True)
     assert order_of(turned, known, None) == [3, 2, 1, 0]
-    assert order_of(turned.iloc[:3], known, None) is None, "of other rows, several columns say nothing"
+    assert order_of(turned.iloc[:3], known, None) is None, (
+        "of other rows, several columns say nothing"
+    )
     assert order_of(turned.assign(kind=list("xyxz")), known, None) is None
     three = pd.DataFrame({"id": list("aabb"), "kind": list("xxyy"), "more": list("pqpq")})
     assert order_of(three.iloc[[1, 0, 3, 2]].reset_index(drop=True), three, None) == [1, 0, 3, 2]
@@ -240,12 +278,17 @@ def test_columns_together_tell_rows_apart_if_one_does_not() -> None:
     ("columns", "copy", "is_reversed", "words"),
     [
         (["id", "y"], None, False, ""),
-        (["y", "id"], ("id", "y"), False, "the file has the columns `y`, `id` where the sample submission has `id`, `y`"),
-        (["id", "y", "z"], ("id", "y"), False, "the file has `z`, which the sample submission does not have"),
+        (["y", "id"], ("id", "y"), False,
+            "the file has the columns `y`, `id` where the sample submission has `id`, `y`"),
+        (["id", "y", "z"], ("id", "y"), False,
+            "the file has `z`, which the sample submission does not have"),
         (["id"], ("id",), True, "the file lacks the sample submission's `y`"),
-        (["id", "z"], ("z", "id"), True, "the file has `z`, which the sample submission does not have, and lacks the sample submission's `y`"),
-        (["id", "y", *"abcde"], ("id", "y"), False, "the file has `a`, `b`, `c`, `d`, `e`, which the sample submission does not have"),
-        (["id", "y", *"abcdef"], ("id", "y"), False, "the file has `a`, `b`, `c`, `d`, `e`, … (1 more), which the sample submission does not have"),
+        (["id", "z"], ("z", "id"), True,
+            "the file has `z`, which the sample submission does not have, and lacks the sample submission's `y`"),
+        (["id", "y", *"abcde"], ("id", "y"), False,
+            "the file has `a`, `b`, `c`, `d`, `e`, which the sample submission does not have"),
+        (["id", "y", *"abcdef"], ("id", "y"), False,
+            "the file has `a`, `b`, `c`, `d`, `e`, … (1 more), which the sample submission does not have"),
     ],
 )  # fmt: skip
 def test_other_columns_are_named_and_rearranged(
@@ -257,7 +300,12 @@ def test_other_columns_are_named_and_rearranged(
         assert found is None
         return
     assert found is not None
-    assert (found.words, found.columns, found.are_reversed, found.rows) == (words, copy, is_reversed, None)
+    assert (found.words, found.columns, found.are_reversed, found.rows) == (
+        words,
+        copy,
+        is_reversed,
+        None,
+    )
     assert list(found.rearranged(frame).columns) == list(copy)
     reverse = "with its columns in reverse order"
     assert found.form == (reverse if is_reversed else "with the sample submission's columns")
@@ -285,17 +333,29 @@ BOTH = Difference("other columns", ("id", "y"), rows=np.array([1, 0]), reference
 @pytest.mark.parametrize(
     ("difference", "copy", "kind", "rearranged", "rows_too", "notes"),
     [
-        (ROWS, 0.5, None, None, False, 0), (ROWS, 0.6, "order", 0.6, False, 0), (ROWS, None, "order", None, False, 0),
-        (COLUMNS, 0.5, None, None, False, 1), (COLUMNS, 0.6, "columns", 0.6, False, 0), (COLUMNS, None, None, None, False, 1),
-        (REVERSED, 0.5, None, None, False, 1), (REVERSED, 0.6, "columns", 0.6, False, 0), (REVERSED, None, "columns", None, False, 0),
-        (BOTH, 0.6, "columns", 0.6, True, 0), (BOTH, 0.5, None, None, False, 1), (BOTH, None, None, None, False, 1),
-        (ROWS, 0.5 + 1e-13, None, None, False, 0), (ROWS, 0.50001, "order", 0.50001, False, 0), (ROWS, 0.500001, None, None, False, 0),
-        (ROWS, float("nan"), "order", None, False, 0), (ROWS, float("inf"), "order", None, False, 0),
-        (Difference("shifted"), 0.6, "columns", None, False, 0), (ROWS, np.array([[0.5]]), None, None, False, 0),
+        (ROWS, 0.5, None, None, False, 0), (ROWS, 0.6, "order", 0.6, False, 0),
+        (ROWS, None, "order", None, False, 0),
+        (COLUMNS, 0.5, None, None, False, 1), (COLUMNS, 0.6, "columns", 0.6, False, 0),
+        (COLUMNS, None, None, None, False, 1),
+        (REVERSED, 0.5, None, None, False, 1), (REVERSED, 0.6, "columns", 0.6, False, 0),
+        (REVERSED, None, "columns", None, False, 0),
+        (BOTH, 0.6, "columns", 0.6, True, 0), (BOTH, 0.5, None, None, False, 1),
+        (BOTH, None, None, None, False, 1),
+        (ROWS, 0.5 + 1e-13, None, None, False, 0), (ROWS, 0.50001, "order", 0.50001, False, 0),
+        (ROWS, 0.500001, None, None, False, 0),
+        (ROWS, float("nan"), "order", None, False, 0),
+        (ROWS, float("inf"), "order", None, False, 0),
+        (Difference("shifted"), 0.6, "columns", None, False, 0),
+        (ROWS, np.array([[0.5]]), None, None, False, 0),
     ],
 )  # fmt: skip
 def test_a_copy_with_another_score_is_a_doubt(
-    difference: Difference, copy: Any, kind: str | None, rearranged: float | None, rows_too: bool, notes: int
+    difference: Difference,
+    copy: Any,
+    kind: str | None,
+    rearranged: float | None,
+    rows_too: bool,
+    notes: int,
 ) -> None:
     found = findings(difference, 0.5, lambda: copy)
     assert len(found.notes) == notes
@@ -323,7 +383,9 @@ def test_what_was_not_tried_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.0, "0"), (-0.0, "0"), (-0.000001, "0"), (-0.00001, "-0.00001"), (-0.000004, "0"), (0.000004, "0"), (0.123456, "0.12346"), (0.5, "0.5"), (10.0, "10"), (100.00001, "100.00001"), (-1.5, "-1.5")],
+    [(0.0, "0"), (-0.0, "0"), (-0.000001, "0"), (-0.00001, "-0.00001"), (-0.000004, "0"),
+        (0.000004, "0"), (0.123456, "0.12346"), (0.5, "0.5"), (10.0, "10"),
+        (100.00001, "100.00001"), (-1.5, "-1.5")],
 )  # fmt: skip
 def test_a_score_has_up_to_five_decimals(value: float, text: str) -> None:
     assert score_text(value) == text
@@ -332,11 +394,16 @@ def test_a_score_has_up_to_five_decimals(value: float, text: str) -> None:
 @pytest.mark.parametrize(
     ("doubt", "sentence"),
     [
-        (Doubt("order", 0.2, 0.3, "in X order"), "this grader depends on the order of rows: 0.2 as handed in, 0.3 in X order"),
-        (Doubt("order", 0.2, None, "in X order"), "this grader depends on the order of rows: 0.2 as handed in, no score in X order"),
-        (Doubt("columns", 0.2, 0.0, "so", "other"), "this grader takes columns by their place: 0.2 as handed in, 0 so; other"),
-        (Doubt("columns", 0.2, 0.3, "so", "other", True), "this grader takes rows or columns by their place: 0.2 as handed in, 0.3 so; other"),
-        (Doubt("columns", 0.2, difference="other"), "other; a grader that takes columns by their place scores the wrong ones"),
+        (Doubt("order", 0.2, 0.3, "in X order"),
+            "this grader depends on the order of rows: 0.2 as handed in, 0.3 in X order"),
+        (Doubt("order", 0.2, None, "in X order"),
+            "this grader depends on the order of rows: 0.2 as handed in, no score in X order"),
+        (Doubt("columns", 0.2, 0.0, "so", "other"),
+            "this grader takes columns by their place: 0.2 as handed in, 0 so; other"),
+        (Doubt("columns", 0.2, 0.3, "so", "other", True),
+            "this grader takes rows or columns by their place: 0.2 as handed in, 0.3 so; other"),
+        (Doubt("columns", 0.2, difference="other"),
+            "other; a grader that takes columns by their place scores the wrong ones"),
     ],
 )  # fmt: skip
 def test_a_doubt_is_one_sentence(doubt: Doubt, sentence: str) -> None:
@@ -345,7 +412,9 @@ def test_a_doubt_is_one_sentence(doubt: Doubt, sentence: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [None, [], {"kind": "x", "as_handed_in": 1}, {"kind": "order"}, {"kind": "order", "as_handed_in": "x"}, {"kind": "order", "as_handed_in": 1, "rearranged": []}],
+    "wrong", [None, [], {"kind": "x", "as_handed_in": 1}, {"kind": "order"},
+        {"kind": "order", "as_handed_in": "x"},
+        {"kind": "order", "as_handed_in": 1, "rearranged": []}],
 )  # fmt: skip
 def test_another_form_is_no_doubt(wrong: Any) -> None:
     with pytest.raises(ValueError, match="must be a list of objects"):
@@ -361,7 +430,8 @@ GROUP = "2025-07-01T10-00-00-GMT_run-group_careful"
 
 @pytest.mark.parametrize(
     ("name", "submission", "is_run"),
-    [(f"one_{UUID(int=1)}", False, True), ("one", False, False), ("one", True, True), (GROUP, True, False), (f"_{UUID(int=1)}", False, False),
+    [(f"one_{UUID(int=1)}", False, True), ("one", False, False), ("one", True, True),
+        (GROUP, True, False), (f"_{UUID(int=1)}", False, False),
      (f"one_{UUID(int=1)}x", False, False)],
 )  # fmt: skip
 def test_a_run_folder_has_a_uuid_or_a_submission_and_is_no_group(
@@ -375,9 +445,12 @@ def test_a_run_folder_has_a_uuid_or_a_submission_and_is_no_group(
 @pytest.mark.parametrize(
     ("entry", "name", "task"),
     [
-        ({"task_id": "a"}, RUN, "a"), ({"competition_id": "b"}, RUN, "b"), ({"task_id": "a", "competition_id": "b"}, RUN, "a"),
-        ({"task_id": "", "competition_id": "b"}, RUN, "b"), ({"task_id": " a "}, RUN, "a"), ({"task_id": "  "}, RUN, "lab/one"),
-        ({"task_id": 5}, RUN, "lab/one"), ({}, RUN, "lab/one"), (None, RUN, "lab/one"), ({}, "named", None), ({"task_id": "a"}, "named", "a"),
+        ({"task_id": "a"}, RUN, "a"), ({"competition_id": "b"}, RUN, "b"),
+        ({"task_id": "a", "competition_id": "b"}, RUN, "a"),
+        ({"task_id": "", "competition_id": "b"}, RUN, "b"), ({"task_id": " a "}, RUN, "a"),
+        ({"task_id": "  "}, RUN, "lab/one"),
+        ({"task_id": 5}, RUN, "lab/one"), ({}, RUN, "lab/one"), (None, RUN, "lab/one"),
+        ({}, "named", None), ({"task_id": "a"}, "named", "a"),
     ],
 )  # fmt: skip
 def test_a_run_has_the_task_that_its_entry_or_its_name_says(
@@ -392,7 +465,8 @@ def test_a_run_has_the_task_that_its_entry_or_its_name_says(
 
 
 @pytest.mark.parametrize(
-    ("name", "kept"), [("../out", 0), ("in/../in", 1), (".", 1), ("/etc", 0), ("a\0b", 0), ("x" * 5000, 0)]
+    ("name", "kept"),
+    [("../out", 0), ("in/../in", 1), (".", 1), ("/etc", 0), ("a\0b", 0), ("x" * 5000, 0)],
 )
 def test_a_run_lies_in_its_group(tmp_path: Path, name: str, kept: int) -> None:
     (tmp_path / "metadata.json").write_text(json.dumps({"runs": {name: {"task_id": "a"}}}))
@@ -423,16 +497,21 @@ def test_runs_lie_in_their_group_or_one_folder_down_and_not_in_each_other(tmp_pa
     ):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / f"five_{UUID(int=6)}").write_text("")
-    found = [(task, folder.relative_to(tmp_path).as_posix()) for task, folder in run_folders(tmp_path)]
+    found = [
+        (task, folder.relative_to(tmp_path).as_posix()) for task, folder in run_folders(tmp_path)
+    ]
     assert found == [("lab/one", RUN), ("two", inner)]
 
 
 @pytest.mark.parametrize(
     ("folder", "data", "agent"),
     [
-        (GROUP, {}, "careful"), (GROUP, {"agent": "other"}, "careful"), ("x", {"run_group": GROUP}, "careful"), ("x", {"agent": "plain"}, "plain"),
-        ("x", {"run_group": "first", "agent": "last"}, "last"), ("x", {"run_group": "first", "agent": ""}, "first"),
-        ("x", {"run_group": "first", "agent": 5}, "first"), ("x", {"agent": GROUP, "run_group": "first"}, "careful"), ("x", {}, None),
+        (GROUP, {}, "careful"), (GROUP, {"agent": "other"}, "careful"),
+        ("x", {"run_group": GROUP}, "careful"), ("x", {"agent": "plain"}, "plain"),
+        ("x", {"run_group": "first", "agent": "last"}, "last"),
+        ("x", {"run_group": "first", "agent": ""}, "first"),
+        ("x", {"run_group": "first", "agent": 5}, "first"),
+        ("x", {"agent": GROUP, "run_group": "first"}, "careful"), ("x", {}, None),
         ("x", None, None),
     ],
 )  # fmt: skip
@@ -441,15 +520,19 @@ def test_a_groups_agent_is_in_its_path_or_in_its_metadata(
 ) -> None:
     group = tmp_path / folder
     group.mkdir()
-    (group / "metadata.json").write_text("broken" if data is None else json.dumps({"runs": {}, **data}))
+    (group / "metadata.json").write_text(
+        "broken" if data is None else json.dumps({"runs": {}, **data})
+    )
     assert group_agent(group) == agent
 
 
 @pytest.mark.parametrize(
     ("path", "agent"),
     [
-        ("runs/ada", "ada"), ("runs/ada_seed_1", "ada"), ("runs/ada-group-12", "ada"), ("runs/ada_run_group_3", "ada"), ("runs/ada_SEED", "ada"),
-        ("runs/seed_1", "seed_1"), ("runs/ada/hourly", "ada"), ("runs/ada/x/y", None), ("other/ada", None), ("runs/adaseed1", "ada"),
+        ("runs/ada", "ada"), ("runs/ada_seed_1", "ada"), ("runs/ada-group-12", "ada"),
+        ("runs/ada_run_group_3", "ada"), ("runs/ada_SEED", "ada"),
+        ("runs/seed_1", "seed_1"), ("runs/ada/hourly", "ada"), ("runs/ada/x/y", None),
+        ("other/ada", None), ("runs/adaseed1", "ada"),
     ],
 )  # fmt: skip
 def test_a_folder_of_runs_is_named_after_its_agent(path: str, agent: str | None) -> None:
@@ -464,9 +547,12 @@ DAY = datetime(2026, 1, 1)
 
 def report(task: str = "t", agent: str = "ada", **more: Any) -> TaskReport:
     data = {
-        "task_id": task, "score": 0.5, "is_lower_better": False, "submission_exists": True, "valid_submission": True, "gold_medal": False,
-        "silver_medal": False, "bronze_medal": False, "any_medal": False, "above_median": False, "gold_threshold": 1.0, "silver_threshold": 1.0,
-        "bronze_threshold": 1.0, "median_threshold": 1.0, "created_at": "2026-01-01T00:00:00", "submission_path": "s.csv",
+        "task_id": task, "score": 0.5, "is_lower_better": False, "submission_exists": True,
+        "valid_submission": True, "gold_medal": False,
+        "silver_medal": False, "bronze_medal": False, "any_medal": False, "above_median": False,
+        "gold_threshold": 1.0, "silver_threshold": 1.0,
+        "bronze_threshold": 1.0, "median_threshold": 1.0, "created_at": "2026-01-01T00:00:00",
+        "submission_path": "s.csv",
         "extra": {"agent": agent}, **more,
     }  # fmt: skip
     return TaskReport.from_dict(data)
@@ -486,14 +572,18 @@ def graded(
         outcome = NotGraded.from_dict(
             {"task_id": task, "submission_path": "s.csv", "reason": "hung", "agent": agent}
         )
-    return Graded(outcome, Path(batch), batch, DAY + timedelta(days=day), None if key is None else (key,))
+    return Graded(
+        outcome, Path(batch), batch, DAY + timedelta(days=day), None if key is None else (key,)
+    )
 
 
 @pytest.mark.parametrize(
     ("new", "at", "held", "before", "replaces"),
     [
-        (True, 1, True, 0, True), (True, 1, True, 1, False), (True, 0, True, 1, False), (True, None, True, 0, False), (True, 0, True, None, True),
-        (True, None, True, None, False), (True, 0, False, 1, True), (True, None, False, 1, True), (False, 1, True, 0, False), (False, 1, True, None, False),
+        (True, 1, True, 0, True), (True, 1, True, 1, False), (True, 0, True, 1, False),
+        (True, None, True, 0, False), (True, 0, True, None, True),
+        (True, None, True, None, False), (True, 0, False, 1, True), (True, None, False, 1, True),
+        (False, 1, True, 0, False), (False, 1, True, None, False),
         (False, 1, False, 0, True), (False, 0, False, 0, False),
     ],
 )  # fmt: skip
@@ -520,10 +610,14 @@ def test_a_newer_grading_replaces_an_older_one_and_a_failed_one_no_report(
         # without a key: one for each of the batch with the most
         ([graded(0, None), graded(1, None)], [0, 1], [[], []]),
         ([graded(0, None, "b"), graded(1, None, "c")], [0, 1], [[], []]),
-        ([graded(0, "k", "b"), graded(0, None, "b"), graded(1, "k", "c"), graded(1, None, "c")], [2, 3], [[0], []]),
-        ([graded(0, "k", "b"), graded(0, None, "b"), graded(0, None, "b"), graded(1, "k", "c"), graded(1, None, "c")], [2, 3, 4], [[], [0], []]),
-        ([graded(0, "k", "b"), graded(0, None, "b"), graded(1, "k", "c"), graded(1, "l", "c")], [2, 3], [[0], []]),
-        ([graded(0, "k", "b"), graded(0, None, "b", task="u"), graded(1, "k", "c"), graded(1, None, "c")], [1, 2, 3], [[], [0], []]),
+        ([graded(0, "k", "b"), graded(0, None, "b"), graded(1, "k", "c"), graded(1, None, "c")],
+            [2, 3], [[0], []]),
+        ([graded(0, "k", "b"), graded(0, None, "b"), graded(0, None, "b"), graded(1, "k", "c"),
+                graded(1, None, "c")], [2, 3, 4], [[], [0], []]),
+        ([graded(0, "k", "b"), graded(0, None, "b"), graded(1, "k", "c"), graded(1, "l", "c")],
+            [2, 3], [[0], []]),
+        ([graded(0, "k", "b"), graded(0, None, "b", task="u"), graded(1, "k", "c"),
+                graded(1, None, "c")], [1, 2, 3], [[], [0], []]),
     ],
 )  # fmt: skip
 def test_each_submission_counts_once_by_its_newest_grading(
@@ -539,7 +633,14 @@ def test_each_submission_counts_once_by_its_newest_grading(
 
 @given(
     st.permutations(
-        [graded(0), graded(2), graded(1), graded(5, "l"), graded(4, "l", fails=True), graded(9, fails=True)]
+        [
+            graded(0),
+            graded(2),
+            graded(1),
+            graded(5, "l"),
+            graded(4, "l", fails=True),
+            graded(9, fails=True),
+        ]
     )
 )
 def test_which_grading_counts_does_not_depend_on_the_order_of_files(results: list[Graded]) -> None:
@@ -549,7 +650,8 @@ def test_which_grading_counts_does_not_depend_on_the_order_of_files(results: lis
         (("l",), DAY + timedelta(days=5)),
     ]
     assert all(
-        list(one.earlier) == sorted(one.earlier, key=lambda each: each.at, reverse=True) for one in found
+        list(one.earlier) == sorted(one.earlier, key=lambda each: each.at, reverse=True)
+        for one in found
     )
 
 
@@ -606,8 +708,10 @@ def test_times_are_utc_without_a_zone() -> None:
         (["x.json", "metadata.json"], ["x.json"]),
         (["a_grading.jsonl"], ["a_grading.jsonl"]),
         (["a_grading.jsonl", "a_grading_report.json"], ["a_grading_report.json"]),
-        (["a_grading.jsonl", "b_grading_report.json"], ["a_grading.jsonl", "b_grading_report.json"]),
-        (["grading_report_3.json", "grading_summary.json", "x.jsonl"], ["grading_report_3.json", "grading_summary.json"]),
+        (["a_grading.jsonl", "b_grading_report.json"],
+            ["a_grading.jsonl", "b_grading_report.json"]),
+        (["grading_report_3.json", "grading_summary.json", "x.jsonl"],
+            ["grading_report_3.json", "grading_summary.json"]),
         (["a_individual_reports/t.json"], ["a_individual_reports/t.json"]),
         (["a_individual_reports/t.json", "a_grading_report.json"], ["a_grading_report.json"]),
         (["a_individual_reports/t.json", "a_grading.jsonl"], ["a_grading.jsonl"]),
@@ -615,21 +719,31 @@ def test_times_are_utc_without_a_zone() -> None:
         (["1/2/3/4/5/a_grading_report.json"], []),
         ([".hidden/a_grading_report.json", "node_modules/a_grading_report.json"], []),
         (["sub/x.json", "hourly/x.json", f"{GROUP}/x.json"], [f"{GROUP}/x.json", "hourly/x.json"]),
-        ([f"one_{UUID(int=1)}/a_grading_report.json", "own/submission/x", "own/a_grading_report.json"], []),
+        ([f"one_{UUID(int=1)}/a_grading_report.json", "own/submission/x",
+                "own/a_grading_report.json"], []),
     ],
 )  # fmt: skip
-def test_reports_are_found_by_name_and_place(tmp_path: Path, files: list[str], found: list[str]) -> None:
+def test_reports_are_found_by_name_and_place(
+    tmp_path: Path, files: list[str], found: list[str]
+) -> None:
     for name in files:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("{}")
     assert [path.relative_to(tmp_path).as_posix() for path in report_files(tmp_path)] == found
     unnamed = [name for name in found if name not in ("x.json",)]
-    assert [path.relative_to(tmp_path).as_posix() for path in report_files(tmp_path, named=False)] == unnamed
+    assert [
+        path.relative_to(tmp_path).as_posix() for path in report_files(tmp_path, named=False)
+    ] == unnamed
 
 
-def test_reports_of_single_tasks_are_one_batch_of_the_folder_that_they_are_for(tmp_path: Path) -> None:
-    """The file that a task's report names lies beside the folder of reports, as the whole report says it."""
-    written = {"a_grading_report.json": [report("t").to_dict()], "b_individual_reports/t.json": report("t").to_dict(),
+def test_reports_of_single_tasks_are_one_batch_of_the_folder_that_they_are_for(
+    tmp_path: Path,
+) -> None:
+    """The file that a task's report names lies beside the folder of reports, as the whole report
+    says it.
+    """
+    written = {"a_grading_report.json": [report("t").to_dict()],
+        "b_individual_reports/t.json": report("t").to_dict(),
                "b_individual_reports/u.json": report("u").to_dict()}  # fmt: skip
     for name, data in written.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -644,15 +758,22 @@ def test_reports_of_single_tasks_are_one_batch_of_the_folder_that_they_are_for(t
 @pytest.mark.parametrize(
     ("first", "second", "results"),
     [
-        ({"run": "r1"}, {"run": "r1"}, 1), ({"run": "r1"}, {"run": "r2"}, 2), ({"run": "r1"}, {"run_id": "r1"}, 1),
-        ({"run_id": "r1"}, {"run_id": "r2"}, 2), ({"run": "r1", "run_id": "x"}, {"run": "r1", "run_id": "y"}, 1),
+        ({"run": "r1"}, {"run": "r1"}, 1), ({"run": "r1"}, {"run": "r2"}, 2),
+        ({"run": "r1"}, {"run_id": "r1"}, 1),
+        ({"run_id": "r1"}, {"run_id": "r2"}, 2),
+        ({"run": "r1", "run_id": "x"}, {"run": "r1", "run_id": "y"}, 1),
         ({"run": 5}, {"run": "r1"}, 2), ({}, {"run": "r1"}, 2),
     ],
 )  # fmt: skip
 def test_a_run_that_left_no_file_is_known_by_its_name(
     tmp_path: Path, first: dict[str, Any], second: dict[str, Any], results: int
 ) -> None:
-    nothing = {"submission_path": None, "submission_exists": False, "valid_submission": False, "score": None}
+    nothing = {
+        "submission_path": None,
+        "submission_exists": False,
+        "valid_submission": False,
+        "score": None,
+    }
     for number, run in enumerate((first, second)):
         one = report(**nothing).to_dict() | run | {"created_at": f"2026-01-0{number + 1}T00:00:00"}
         (tmp_path / f"{number}_grading_report.json").write_text(json.dumps([one]))

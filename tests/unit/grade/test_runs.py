@@ -19,7 +19,9 @@ Checkout = Callable[..., Path]
 
 @pytest.fixture
 def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
-    """A checkout with one run group of two runs, one of which handed nothing in, and the published cache."""
+    """A checkout with one run group of two runs, one of which handed nothing in, and the published
+    cache.
+    """
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "own"))
     monkeypatch.delenv("BIOEVAL_TASKS_DIR", raising=False)
@@ -41,10 +43,22 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Checkout:
         if listed:
             there = f"{base}/{file.relative_to(root / 'runs')}" if base else str(file)
             lines = [
-                {"task_id": "lab/one", "submission_path": there, "logs_path": None, "code_path": None},
-                {"task_id": "lab/two", "submission_path": None, "logs_path": None, "code_path": None},
+                {
+                    "task_id": "lab/one",
+                    "submission_path": there,
+                    "logs_path": None,
+                    "code_path": None,
+                },
+                {
+                    "task_id": "lab/two",
+                    "submission_path": None,
+                    "logs_path": None,
+                    "code_path": None,
+                },
             ]
-            (group / "submission.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+            (group / "submission.jsonl").write_text(
+                "".join(json.dumps(line) + "\n" for line in lines)
+            )
         return root
 
     return make
@@ -69,7 +83,9 @@ def test_from_any_folder_of_a_checkout_tasks_and_the_published_cache_are_found(
 
 
 @pytest.mark.parametrize("options", [{"listed": False}, {"listed": False, "metadata": False}])
-def test_unlisted_runs_are_found_by_their_folders(checkout: Checkout, options: dict[str, bool]) -> None:
+def test_unlisted_runs_are_found_by_their_folders(
+    checkout: Checkout, options: dict[str, bool]
+) -> None:
     runs = find_runs([checkout(**options) / "runs"])
     assert [(item.task_id, bool(item.path)) for item in runs.submissions] == [
         ("lab/one", True),
@@ -77,7 +93,9 @@ def test_unlisted_runs_are_found_by_their_folders(checkout: Checkout, options: d
     ]
 
 
-def test_a_list_that_was_written_on_another_machine_names_the_files_that_are_here(checkout: Checkout) -> None:
+def test_a_list_that_was_written_on_another_machine_names_the_files_that_are_here(
+    checkout: Checkout,
+) -> None:
     runs = find_runs([checkout(base="/home/somebody/biomlbench/runs") / "runs"])
     path = runs.submissions[0].path
     assert path is not None
@@ -163,7 +181,9 @@ def test_runs_that_the_list_leaves_out_were_set_too(checkout: Checkout) -> None:
     assert "1 of them left no file" in runs.looked[0]
 
 
-def test_a_run_that_crashed_before_it_made_its_folder_of_submissions_counts(checkout: Checkout) -> None:
+def test_a_run_that_crashed_before_it_made_its_folder_of_submissions_counts(
+    checkout: Checkout,
+) -> None:
     root = checkout(listed=False, metadata=False)
     (root / "runs" / GROUP / "lab" / f"three_{UUID(int=9)}" / "logs").mkdir(parents=True)
     found = find_runs([root]).submissions
@@ -182,7 +202,9 @@ def test_a_renamed_group_has_the_agent_that_its_metadata_names(checkout: Checkou
     assert {item.agent for item in find_runs([root / "runs"]).submissions} == {"careful"}
 
 
-def test_reports_beside_and_in_run_groups_are_found_and_what_an_agent_left_is_not(checkout: Checkout) -> None:
+def test_reports_beside_and_in_run_groups_are_found_and_what_an_agent_left_is_not(
+    checkout: Checkout,
+) -> None:
     root = checkout()
     runs = root / "runs"
     (runs / "x_grading_report.json").write_text("{}")
@@ -191,7 +213,12 @@ def test_reports_beside_and_in_run_groups_are_found_and_what_an_agent_left_is_no
     (runs / GROUP / "grading_summary.json").write_text("{}")
     (runs / GROUP / "metadata.json").write_text(
         json.dumps(
-            {"runs": {"lab/odd": {"task_id": "lab/one"}, f"lab/one_{UUID(int=0)}": {"task_id": "lab/one"}}}
+            {
+                "runs": {
+                    "lab/odd": {"task_id": "lab/one"},
+                    f"lab/one_{UUID(int=0)}": {"task_id": "lab/one"},
+                }
+            }
         )
     )
     for forged in (f"lab/one_{UUID(int=0)}", f"lab/one_{UUID(int=0)}/submission", "lab/odd"):

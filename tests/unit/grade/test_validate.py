@@ -79,7 +79,9 @@ def test_probabilities_outside_0_to_1_are_named_for_a_log_loss(tasks) -> None:
 
 
 @pytest.mark.parametrize("metric", ["log_loss", "brier"])
-@pytest.mark.parametrize("rows", ["a,0\nb,1\nc,1\n", "c,1\nb,1\na,0\n"], ids=["as the answers", "reversed"])
+@pytest.mark.parametrize(
+    "rows", ["a,0\nb,1\nc,1\n", "c,1\nb,1\na,0\n"], ids=["as the answers", "reversed"]
+)
 def test_a_probability_may_be_exactly_0_or_1(tasks, metric: str, rows: str) -> None:
     task = tasks.add(
         answers="id,y\na,0\nb,1\nc,1\n",
@@ -114,13 +116,16 @@ def test_files_for_a_custom_grader_are_compared_with_the_sample_submission(tasks
     ]
 
 
-# h5ad ---------------------------------------------------------------------------------------------------
+# h5ad
+# ---------------------------------------------------------------------------------------------------
 
 CELLS = [f"cell{n}" for n in range(12)]
 GENES = [f"gene{n}" for n in range(5)]
 
 
-def write(path: Path, values: object, cells: list[str], genes: list[str], where: str = "layers") -> Path:
+def write(
+    path: Path, values: object, cells: list[str], genes: list[str], where: str = "layers"
+) -> Path:
     table = anndata.AnnData(obs=pd.DataFrame(index=cells), var=pd.DataFrame(index=genes))
     if where == "layers":
         table.layers["prediction"] = values
@@ -137,13 +142,18 @@ def write(path: Path, values: object, cells: list[str], genes: list[str], where:
 class H5ad:
     """A task on h5ad files; `grade` scores a file, `findings` examines it."""
 
-    def __init__(self, folder: Path, metric: str, h5ad: dict[str, object], truth: object, where: str) -> None:
+    def __init__(
+        self, folder: Path, metric: str, h5ad: dict[str, object], truth: object, where: str
+    ) -> None:
         private = folder / "data" / "cells" / "task" / "prepared" / "private"
         task = folder / "tasks" / "cells" / "task"
         private.mkdir(parents=True)
         task.mkdir(parents=True)
         write(private / "answers.h5ad", truth, CELLS, GENES, where)
-        names = {"answers": "private/answers.h5ad", "sample_submission": "public/sample_submission.h5ad"}
+        names = {
+            "answers": "private/answers.h5ad",
+            "sample_submission": "public/sample_submission.h5ad",
+        }
         dataset = {key: f"cells/task/prepared/{name}" for key, name in names.items()}
         grader = {"name": metric, "metric": metric, "h5ad": h5ad}
         config = {"id": "cells/task", "name": "Cells", "dataset": dataset, "grader": grader}
@@ -174,7 +184,9 @@ def test_cells_and_genes_are_aligned_by_name_dense_and_sparse(
     guess = TRUTH + 0.5
     moved = guess[np.ix_(cells, genes)]
     values = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}.get(form, np.asarray)(moved)
-    path = write(tmp_path / "guess.h5ad", values, [CELLS[i] for i in cells], [GENES[i] for i in genes])
+    path = write(
+        tmp_path / "guess.h5ad", values, [CELLS[i] for i in cells], [GENES[i] for i in genes]
+    )
     if form == "compressed":
         anndata.read_h5ad(path).write_h5ad(path, compression="gzip")
     assert layers.findings(path) == []
@@ -204,7 +216,9 @@ def test_nan_is_invalid_and_its_cells_are_named(tmp_path: Path, layers: H5ad) ->
     values = TRUTH.copy()
     values[3, 1] = values[7, 0] = np.nan
     path = write(tmp_path / "guess.h5ad", values, CELLS, GENES)
-    sentence = "layers prediction has 2 values that are NaN or infinite, in cells 4, 8 (counted from 1)"
+    sentence = (
+        "layers prediction has 2 values that are NaN or infinite, in cells 4, 8 (counted from 1)"
+    )
     assert layers.findings(path) == [sentence]
     report = grade_submission(path, layers.task)
     assert report.extra is not None
@@ -223,7 +237,9 @@ def test_a_truncated_file_or_one_that_is_not_h5ad_is_reported(tmp_path: Path, la
     cut = f"it is cut off, with {len(data) // 2:,} of {len(data):,} bytes"
     assert layers.findings(path) == [f"guess.h5ad is not a readable h5ad file: {cut}"]
     path.write_text("id,y\n")
-    assert layers.findings(path) == ["guess.h5ad is not a readable h5ad file: it is not an HDF5 file"]
+    assert layers.findings(path) == [
+        "guess.h5ad is not a readable h5ad file: it is not an HDF5 file"
+    ]
     path.write_text("")
     assert layers.findings(path) == ["the file is empty"]
 
@@ -234,7 +250,9 @@ def test_a_link_to_the_answers_is_refused(tmp_path: Path, layers: H5ad) -> None:
     path = write(tmp_path / "guess.h5ad", TRUTH, CELLS, GENES)
     with h5py.File(path, "r+") as file:
         del file["layers/prediction"]
-        file["layers/prediction"] = h5py.ExternalLink(str(layers.task.answers), "/layers/prediction")
+        file["layers/prediction"] = h5py.ExternalLink(
+            str(layers.task.answers), "/layers/prediction"
+        )
     assert "is a link; links are not followed" in layers.findings(path)[0]
     assert grade_submission(path, layers.task).valid_submission is False
 
@@ -255,18 +273,24 @@ def test_an_embedding_of_another_width_is_reported(tmp_path: Path) -> None:
     assert task.findings(path) == ["obsm embedding has shape (12, 3); 5 columns are expected"]
 
 
-@pytest.mark.parametrize("metric", ["mse", "rmse", "mean_absolute_error", "median_absolute_error", "r2"])
+@pytest.mark.parametrize(
+    "metric", ["mse", "rmse", "mean_absolute_error", "median_absolute_error", "r2"]
+)
 def test_numbers_of_cells_are_scored_by_name(tmp_path: Path, metric: str) -> None:
     truth = np.arange(12, dtype=np.float32)
     task = H5ad(tmp_path, metric, {"obs": "kind"}, truth, "obs")
     order = RANDOM.permutation(12)
-    path = write(tmp_path / "guess.h5ad", truth[order] + 0.5, [CELLS[i] for i in order], GENES, "obs")
+    path = write(
+        tmp_path / "guess.h5ad", truth[order] + 0.5, [CELLS[i] for i in order], GENES, "obs"
+    )
     assert task.findings(path) == []
     expected = {"mse": 0.25, "r2": round(1 - 0.25 / np.var(np.arange(12.0)), 5)}.get(metric, 0.5)
     assert grade_submission(path, task.task).score == expected
 
 
-def test_numbers_of_cells_that_are_missing_or_infinite_are_named_by_their_cell(tmp_path: Path) -> None:
+def test_numbers_of_cells_that_are_missing_or_infinite_are_named_by_their_cell(
+    tmp_path: Path,
+) -> None:
     task = H5ad(tmp_path, "mse", {"obs": "kind"}, np.arange(12.0), "obs")
     guess = np.arange(12.0)
     guess[[0, 4]], guess[11] = np.nan, np.inf

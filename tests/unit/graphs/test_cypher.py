@@ -1,4 +1,6 @@
-"""A read-only query cannot write, and the embedded graph refuses queries that it would answer wrongly."""
+"""A read-only query cannot write, and the embedded graph refuses queries that it would answer
+wrongly.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ READING = [
     "RETURN 1 AS set ORDER BY set",
     "MATCH (n) RETURN count(*) AS create",
     "WITH [1, 2] AS set UNWIND set AS s RETURN s",
-    "MATCH (create:DELETE {set: 1, merge: 'CREATE (n)'})-[drop:REMOVE|SET]->(b) RETURN create.delete AS remove",
+    (
+        "MATCH (create:DELETE {set: 1, merge: 'CREATE (n)'})-[drop:REMOVE|SET]->(b) RETURN"
+        " create.delete AS remove"
+    ),
     "MATCH (n:`CREATE`) RETURN n.`SET`",
     "MATCH (n:`a``b SET`) RETURN n",
     "MATCH (n:A&!SET) RETURN n",
@@ -177,7 +182,10 @@ SILENTLY_WRONG = [
     ("MATCH (m) OPTIONAL MATCH (n:P {name: 'a'}) RETURN n", "OPTIONAL MATCH"),
     ("MATCH (m) OPTIONAL MATCH (m)-[:R]->(n {name: 'a'}) RETURN n", "ignores a node's properties"),
     ("MATCH (m) OPTIONAL MATCH (n:P)-[:S]->(x) RETURN n", "matched before"),
-    ("MATCH (m) OPTIONAL MATCH (m)-[:R]->(k), (m)-[:S]->(q) RETURN k", "one OPTIONAL MATCH for each"),
+    (
+        "MATCH (m) OPTIONAL MATCH (m)-[:R]->(k), (m)-[:S]->(q) RETURN k",
+        "one OPTIONAL MATCH for each",
+    ),
     ("OPTIONAL MATCH (n:P) CREATE (:Once)", "writes nothing"),
     ("MATCH (n) WHERE EXISTS { (n)-[:R]->({name: 'b'}) } RETURN n", "ignores properties"),
     ("MATCH (n) WHERE (n)-[:R {w: 2}]->() RETURN n", "ignores properties"),

@@ -66,13 +66,17 @@ async def test_data_is_there_after_reopening(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-async def test_processes_that_create_the_same_graph_at_once_lose_nothing(graph: EmbeddedGraph) -> None:
+async def test_processes_that_create_the_same_graph_at_once_lose_nothing(
+    graph: EmbeddedGraph,
+) -> None:
     writers = [
         await asyncio.create_subprocess_exec(sys.executable, "-c", WRITER, str(graph.path), name)
         for name in ("agent", "engine", "other")
     ]
     assert [await writer.wait() for writer in writers] == [0, 0, 0]
-    rows = await graph.query("MATCH (w:Written) RETURN w.by AS writer, count(*) AS n ORDER BY writer")
+    rows = await graph.query(
+        "MATCH (w:Written) RETURN w.by AS writer, count(*) AS n ORDER BY writer"
+    )
     assert rows.rows == (("agent", 25), ("engine", 25), ("other", 25))
 
 
@@ -149,7 +153,9 @@ async def test_sqlite_stops_a_write_that_passed_the_checks(
 
 
 class Until(Allowance):
-    """Time that is over at the nth look, so that a statement is stopped at the same place each time."""
+    """Time that is over at the nth look, so that a statement is stopped at the same place each
+    time.
+    """
 
     def __init__(self, looks: int) -> None:
         super().__init__(60)
@@ -161,7 +167,9 @@ class Until(Allowance):
 
 
 def test_an_interrupted_write_leaves_nothing_behind(tmp_path: Path) -> None:
-    """An interrupt that meets an INSERT ends the transaction, and the extension goes on inserting."""
+    """An interrupt that meets an INSERT ends the transaction, and the extension goes on
+    inserting.
+    """
     file = EmbeddedFile(tmp_path / "graph.db", busy_timeout_s=1)
     for looks in range(2, 62):
         with pytest.raises(PeerError, match="60 s"):
@@ -184,7 +192,9 @@ async def test_a_snapshot_of_many_nodes_reads_every_page(graph: EmbeddedGraph) -
 def test_where_no_wheel_exists_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        embedded.importlib.util, "find_spec", lambda name: None if name == "graphqlite" else find(name)
+        embedded.importlib.util,
+        "find_spec",
+        lambda name: None if name == "graphqlite" else find(name),
     )
     assert "needs graphqlite: install with `" in str(available())
 

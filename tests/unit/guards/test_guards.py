@@ -36,11 +36,15 @@ def job(*, tasks=TASKS, facts=FACTS, **evaluator):
 def found(message, *said, supplied=False, of=None, prompt=PROMPT):
     of = of or job()
     roles = ("user", "assistant")
-    transcript = [TranscriptMessage(i + 1, roles[i % 2], text) for i, text in enumerate(said or OPENING)]
+    transcript = [
+        TranscriptMessage(i + 1, roles[i % 2], text) for i, text in enumerate(said or OPENING)
+    ]
     condition = "supplied" if supplied else "withheld"
     view = EvaluatorView(of, condition, 1, of.facts if supplied else (), transcript)
     violations = check(view, message, prompt)
-    assert all(violation.rule in RULES and violation.detail and violation.note for violation in violations)
+    assert all(
+        violation.rule in RULES and violation.detail and violation.note for violation in violations
+    )
     return [(violation.rule, violation.effect) for violation in violations]
 
 
@@ -85,17 +89,29 @@ def test_a_temperature_that_was_asked_for_is_neither_unasked_nor_made_up():
 )
 def test_a_german_conversation_is_not_checked_by_english_rules(message):
     german = job(
-        tasks=("Bitte den Chatbot um eine tägliche Erinnerung an die Tablette", "Frage nach dem Wetter"),
-        facts=("Die Tablette wird abends um 20:15 Uhr genommen", "Sie wohnt mit ihrer Frau in Zürich"),
+        tasks=(
+            "Bitte den Chatbot um eine tägliche Erinnerung an die Tablette",
+            "Frage nach dem Wetter",
+        ),
+        facts=(
+            "Die Tablette wird abends um 20:15 Uhr genommen",
+            "Sie wohnt mit ihrer Frau in Zürich",
+        ),
         voice="Du sprichst freundlich",
     )
-    assert found(message, "Hallo", "Guten Tag, wie kann ich Ihnen helfen?", supplied=True, of=german) == []
+    assert (
+        found(message, "Hallo", "Guten Tag, wie kann ich Ihnen helfen?", supplied=True, of=german)
+        == []
+    )
 
 
 @pytest.mark.parametrize(
     ("fact", "message"),
     [
-        ("Die Tablette wird abends um 20:15 Uhr genommen", "Die Tablette wird abends um 20:15 Uhr genommen."),
+        (
+            "Die Tablette wird abends um 20:15 Uhr genommen",
+            "Die Tablette wird abends um 20:15 Uhr genommen.",
+        ),
         ("La paciente vive en Zúrich", "Sí: la paciente vive en Zúrich"),
         ("患者は毎晩八時に薬を飲む", "はい、患者は毎晩八時に薬を飲む。"),
         ("The user lives in Zurich", "Well, the user lives in Zurich."),
@@ -124,7 +140,9 @@ def test_words_from_tasks_script_voice_or_agent_are_not_withheld_facts():
 def test_a_fact_that_answers_the_question_before_it_was_asked_for():
     asked = (*OPENING, "Remind me of my pill every day", "At what time?")
     assert found("At 8:15 pm.", *asked, supplied=True) == []
-    assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True) == [("fact_unasked", "mark")]
+    assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True) == [
+        ("fact_unasked", "mark")
+    ]
     talkative = job().model_copy(update={"personas": (Persona(name="a", tells="some"),)})
     assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True, of=talkative) == []
     later = (*asked, "Why do you need that?", "To set it right.")
@@ -173,10 +191,21 @@ def test_an_invented_number_is_marked(message):
 
 @pytest.mark.parametrize(
     "message",
-    ["At half past seven", "On Friday", "Vitamin B12", "COVID-19", "It was 7.30 then", "About 1,000"],
+    [
+        "At half past seven",
+        "On Friday",
+        "Vitamin B12",
+        "COVID-19",
+        "It was 7.30 then",
+        "About 1,000",
+    ],
 )
 def test_names_and_numbers_from_the_conversation_are_not_invented(message):
-    heard = (*OPENING, "Remind me of my pill", "Shall I use 19:30? There are one thousand (1000) of them.")
+    heard = (
+        *OPENING,
+        "Remind me of my pill",
+        "Shall I use 19:30? There are one thousand (1000) of them.",
+    )
     assert found(message, *heard) == []
 
 
@@ -191,7 +220,10 @@ def test_names_and_numbers_from_the_conversation_are_not_invented(message):
         "Hello. I'm a health app assistant. How can I help you?",
         "No, no. I'll remind you to take warfarin tomorrow at noon.",
         "I'm sorry, but I'm unable to provide a medical diagnosis.",
-        "I'm sorry to hear that you're in pain. I'm here to assist you with your health. Can I help?",
+        (
+            "I'm sorry to hear that you're in pain. I'm here to assist you with your health. Can I"
+            " help?"
+        ),
         "I'm sorry to hear about your rash. Have you noticed any swelling?",
     ],
 )
@@ -374,8 +406,18 @@ def test_mentioning_information_that_was_not_provided_is_marked():
 def test_words_from_the_tasks_or_the_agent_are_not_prompt_text():
     about = job(tasks=("Ask whether the vignette describes a stroke",))
     assert found("The vignette does not mention a scan.", of=about) == []
-    assert found("The scenario doesn't mention it.", "Hi", "Let us take a scenario: you smoke. Do you?") == []
-    echoed = ("Hi", "Do you smoke?", "The scenario doesn't mention it.", "The scenario? Do you drink?")
+    assert (
+        found(
+            "The scenario doesn't mention it.", "Hi", "Let us take a scenario: you smoke. Do you?"
+        )
+        == []
+    )
+    echoed = (
+        "Hi",
+        "Do you smoke?",
+        "The scenario doesn't mention it.",
+        "The scenario? Do you drink?",
+    )
     assert ("out_of_role", "void") in found("The scenario doesn't mention that at all.", *echoed)
 
 
@@ -399,7 +441,9 @@ def test_repeating_a_message_is_marked_unless_the_agent_asked_again():
     )
     short = "Does warfarin interact with ibuprofen?"
     assert found(short, "Hi", "Hello", short, "Yes, it does.") == []
-    assert found(short, "Hi", "Hello", short, "Yes, it does.", short, "Yes!") == [("repetition", "void")]
+    assert found(short, "Hi", "Hello", short, "Yes, it does.", short, "Yes!") == [
+        ("repetition", "void")
+    ]
     unknown = "I'm sorry, but I don't have that information."
     asked = ("Hi", "When did it start?", unknown, "Any fever?", unknown, "Do you smoke?")
     assert ("repetition", "void") not in found(unknown, *asked)
@@ -412,7 +456,9 @@ def test_repeating_a_message_is_marked_unless_the_agent_asked_again():
     )
     assert (
         found(
-            "Yes, I confirm the return of order 9.", *orders, of=job(facts=("Return orders 378, 556 and 9",))
+            "Yes, I confirm the return of order 9.",
+            *orders,
+            of=job(facts=("Return orders 378, 556 and 9",)),
         )
         == []
     )
@@ -430,7 +476,8 @@ def test_repeating_a_message_is_marked_unless_the_agent_asked_again():
 def test_a_conversation_about_none_of_the_tasks_is_recognised(said, nothing):
     of = job(tasks=("Get a reminder to take the pill",))
     messages = [
-        TranscriptMessage(n, ("user", "assistant")[n % 2 - 1], text) for n, text in enumerate(said, start=1)
+        TranscriptMessage(n, ("user", "assistant")[n % 2 - 1], text)
+        for n, text in enumerate(said, start=1)
     ]
     assert brings_up_nothing(EvaluatorView(of, "withheld", 1, (), messages)) is nothing
 
@@ -499,10 +546,12 @@ def test_a_person_may_say_what_they_kept_from_others(message):
         (("The cough began 3 days ago",), "The cough began 5 days ago.", "contradiction"),
         (("The cough began 3 days ago",), "The cough began 72 hours ago.", ""),
         (("The cough began three days ago",), "It began 3 days ago, one day after the fever.", ""),
-        (("Four days ago the user felt tired", "Two days later breathing got hard"), "Breathing got hard 2 days ago.", ""),
+        (("Four days ago the user felt tired", "Two days later breathing got hard"),
+            "Breathing got hard 2 days ago.", ""),
         (("The pain is in the left knee",), "It is my right knee.", "contradiction"),
         (("The pain is in the left knee",), "My right ear is fine.", ""),
-        (("The user takes 20 mg of the medicine",), "I take 40 mg of the medicine.", "contradiction"),
+        (("The user takes 20 mg of the medicine",), "I take 40 mg of the medicine.",
+            "contradiction"),
         (("The user has a cough",), "I weigh 3 stone, and took 5 ml of syrup.", "invention"),
     ],
 )  # fmt: skip
@@ -516,12 +565,16 @@ def test_a_value_other_than_the_facts_is_a_contradiction_and_one_of_nothing_an_i
 
 def test_a_clock_time_is_known_in_its_half_of_the_day_and_a_limit_from_the_facts_only():
     of = job(
-        tasks=(), facts=("The user wants no flight before 11am, and prefers those after 8 am and before 9pm",)
+        tasks=(),
+        facts=(
+            "The user wants no flight before 11am, and prefers those after 8 am and before 9pm",
+        ),
     )
     heard = ("Hi", "There is one at 09:00, and one departs at 12:00 PM. Which one?")
     for message, rules in (
         ("I don't want to leave before 12 AM.", ["contradiction"]),  # the agent named noon
-        ("I want to leave after 9 am and before 9 pm.", ["contradiction"]),  # a time of the agent's, no wish of the user's
+        # a time of the agent's, no wish of the user's
+        ("I want to leave after 9 am and before 9 pm.", ["contradiction"]),
         ("I want to leave after 8am, but before 9 pm.", []),
         ("The one at 12 PM, please.", []),
         ("The one at 12:00, or the one at 9 am.", []),
@@ -532,7 +585,10 @@ def test_a_clock_time_is_known_in_its_half_of_the_day_and_a_limit_from_the_facts
 
 def test_the_number_of_an_item_in_the_agents_list_is_no_quantity_that_the_user_knows():
     of = job(tasks=(), facts=("Cancel every booking with one passenger",))
-    listed = ("Hi", "You have these:\n1. Reservation ID: XAZ3C0\n2. Reservation ID: LU15PA\nWhich should go?")
+    listed = (
+        "Hi",
+        "You have these:\n1. Reservation ID: XAZ3C0\n2. Reservation ID: LU15PA\nWhich should go?",
+    )
     for message, rules in (
         ("Those with two passengers.", ["contradiction"]),
         ("Those with one passenger.", []),
@@ -549,12 +605,19 @@ def test_a_finding_about_the_role_quotes_the_sentence_as_it_was_written():
         [TranscriptMessage(n, r, t) for n, r, t in ((1, "user", "Hi"), (2, "assistant", "Fever?"))],
     )
     said = "No. The vignette doesn’t mention it, I’m  sure. Anything else?"
-    assert [one.quote for one in check(view, said)] == ["The vignette doesn’t mention it, I’m  sure."]
+    assert [one.quote for one in check(view, said)] == [
+        "The vignette doesn’t mention it, I’m  sure."
+    ]
 
 
 @pytest.mark.parametrize(
     "message",
-    ["Never mind.", "Forget it, I give up.", "You're not helping, I'm done.", "This is going nowhere."],
+    [
+        "Never mind.",
+        "Forget it, I give up.",
+        "You're not helping, I'm done.",
+        "This is going nowhere.",
+    ],
 )
 def test_giving_up_is_marked(message):
     assert found(message) == [("gave_up", "mark")]
@@ -587,7 +650,9 @@ def test_words_of_giving_up_are_fine_in_a_message_that_goes_on(message):
         ("Please remind me to take the pill.", "Thanks, bye!", False),
     ],
 )
-def test_a_second_goodbye_in_other_words_ends_a_conversation_and_a_third_is_marked(first, second, never):
+def test_a_second_goodbye_in_other_words_ends_a_conversation_and_a_third_is_marked(
+    first, second, never
+):
     of, bye = job(tasks=(), facts=()), "You're welcome! Have a great day!"
     said = ("Hi", "Hello, what can I do for you?", first, bye)
     roles = ("user", "assistant")
@@ -620,10 +685,22 @@ def test_a_goodbye_instead_of_an_answer_is_an_early_end():
         "I see. Has your child had a fever?",
         "Thank you, Sophia. I found your reservation. What changes would you like to make?",
         "Could you please provide your user ID so that I can look up your booking?",
-        "Thank you, Mia. I have authenticated your account. Could you please verify the order you wish to return?",
-        "I'm sorry, but I cannot make exceptions. Would you like me to transfer you to a colleague?",
-        "Let me check the options first.\n- **Fee:** $50, no additional cost\nPlease confirm if you'd like to go on.",
-        "Thank you for letting me know. Based on what you've told me, I would like to perform an examination.",
+        (
+            "Thank you, Mia. I have authenticated your account. Could you please verify the order"
+            " you wish to return?"
+        ),
+        (
+            "I'm sorry, but I cannot make exceptions. Would you like me to transfer you to a"
+            " colleague?"
+        ),
+        (
+            "Let me check the options first.\n- **Fee:** $50, no additional cost\nPlease confirm if"
+            " you'd like to go on."
+        ),
+        (
+            "Thank you for letting me know. Based on what you've told me, I would like to perform"
+            " an examination."
+        ),
     ],
 )
 def test_what_only_a_helper_at_work_says_is_marked(message):
@@ -665,7 +742,10 @@ def test_a_customers_and_a_patients_questions_are_in_role(message):
     ],
 )
 def test_every_way_out_of_the_role_that_reviewers_met_is_found(message):
-    assert {rule for rule, _ in found(message, *asking("Do you sleep well?"))} & {"out_of_role", "leak"}
+    assert {rule for rule, _ in found(message, *asking("Do you sleep well?"))} & {
+        "out_of_role",
+        "leak",
+    }
 
 
 SAID = (
@@ -686,7 +766,11 @@ SAID = (
         "I noted 40 mg. Anything else?",
         "I don't know, the scenario is silent",
     ),
-    *("Please say it again: how much?", "Yes, cancel order 17 and the other orders", "Thank you, goodbye!"),
+    *(
+        "Please say it again: how much?",
+        "Yes, cancel order 17 and the other orders",
+        "Thank you, goodbye!",
+    ),
     *(
         "Yes, cancel order 18 and the other orders",
         "The user lives in Zurich, is that so?",
@@ -723,18 +807,24 @@ class Handed(list):
 
 
 def followed(messages, condition):
-    """Return what is found in each message of the user, read along and anew, and how many messages were handed out."""
+    """Return what is found in each message of the user, read along and anew, and how many messages
+    were handed out.
+    """
     whole, heard, found = (
         job().model_copy(update={"personas": (Persona(name="quiet", tells="asked"),)}),
         Handed(),
         [],
     )
-    along = EvaluatorView(whole, condition, 1, whole.facts if condition == "supplied" else (), heard)
+    along = EvaluatorView(
+        whole, condition, 1, whole.facts if condition == "supplied" else (), heard
+    )
     for number, text in enumerate(messages):
         if number % 2 == 0:
             anew = replace(along, transcript=list.copy(heard), readers={})
             found.append((check(along, text, PROMPT), check(anew, text, PROMPT)))
-        heard.append(TranscriptMessage(number + 1, "user" if number % 2 == 0 else "assistant", text))
+        heard.append(
+            TranscriptMessage(number + 1, "user" if number % 2 == 0 else "assistant", text)
+        )
     return found, heard.count
 
 

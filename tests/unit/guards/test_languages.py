@@ -1,4 +1,6 @@
-"""Guards and ledger in languages other than English: what is found, and that nothing is concluded where they cannot read."""
+"""Guards and ledger in languages other than English: what is found, and that nothing is concluded
+where they cannot read.
+"""
 
 import pytest
 
@@ -22,8 +24,12 @@ def view_of(facts=(), *said, task="", supplied=True):
         }
     )
     roles = ("user", "assistant")
-    heard = [TranscriptMessage(place + 1, roles[place % 2], text) for place, text in enumerate(said)]
-    return EvaluatorView(job, "supplied" if supplied else "withheld", 1, job.facts if supplied else (), heard)
+    heard = [
+        TranscriptMessage(place + 1, roles[place % 2], text) for place, text in enumerate(said)
+    ]
+    return EvaluatorView(
+        job, "supplied" if supplied else "withheld", 1, job.facts if supplied else (), heard
+    )
 
 
 def found(view, text):
@@ -122,13 +128,17 @@ def test_what_does_not_give_a_fact_is_neither_in_the_ledger_nor_a_leak(fact, mes
 
 
 def test_a_run_of_common_words_is_no_fact_word_for_word_in_any_language():
-    english = view_of(["I don't know my own blood type"], "Hi", "Which time zone are you in?", supplied=False)
+    english = view_of(
+        ["I don't know my own blood type"], "Hi", "Which time zone are you in?", supplied=False
+    )
     assert found(english, "I don't know my own time zone.") == []
 
 
 def test_a_fact_word_for_word_is_quoted_as_it_was_written():
     fact = "患者最近三个月一直在服用华法林抗凝治疗"
-    (one,) = check(view_of([fact], supplied=False), "是的，患者最近三个月一直在服用华法林抗凝治疗。")
+    (one,) = check(
+        view_of([fact], supplied=False), "是的，患者最近三个月一直在服用华法林抗凝治疗。"
+    )
     assert (one.rule, one.effect) == ("fact_withheld", "void")
     assert one.detail.endswith("“患者最近三个月一直在服用”") or "华法林" in one.detail
     assert " " not in one.detail.partition("“")[2]
@@ -137,9 +147,11 @@ def test_a_fact_word_for_word_is_quoted_as_it_was_written():
 @pytest.mark.parametrize(
     ("facts", "says", "why"),
     [
-        (["Användaren bor i Göteborg och tar medicin varje dag"], "Jag bor i Göteborg och tar medicin varje dag", "the facts are in Swedish"),
+        (["Användaren bor i Göteborg och tar medicin varje dag"],
+            "Jag bor i Göteborg och tar medicin varje dag", "the facts are in Swedish"),
         (["ผู้ใช้อาศัยอยู่ที่ซิดนีย์"], "ผู้ใช้อาศัยอยู่ที่ซิดนีย์", "the facts are in Thai"),
-        (["The user lives in Lisbon and takes it daily"], "Vivo en Lisboa y tomo la pastilla cada día",
+        (["The user lives in Lisbon and takes it daily"],
+            "Vivo en Lisboa y tomo la pastilla cada día",
          "the facts are in English, and the user speaks Spanish"),
         (["用户住在悉尼"], "저는 시드니에 살고 있어요", "the user speaks Korean"),
     ],
@@ -149,7 +161,9 @@ def test_where_the_ledger_cannot_read_it_says_so_and_concludes_nothing(facts, sa
     view = view_of(facts, says, "?")
     told = dict(unread(view, guarded=False))
     assert told == {
-        "facts_unread": f"whether the user gave the agent a fact cannot be told: {why} (docs/guards.md)"
+        "facts_unread": (
+            f"whether the user gave the agent a fact cannot be told: {why} (docs/guards.md)"
+        )
     }
     assert list(unread(view_of(facts, says, "?", supplied=False), guarded=False)) == []
 
@@ -164,7 +178,9 @@ def test_a_language_of_the_user_that_check_did_not_name_is_said():
     ((code, message),) = unread(view_of((), *swedish, task="Ask for a reminder"), guarded=True)
     assert code == "language_unread"
     assert message.startswith("the simulated user speaks Swedish, in which roles, goodbyes")
-    assert list(unread(view_of((), *swedish, task="Be om en påminnelse i morgon"), guarded=True)) == []
+    assert (
+        list(unread(view_of((), *swedish, task="Be om en påminnelse i morgon"), guarded=True)) == []
+    )
     assert list(unread(view_of((), *swedish, task="Ask for a reminder"), guarded=False)) == []
 
 
@@ -180,7 +196,9 @@ def test_not_knowing_three_times_is_void_in_no_language(said):
     assert ("repetition", "void") not in found(view_of((), *heard), said)
 
 
-@pytest.mark.parametrize("said", ["ลาก่อนนะ", "Hej då!", "再见", "До свидания", "Tschüss!", "Please."])
+@pytest.mark.parametrize(
+    "said", ["ลาก่อนนะ", "Hej då!", "再见", "До свидания", "Tschüss!", "Please."]
+)
 def test_the_same_message_three_times_in_a_row_is_marked_in_any_language(said):
     heard = ["Hi", "Hello.", said, "Bye.", said, "Bye."]
     assert ("repetition", "mark") in found(view_of((), *heard), said)
@@ -227,7 +245,10 @@ def test_thanks_with_a_request_are_no_goodbye(said):
         ("已经为您设置好提醒了。还有什么可以帮您的吗？", "void"),
         ("كيف يمكنني مساعدتك اليوم؟", "void"),
         (
-            "Ich empfehle Ihnen, viel zu trinken. Können Sie mich außerdem morgen um neun an etwas erinnern?",
+            (
+                "Ich empfehle Ihnen, viel zu trinken. Können Sie mich außerdem morgen um neun an"
+                " etwas erinnern?"
+            ),
             "mark",
         ),
     ],
@@ -239,7 +260,10 @@ def test_a_user_who_plays_the_assistant_is_noticed(message, effect):
 def test_the_agents_and_the_jobs_own_words_are_no_slip():
     task = "Frage, ob das Rollenspiel für Schüler geeignet ist"
     assert (
-        found(view_of((), "Hallo", "Guten Tag", task=task), "Ist das Rollenspiel denn für Schüler geeignet?")
+        found(
+            view_of((), "Hallo", "Guten Tag", task=task),
+            "Ist das Rollenspiel denn für Schüler geeignet?",
+        )
         == []
     )
 

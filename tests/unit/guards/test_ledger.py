@@ -49,7 +49,9 @@ def test_a_disclosed_fact_is_recognised_by_its_specific_words(message, facts):
 
 
 def test_known_information_is_no_disclosure_and_each_fact_counts_once():
-    assert disclosed_facts("Yes, 8:15 pm.", FACTS, (), Known(KNOWN, "Shall I set it for 20:15?")) == ()
+    assert (
+        disclosed_facts("Yes, 8:15 pm.", FACTS, (), Known(KNOWN, "Shall I set it for 20:15?")) == ()
+    )
     assert disclosed_facts("At 8:15 pm.", FACTS, {1}, Known(KNOWN)) == ()
 
 

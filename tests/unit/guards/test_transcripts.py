@@ -18,10 +18,18 @@ def run(tmp_path, *lines, options=("--json",)):
     path.write_bytes(b"\n".join(one if isinstance(one, bytes) else one.encode() for one in lines))
     result = call("guards", path, *options)
     assert result.exception is None, result.exception
-    return result.return_value, [json.loads(row) for row in result.stdout.splitlines()], result.stderr
+    return (
+        result.return_value,
+        [json.loads(row) for row in result.stdout.splitlines()],
+        result.stderr,
+    )
 
 
-TALK = (("assistant", "Do you smoke?"), ("user", "The vignette doesn't say."), ("assistant", "Since when?"))
+TALK = (
+    ("assistant", "Do you smoke?"),
+    ("user", "The vignette doesn't say."),
+    ("assistant", "Since when?"),
+)
 
 
 def test_each_finding_is_one_json_object_and_the_last_one_has_the_totals(tmp_path):
@@ -35,7 +43,8 @@ def test_each_finding_is_one_json_object_and_the_last_one_has_the_totals(tmp_pat
         "detail": "speaks of what it was told: “The vignette doesn't say.”",
     }
     assert {
-        key: totals[key] for key in ("conversations", "user_messages", "marked", "void", "bad_lines")
+        key: totals[key]
+        for key in ("conversations", "user_messages", "marked", "void", "bad_lines")
     } == {
         "conversations": 1,
         "user_messages": 1,
@@ -88,7 +97,9 @@ def test_without_tasks_and_facts_numbers_are_not_checked(tmp_path):
         (line(*TALK, condition="no"), "`condition` must be withheld or supplied"),
     ],
 )
-def test_an_invalid_line_is_reported_with_its_number_and_the_others_are_checked(tmp_path, bad, says):
+def test_an_invalid_line_is_reported_with_its_number_and_the_others_are_checked(
+    tmp_path, bad, says
+):
     code, found, stderr = run(tmp_path, line(*TALK), bad, line(*TALK))
     assert code == 2
     assert len(stderr.splitlines()) == 1
@@ -118,6 +129,7 @@ def test_conversations_of_a_language_that_is_not_read_are_counted_and_said_once(
     code, found, stderr = run(tmp_path, line(*swedish), line(*TALK), line(*swedish))
     assert (code, found[-1]["unread"]) == (0, {"Swedish": 2})
     assert stderr.splitlines() == [
-        "warning: 2 conversations in Swedish, in which roles, goodbyes in other words than the sign-off and facts are not "
-        "looked for, and nothing is concluded from them (docs/guards.md)"
+        "warning: 2 conversations in Swedish, in which roles, goodbyes in other words than the"
+        " sign-off and facts are not looked for, and nothing is concluded from them"
+        " (docs/guards.md)"
     ]

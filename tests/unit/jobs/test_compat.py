@@ -21,15 +21,22 @@ assertions:
 
 def problems(folder: Path, expression: str, compat: str = "") -> list[tuple[str, int]]:
     path = folder / "job.yml"
-    path.write_text(JOB.format(expression=expression, compat=f"compat: {compat}" if compat else ""), "utf-8")
+    path.write_text(
+        JOB.format(expression=expression, compat=f"compat: {compat}" if compat else ""), "utf-8"
+    )
     return [(problem.severity, problem.line) for problem in check_job(path).problems]
 
 
 @pytest.mark.parametrize(
     "expression",
-    ['evaluation.transcript.any { it.role == "user" }', 'objectContext.resources.none { it.type == "Drug" }'],
+    [
+        'evaluation.transcript.any { it.role == "user" }',
+        'objectContext.resources.none { it.type == "Drug" }',
+    ],
 )
-def test_strict_mode_refuses_what_only_this_program_understands(tmp_path: Path, expression: str) -> None:
+def test_strict_mode_refuses_what_only_this_program_understands(
+    tmp_path: Path, expression: str
+) -> None:
     assert problems(tmp_path, expression) == []
     assert problems(tmp_path, expression, "embabel") == [("error", 7)]
 
@@ -52,8 +59,12 @@ assertions:
   - {expression: evaluation.failureCount == 0, only: supplied, weight: 2}
 """
     path.write_text(text, "utf-8")
-    found = [(problem.severity, problem.field, problem.message) for problem in check_job(path).problems]
-    says = "embabel-agent-eval does not know `{}`, so with compat: embabel the score is still another"
+    found = [
+        (problem.severity, problem.field, problem.message) for problem in check_job(path).problems
+    ]
+    says = (
+        "embabel-agent-eval does not know `{}`, so with compat: embabel the score is still another"
+    )
     assert found == [
         ("warning", "tasks[0].withheldCriteria", says.format("withheldCriteria")),
         ("warning", "tasks[0].weight", says.format("weight")),

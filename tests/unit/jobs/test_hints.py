@@ -23,7 +23,10 @@ assertions:
     ("assertion", "word"),
     [
         ("""{expression: 'evaluation.transcript.any { "Sydney" in it.content }'}""", "Sydney"),
-        ("""{expression: 'evaluation.transcript.any { "Sydney" in it.content }', only: supplied}""", ""),
+        (
+            """{expression: 'evaluation.transcript.any { "Sydney" in it.content }', only: supplied}""",
+            "",
+        ),
         ("""{cypher: "MATCH (r {city: 'Sydney'}) RETURN count(r)", expected: 1}""", "Sydney"),
         ("{cypher: MATCH (r) RETURN r.city, expected: sydney}", "sydney"),
         ("{toolCalls: {mustCall: [{name: remind, arguments: {dose: 5}}]}}", "5"),
@@ -64,7 +67,21 @@ def warned(
 
 @pytest.mark.parametrize(
     "pattern",
-    [".*", "x?", "done|", ".", "(?s).+", "[a-z]", r"\w", "^", "$", r"\b", "a*|b", "(done)?", "[^0-9]"],
+    [
+        ".*",
+        "x?",
+        "done|",
+        ".",
+        "(?s).+",
+        "[a-z]",
+        r"\w",
+        "^",
+        "$",
+        r"\b",
+        "a*|b",
+        "(done)?",
+        "[^0-9]",
+    ],
 )
 def test_a_rule_that_any_message_meets_is_pointed_out(pattern: str, tmp_path: Path) -> None:
     for more, says in (
@@ -102,7 +119,10 @@ def test_a_rule_that_an_answer_can_miss_is_not(pattern: str, tmp_path: Path) -> 
         ("if (1 > 2) evaluation.done else true", "cannot fail"),
         ('evaluation.transcript.any { it.content.contains("") }', "cannot fail"),
         (
-            'evaluation.transcript.all { m -> m.content.lowercase().contains("", ignoreCase = true) }',
+            (
+                'evaluation.transcript.all { m -> m.content.lowercase().contains("", ignoreCase ='
+                " true) }"
+            ),
             "cannot fail",
         ),
         ('"" in evaluation.transcript.last().content', "cannot fail"),
@@ -132,7 +152,9 @@ def test_a_rule_that_an_answer_can_miss_is_not(pattern: str, tmp_path: Path) -> 
         ("evaluation.done || evaluation.failureCount == 0", ""),
     ],
 )
-def test_an_expression_with_one_value_only_is_pointed_out(expression: str, says: str, tmp_path: Path) -> None:
+def test_an_expression_with_one_value_only_is_pointed_out(
+    expression: str, says: str, tmp_path: Path
+) -> None:
     warnings = warned(tmp_path, assertion=f"{{expression: '{expression}'}}")
     found = [each for each in warnings if "as published" not in each]
     assert [f"assertions[0].expression: {says}: `" in each for each in found] == [True] * bool(says)
@@ -142,7 +164,10 @@ def test_an_expression_with_one_value_only_is_pointed_out(expression: str, says:
     ("assertion", "says"),
     [
         ("{cypher: RETURN 1, expected: 1}", "asks nothing of the graph"),
-        ("{cypher: 'UNWIND [1, 2] AS x RETURN count(x)', expected: 2}", "asks nothing of the graph"),
+        (
+            "{cypher: 'UNWIND [1, 2] AS x RETURN count(x)', expected: 2}",
+            "asks nothing of the graph",
+        ),
         ("{cypher: MATCH (n) RETURN count(n), expected: 1}", ""),
         ("{cypher: 'RETURN EXISTS { (:Drug) }', expected: true}", ""),
         ("{cypher: 'RETURN size([(a)-[:HAS]->(b) | b])', expected: 1}", ""),
@@ -167,7 +192,10 @@ def test_a_row_that_makes_a_rule_unfailable_is_named(tmp_path: Path) -> None:
     (tmp_path / "job.yml").write_text(job, encoding="utf-8")
     (found,) = check_job(tmp_path / "job.yml").problems
     assert (found.severity, found.line) == ("warning", 3)
-    assert "as this fills tasks[0].rules[0].pattern (job.yml:7): cannot fail: `set|` is found" in str(found)
+    assert (
+        "as this fills tasks[0].rules[0].pattern (job.yml:7): cannot fail: `set|` is found"
+        in str(found)
+    )
     (tmp_path / "cases.csv").write_text("id,word\na,\nb,\n", encoding="utf-8")
     (found,) = check_job(tmp_path / "job.yml").problems
     assert "as every row fills this; row 1: cannot fail" in str(found)
@@ -187,7 +215,10 @@ assertions: [{{toolCalls: {calls}}}]
     [
         (
             "{mustNotCall: [deleteEverything]}",
-            "`deleteEverything` is not one of `target.tools`, so the agent is not offered it: remind, lookUp",
+            (
+                "`deleteEverything` is not one of `target.tools`, so the agent is not offered it:"
+                " remind, lookUp"
+            ),
         ),
         ("{mustNotCall: [{name: remnid}]}", "did you mean remind?"),
         ("{mustCall: [remind, lookup]}", "did you mean lookUp?"),

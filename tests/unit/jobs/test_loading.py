@@ -43,7 +43,10 @@ def test_the_defaults_of_a_job_are_the_published_ones() -> None:
 
 
 def test_a_job_may_name_its_conditions_in_printable_words_of_one_line() -> None:
-    named = "conditions: [{name: withheld, facts: none, words: 'knows\\n nothing '}, {name: supplied}]\n"
+    named = (
+        "conditions: [{name: withheld, facts: none, words: 'knows\\n nothing '}, {name:"
+        " supplied}]\n"
+    )
     job = parse_job(MINIMAL + named.replace("'", '"'), Path("job.yml")).job
     assert [condition.title for condition in job.held_in] == ["knows nothing", "supplied"]
     assert job_from_data(job_snapshot(job)) == job
@@ -52,19 +55,24 @@ def test_a_job_may_name_its_conditions_in_printable_words_of_one_line() -> None:
 @pytest.mark.parametrize(
     ("names", "problem"),
     [
-        ("[{name: a, words: same}, {name: b, words: same}]", "conditions: two conditions have the words 'same'"),
+        ("[{name: a, words: same}, {name: b, words: same}]",
+            "conditions: two conditions have the words 'same'"),
         ("[{name: a}, {name: a, words: b}]", "conditions: two conditions have the name 'a'"),
         ("[{name: a, words: ' '}]", "conditions[0].words: must not be blank"),
-        (f"[{{name: a, words: {'x' * 21}}}]", "conditions[0].words: string should have at most 20 characters"),
+        (f"[{{name: a, words: {'x' * 21}}}]",
+            "conditions[0].words: string should have at most 20 characters"),
         ("[{words: a}]", "conditions[0].name: required key is missing"),
         ("[{name: a, fact: none}]", "unknown key, did you mean facts?"),
         ("[{name: mean}]", "conditions[0].name: must be a name of at most 20 small letters"),
         ("[{name: task2}]", "conditions[0].name: must be a name of at most 20 small letters"),
         ("[{name: a, facts: [2]}]", "conditions[0].facts: there is no fact 2; the job has 0"),
         ("[]", "conditions: must list 1 to 8 conditions, not 0"),
-        (str([{"name": f"c{n}"} for n in range(9)]), "conditions: must list 1 to 8 conditions, not 9"),
-        ("[{name: a, facts: [0]}]", "conditions[0].facts: must be all, none, or a list of the numbers"),
-        ("[{name: a, facts: some}]", "conditions[0].facts: must be all, none, or a list of the numbers"),
+        (str([{"name": f"c{n}"} for n in range(9)]),
+            "conditions: must list 1 to 8 conditions, not 9"),
+        ("[{name: a, facts: [0]}]",
+            "conditions[0].facts: must be all, none, or a list of the numbers"),
+        ("[{name: a, facts: some}]",
+            "conditions[0].facts: must be all, none, or a list of the numbers"),
     ],
 )  # fmt: skip
 def test_a_wrong_name_of_a_condition_says_what_would_be_right(names: str, problem: str) -> None:
@@ -74,12 +82,16 @@ def test_a_wrong_name_of_a_condition_says_what_would_be_right(names: str, proble
 @pytest.mark.parametrize(
     ("part", "problem"),
     [
-        ("assertions: [{expression: 'true', only: suplied}]", "assertions[0].only: suplied is no condition of the job; it has withheld and supplied"),
-        ("evaluator: {lines: [{say: a, only: given}]}", "evaluator.lines[0].only: given is no condition"),
-        ("rubric: [{criterion: a, points: 1, only: given}]", "rubric[0].only: given is no condition"),
+        ("assertions: [{expression: 'true', only: suplied}]",
+            "assertions[0].only: suplied is no condition of the job; it has withheld and supplied"),
+        ("evaluator: {lines: [{say: a, only: given}]}",
+            "evaluator.lines[0].only: given is no condition"),
+        ("rubric: [{criterion: a, points: 1, only: given}]",
+            "rubric[0].only: given is no condition"),
         ("order: given-first", "order: given is no condition of the job"),
         ("order: sideways", "order: must be random, parallel, or a condition with -first"),
-        ("rubric: [{criterion: a, points: 1, rules: [{pattern: b, only: supplied}]}]", "rubric[0]: no rule counts with without the facts"),
+        ("rubric: [{criterion: a, points: 1, rules: [{pattern: b, only: supplied}]}]",
+            "rubric[0]: no rule counts with without the facts"),
     ],
 )  # fmt: skip
 def test_a_condition_that_the_job_does_not_have_is_a_problem(part: str, problem: str) -> None:
@@ -106,7 +118,11 @@ assertions:
         Path("job.yml"),
     ).job
     assert [type(seed) for seed in job.seeds] == [TextSeed, ConversationSeed]
-    assert [type(item) for item in job.assertions] == [ExpressionAssertion, CypherAssertion, MedalAssertion]
+    assert [type(item) for item in job.assertions] == [
+        ExpressionAssertion,
+        CypherAssertion,
+        MedalAssertion,
+    ]
     assert job.assertions[0].title == "ObjectContextAssertion: true"
     assert job.assertions[1].title == "CypherAssertion: MATCH (n) RETURN count(n)"
     assert [item.weight for item in job.assertions] == [1, 1, 3]
@@ -140,7 +156,10 @@ assertions:
         "job.yml:9:1: facts: duplicate key, first given in line 8",
         "job.yml:10:11: maxTurns: must be a whole number, not the yes/no value true",
         "job.yml:12:5: assertions[0].expected: required key is missing",
-        "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `medal` or `toolCalls` is needed",
+        (
+            "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `medal` or"
+            " `toolCalls` is needed"
+        ),
     ]
 
 
@@ -206,7 +225,9 @@ def test_control_characters_in_a_job_are_made_visible() -> None:
     assert "\x1b" not in parse_job(text, Path("job.yml")).job.tasks[0].task
 
 
-@pytest.mark.parametrize(("written", "mode"), [("off", "off"), ('"off"', "off"), ("strict", "strict")])
+@pytest.mark.parametrize(
+    ("written", "mode"), [("off", "off"), ('"off"', "off"), ("strict", "strict")]
+)
 def test_guards_can_be_off_with_or_without_quotes(tmp_path: Path, written: str, mode: str) -> None:
     path = tmp_path / "job.yml"
     path.write_text(MINIMAL + f"evaluator:\n  guards: {written}\n", encoding="utf-8")

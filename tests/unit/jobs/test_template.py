@@ -31,7 +31,9 @@ from tests.command import call, schema_of
         Answers(script=Script("a: b", '"c" #d', "e|f: g", "(h)"), offline=True),
         Answers(task="Pay", script=Script("a", '$x {"c"} \\ #d', "e|f: g", "(h)"), offline=True),
         Answers(task="long", script=Script(asked="a|" * 400 + "b"), offline=True),
-        Answers(user='a "quoted": #user', task="- [x] {y}\nnext: line", criteria="\x1b[2J", fact="no"),
+        Answers(
+            user='a "quoted": #user', task="- [x] {y}\nnext: line", criteria="\x1b[2J", fact="no"
+        ),
     ],
 )
 def test_a_new_job_has_no_problems(answers: Answers, tmp_path: Path) -> None:
@@ -43,14 +45,23 @@ def test_a_new_job_has_no_problems(answers: Answers, tmp_path: Path) -> None:
 def test_new_asks_questions_writes_a_job_and_never_overwrites_one(tmp_path: Path) -> None:
     path = tmp_path / "job.yml"
     lines = ["grace", "bot", "http://127.0.0.1:9000", "rest", "2", "Find a trial", "It names one"]
-    lines += ["The patient carries BRCA1", "y", "Is there a trial for me?", "", "which gene", "NCT[0-9]+"]
+    lines += [
+        "The patient carries BRCA1",
+        "y",
+        "Is there a trial for me?",
+        "",
+        "which gene",
+        "NCT[0-9]+",
+    ]
     result = call("new", path, input="\n".join(lines) + "\n")
     assert result.exit_code == 0, result.output
     checked = check_job(path)
     assert checked.loaded is not None
     assert checked.loaded.job.target.user == "grace"
     assert checked.loaded.job.aspirational_average == 2000
-    said = [(line.say, line.when, line.fact, line.only) for line in checked.loaded.job.evaluator.lines]
+    said = [
+        (line.say, line.when, line.fact, line.only) for line in checked.loaded.job.evaluator.lines
+    ]
     assert said == [
         ("Is there a trial for me?", None, None, None),
         ("I carry BRCA1.", None, 1, None),
@@ -87,7 +98,9 @@ def test_new_writes_the_schema_beside_the_job(tmp_path: Path) -> None:
     job = tmp_path / "job.yml"
     assert call("new", job, "--yes").exit_code == 0
     assert job.read_text(encoding="utf-8").count("$schema=job.schema.json") == 1
-    assert json.loads((tmp_path / "job.schema.json").read_text(encoding="utf-8")) == schema_of("job")
+    assert json.loads((tmp_path / "job.schema.json").read_text(encoding="utf-8")) == schema_of(
+        "job"
+    )
 
 
 ASKS = (
@@ -112,7 +125,10 @@ ASKS = (
     "Are you in Europe or the US? I need your zone so that 9 is your 9.",
     "Without your time zone I cannot set a reminder.",
     "May I ask where you'll be tomorrow at 9?",
-    "Got it: warfarin 5 mg at 9. Is that 9 o'clock in London, New York, …? Please send your location.",
+    (
+        "Got it: warfarin 5 mg at 9. Is that 9 o'clock in London, New York, …? Please send your"
+        " location."
+    ),
     "Please provide your UTC offset.",
     "I have noted the dose. Whereabouts are you?",
     "What timezone are you in?",
@@ -126,7 +142,10 @@ ASKS = (
     "Your timezone?",
     "To schedule this reminder correctly, I'll need to know where you are.",
     "9:00 in what time zone?",
-    "Happy to set that up. What time zone are you in? Once I have that, your reminder will be set for 09:00.",
+    (
+        "Happy to set that up. What time zone are you in? Once I have that, your reminder will be"
+        " set for 09:00."
+    ),
     "Sure! Your reminder isn't set yet - I need your time zone.",
     "I can set it as soon as I know your city.",
     "What place should I assume for 9 am?",

@@ -44,7 +44,9 @@ def test_your_own_price_table_applies_everywhere(tmp_path: Path) -> None:
         "m: {in: 2026-13-45, out: 1}",
     ],
 )
-def test_an_invalid_price_table_is_one_sentence_that_names_the_file(tmp_path: Path, text: str) -> None:
+def test_an_invalid_price_table_is_one_sentence_that_names_the_file(
+    tmp_path: Path, text: str
+) -> None:
     file = tmp_path / "prices.yml"
     file.write_text(text)
     with pytest.raises(InputError) as caught:

@@ -32,11 +32,15 @@ def test_retry_after_accepts_seconds_and_dates(header: str | None, seconds: floa
     assert retry_after(header, NOON) == seconds
 
 
-def failure(*, retryable: bool = True, status: int | None = None, after: float | None = None) -> PeerError:
+def failure(
+    *, retryable: bool = True, status: int | None = None, after: float | None = None
+) -> PeerError:
     return PeerError("agent", "no", retryable=retryable, status=status, retry_after_s=after)
 
 
-async def sent(rule: RetryRule, *outcomes: PeerError | str, **more: Any) -> tuple[str, list[float | None]]:
+async def sent(
+    rule: RetryRule, *outcomes: PeerError | str, **more: Any
+) -> tuple[str, list[float | None]]:
     """Send what has these outcomes; return how it ended and the waits in between."""
     left, waits = list(outcomes), []
     try:

@@ -33,14 +33,18 @@ def test_runs_are_listed_since_an_age_or_a_date(
     begin = since if isinstance(since, datetime) else datetime.now(UTC) - since
     for name, minutes in (("before", -10), ("after", 10)):
         monkeypatch.setattr(recorded, "START", begin + timedelta(minutes=minutes))
-        Recorded([Talk()], job=name, run_id=f"20260102-030405-{'abcd' if minutes < 0 else 'abce'}").write(
-            tmp_path / "runs"
-        )
-    listed = json.loads(call("runs", "list", "--since", text, "--json", catch_exceptions=False).stdout)
+        Recorded(
+            [Talk()], job=name, run_id=f"20260102-030405-{'abcd' if minutes < 0 else 'abce'}"
+        ).write(tmp_path / "runs")
+    listed = json.loads(
+        call("runs", "list", "--since", text, "--json", catch_exceptions=False).stdout
+    )
     assert [run["job"] for run in listed] == ["after"]
 
 
-@pytest.mark.parametrize("text", ["", "7", "7y", "yesterday", "2026-13-01", "99999999999w", "\x1b[2J"])
+@pytest.mark.parametrize(
+    "text", ["", "7", "7y", "yesterday", "2026-13-01", "99999999999w", "\x1b[2J"]
+)
 def test_an_invalid_time_says_what_is_allowed(text: str) -> None:
     with pytest.raises(UsageError, match="is not a time; use a date"):
         call("runs", "prune", "--older-than", text, "--dry-run", catch_exceptions=False)

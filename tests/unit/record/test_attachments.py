@@ -21,8 +21,14 @@ from bioeval_tui.record.attachments import (
 @pytest.mark.parametrize(
     ("event", "words"),
     [
-        (attachment_event("scan.png", "image/png", 12_345), "[picture: scan.png, image/png, 12 kB]"),
-        (attachment_event("a\nb.pdf", "application/pdf", 999), "[file: a b.pdf, application/pdf, 999 bytes]"),
+        (
+            attachment_event("scan.png", "image/png", 12_345),
+            "[picture: scan.png, image/png, 12 kB]",
+        ),
+        (
+            attachment_event("a\nb.pdf", "application/pdf", 999),
+            "[file: a b.pdf, application/pdf, 999 bytes]",
+        ),
         (attachment_event(count=2_400_000), "[file: 2 MB]"),
         (attachment_event(), "[file: nothing is known of it]"),
         ({"attachment": {"type": "audio/wav", "bytes": "many"}}, "[sound: audio/wav]"),
@@ -88,9 +94,12 @@ DATA = "A" * 1_000
     ("text", "shown"),
     [
         ("no data", "no data"),
-        (f"![x](data:image/png;base64,{DATA})", "![x]([picture: image/png, 750 bytes; its data is left out])"),
-        (f"<img src='DATA:image/gif;base64,{DATA}'>", "<img src='[picture: image/gif, 750 bytes; its data is left out]'>"),
-        (f"data:text/plain;charset=utf-8,{DATA} end", "[file: text/plain, 1 kB; its data is left out] end"),
+        (f"![x](data:image/png;base64,{DATA})",
+            "![x]([picture: image/png, 750 bytes; its data is left out])"),
+        (f"<img src='DATA:image/gif;base64,{DATA}'>",
+            "<img src='[picture: image/gif, 750 bytes; its data is left out]'>"),
+        (f"data:text/plain;charset=utf-8,{DATA} end",
+            "[file: text/plain, 1 kB; its data is left out] end"),
         (f"data:,{DATA}", "[file: text/plain, 1 kB; its data is left out]"),
         ("data:image/png;base64,iVBORw0K", "data:image/png;base64,iVBORw0K"),
         ("all data: none, of course", "all data: none, of course"),

@@ -81,13 +81,17 @@ def test_the_list_follows_the_files_and_repairs_itself(tmp_path: Path) -> None:
     assert [run.status for run in catalogue.runs()] == ["interrupted"]
     write(tmp_path, ID, list(recorded()))
     assert [run.status for run in catalogue.runs()] == ["completed"]
-    (tmp_path / "catalogue.sqlite").write_bytes(b"this is no database at all, but long enough" * 100)
+    (tmp_path / "catalogue.sqlite").write_bytes(
+        b"this is no database at all, but long enough" * 100
+    )
     assert [run.status for run in catalogue.runs()] == ["completed"]
     path.unlink()
     assert catalogue.runs() == []
 
 
-def test_a_damaged_list_leaves_no_connection_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_list_leaves_no_connection_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Counted(sqlite3.Connection):
         open = 0
 
@@ -101,7 +105,9 @@ def test_a_damaged_list_leaves_no_connection_open(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(catalogue.sqlite3, "connect", partial(sqlite3.connect, factory=Counted))
     write(tmp_path, ID, list(recorded()))
-    (tmp_path / "catalogue.sqlite").write_bytes(b"this is no database at all, but long enough" * 100)
+    (tmp_path / "catalogue.sqlite").write_bytes(
+        b"this is no database at all, but long enough" * 100
+    )
     assert [run.status for run in Catalogue(tmp_path).runs()] == ["completed"]
     assert Counted.open == 0
 
@@ -213,7 +219,10 @@ def test_runs_can_be_filtered_by_job_status_score_fault_time_and_model(
 
 def test_the_newest_runs_come_first_up_to_the_limit(tmp_path: Path) -> None:
     for number in range(4):
-        later = [event.model_copy(update={"at": event.at + timedelta(days=number)}) for event in recorded()]
+        later = [
+            event.model_copy(update={"at": event.at + timedelta(days=number)})
+            for event in recorded()
+        ]
         write(tmp_path, f"2026010{number}-000000-beef", later)
     assert [run.run_id[:8] for run in Catalogue(tmp_path).runs(limit=2)] == ["20260103", "20260102"]
 
@@ -238,7 +247,12 @@ def test_reviews_are_listed_with_the_score_and_read_again_only_when_they_change(
         "trial": 1,
     }
     given = Reviewed(
-        **where, author="ada", review="1", action="fault", fault="evaluator", why="it gave the answer away"
+        **where,
+        author="ada",
+        review="1",
+        action="fault",
+        fault="evaluator",
+        why="it gave the answer away",
     )
     append_reviews(path, [given])
     (run,) = catalogue.runs()
@@ -251,7 +265,9 @@ def test_reviews_are_listed_with_the_score_and_read_again_only_when_they_change(
     spoil(path)
     spoil(overlay_path(path))
     assert catalogue.runs() == [run]
-    for file, content, before in zip((path, overlay_path(path)), (whole, overlay), looks, strict=True):
+    for file, content, before in zip(
+        (path, overlay_path(path)), (whole, overlay), looks, strict=True
+    ):
         file.write_bytes(content)
         os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
     undo = Reviewed(**where, author="ada", review="2", action="undo", undoes="1")
@@ -310,7 +326,9 @@ def test_an_endless_value_or_one_of_the_wrong_kind_is_damage(
     path = tmp_path / f"{rows[0]['run_id']}.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     assert [problem.line for problem in read_recording(path).problems] == [at + 1]
-    assert [run.run_id for run in Catalogue(tmp_path).runs()] == [path.stem], "the others are listed, too"
+    assert [run.run_id for run in Catalogue(tmp_path).runs()] == [path.stem], (
+        "the others are listed, too"
+    )
 
 
 def test_the_list_shows_the_result_of_the_whole_run(tmp_path: Path) -> None:
@@ -322,10 +340,14 @@ def test_the_list_shows_the_result_of_the_whole_run(tmp_path: Path) -> None:
         (found,) = Catalogue(tmp_path).runs()
         assert state.started is not None
         assert (found.began, found.scores) == (state.started.at, state.scores())
-        assert (found.score is None) or (state.ended is not None and found.score == state.ended.mean)
+        assert (found.score is None) or (
+            state.ended is not None and found.score == state.ended.mean
+        )
         held = state.conversations.values()
         assert found.messages == sum(message.done for talk in held for message in talk.messages)
-        ends = {talk.ended.fault for talk in held if talk.ended} | {t.score.fault for t in held if t.score}
+        ends = {talk.ended.fault for talk in held if talk.ended} | {
+            t.score.fault for t in held if t.score
+        }
         assert found.fault == (", ".join(sorted(ends - {"none"})) or "none")
 
 
@@ -354,7 +376,9 @@ def test_a_list_that_another_process_has_locked_is_not_waited_for(
     assert file.stat().st_ino == before
 
 
-@pytest.mark.parametrize("refusal", ["SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR"])
+@pytest.mark.parametrize(
+    "refusal", ["SQLITE_FULL", "SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_IOERR"]
+)
 def test_runs_are_listed_in_a_read_only_folder(
     refusal: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,7 +409,9 @@ def test_a_short_prefix_can_show_a_run_but_not_delete_it(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX")
-def test_pipes_devices_folders_and_loops_of_links_named_like_a_run_are_not_runs(tmp_path: Path) -> None:
+def test_pipes_devices_folders_and_loops_of_links_named_like_a_run_are_not_runs(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, ID, list(recorded()))
     os.mkfifo(tmp_path / "20260101-000000-aaaa.jsonl")
     (tmp_path / "20260101-000000-bbbb.jsonl").mkdir()
@@ -400,9 +426,12 @@ def test_pipes_devices_folders_and_loops_of_links_named_like_a_run_are_not_runs(
 
 COLUMNS = {
     "runs": {
-        "run_id": "id", "size": "integer", "modified": "integer", "ended": "integer", "job": "text", "status": "status",
-        "started_at": "time", "started": "real", "score": "real or null", "fault": "text", "scores": "object",
-        "messages": "integer", "model": "text or null", "rehearsal": "integer", "batch_id": "text or null",
+        "run_id": "id", "size": "integer", "modified": "integer", "ended": "integer", "job": "text",
+        "status": "status",
+        "started_at": "time", "started": "real", "score": "real or null", "fault": "text",
+        "scores": "object",
+        "messages": "integer", "model": "text or null", "rehearsal": "integer",
+        "batch_id": "text or null",
         "clean": "integer", "imported": "integer", "identity": "object",
     },
     "overlays": {
@@ -412,7 +441,8 @@ COLUMNS = {
     "folder": {"modified": "integer"},
 }  # fmt: skip
 VALUES = [
-    b"\x00\xff", "", "not [ JSON", "[1, 2]", '{"withheld": "x", "agent": 5, "score": "x", "reviewers": [1]}',
+    b"\x00\xff", "", "not [ JSON", "[1, 2]",
+    '{"withheld": "x", "agent": 5, "score": "x", "reviewers": [1]}',
     "../../x", "9999-99-99T99:99", -1, 10**18, 1e308, 0.5, None,
 ]  # fmt: skip
 
@@ -426,7 +456,9 @@ ONE = {
 
 
 def may_be(kind: str, value: object) -> bool:
-    """Return whether a value is of a column's kind, so that nothing can tell that it was changed."""
+    """Return whether a value is of a column's kind, so that nothing can tell that it was
+    changed.
+    """
     match value:
         case None:
             return "null" in kind
@@ -453,7 +485,8 @@ def listed_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "trial": 1,
     }
     append_reviews(
-        path, [Reviewed(**where, author="ada", review="1", action="fault", fault="evaluator", why="so")]
+        path,
+        [Reviewed(**where, author="ada", review="1", action="fault", fault="evaluator", why="so")],
     )
     append_numbered(path, judged(0.5, "another"))
     assert sorted((bool(run.reviewed), run.judged_again) for run in Catalogue(folder).runs()) == [
@@ -464,7 +497,9 @@ def listed_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def copied(folder: Path, target: Path) -> tuple[Path, sqlite3.Connection]:
-    """Return a copy of the folder whose list would be trusted, and an open connection to that list."""
+    """Return a copy of the folder whose list would be trusted, and an open connection to that
+    list.
+    """
     shutil.copytree(folder, target)  # with the times of the files
     database = sqlite3.connect(target / "catalogue.sqlite", isolation_level=None)
     database.execute("pragma journal_mode = memory")
@@ -475,7 +510,9 @@ def copied(folder: Path, target: Path) -> tuple[Path, sqlite3.Connection]:
 
 
 def doors(folder: Path) -> list[list[CataloguedRun]]:
-    """Return the runs as each reader of the list gets them: a command, a screen, a folder that may only be read."""
+    """Return the runs as each reader of the list gets them: a command, a screen, a folder that may
+    only be read.
+    """
     screen = RunList(Settings(data_dir_override=str(folder.parent)), writes=False)
     return [
         Catalogue(folder, writes=False).runs(),
@@ -505,7 +542,11 @@ def test_a_damaged_value_of_any_column_is_replaced(
     for number, value in enumerate(VALUES[at % share :: share]):
         (tmp_path / str(number)).mkdir()
         folder, database = copied(listed_before, tmp_path / str(number) / "runs")
-        with contextlib.closing(database), contextlib.suppress(sqlite3.IntegrityError):  # no null as a key
+        # no null as a key
+        with (
+            contextlib.closing(database),
+            contextlib.suppress(sqlite3.IntegrityError),
+        ):
             database.execute(f"update {table} set {column} = ? {ONE[table]}", (value,))
         found = [told(runs) for runs in doors(folder)]
         assert may_be(kind, value) or found == [wanted] * 4, value
@@ -517,7 +558,10 @@ def test_a_damaged_value_of_any_column_is_replaced(
         "create trigger t after update on runs begin delete from runs; end",
         "create trigger t after insert on runs begin select raise(abort, 'no'); end",
         "alter table runs rename to other; create view runs as select * from other",
-        "alter table runs rename to other; create view runs as select *, randomblob(1000000000) as x from other",
+        (
+            "alter table runs rename to other; create view runs as select *, randomblob(1000000000)"
+            " as x from other"
+        ),
         "drop table overlays",
         "drop index runs_started",
         "alter table runs add column more text",
@@ -525,14 +569,23 @@ def test_a_damaged_value_of_any_column_is_replaced(
         "create unique index u on runs (ended)",
         "delete from folder",
         "pragma user_version = 7",
-        "pragma writable_schema = on; update sqlite_master set sql = 'create table runs (x)' where name = 'runs'",
-        "pragma writable_schema = on; update sqlite_master set rootpage = 1 where name = 'runs_started'",
+        (
+            "pragma writable_schema = on; update sqlite_master set sql = 'create table runs (x)'"
+            " where name = 'runs'"
+        ),
+        (
+            "pragma writable_schema = on; update sqlite_master set rootpage = 1 where name ="
+            " 'runs_started'"
+        ),
         "update runs set job = cast(x'ff80' as text)",
         "update runs set identity = cast(x'7b2261ff223a317d' as text)",
         "update runs set scores = '{\"withheld\": 1e999}'",
         "update runs set scores = '{' || printf('%.*c', 100000, '[') || '}'",
-        "insert into runs select '20269999-000000-aaaa' || char(0) || '/../x', size, modified, ended, job, status, "
-        "started_at, started, score, fault, scores, messages, model, rehearsal, batch_id, clean, imported, identity, difference from runs limit 1",
+        (
+            "insert into runs select '20269999-000000-aaaa' || char(0) || '/../x', size, modified,"
+            " ended, job, status, started_at, started, score, fault, scores, messages, model,"
+            " rehearsal, batch_id, clean, imported, identity, difference from runs limit 1"
+        ),
     ],
 )
 def test_tables_that_this_program_did_not_make_are_replaced(
@@ -594,7 +647,9 @@ def test_a_list_is_never_written_through_a_link(
     assert not (tmp_path / "new").exists()
 
 
-def test_a_journal_that_names_another_file_does_not_delete_it(listed_before: Path, tmp_path: Path) -> None:
+def test_a_journal_that_names_another_file_does_not_delete_it(
+    listed_before: Path, tmp_path: Path
+) -> None:
     # SQLite undoes the changes in a journal, and then deletes the file that the journal names.
     wanted = told(Catalogue(listed_before, writes=False).runs())
     folder, database = copied(listed_before, tmp_path / "runs")

@@ -1,4 +1,6 @@
-"""Later scores are kept beside the recording, in order, with their author; the recording never changes."""
+"""Later scores are kept beside the recording, in order, with their author; the recording never
+changes.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +37,18 @@ def verdict(seq: int, score: float, author: str = "ada") -> list[events.RunEvent
     }  # fmt: skip
     tasks = (events.TaskScored(task=1, title="t", score=score),)
     return [
-        events.TranscriptScored(**where, seq=seq, judge="another", tasks=tasks, prompts={"p": "abc"}),
-        events.ConversationScored(**where, seq=seq + 1, score=score, parts=(), penalty=0.0, failures=0),
+        events.TranscriptScored(
+            **where, seq=seq, judge="another", tasks=tasks, prompts={"p": "abc"}
+        ),
+        events.ConversationScored(
+            **where, seq=seq + 1, score=score, parts=(), penalty=0.0, failures=0
+        ),
     ]
 
 
-def test_the_first_later_verdict_is_numbered_after_the_recording_and_others_after_it(tmp_path: Path) -> None:
+def test_the_first_later_verdict_is_numbered_after_the_recording_and_others_after_it(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(map(events.write_event, recorded())))
     for after in (40, 40, 41):  # a run that was resumed meanwhile has more events
@@ -71,18 +79,28 @@ def test_later_verdicts_are_kept_in_order_and_the_recording_does_not_change(tmp_
     assert stat.S_IMODE(overlay_path(path).stat().st_mode) == 0o600
 
 
-def test_the_list_of_runs_keeps_only_the_latest_verdict_of_each_conversation(tmp_path: Path) -> None:
+def test_the_list_of_runs_keeps_only_the_latest_verdict_of_each_conversation(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(map(events.write_event, recorded())))
     review = events.Reviewed(
-        run_id="r", seq=5, at=datetime(2026, 1, 1, tzinfo=UTC), review="x", author="ada", action="accept"
+        run_id="r",
+        seq=5,
+        at=datetime(2026, 1, 1, tzinfo=UTC),
+        review="x",
+        author="ada",
+        action="accept",
     )
     judged = apply_all(RunState(), recorded())
     for new in (verdict(1, 0.25), [review], verdict(3, 0.75, "ben"), verdict(6, 0.5)[:1]):
         append_numbered(path, new)
         short = read_overlay(path, in_force_only=True)
         assert in_force(judged, short) == in_force(judged, read_overlay(path))
-    assert [event.seq for event in short.events] == [3, 6], "the last verdict has no score of its own"
+    assert [event.seq for event in short.events] == [
+        3,
+        6,
+    ], "the last verdict has no score of its own"
 
 
 def test_a_partial_line_loses_no_other_line(tmp_path: Path) -> None:
@@ -110,8 +128,10 @@ def test_concurrent_reviews_are_all_kept_with_unique_numbers(tmp_path: Path) -> 
                 path,
                 [
                     events.Reviewed(
-                        run_id="r", seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), condition="withheld", trial=1,
-                        author=author, review=f"{author}{number}", action="override", task=1, after=0.5, why="w",
+                        run_id="r", seq=0, at=datetime(2026, 1, 1, tzinfo=UTC),
+                        condition="withheld", trial=1,
+                        author=author, review=f"{author}{number}", action="override", task=1,
+                        after=0.5, why="w",
                     )
                 ],
             )  # fmt: skip

@@ -27,16 +27,22 @@ def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("few_kept")
-@pytest.mark.parametrize("damage", [b"", b"\n\n", b"{}\n", b'{"kind": "\xff\n', b"x" * 5_000 + b"\n"])
+@pytest.mark.parametrize(
+    "damage", [b"", b"\n\n", b"{}\n", b'{"kind": "\xff\n', b"x" * 5_000 + b"\n"]
+)
 def test_events_that_are_read_again_are_those_that_were_read(tmp_path: Path, damage: bytes) -> None:
     lines = GOLDEN.read_bytes().splitlines(keepends=True)
     path = tmp_path / "run.jsonl"
-    path.write_bytes(b"".join(line + damage * (n % 7 == 3) for n, line in enumerate(lines)) + b'{"torn": ')
+    path.write_bytes(
+        b"".join(line + damage * (n % 7 == 3) for n, line in enumerate(lines)) + b'{"torn": '
+    )
     wanted = list(read_recording(path).events)
     events = RecordedEvents(path)
     assert [event for batch in events.read() for event in batch] == wanted
     assert list(events) == events[:] == wanted
-    assert [events[n] for n in (-1, 0, len(wanted) // 2)] == [wanted[n] for n in (-1, 0, len(wanted) // 2)]
+    assert [events[n] for n in (-1, 0, len(wanted) // 2)] == [
+        wanted[n] for n in (-1, 0, len(wanted) // 2)
+    ]
     assert events[25:61] == wanted[25:61]
     with pytest.raises(IndexError):
         events[len(wanted)]
@@ -107,7 +113,9 @@ def test_marks_in_a_strangers_recording_are_bounded_however_they_are_written(
     at = next(at for at, row in enumerate(rows) if row["kind"] == "message_completed")
     rows[at]["content"] = "a" + mark * 400 + " and กตัญญู"
     path = tmp_path / "recording.jsonl"
-    path.write_text("".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in rows), encoding="utf-8")
+    path.write_text(
+        "".join(json.dumps(row, ensure_ascii=escaped) + "\n" for row in rows), encoding="utf-8"
+    )
     (found,) = (event for event in read_recording(path).events if event.seq == rows[at]["seq"])
     assert isinstance(found, MessageCompleted)
     assert found.content == "a" + mark * 8 + " and กตัญญู"

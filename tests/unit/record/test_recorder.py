@@ -1,4 +1,6 @@
-"""A recording contains everything that was appended, in order, despite a full disk or a partial last line."""
+"""A recording contains everything that was appended, in order, despite a full disk or a partial
+last line.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,15 @@ from bioeval_tui.record.recorder import Recorder
 
 
 def note(seq: int, text: str = "x") -> events.Warned:
-    return events.Warned(run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), code="c", message=text)
+    return events.Warned(
+        run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), code="c", message=text
+    )
 
 
 def end(seq: int) -> events.RunEnded:
-    return events.RunEnded(run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), status="completed")
+    return events.RunEnded(
+        run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), status="completed"
+    )
 
 
 async def test_an_event_is_in_the_file_once_written_returns(tmp_path: Path) -> None:
@@ -95,7 +101,9 @@ def test_partial_and_damaged_lines_are_reported_and_the_rest_is_read(tmp_path: P
     ]
 
 
-def test_after_ten_thousand_damaged_lines_the_rest_of_a_recording_is_left_out(tmp_path: Path) -> None:
+def test_after_ten_thousand_damaged_lines_the_rest_of_a_recording_is_left_out(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.jsonl"
     line = events.write_event(note(1))
     path.write_bytes(line + b"\n \n" + b"{\n" * MAX_DAMAGED + line + b"{\n" + line)
@@ -106,7 +114,9 @@ def test_after_ten_thousand_damaged_lines_the_rest_of_a_recording_is_left_out(tm
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_reading_a_recording_leaves_the_garbage_collector_as_it_was(tmp_path: Path, on: bool) -> None:
+def test_reading_a_recording_leaves_the_garbage_collector_as_it_was(
+    tmp_path: Path, on: bool
+) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(events.write_event(note(1)))
     (gc.enable if on else gc.disable)()
@@ -166,7 +176,9 @@ async def test_following_ends_when_the_writer_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join(events.write_event(note(seq)) for seq in range(1, 6)))
     seen = [
-        event.seq async for batch in follow(path, still_written=lambda: False, frame_s=0) for event in batch
+        event.seq
+        async for batch in follow(path, still_written=lambda: False, frame_s=0)
+        for event in batch
     ]
     assert seen == [1, 2, 3, 4, 5]
 
@@ -181,7 +193,9 @@ async def test_following_a_resumed_run_skips_its_earlier_end_and_a_partial_line(
     began, written = asyncio.Event(), asyncio.Event()
 
     async def watch() -> None:
-        async for batch in follow(path, ends=1, frame_s=0, still_written=lambda: not written.is_set()):
+        async for batch in follow(
+            path, ends=1, frame_s=0, still_written=lambda: not written.is_set()
+        ):
             seen.extend(event.seq for event in batch)
             began.set()
 
@@ -198,13 +212,17 @@ async def test_following_a_resumed_run_skips_its_earlier_end_and_a_partial_line(
 
 async def test_following_from_the_start_sees_a_resumed_run_to_its_last_end(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    path.write_bytes(b"".join(map(events.write_event, [note(1), end(2), resumed(3), note(4), end(5)])))
+    path.write_bytes(
+        b"".join(map(events.write_event, [note(1), end(2), resumed(3), note(4), end(5)]))
+    )
     seen = [event.seq async for batch in follow(path, frame_s=0) for event in batch]
     assert seen == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize("torn", [b"", b'{"kind":"warn', b"x" * 3_000_000])
-async def test_resuming_removes_a_partial_last_line_and_appends(tmp_path: Path, torn: bytes) -> None:
+async def test_resuming_removes_a_partial_last_line_and_appends(
+    tmp_path: Path, torn: bytes
+) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(events.write_event(note(1)) + torn)
     recorder = Recorder(path, resume=True)
@@ -215,7 +233,9 @@ async def test_resuming_removes_a_partial_last_line_and_appends(tmp_path: Path, 
     assert recording.problems == ()
 
 
-async def test_a_second_writer_is_refused_and_a_recording_is_not_overwritten(tmp_path: Path) -> None:
+async def test_a_second_writer_is_refused_and_a_recording_is_not_overwritten(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "run.jsonl"
     recorder = Recorder(path)
     with pytest.raises(RecordingError, match="another process is writing to it"):
@@ -228,7 +248,9 @@ async def test_a_second_writer_is_refused_and_a_recording_is_not_overwritten(tmp
 
 
 def resumed(seq: int) -> events.RunResumed:
-    return events.RunResumed(run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), program_version="0")
+    return events.RunResumed(
+        run_id="r", seq=seq, at=datetime(2026, 1, 1, tzinfo=UTC), program_version="0"
+    )
 
 
 @pytest.mark.parametrize("what", ["deleted", "moved"])
@@ -253,7 +275,9 @@ async def test_a_recording_deleted_between_opening_and_locking_is_not_written(
         Recorder(path, resume=True)
 
 
-async def test_a_new_recording_survives_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_new_recording_survives_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     synced: list[Path] = []
     monkeypatch.setattr(recorder_module, "sync_folder", synced.append)
     await Recorder(tmp_path / "run.jsonl").aclose()

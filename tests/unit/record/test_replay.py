@@ -46,12 +46,20 @@ def in_talk(kind: type[Any], **values: Any) -> RunEvent:
 
 
 def checked(status: str, *, final: bool = False) -> RunEvent:
-    return in_talk(AssertionChecked, index=0, title="t", weight=1.0, after_turn=1, status=status, final=final)
+    return in_talk(
+        AssertionChecked, index=0, title="t", weight=1.0, after_turn=1, status=status, final=final
+    )
 
 
 def said(number: int) -> RunEvent:
     return in_talk(
-        MessageCompleted, message=number, turn=1, role="user", speaker="s", content="c", latency_ms=1.0
+        MessageCompleted,
+        message=number,
+        turn=1,
+        role="user",
+        speaker="s",
+        content="c",
+        latency_ms=1.0,
     )
 
 
@@ -144,7 +152,9 @@ async def test_events_written_later_are_played_at_their_time() -> None:
     clock.now = 60.0  # nothing was there to play meanwhile
     player.extend(more := [*events, warned(2), warned(3)], replay_times(more), whole=True)
     clock.now = 61.0
-    assert len(await anext(playing)) == 1, "the wait counts for nothing: only what is due by now comes"
+    assert len(await anext(playing)) == 1, (
+        "the wait counts for nothing: only what is due by now comes"
+    )
     clock.now = 62.0
     assert len(await anext(playing)) == 1
     assert [batch async for batch in playing] == []
@@ -162,7 +172,9 @@ async def test_a_player_can_wait_for_the_first_event() -> None:
 
 def test_a_replay_shortens_the_preparation_of_a_conversation() -> None:
     late = NOON + timedelta(seconds=4)
-    begun = ConversationStarted(run_id="r", seq=2, at=late, session_id="s", greeting="Hi", max_messages=4)
+    begun = ConversationStarted(
+        run_id="r", seq=2, at=late, session_id="s", greeting="Hi", max_messages=4
+    )
     assert replay_times([warned(0), begun]) == [0.0, LONGEST_PREPARATION_S]
 
 

@@ -34,11 +34,14 @@ JOB: dict[str, Any] = {
 
 
 def run(judged: tuple[float, ...] | None = (0.2, 0.6), fault: events.Fault = "none") -> RunState:
-    """Two conversations, timing 1.0, no assertions; `judged` None for a judge that could not be reached."""
+    """Two conversations, timing 1.0, no assertions; `judged` None for a judge that could not be
+    reached.
+    """
     where: dict[str, Any] = {"run_id": "r", "seq": 0, "at": NOW}
     many: list[Any] = [
         events.RunStarted(
-            **where, job_name="j", job_path="j.yml", job=JOB, job_sha256="0", program_version="1", agent="a",
+            **where, job_name="j", job_path="j.yml", job=JOB, job_sha256="0", program_version="1",
+            agent="a",
             evaluator="e", judge="judge", seed=1,
         )
     ]  # fmt: skip
@@ -46,13 +49,21 @@ def run(judged: tuple[float, ...] | None = (0.2, 0.6), fault: events.Fault = "no
         talk = {**where, "condition": condition, "trial": 1, "attempt": 1}
         many.append(
             events.MessageCompleted(
-                **talk, message=2, turn=1, role="assistant", speaker="a", content="Hi", latency_ms=500
+                **talk,
+                message=2,
+                turn=1,
+                role="assistant",
+                speaker="a",
+                content="Hi",
+                latency_ms=500,
             )
         )
         reason = "evaluator_failed" if fault == "evaluator" else "signed_off"
         many.append(events.ConversationEnded(**talk, reason=reason, fault=fault))
         scores = judged or ()
-        tasks = [events.TaskScored(task=n, title="t", score=s) for n, s in enumerate(scores, start=1)]
+        tasks = [
+            events.TaskScored(task=n, title="t", score=s) for n, s in enumerate(scores, start=1)
+        ]
         error = None if judged else "timed out"
         many.append(events.TranscriptScored(**talk, judge="judge", tasks=tuple(tasks), error=error))
         parts = (
@@ -65,7 +76,9 @@ def run(judged: tuple[float, ...] | None = (0.2, 0.6), fault: events.Fault = "no
         value = whole.score if parts else None
         why = fault if fault != "none" else "judge" if value is None else "none"
         many.append(
-            events.ConversationScored(**talk, score=value, parts=parts, penalty=0, failures=0, fault=why)
+            events.ConversationScored(
+                **talk, score=value, parts=parts, penalty=0, failures=0, fault=why
+            )
         )
     return apply_all(RunState(), many)
 

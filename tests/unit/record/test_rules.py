@@ -1,4 +1,6 @@
-"""The rules by which events become a state, a later verdict counts, and an event is kept: at each threshold, and two at once."""
+"""The rules by which events become a state, a later verdict counts, and an event is kept: at each
+threshold, and two at once.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def later(second: float) -> Any:
 
 @pytest.mark.parametrize(
     ("begin", "end", "seconds"),
-    [(0, 40, 30), (0, 10, 10), (0, 11, 10), (15, 40, 20), (12, 18, 0), (10, 20, 0), (20, 40, 20), (0, 20, 10), (40, 0, 0), (5, 15, 5)],
+    [(0, 40, 30), (0, 10, 10), (0, 11, 10), (15, 40, 20), (12, 18, 0), (10, 20, 0), (20, 40, 20),
+        (0, 20, 10), (40, 0, 0), (5, 15, 5)],
 )  # fmt: skip
 def test_work_is_the_time_outside_of_pauses(begin: float, end: float, seconds: float) -> None:
     clock = WorkClock()
@@ -72,7 +75,13 @@ def test_a_pause_that_goes_on_counts_until_the_time_asked_for() -> None:
 
 
 def message(number: int, role: str = "assistant", **more: Any) -> events.MessageCompleted:
-    told = {"message": number, "turn": (number + 1) // 2, "role": role, "speaker": "a", "content": "x"}
+    told = {
+        "message": number,
+        "turn": (number + 1) // 2,
+        "role": role,
+        "speaker": "a",
+        "content": "x",
+    }
     return events.MessageCompleted(**where(**(told | more)))
 
 
@@ -84,10 +93,12 @@ def talk_of(*given_: RunEvent) -> ConversationState:
 @pytest.mark.parametrize(
     ("messages", "turns"),
     [
-        ([], 0), ([message(1, "user")], 1), ([message(1, "user"), message(2), message(3, "user")], 2),
+        ([], 0), ([message(1, "user")], 1),
+        ([message(1, "user"), message(2), message(3, "user")], 2),
         ([message(1, "user"), message(2), message(3, "user", signs_off=True)], 1),
         ([message(1, "user"), message(2), message(3, "user", signs_off=True), message(4)], 2),
-        ([message(1, "user"), message(2), message(3, "user", signs_off=True), message(4, turn=2), message(5, "user", signs_off=True)], 2),
+        ([message(1, "user"), message(2), message(3, "user", signs_off=True), message(4, turn=2),
+                message(5, "user", signs_off=True)], 2),
     ],
 )  # fmt: skip
 def test_a_bare_sign_off_begins_no_turn(messages: list[RunEvent], turns: int) -> None:
@@ -102,13 +113,24 @@ def test_a_message_that_streams_has_begun_no_turn() -> None:
     talk = talk_of(message(1, "user"), message(2), streams)
     assert talk.turns == 1
     last = talk.messages[-1]
-    assert (last.done, last.operator, last.signs_off, last.told_cut_off) == (False, False, False, False)
-    assert (last.latency_ms, last.blocked_ms, last.waited_ms, last.tokens) == (None, None, 0.0, (None, None))
+    assert (last.done, last.operator, last.signs_off, last.told_cut_off) == (
+        False,
+        False,
+        False,
+        False,
+    )
+    assert (last.latency_ms, last.blocked_ms, last.waited_ms, last.tokens) == (
+        None,
+        None,
+        0.0,
+        (None, None),
+    )
 
 
 def test_latencies_are_of_answers_that_have_one() -> None:
     talk = talk_of(
-        message(1, "user", latency_ms=7.0), message(2, latency_ms=1.0), message(3, "user", blocked_ms=0.0),
+        message(1, "user", latency_ms=7.0), message(2, latency_ms=1.0),
+        message(3, "user", blocked_ms=0.0),
         message(4, blocked_ms=5.0), message(6, latency_ms=0.0),
     )  # fmt: skip
     assert talk.latencies_ms == [1.0, 0.0]
@@ -117,7 +139,8 @@ def test_latencies_are_of_answers_that_have_one() -> None:
 
 @pytest.mark.parametrize(
     ("role", "done", "content", "generation", "empty"),
-    [("assistant", True, "", (), True), ("assistant", True, " \n", (), True), ("assistant", True, "x", (), False), ("user", True, "", (), False),
+    [("assistant", True, "", (), True), ("assistant", True, " \n", (), True),
+        ("assistant", True, "x", (), False), ("user", True, "", (), False),
      ("assistant", False, "", (), False)],
 )  # fmt: skip
 def test_an_answer_without_a_word_is_empty(
@@ -130,7 +153,12 @@ def test_an_answer_without_a_word_is_empty(
 
 @pytest.mark.parametrize(
     ("told", "tokens"),
-    [((None, None), (None, None)), ((0, None), (0, None)), ((None, 3), (None, 3)), ((1, 2), (1, 2))],
+    [
+        ((None, None), (None, None)),
+        ((0, None), (0, None)),
+        ((None, 3), (None, 3)),
+        ((1, 2), (1, 2)),
+    ],
 )
 def test_tokens_are_as_the_endpoint_says(
     told: tuple[int | None, int | None], tokens: tuple[int | None, int | None]
@@ -141,7 +169,14 @@ def test_tokens_are_as_the_endpoint_says(
 
 def test_a_message_is_found_by_number_also_where_some_are_missing_or_out_of_order() -> None:
     talk = talk_of(message(2), message(4), message(3))
-    assert [talk.message(n) is not None for n in range(6)] == [False, False, True, True, True, False]
+    assert [talk.message(n) is not None for n in range(6)] == [
+        False,
+        False,
+        True,
+        True,
+        True,
+        False,
+    ]
     found = talk.message(3)
     assert found is not None
     assert found.message == 3
@@ -171,8 +206,10 @@ def test_a_light_conversation_keeps_what_counts() -> None:
         "status": "passed",
     }
     talk = talk_of(
-        message(1, "user", content="Are you there?"), message(2, generation=({"a": 1},), tokens_in=5, record={"r": 1}), given_,
-        events.AssertionChecked(**where(**checked)), events.AssertionChecked(**where(**checked), final=True),
+        message(1, "user", content="Are you there?"),
+        message(2, generation=({"a": 1},), tokens_in=5, record={"r": 1}), given_,
+        events.AssertionChecked(**where(**checked)),
+        events.AssertionChecked(**where(**checked), final=True),
     )  # fmt: skip
     lighten(talk)
     asking, answer = talk.messages
@@ -193,16 +230,22 @@ def end(reason: Any = "signed_off", fault: Any = "none") -> events.ConversationE
     return events.ConversationEnded(**where(reason=reason, fault=fault))
 
 
-def scored(value: float | None = 0.5, *, parts: bool = True, **more: Any) -> events.ConversationScored:
+def scored(
+    value: float | None = 0.5, *, parts: bool = True, **more: Any
+) -> events.ConversationScored:
     of = (ScorePart(name="timing", weight=1.0, value=value),) if parts else ()
-    return events.ConversationScored(**where(score=value, parts=of, penalty=0.0, failures=0, **more))
+    return events.ConversationScored(
+        **where(score=value, parts=of, penalty=0.0, failures=0, **more)
+    )
 
 
 @pytest.mark.parametrize(
     ("ended", "score", "fault"),
     [
-        (None, None, None), (None, scored(None, fault="judge"), None), (end(), None, "none"), (end(fault="agent"), None, "agent"),
-        (end(), scored(None, fault="judge"), "judge"), (end(fault="agent"), scored(None, fault="judge"), "agent"),
+        (None, None, None), (None, scored(None, fault="judge"), None), (end(), None, "none"),
+        (end(fault="agent"), None, "agent"),
+        (end(), scored(None, fault="judge"), "judge"),
+        (end(fault="agent"), scored(None, fault="judge"), "agent"),
         (end(fault="unclear"), scored(None, fault="none"), "unclear"), (end(), scored(), "none"),
     ],
 )  # fmt: skip
@@ -215,17 +258,25 @@ def test_how_a_conversation_ended_explains_a_missing_score_before_what_was_not_m
 @pytest.mark.parametrize(
     ("ended", "score", "answers", "judged"),
     [
-        (end(), scored(), True, True), (end("max_turns"), scored(), True, True), (end("agent_failed"), scored(None), True, True),
-        (end("timed_out"), scored(), True, True), (end("unknown"), scored(), True, True), (None, scored(), True, False),
-        (end("cancelled"), scored(), True, False), (end("evaluator_failed"), scored(), True, False), (end(), None, True, False),
-        (end(), scored(cancelled=True), True, False), (end(), scored(parts=False), True, False), (end(), scored(), False, False),
+        (end(), scored(), True, True), (end("max_turns"), scored(), True, True),
+        (end("agent_failed"), scored(None), True, True),
+        (end("timed_out"), scored(), True, True), (end("unknown"), scored(), True, True),
+        (None, scored(), True, False),
+        (end("cancelled"), scored(), True, False), (end("evaluator_failed"), scored(), True, False),
+        (end(), None, True, False),
+        (end(), scored(cancelled=True), True, False), (end(), scored(parts=False), True, False),
+        (end(), scored(), False, False),
     ],
 )  # fmt: skip
-def test_a_result_with_answers_can_be_judged(ended: Any, score: Any, answers: bool, judged: bool) -> None:
+def test_a_result_with_answers_can_be_judged(
+    ended: Any, score: Any, answers: bool, judged: bool
+) -> None:
     talk = talk_of(message(1, "user"), *([message(2)] if answers else []))
     talk.ended, talk.score = ended, score
     assert talk.can_be_judged == judged
-    streaming = talk_of(events.MessageStarted(**where(message=1, turn=1, role="assistant", speaker="a")))
+    streaming = talk_of(
+        events.MessageStarted(**where(message=1, turn=1, role="assistant", speaker="a"))
+    )
     streaming.ended, streaming.score = end(), scored()
     assert not streaming.can_be_judged
 
@@ -253,7 +304,9 @@ def test_what_a_check_found_is_not_said_again_by_the_judge() -> None:
 # The run
 
 
-def test_the_numbers_of_events_never_fall_and_the_newest_conversation_is_of_the_last_event() -> None:
+def test_the_numbers_of_events_never_fall_and_the_newest_conversation_is_of_the_last_event() -> (
+    None
+):
     state = RunState()
     for seq in (3, 1, 5, 4):
         apply(state, message(1).model_copy(update={"seq": seq}))
@@ -276,7 +329,9 @@ def test_the_highest_attempt_is_the_conversation(
     attempts: list[int | None], at_last: int, known: list[int]
 ) -> None:
     state = RunState()
-    kinds = [apply(state, message(1).model_copy(update={"attempt": number})).kind for number in attempts]
+    kinds = [
+        apply(state, message(1).model_copy(update={"attempt": number})).kind for number in attempts
+    ]
     (talk,) = state.conversations.values()
     assert talk.attempt == at_last
     assert [each.attempt for each in talk.attempts] == known
@@ -294,10 +349,12 @@ def test_the_highest_attempt_is_the_conversation(
         ([], True, "clean", ""),
         ([], False, "not clean", "the conditions cannot be compared"),
         ([("other", "x")], True, "clean", ""),
-        ([("clean_unknown", "x")], True, "cleanliness unknown", "it is unknown whether the conditions started from the same state"),
+        ([("clean_unknown", "x")], True, "cleanliness unknown",
+            "it is unknown whether the conditions started from the same state"),
         ([("not_clean", "they share"), ("not_clean", "second")], True, "not clean", "they share"),
         ([("clean_unknown", "x"), ("not_clean", "they share")], True, "not clean", "they share"),
-        ([("not_clean", f"{events.STARTS_DIFFER}: the graph")], True, "not clean", events.STARTS_DIFFER),
+        ([("not_clean", f"{events.STARTS_DIFFER}: the graph")], True, "not clean",
+            events.STARTS_DIFFER),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("of_run", [True, False])
@@ -381,7 +438,8 @@ def test_models_that_answered_are_named_once() -> None:
         return events.ModelServed(run_id="r", seq=1, at=AT, peer=peer, asked=asked, served=name)
 
     state = apply_all(
-        RunState(), [served("a"), served("b"), served("a"), served("c", "judge"), served("b", asked="n")]
+        RunState(),
+        [served("a"), served("b"), served("a"), served("c", "judge"), served("b", asked="n")],
     )
     assert state.served_model == "a and b"
     assert state.served == {"agent": {"m": ["a", "b"], "n": ["b"]}, "judge": {"m": ["c"]}}
@@ -412,14 +470,20 @@ def verdict(
     task = TaskScored(task=1, title="t", score=value)
     by_given = bool(judging) if given_ is None else given_
     return [
-        events.TranscriptScored(**at, seq=seq, judge="j", tasks=(task,), judging=judging, by_given=by_given),
-        events.ConversationScored(**at, seq=seq + 1, score=value, parts=(), penalty=0.0, failures=0),
+        events.TranscriptScored(
+            **at, seq=seq, judge="j", tasks=(task,), judging=judging, by_given=by_given
+        ),
+        events.ConversationScored(
+            **at, seq=seq + 1, score=value, parts=(), penalty=0.0, failures=0
+        ),
     ]
 
 
 def criteria(seq: int, judging: str, says: str) -> events.CriteriaGiven:
     job = {"tasks": [{"task": "task 1", "acceptanceCriteria": [says]}]}
-    return events.CriteriaGiven(run_id="r", seq=seq, at=START, judging=judging, job_name="job", job=job)
+    return events.CriteriaGiven(
+        run_id="r", seq=seq, at=START, judging=judging, job_name="job", job=job
+    )
 
 
 def run_of(*talks: Talk) -> RunState:
@@ -438,17 +502,24 @@ TWO = (Talk(), Talk())
         (verdict(1, 0.2) + verdict(3, 0.3, trial=2), {1: 0.2, 2: 0.3}),
         # other criteria count once every conversation was judged by them
         ([criteria(1, "x", "new"), *verdict(2, 0.2, judging="x")], {}),
-        ([criteria(1, "x", "new"), *verdict(2, 0.2, judging="x"), *verdict(4, 0.3, judging="x", trial=2)], {1: 0.2, 2: 0.3}),
+        ([criteria(1, "x", "new"), *verdict(2, 0.2, judging="x"),
+                *verdict(4, 0.3, judging="x", trial=2)], {1: 0.2, 2: 0.3}),
         ([*verdict(1, 0.1), criteria(3, "x", "new"), *verdict(4, 0.2, judging="x")], {1: 0.1}),
         # two judgings by the same criteria are one
-        ([criteria(1, "x", "new"), *verdict(2, 0.2, judging="x"), criteria(4, "y", "new"), *verdict(5, 0.3, judging="y", trial=2)], {1: 0.2, 2: 0.3}),
+        ([criteria(1, "x", "new"), *verdict(2, 0.2, judging="x"), criteria(4, "y", "new"),
+                *verdict(5, 0.3, judging="y", trial=2)], {1: 0.2, 2: 0.3}),
         # of two complete ones the newest counts, by its last verdict
-        ([criteria(1, "x", "a"), *verdict(2, 0.2, judging="x"), *verdict(4, 0.3, judging="x", trial=2),
-          criteria(6, "y", "b"), *verdict(7, 0.4, judging="y"), *verdict(9, 0.5, judging="y", trial=2)], {1: 0.4, 2: 0.5}),
-        ([criteria(1, "x", "a"), *verdict(2, 0.2, judging="x"), *verdict(4, 0.3, judging="x", trial=2),
+        ([criteria(1, "x", "a"), *verdict(2, 0.2, judging="x"),
+                *verdict(4, 0.3, judging="x", trial=2),
+          criteria(6, "y", "b"), *verdict(7, 0.4, judging="y"),
+          *verdict(9, 0.5, judging="y", trial=2)], {1: 0.4, 2: 0.5}),
+        ([criteria(1, "x", "a"), *verdict(2, 0.2, judging="x"),
+                *verdict(4, 0.3, judging="x", trial=2),
           criteria(6, "y", "b"), *verdict(7, 0.4, judging="y")], {1: 0.2, 2: 0.3}),
-        ([criteria(1, "x", "a"), *verdict(2, 0.2, judging="x"), *verdict(4, 0.3, judging="x", trial=2),
-          criteria(6, "y", "b"), *verdict(7, 0.4, judging="y"), *verdict(9, 0.5, judging="y", trial=2), *verdict(11, 0.6)], {1: 0.6}),
+        ([criteria(1, "x", "a"), *verdict(2, 0.2, judging="x"),
+                *verdict(4, 0.3, judging="x", trial=2),
+          criteria(6, "y", "b"), *verdict(7, 0.4, judging="y"),
+          *verdict(9, 0.5, judging="y", trial=2), *verdict(11, 0.6)], {1: 0.6}),
         # a damaged line, another attempt, an unknown conversation
         (verdict(1, 0.2, judging="lost"), {}),
         (verdict(1, 0.2, attempt=2), {}),
@@ -504,8 +575,10 @@ def test_a_short_overlay_says_the_same_as_the_whole_one(tmp_path: Path) -> None:
     path.touch()
     state = run_of(*TWO)
     for new in (
-        verdict(1, 0.1), [criteria(3, "x", "a")], verdict(4, 0.2, judging="x"), verdict(4, 0.3, judging="x", trial=2), [reviewed(9)],
-        verdict(1, 0.4)[:1], [criteria(3, "y", "a")], verdict(1, 0.5, judging="y"), verdict(1, 0.6, judging="y", trial=2)[:1],
+        verdict(1, 0.1), [criteria(3, "x", "a")], verdict(4, 0.2, judging="x"),
+        verdict(4, 0.3, judging="x", trial=2), [reviewed(9)],
+        verdict(1, 0.4)[:1], [criteria(3, "y", "a")], verdict(1, 0.5, judging="y"),
+        verdict(1, 0.6, judging="y", trial=2)[:1],
         verdict(1, 0.7, attempt=2),
     ):  # fmt: skip
         append_numbered(path, new)
@@ -521,7 +594,9 @@ def test_reviews_that_are_there_are_not_added_again(tmp_path: Path) -> None:
     assert append_reviews(path, [reviewed(1), reviewed(2)]) == 2
     assert append_reviews(path, [reviewed(2), reviewed(3)]) == 1
     found = read_overlay(path)
-    assert [(event.seq, event.review) for event in found.events if isinstance(event, events.Reviewed)] == [
+    assert [
+        (event.seq, event.review) for event in found.events if isinstance(event, events.Reviewed)
+    ] == [
         (1, "1"),
         (2, "2"),
         (3, "3"),
@@ -544,17 +619,24 @@ BARE = {"request": {"function": {"name": "f"}}, "span": "s"}
         (message(1, generation=({"thought": "x"},)), message(1)),
         (message(1, generation=(CALL, {"request": "text"})), message(1, generation=(BARE,))),
         (message(1, generation=(BARE,)), message(1, generation=(BARE,))),
-        (events.MessageDelta(**where(message=1, text="x", generation=({"a": 1},))), events.MessageDelta(**where(message=1, text="x"))),
+        (events.MessageDelta(**where(message=1, text="x", generation=({"a": 1},))),
+            events.MessageDelta(**where(message=1, text="x"))),
         (events.MessageDelta(**where(message=1, generation=({"a": 1},))), None),
-        (events.MessageDelta(**where(message=1, generation=(CALL,))), events.MessageDelta(**where(message=1, generation=(BARE,)))),
-        (events.MessageDelta(**where(message=1, text="x")), events.MessageDelta(**where(message=1, text="x"))),
+        (events.MessageDelta(**where(message=1, generation=(CALL,))),
+            events.MessageDelta(**where(message=1, generation=(BARE,)))),
+        (events.MessageDelta(**where(message=1, text="x")),
+            events.MessageDelta(**where(message=1, text="x"))),
         (events.CallsTraced(**where(message=1, generation=({"a": 1},))), None),
-        (events.CallsTraced(**where(message=1, generation=(CALL,))), events.CallsTraced(**where(message=1, generation=(BARE,)))),
-        (events.CallsTraced(**where(message=1, generation=({"request": {"n": 1}},))), events.CallsTraced(**where(message=1, generation=({"request": {"n": 1}},)))),
+        (events.CallsTraced(**where(message=1, generation=(CALL,))),
+            events.CallsTraced(**where(message=1, generation=(BARE,)))),
+        (events.CallsTraced(**where(message=1, generation=({"request": {"n": 1}},))),
+            events.CallsTraced(**where(message=1, generation=({"request": {"n": 1}},)))),
         (scored(), scored()),
     ],
 )  # fmt: skip
-def test_without_prompts_function_calls_and_texts_are_kept(event: RunEvent, kept: RunEvent | None) -> None:
+def test_without_prompts_function_calls_and_texts_are_kept(
+    event: RunEvent, kept: RunEvent | None
+) -> None:
     assert without_prompts(event) == kept
 
 
@@ -597,12 +679,23 @@ def part(name: Any, weight: float, value: float | None = 0.5, **more: Any) -> Sc
 @pytest.mark.parametrize(("failures", "penalty"), [(0, 0.0), (1, 0.3), (2, 0.5), (3, 0.5)])
 def test_the_penalty_is_a_half_at_most(failures: int, penalty: float) -> None:
     assert composite.penalty_of(failures) == penalty
-    assert composite.compose([part("timing", 1.0, 0.4)], failures).score == max(0.0, round(0.4 - penalty, 2))
+    assert composite.compose([part("timing", 1.0, 0.4)], failures).score == max(
+        0.0, round(0.4 - penalty, 2)
+    )
 
 
 @pytest.mark.parametrize(
     ("target", "value"),
-    [(0.5, 0.5), (0.0, 0.0), (0.1, 0.0), (0.75, 1.0), (0.76, None), (1.0, None), (0.25, 0.0), (0.26, 0.02)],
+    [
+        (0.5, 0.5),
+        (0.0, 0.0),
+        (0.1, 0.0),
+        (0.75, 1.0),
+        (0.76, None),
+        (1.0, None),
+        (0.25, 0.0),
+        (0.26, 0.02),
+    ],
 )
 def test_what_a_part_needs_is_from_0_to_1_or_it_cannot(target: float, value: float | None) -> None:
     first, _ = composite.needed([part("timing", 1.0), part("task", 1.0)], 0, target)
@@ -620,7 +713,11 @@ def test_parts_that_need_nothing_are_not_listed() -> None:
 
 
 def test_contributions_add_up_to_the_score() -> None:
-    parts = [part("timing", 1.0, 0.2), part("task", 2.0, 0.6), part("assertion", 4.0, None, left_out=True)]
+    parts = [
+        part("timing", 1.0, 0.2),
+        part("task", 2.0, 0.6),
+        part("assertion", 4.0, None, left_out=True),
+    ]
     added = composite.contributions(parts, 0.3)
     assert added == pytest.approx({"timing": 0.2 / 3, "task": 0.4, "penalty": -0.3})
     assert composite.contributions(parts, 0.5)["penalty"] == pytest.approx(-(0.2 / 3 + 0.4))
@@ -638,7 +735,8 @@ def test_other_weights_leave_out_what_weighs_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("average", "value"), [(0.0, 1.0), (999.0, 1.0), (1000.0, 1.0), (1001.0, 1000 / 1001), (2000.0, 0.5)]
+    ("average", "value"),
+    [(0.0, 1.0), (999.0, 1.0), (1000.0, 1.0), (1001.0, 1000 / 1001), (2000.0, 0.5)],
 )
 def test_timing_is_full_up_to_the_target(average: float, value: float) -> None:
     assert composite.timing_part(1000.0, [average, average]).value == pytest.approx(value)

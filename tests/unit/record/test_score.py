@@ -33,13 +33,21 @@ def test_the_formula_agrees_with_its_one_line_oracle(
     assertions: list[tuple[float, bool]],
     failures: int,
 ) -> None:
-    parts = [timing_part(aspirational, latencies), task_part(tasks, len(tasks)), assertion_part(assertions)]
+    parts = [
+        timing_part(aspirational, latencies),
+        task_part(tasks, len(tasks)),
+        assertion_part(assertions),
+    ]
     oracle = max(
         0,
         (
             min(1, aspirational / (sum(latencies) / len(latencies)))
             + (2 * sum(tasks) / len(tasks) if tasks else 0)
-            + (4 * sum(w for w, ok in assertions if ok) / sum(w for w, _ in assertions) if assertions else 0)
+            + (
+                4 * sum(w for w, ok in assertions if ok) / sum(w for w, _ in assertions)
+                if assertions
+                else 0
+            )
         )
         / (1 + 2 * bool(tasks) + 4 * bool(assertions))
         - min(0.3 * failures, 0.5),
@@ -52,7 +60,9 @@ def test_the_formula_agrees_with_its_one_line_oracle(
 def worked_examples() -> list[tuple[str, ...]]:
     """Return the rows of the table in docs/scoring.md."""
     text = DOCS.read_text(encoding="utf-8")
-    rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines()]
+    rows = [
+        tuple(cell.strip() for cell in line.strip("|").split("|")) for line in text.splitlines()
+    ]
     head = rows.index(("timing", "tasks", "assertions (weight: passes)", "failures", "score"))
     return list(itertools.takewhile(lambda row: len(row) == 5, rows[head + 2 :]))
 
@@ -61,8 +71,14 @@ def worked_examples() -> list[tuple[str, ...]]:
 def test_the_worked_examples_in_the_documentation_are_right(row: tuple[str, ...]) -> None:
     timing, tasks, assertions, failures, result = row
     scores = [float(score) for score in re.findall(r"[\d.]+", tasks)]
-    checks = [(float(w), holds == "yes") for w, holds in re.findall(r"([\d.]+): (yes|no)", assertions)]
-    parts = [timing_part(float(timing), [1.0]), task_part(scores, len(scores)), assertion_part(checks)]
+    checks = [
+        (float(w), holds == "yes") for w, holds in re.findall(r"([\d.]+): (yes|no)", assertions)
+    ]
+    parts = [
+        timing_part(float(timing), [1.0]),
+        task_part(scores, len(scores)),
+        assertion_part(checks),
+    ]
     sum_, _, score = result.partition(" (")[0].rpartition("= ")
     assert compose(parts, int(failures)).score == float(score)
     if sum_:
@@ -75,7 +91,10 @@ def test_the_documentation_has_worked_examples() -> None:
 
 
 def test_tasks_count_by_their_weight() -> None:
-    tasks = [TaskScored(task=1, title="a", score=1.0, weight=3.0), TaskScored(task=2, title="b", score=0.0)]
+    tasks = [
+        TaskScored(task=1, title="a", score=1.0, weight=3.0),
+        TaskScored(task=2, title="b", score=0.0),
+    ]
     assert judged_part(tasks, 2).value == 0.75
     assert judged_part([task.model_copy(update={"weight": 1.0}) for task in tasks], 2).value == 0.5
 
@@ -139,7 +158,9 @@ ASKED = TaskScored(task=2, title="remind", score=0.0)
 def test_of_two_that_are_at_fault_the_one_that_no_gate_allows_for_is_named(
     faults: list[Fault], judged: list[TaskScored] | None, at_fault: Fault
 ) -> None:
-    """What an agent may have caused comes before a task that was not asked for, and both before what nobody reports."""
+    """What an agent may have caused comes before a task that was not asked for, and both before
+    what nobody reports.
+    """
     assert composite.blame(faults, judged) == at_fault
 
 
@@ -158,7 +179,13 @@ def test_the_share_that_passed_is_of_what_was_measured_by_weight(
 ) -> None:
     given = [
         AssertionChecked(
-            **where(index=n), title="t", weight=weight, after_turn=1, status=status, observed=1, expected=1
+            **where(index=n),
+            title="t",
+            weight=weight,
+            after_turn=1,
+            status=status,
+            observed=1,
+            expected=1,
         )
         for n, (status, weight) in enumerate(checks)
     ]
@@ -187,14 +214,18 @@ def test_the_published_mean_needs_both_conditions() -> None:
 @pytest.mark.parametrize(
     ("withheld", "supplied", "mean"),
     [
-        ([0.41], [0.76], 0.58), ([0.41] * 2, [0.76] * 2, 0.585), ([0.41], [0.76] * 2, 0.585), ([0.1, 0.2], [0.2, 0.1], 0.15),
+        ([0.41], [0.76], 0.58), ([0.41] * 2, [0.76] * 2, 0.585), ([0.41], [0.76] * 2, 0.585),
+        ([0.1, 0.2], [0.2, 0.1], 0.15),
         ([0.41, None], [0.76] * 2, None), ([], [0.76], None),
     ],
 )  # fmt: skip
 def test_the_mean_of_both_conditions_is_rounded_only_of_one_conversation_each(
     withheld: list[float | None], supplied: list[float | None], mean: float | None
 ) -> None:
-    assert composite.mean_of_conditions({"withheld": withheld, "supplied": supplied}, PUBLISHED_NAMES) == mean
+    assert (
+        composite.mean_of_conditions({"withheld": withheld, "supplied": supplied}, PUBLISHED_NAMES)
+        == mean
+    )
 
 
 @pytest.mark.parametrize(

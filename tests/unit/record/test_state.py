@@ -24,7 +24,10 @@ def recorded() -> tuple[RunEvent, ...]:
     stage = Stage(
         job(assertions=[{"expression": "true"}], seeds=[{"text": "x"}]),
         agents={"withheld": FakeAgent(["hi", broken(), "again"])},
-        evaluators={"withheld": FakeEvaluator(["do it", "and that"]), "supplied": FakeEvaluator(["do it"])},
+        evaluators={
+            "withheld": FakeEvaluator(["do it", "and that"]),
+            "supplied": FakeEvaluator(["do it"]),
+        },
     )
     asyncio.run(stage.run())
     return tuple(stage.sink.events)
@@ -72,13 +75,21 @@ def test_a_second_attempt_replaces_the_first_whose_late_events_are_ignored() -> 
 def test_a_retried_answer_forgets_what_the_failed_attempt_streamed() -> None:
     asked = events.MessageStarted(**where(message=2, turn=1, role="assistant", speaker="a"))
     told = events.MessageDelta(**where(message=2, text="I will", generation=({"thought": "hm"},)))
-    failed = events.RequestFailed(**where(message=2, peer="agent", request_attempt=1, error="broken"))
-    started = [event for event in recorded() if event.kind in ("run_started", "conversation_started")][:2]
+    failed = events.RequestFailed(
+        **where(message=2, peer="agent", request_attempt=1, error="broken")
+    )
+    started = [
+        event for event in recorded() if event.kind in ("run_started", "conversation_started")
+    ][:2]
     state = apply_all(RunState(), [*started, asked, told, failed])
     (conversation,) = state.conversations.values()
     message = conversation.message(2)
     assert message is not None
-    assert (message.text, message.generation, message.failures) == ("I will", [{"thought": "hm"}], (failed,))
+    assert (message.text, message.generation, message.failures) == (
+        "I will",
+        [{"thought": "hm"}],
+        (failed,),
+    )
     apply(state, asked)
     assert (message.text, message.generation, message.failures) == ("", [], (failed,))
 
@@ -119,16 +130,26 @@ def test_a_message_is_found_by_its_number_even_when_one_is_missing() -> None:
 def test_of_an_assertions_checks_the_newest_counts_and_the_final_one_before_all() -> None:
     def check(turn: int, index: int, status: str, *, final: bool = False) -> RunEvent:
         told = {"index": index, "title": "t", "weight": 1.0, "observed": 1, "expected": 1}
-        return events.AssertionChecked(**where(), **told, after_turn=turn, status=status, final=final)
+        return events.AssertionChecked(
+            **where(), **told, after_turn=turn, status=status, final=final
+        )
 
     state = apply_all(
         RunState(),
-        [check(1, 0, "failed"), check(1, 1, "passed"), check(2, 0, "passed"), check(2, 1, "failed")],
+        [
+            check(1, 0, "failed"),
+            check(1, 1, "passed"),
+            check(2, 0, "passed"),
+            check(2, 1, "failed"),
+        ],
     )
     talk = state.conversations[ConversationKey("withheld", 1)]
     assert [one.status for one in talk.latest_checks()] == ["passed", "failed"]
     apply_all(state, [check(2, 1, "passed", final=True), check(3, 1, "failed")])
-    assert [(one.index, one.status) for one in talk.latest_checks()] == [(0, "passed"), (1, "passed")]
+    assert [(one.index, one.status) for one in talk.latest_checks()] == [
+        (0, "passed"),
+        (1, "passed"),
+    ]
 
 
 def test_the_time_of_a_run_leaves_out_pauses_and_the_time_until_it_was_resumed() -> None:
@@ -150,10 +171,13 @@ def test_the_time_of_a_run_leaves_out_pauses_and_the_time_until_it_was_resumed()
     began = recorded()[0].model_copy(update=of_run(0))
     state = RunState()
     apply_all(
-        state, [began, message(1, 1), act(10, "pause"), message(12, 2), act(20, "step"), message(22, 3)]
+        state,
+        [began, message(1, 1), act(10, "pause"), message(12, 2), act(20, "step"), message(22, 3)],
     )
     assert state.seconds(AT + timedelta(seconds=29)) == 14, "it stands still while paused"
-    assert state.seconds(AT + timedelta(seconds=16)) == 12, "of a pause only what had passed of it by then"
+    assert state.seconds(AT + timedelta(seconds=16)) == 12, (
+        "of a pause only what had passed of it by then"
+    )
     apply_all(state, [act(30, "resume"), events.RunEnded(**of_run(40), status="completed")])
     assert state.seconds() == 24
     resumed = events.RunResumed(**of_run(100), program_version="0")

@@ -39,7 +39,9 @@ def test_an_imported_run_keeps_its_id_and_is_private(mailed: Path, tmp_path: Pat
     assert not import_recording(mailed, runs).new
 
 
-def test_imported_text_is_cleaned_and_damaged_lines_are_reported(mailed: Path, tmp_path: Path) -> None:
+def test_imported_text_is_cleaned_and_damaged_lines_are_reported(
+    mailed: Path, tmp_path: Path
+) -> None:
     rows = mailed.read_bytes().splitlines()
     hostile = json.loads(rows[5])
     hostile["content"] = "\x1b]52;c;aGk=\x07 and \u202e reversed"
@@ -56,7 +58,9 @@ def test_imported_text_is_cleaned_and_damaged_lines_are_reported(mailed: Path, t
 
 def test_an_invalid_id_never_becomes_a_file_name(mailed: Path, tmp_path: Path) -> None:
     mailed.write_text(
-        mailed.read_text().replace(json.loads(mailed.read_bytes().splitlines()[0])["run_id"], "../evil")
+        mailed.read_text().replace(
+            json.loads(mailed.read_bytes().splitlines()[0])["run_id"], "../evil"
+        )
     )
     with pytest.raises(RecordingError, match="run id"):
         import_recording(mailed, tmp_path / "runs")
@@ -74,7 +78,9 @@ def test_an_import_does_not_overwrite_another_recording_with_the_same_id(
 
 
 @pytest.mark.parametrize("data", [b"", b"hello\n", b'{"kind":"warned"}\n', b"\x00\xff" * 100])
-def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(
+    tmp_path: Path, data: bytes
+) -> None:
     path = tmp_path / "x.jsonl"
     path.write_bytes(data)
     with pytest.raises(RecordingError, match="not a recording") as refused:
@@ -89,7 +95,9 @@ def test_deleting_a_run_deletes_all_of_its_files(mailed: Path, tmp_path: Path) -
     logs.mkdir()
     (logs / f"{done.run_id}.log").write_text("log")
     assert delete_runs([done.path], logs) > 0
-    left = [path.name for path in (tmp_path / "runs").iterdir()] + [path.name for path in logs.iterdir()]
+    left = [path.name for path in (tmp_path / "runs").iterdir()] + [
+        path.name for path in logs.iterdir()
+    ]
     assert [name for name in left if done.run_id in name] == []
 
 
@@ -106,7 +114,12 @@ def test_reviews_from_two_machines_are_merged(mailed: Path, tmp_path: Path) -> N
         at = datetime(2026, 11, 21, hour, tzinfo=UTC)
         where = {"run_id": "r", "seq": 0, "at": at, "condition": "withheld", "trial": 1, "task": 1}
         given = Reviewed(
-            **where, author=author, review=f"{author}{hour}", action="override", after=score, why="w"
+            **where,
+            author=author,
+            review=f"{author}{hour}",
+            action="override",
+            after=score,
+            why="w",
         )
         append_reviews(path, [given])
 
@@ -120,7 +133,9 @@ def test_reviews_from_two_machines_are_merged(mailed: Path, tmp_path: Path) -> N
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.9, "ben␛": 0.5}
 
 
-def test_a_run_that_another_process_has_locked_cannot_be_deleted(mailed: Path, tmp_path: Path) -> None:
+def test_a_run_that_another_process_has_locked_cannot_be_deleted(
+    mailed: Path, tmp_path: Path
+) -> None:
     path = import_recording(mailed, tmp_path / "runs").path
     fcntl = pytest.importorskip("fcntl")
     with path.open("rb") as file:
@@ -135,7 +150,8 @@ def test_a_run_that_another_process_has_locked_cannot_be_deleted(mailed: Path, t
 def test_a_review_imported_twice_at_once_is_kept_once(mailed: Path, tmp_path: Path) -> None:
     path = import_recording(mailed, tmp_path / "runs").path
     given = Reviewed(
-        run_id=path.stem, seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), author="ada", review="r1", action="note",
+        run_id=path.stem, seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), author="ada", review="r1",
+        action="note",
     )  # fmt: skip
     assert append_reviews(path, [given]) == 1
     assert append_reviews(path, [given]) == 0
@@ -154,7 +170,9 @@ def test_an_import_does_not_replace_a_run_created_meanwhile(
         mine.write_text("mine")  # between the look and the last step
 
     monkeypatch.setattr(transfer, "_mark_imported", slowly)
-    with pytest.raises(RecordingError, match="another process just imported a recording with this id"):
+    with pytest.raises(
+        RecordingError, match="another process just imported a recording with this id"
+    ):
         import_recording(mailed, runs)
     assert mine.read_text() == "mine"
 
@@ -180,9 +198,13 @@ def test_an_interrupted_deletion_never_leaves_an_imported_run_unmarked(
     assert not is_imported(done.path)
 
 
-def test_an_overlay_that_is_too_large_is_left_out_of_an_import(mailed: Path, tmp_path: Path) -> None:
+def test_an_overlay_that_is_too_large_is_left_out_of_an_import(
+    mailed: Path, tmp_path: Path
+) -> None:
     with overlay_path(mailed).open("wb") as file:
         file.truncate(1 << 40)
     done = import_recording(mailed, tmp_path / "runs")
-    assert done.notes == ("its later scores and reviews were left out: they have more than 64,000,000 bytes",)
+    assert done.notes == (
+        "its later scores and reviews were left out: they have more than 64,000,000 bytes",
+    )
     assert [run.run_id for run in Catalogue(tmp_path / "runs").runs()] == [done.run_id]

@@ -51,9 +51,8 @@ def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
 
 def test_the_age_of_trash_counts_from_its_deletion(data_dir: Path) -> None:
     (kept,) = deletions(data_dir / "trash")
-    call(
-        "runs", "prune", "--older-than", "1d", "--yes"
-    )  # both runs began long ago, the deletion was just now
+    # both runs began long ago, the deletion was just now
+    call("runs", "prune", "--older-than", "1d", "--yes")
     assert [found.path for found in deletions(data_dir / "trash")] == [kept.path]
     assert json.loads(call("runs", "list", "--json").stdout) == []
     kept.path.rename(kept.path.with_name(folder_name(datetime.now(UTC) - timedelta(days=2))))

@@ -37,7 +37,9 @@ def test_a_recording_of_a_newer_version_opens_with_what_is_known(tmp_path: Path)
     assert state.scores() == {"withheld": 0.44, "supplied": 1.0}
 
 
-def test_states_that_repeat_are_in_memory_once_and_read_as_they_were_written(tmp_path: Path) -> None:
+def test_states_that_repeat_are_in_memory_once_and_read_as_they_were_written(
+    tmp_path: Path,
+) -> None:
     tail = {"kind": "state_observed", "after_turn": 1, "condition": "withheld", "trial": 1}
     contexts = [
         {"resources": [{"name": "pill", "at": [8, 15]}], "dose": 1},

@@ -24,7 +24,9 @@ START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 @dataclass
 class Talk:
-    """One conversation: a score for each task (None: no verdict), whether each assertion holds, latencies in ms."""
+    """One conversation: a score for each task (None: no verdict), whether each assertion holds,
+    latencies in ms.
+    """
 
     tasks: Sequence[float] | None = (1.0,)
     holds: Sequence[bool | None] = (True,)
@@ -80,11 +82,14 @@ class Recorded:
             for trial, talk in enumerate(sides[name], start=1):
                 found += self._talk(name, trial, talk)
                 last = found[-1]
-                scores[name].append(last.score if isinstance(last, events.ConversationScored) else None)
+                scores[name].append(
+                    last.score if isinstance(last, events.ConversationScored) else None
+                )
         means = {name: composite.mean_of(values) for name, values in scores.items()}
         found.append(
             self._event(events.RunEnded, status="completed", scores=means,
-                        mean=composite.published_mean(map(means.get, PUBLISHED_NAMES)), clean=self.clean)
+                        mean=composite.published_mean(map(means.get, PUBLISHED_NAMES)),
+                        clean=self.clean)
         )  # fmt: skip
         return found
 
@@ -109,7 +114,8 @@ class Recorded:
             "job": {
                 "aspirationalAverage": 1000.0,
                 "tasks": [
-                    {"task": f"task {n}", "passAbove": 0.6} for n in range(1, len(first.tasks or ()) + 1)
+                    {"task": f"task {n}", "passAbove": 0.6}
+                    for n in range(1, len(first.tasks or ()) + 1)
                 ],
                 "assertions": [
                     {"expression": "true", "name": f"check {n}", "weight": first.weight}
@@ -154,7 +160,13 @@ class Recorded:
             turn, place = divmod(trial - 1, self.cases)
             case = events.Case(name=f"case {place}", trial=turn + 1)
         found = [
-            emit(events.ConversationStarted, session_id="s", greeting="Hello", max_messages=20, case=case)
+            emit(
+                events.ConversationStarted,
+                session_id="s",
+                greeting="Hello",
+                max_messages=20,
+                case=case,
+            )
         ]
         for turn, latency in enumerate(talk.latencies_ms, start=1):
             for number, role, text, ms in (
@@ -187,17 +199,25 @@ class Recorded:
             for _ in range(talk.failures)
         ]
         if talk.fact:
-            found.append(emit(events.FactDisclosed, fact=1, text="a fact", message=1, turn=1, asked=True))
+            found.append(
+                emit(events.FactDisclosed, fact=1, text="a fact", message=1, turn=1, asked=True)
+            )
         if talk.unread:
             found.append(
-                emit(events.Warned, code=events.FACTS_UNREAD, message="whether it was given cannot be told")
+                emit(
+                    events.Warned,
+                    code=events.FACTS_UNREAD,
+                    message="whether it was given cannot be told",
+                )
             )
         if talk.unsent:
             number, turn = 2 * len(talk.latencies_ms) + 1, len(talk.latencies_ms) + 1
             found += [
-                emit(events.MessageStarted, message=number, turn=turn, role="user", speaker="Socrates"),
+                emit(events.MessageStarted, message=number, turn=turn, role="user",
+                    speaker="Socrates"),
                 emit(events.MessageDelta, message=number, text=talk.unsent),
-                emit(events.EvaluatorViolated, rule="leak", detail="shows reasoning", message=number, content=talk.unsent),
+                emit(events.EvaluatorViolated, rule="leak", detail="shows reasoning",
+                    message=number, content=talk.unsent),
             ]  # fmt: skip
         if not talk.ends:
             return found
@@ -223,8 +243,10 @@ class Recorded:
         for index, passed in enumerate(talk.holds):
             status = {True: "passed", False: "failed", None: "not_measured"}[passed]
             found.append(
-                emit(events.AssertionChecked, index=index, title=f"check {index + 1}", weight=talk.weight,
-                     after_turn=len(talk.latencies_ms), final=True, status=status, observed=passed, expected=True)
+                emit(events.AssertionChecked, index=index, title=f"check {index + 1}",
+                    weight=talk.weight,
+                     after_turn=len(talk.latencies_ms), final=True, status=status, observed=passed,
+                     expected=True)
             )  # fmt: skip
         if talk.tasks is None:
             found.append(emit(events.TranscriptScored, judge="judge", error="the judge was away"))
@@ -233,7 +255,9 @@ class Recorded:
                 events.TaskScored(task=n, title=f"task {n}", score=score, passed=score > 0.6)
                 for n, score in enumerate(talk.tasks, start=1)
             ]
-            found.append(emit(events.TranscriptScored, judge="judge", tone=talk.tone, tasks=tuple(scored)))
+            found.append(
+                emit(events.TranscriptScored, judge="judge", tone=talk.tone, tasks=tuple(scored))
+            )
         parts = (
             composite.timing_part(1000.0, talk.latencies_ms, ended=True),
             composite.task_part(talk.tasks, 1 if talk.tasks is None else len(talk.tasks), "away"),
@@ -241,7 +265,8 @@ class Recorded:
         )
         whole = composite.compose(parts, talk.failures)
         found.append(
-            emit(events.ConversationScored, score=whole.score, parts=whole.parts, penalty=whole.penalty,
+            emit(events.ConversationScored, score=whole.score, parts=whole.parts,
+                penalty=whole.penalty,
                  failures=talk.failures, reason=whole.reason,
                  fault="judge" if talk.tasks is None else "none" if whole.score is not None else talk.unmeasured)
         )  # fmt: skip
@@ -249,12 +274,16 @@ class Recorded:
 
 
 def scoring(value: float) -> Talk:
-    """Return a conversation whose composite is `value`: no assertions, timing and its only task at `value`."""
+    """Return a conversation whose composite is `value`: no assertions, timing and its only task at
+    `value`.
+    """
     return Talk(tasks=(value,), holds=(), latencies_ms=(1000.0 / value if value else 1e12,))
 
 
 def import_scores(folder: Path, name: str, cases: Iterable[Sequence[float]]) -> Path:
-    """Import a score for each trial of each case, from a file as tau-bench writes it; return the recording."""
+    """Import a score for each trial of each case, from a file as tau-bench writes it; return the
+    recording.
+    """
     talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
     rows = [
         {"task_id": case, "reward": score, "info": {}, "traj": talk, "trial": trial}
@@ -269,7 +298,8 @@ def import_scores(folder: Path, name: str, cases: Iterable[Sequence[float]]) -> 
 def reviewed(number: int, author: str = "ada", **fields: Any) -> events.Reviewed:
     """Return a review that overrides a score; `fields` replace its own."""
     base: dict[str, Any] = {
-        "run_id": "r", "seq": number, "at": START, "condition": "withheld", "trial": 1, "attempt": 1,
+        "run_id": "r", "seq": number, "at": START, "condition": "withheld", "trial": 1,
+        "attempt": 1,
         "author": author, "review": str(number), "action": "override", "why": "I read it",
     }  # fmt: skip
     return events.Reviewed(**{**base, **fields})

@@ -1,4 +1,6 @@
-"""Agents over tasks: shares of medals with their interval, ranks, paired differences, and both ways to count failures."""
+"""Agents over tasks: shares of medals with their interval, ranks, paired differences, and both ways
+to count failures.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from bioeval_tui.report.agents import AgentEntry, AgentStanding, standings
 from bioeval_tui.report.sentences import rank_words
 
 
-def drawn(levels: dict[str, float], tasks: int, passes: int = 1, fails: str = "") -> list[AgentEntry]:
+def drawn(
+    levels: dict[str, float], tasks: int, passes: int = 1, fails: str = ""
+) -> list[AgentEntry]:
     """Percentiles about each agent's level; tasks are easy or hard for all alike."""
     chance = random.Random(3)
     found = []
@@ -60,11 +64,15 @@ def test_with_few_tasks_no_rank_is_claimed() -> None:
     assert found.words == "ranks need 10 tasks that all agents have; there are 9"
 
 
-def test_the_share_of_medals_has_an_interval_from_ten_tasks_on_and_never_one_of_passes_alone() -> None:
+def test_the_share_of_medals_has_an_interval_from_ten_tasks_on_and_never_one_of_passes_alone() -> (
+    None
+):
     """Two tasks in fifty passes are two tasks, and equal passes are not certain."""
 
     def share_of(tasks: int, won: list[bool]) -> AgentStanding:
-        entries = [AgentEntry("ada", f"lab/{task}", 50.0, medal) for task in range(tasks) for medal in won]
+        entries = [
+            AgentEntry("ada", f"lab/{task}", 50.0, medal) for task in range(tasks) for medal in won
+        ]
         return by_name(entries)["ada"]
 
     few, many = share_of(2, [True, False] * 25), share_of(10, [True, True])
@@ -79,7 +87,10 @@ def test_ungraded_submissions_count_as_no_medal_and_the_share_of_graded_ones_is_
     found = by_name(drawn({"steady": 50, "brittle": 60}, 40, fails="brittle"))
     assert found["brittle"].percentile < found["steady"].percentile
     assert (found["brittle"].percentile_graded or 0) > (found["steady"].percentile_graded or 0)
-    assert (rank_words(found["steady"].rank), rank_words(found["steady"].rank_graded)) == ("rank 1", "rank 2")
+    assert (rank_words(found["steady"].rank), rank_words(found["steady"].rank_graded)) == (
+        "rank 1",
+        "rank 2",
+    )
     assert (found["brittle"].graded, found["brittle"].submissions) == (20, 40)
     assert (found["brittle"].any_medal_share_graded or 0) == pytest.approx(
         2 * found["brittle"].any_medal_share
@@ -88,21 +99,31 @@ def test_ungraded_submissions_count_as_no_medal_and_the_share_of_graded_ones_is_
 
 def test_an_agent_without_graded_submissions_has_no_percentile() -> None:
     found = by_name([AgentEntry("ada", "lab/a", None, False, graded=False)])["ada"]
-    assert (found.percentile, found.percentile_graded, found.any_medal_share_graded) == (0.0, None, None)
+    assert (found.percentile, found.percentile_graded, found.any_medal_share_graded) == (
+        0.0,
+        None,
+        None,
+    )
 
 
 def test_of_agents_with_the_same_percentile_one_with_a_valid_submission_comes_first() -> None:
     found = standings(
-        [AgentEntry("broken", "lab/1", None, False, graded=False), AgentEntry("hasty", "lab/1", 0.0, False)]
+        [
+            AgentEntry("broken", "lab/1", None, False, graded=False),
+            AgentEntry("hasty", "lab/1", 0.0, False),
+        ]
     )
     assert [one.agent for one in found.agents] == ["hasty", "broken"]
     assert found.agents[1].behind_words.startswith("±0.0 percentiles on 1 shared task")
 
 
 def test_a_percentile_that_is_unknown_is_no_zero_and_its_submission_is_graded() -> None:
-    """On a task without a leaderboard; two agents of which none has a percentile are not "the same" either."""
+    """On a task without a leaderboard; two agents of which none has a percentile are not "the same"
+    either.
+    """
     entries = [
-        AgentEntry(agent, f"lab/{task}", None, medal=task < won) for agent, won in (("ada", 8), ("bob", 3)) for task in range(12)
+        AgentEntry(agent, f"lab/{task}", None, medal=task < won) for agent,
+        won in (("ada", 8), ("bob", 3)) for task in range(12)
     ]  # fmt: skip
     ada, bob = standings(entries).agents
     assert (ada.graded_words, bob.graded_words) == ("12 of 12 graded", "12 of 12 graded")

@@ -1,4 +1,6 @@
-"""Judges compared with people over recorded runs: overlays, numbers, JSON, CSV, the terminal and the gate."""
+"""Judges compared with people over recorded runs: overlays, numbers, JSON, CSV, the terminal and
+the gate.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,8 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for condition, both in zip(("withheld", "supplied"), scores, strict=True):
             given = [
                 reviewed(
-                    0, author, review=f"{author}{condition}{task}", condition=condition, task=task, after=score,
+                    0, author, review=f"{author}{condition}{task}", condition=condition, task=task,
+                    after=score,
                     why="=it did <b>", blind=author == "ben",
                 )
                 for task, score in enumerate(both, start=1)
@@ -52,12 +55,15 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def judge_again(path: Path, scores: tuple[tuple[float, ...], ...]) -> None:
     for condition, both in zip(("withheld", "supplied"), scores, strict=True):
-        tasks = tuple(events.TaskScored(task=n, title="t", score=s) for n, s in enumerate(both, start=1))
+        tasks = tuple(
+            events.TaskScored(task=n, title="t", score=s) for n, s in enumerate(both, start=1)
+        )
         append_numbered(
             path,
             [
                 events.TranscriptScored(
-                    run_id="r", seq=9, at=NOW, condition=condition, trial=1, attempt=1, author="ada",
+                    run_id="r", seq=9, at=NOW, condition=condition, trial=1, attempt=1,
+                    author="ada",
                     judge="another", tasks=tasks, prompts={"eval/score": "abcdef0123456789"},
                 )
             ],
@@ -71,7 +77,8 @@ def test_each_judge_is_compared_with_people_and_people_with_each_other(path: Pat
         ("another", "eval/score abcdef01"), ("judge", "no prompt"),
     ]  # fmt: skip
     another, judge = (pair.agreement for pair in report.judges)
-    # People: 0.1, 0.9, 0.4, 0.5; the recorded judge is 0.1, 0, 0.4 and 0.1 away, and passes one task that they fail.
+    # People: 0.1, 0.9, 0.4, 0.5; the recorded judge is 0.1, 0, 0.4 and 0.1 away, and passes one
+    # task that they fail.
     assert judge.n == 4
     assert judge.mean_absolute_difference == pytest.approx(0.15)
     assert judge.bias == pytest.approx((0.1 + 0 + 0.4 - 0.1) / 4)
@@ -109,7 +116,9 @@ async def test_rescoring_shows_whether_the_new_judge_agrees_better_with_people(
     async with srv.OpenAIServer(otherwise=verdict) as server:
         monkeypatch.setenv("OPENAI_API_KEY", "k")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        done = await asyncio.to_thread(call, "runs", "rescore", path.stem, "--judge-model", "another")
+        done = await asyncio.to_thread(
+            call, "runs", "rescore", path.stem, "--judge-model", "another"
+        )
     found = change(rated_tasks([load_run(path)])[0])
     assert found is not None
     assert found.closer.mean == pytest.approx(-0.15)
@@ -151,7 +160,9 @@ def test_a_gate_uses_reviews_only_when_asked(path: Path, tmp_path: Path) -> None
     bar = f"supplied:{scores['supplied']}"
     assert call("runs", "gate", path.stem, "--fail-under", bar).return_value == ExitCode.OK
     summary = tmp_path / "summary.md"
-    result = call("runs", "gate", path.stem, "--fail-under", bar, "--reviewed", "--md", str(summary))
+    result = call(
+        "runs", "gate", path.stem, "--fail-under", bar, "--reviewed", "--md", str(summary)
+    )
     assert result.return_value == ExitCode.BELOW
     assert "(reviewed)" in result.output
     assert "by ada, ben" in summary.read_text("utf-8")
@@ -187,7 +198,9 @@ def test_tasks_that_only_a_later_judge_could_score_can_be_labelled(tmp_path: Pat
     assert rated_tasks([load_run(path)], every=True) == ([], [])
     judge_again(path, ((0.2, 0.9), (0.8, 0.4)))
     labels = tmp_path / "labels.csv"
-    labels.write_text("condition,trial,task,label\nwithheld,1,1,0.2\nsupplied,1,2,yes\n", encoding="utf-8")
+    labels.write_text(
+        "condition,trial,task,label\nwithheld,1,1,0.2\nsupplied,1,2,yes\n", encoding="utf-8"
+    )
     items = with_labels(rated_tasks([load_run(path)], every=True)[0], labels)
     assert [(item.key.condition, item.task, item.latest) for item in items if item.people] == [
         ("supplied", 2, 0.4), ("withheld", 1, 0.2),
@@ -196,14 +209,46 @@ def test_tasks_that_only_a_later_judge_could_score_can_be_labelled(tmp_path: Pat
     assert len(draw([load_run(path)], 4, 1)) == 4
 
 
-BAD = ("x", "-1", "1.5", "1e3", "nan", "inf", "9" * 5000, "1_0", "0x1", "١", "²", "½", "true", "None", "[1]", "=1+1", "1,5",
-       "\u200b1", "1\u202e2", "\x1b[31m1", "withheld ", "WITHHELD", "both", "1;2", "１", "+1", "- 1", "1/1", "''", "%s")  # fmt: skip
+BAD = (
+    "x",
+    "-1",
+    "1.5",
+    "1e3",
+    "nan",
+    "inf",
+    "9" * 5000,
+    "1_0",
+    "0x1",
+    "١",
+    "²",
+    "½",
+    "true",
+    "None",
+    "[1]",
+    "=1+1",
+    "1,5",
+    "\u200b1",
+    "1\u202e2",
+    "\x1b[31m1",
+    "withheld ",
+    "WITHHELD",
+    "both",
+    "1;2",
+    "１",
+    "+1",
+    "- 1",
+    "1/1",
+    "''",
+    "%s",
+)
 
 
 @pytest.mark.parametrize(
     "column", ["case_trial", "trial", "condition", "task", "run_id", "label", "case", "reviewer"]
 )
-def test_a_bad_value_of_a_label_file_is_named_with_its_line(path: Path, tmp_path: Path, column: str) -> None:
+def test_a_bad_value_of_a_label_file_is_named_with_its_line(
+    path: Path, tmp_path: Path, column: str
+) -> None:
     items = rated_tasks([load_run(path)], every=True)[0]
     for value in BAD:
         file = tmp_path / "labels.csv"

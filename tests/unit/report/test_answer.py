@@ -21,7 +21,9 @@ KNOWS = Talk(fact=True)
 
 
 def concluded(recorded: Recorded, folder: Path, *changed: RunEvent) -> Answer:
-    """Write the recording, with these events in the place of the last ones, read it back and conclude."""
+    """Write the recording, with these events in the place of the last ones, read it back and
+    conclude.
+    """
     path = recorded.write(folder)
     if changed:
         kept = recorded.events()[: -len(changed)]
@@ -43,12 +45,15 @@ def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
 def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     found = load_run(GOLDEN).answer
     assert found.outcome == "too_few"
-    assert found.what == (
-        "0.44 → 1.00 with the facts. Fails without the facts only: 1 “Get a reminder to take warfarin tom…”, "
-        "“a reminder exists” and 2 more."
+    assert (
+        found.what
+        == "0.44 → 1.00 with the facts. Fails without the facts only: 1 “Get a reminder to take"
+        " warfarin tom…”, “a reminder exists” and 2 more."
     )
-    assert found.sure == (
-        "no: only a rehearsal: a script speaks and rules judge, so repeating it tells nothing new; "
+    assert (
+        found.sure
+        == "no: only a rehearsal: a script speaks and rules judge, so repeating it tells nothing"
+        " new; "
         "it takes models, and 5 trials"
     )
 
@@ -56,46 +61,76 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
 @pytest.mark.parametrize(
     ("withheld", "supplied", "outcome", "says"),
     [
-        ([FAILS], [KNOWS], "too_few", "WHAT 0.43 → 1.00 with the facts. Fails without the facts only: “check 1”. SURE no: one trial is "
+        ([FAILS], [KNOWS], "too_few",
+            "WHAT 0.43 → 1.00 with the facts. Fails without the facts only: “check 1”. SURE no: one trial is "
          "too few to tell what the facts change; 5 would do WHY without the facts, assertion: “check 1” fails NEXT "),
-        ([FAILS] * 5, [KNOWS] * 5, "facts_help", "SURE yes: the facts help, +0.57 in each of 5 trials"),
-        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few", "1.00 → 0.43 with the facts. Fails with the facts only: “check 1”."),
-        ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt", "SURE yes: the facts hurt, −0.57 in each of 5 trials"),
-        ([FAILS], [replace(FAILS, fact=True)], "too_few", "WHAT 0.43 → 0.43 with the facts. Fails both times: “check 1”."),
-        ([FAILS] * 5, [replace(FAILS, fact=True)] * 5, "no_difference", "SURE yes: the facts change nothing in each of 5 trials"),
-        ([Talk()], [KNOWS], "perfect", "WHAT 1.00 → 1.00 with the facts. SURE no: one trial; nothing was left to gain"),
-        ([FAILS] * 3, [KNOWS] * 3, "too_few", "three trials are too few to tell what the facts change; 5 would do"),
-        ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few", "Fails without the facts only: 1 “task 1”."),
-        ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few", "Fails with the facts only: “check 1”."),
+        ([FAILS] * 5, [KNOWS] * 5, "facts_help",
+            "SURE yes: the facts help, +0.57 in each of 5 trials"),
+        ([Talk()], [Talk(holds=(False,), fact=True)], "too_few",
+            "1.00 → 0.43 with the facts. Fails with the facts only: “check 1”."),
+        ([Talk()] * 5, [Talk(holds=(False,), fact=True)] * 5, "facts_hurt",
+            "SURE yes: the facts hurt, −0.57 in each of 5 trials"),
+        ([FAILS], [replace(FAILS, fact=True)], "too_few",
+            "WHAT 0.43 → 0.43 with the facts. Fails both times: “check 1”."),
+        ([FAILS] * 5, [replace(FAILS, fact=True)] * 5, "no_difference",
+            "SURE yes: the facts change nothing in each of 5 trials"),
+        ([Talk()], [KNOWS], "perfect",
+            "WHAT 1.00 → 1.00 with the facts. SURE no: one trial; nothing was left to gain"),
+        ([FAILS] * 3, [KNOWS] * 3, "too_few",
+            "three trials are too few to tell what the facts change; 5 would do"),
+        ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few",
+            "Fails without the facts only: 1 “task 1”."),
+        ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few",
+            "Fails with the facts only: “check 1”."),
         ([Talk()], [Talk()], "facts_not_given", "SURE no: the user gave the agent no fact"),
-        ([FAILS], [Talk(unread=True)], "facts_unread", "SURE no: whether it was given cannot be told, so nothing is said about what the facts change"),
-        ([FAILS], [replace(KNOWS, unread=True)], "too_few", "one trial is too few to tell what the facts change"),
-        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few", "no: 1 of 5 trials with both scores is too few to tell"),
-        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few", "no: 4 of 5 trials with both scores are too few to tell what the facts change; 5 would do"),
-        ([Talk(ends=False)], [Talk(ends=False)], "not_measured", "nothing was scored, so the run has no result. SURE no: nothing was measured"),
-        ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed", "failed in 6 of 6 conversations, first in the conversation without"),
-        ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured", "No conversation has a score. SURE no: nothing was measured WHY assertion not measured"),
-        ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed", "and the conversation ran out of time at"),
-        ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)], "agent_failed",
+        ([FAILS], [Talk(unread=True)], "facts_unread",
+            "SURE no: whether it was given cannot be told, so nothing is said about what the facts change"),
+        ([FAILS], [replace(KNOWS, unread=True)], "too_few",
+            "one trial is too few to tell what the facts change"),
+        ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few",
+            "no: 1 of 5 trials with both scores is too few to tell"),
+        ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few",
+            "no: 4 of 5 trials with both scores are too few to tell what the facts change; 5 would do"),
+        ([Talk(ends=False)], [Talk(ends=False)], "not_measured",
+            "nothing was scored, so the run has no result. SURE no: nothing was measured"),
+        ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed",
+            "failed in 6 of 6 conversations, first in the conversation without"),
+        ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured",
+            "No conversation has a score. SURE no: nothing was measured WHY assertion not measured"),
+        ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed",
+            "and the conversation ran out of time at"),
+        ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)],
+            "agent_failed",
          "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the agent failed; what it would have scored otherwise, a run without failures would tell WHY the "
          "agent failed at turn 1 in both conversations; failed requests lowered this by 0.50 without the facts and by 0.30 with the facts"),
-        ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition", "WHAT 0.71 without the facts. SURE 95 % interval 0.44 to 0.91 (this job only, 10 trials)"),
+        ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition",
+            "WHAT 0.71 without the facts. SURE 95 % interval 0.44 to 0.91 (this job only, 10 trials)"),
         ([FAILS, KNOWS], [], "one_condition", "SURE no: 2 trials, too few for an interval"),
-        ([FAILS], [], "one_condition", "WHAT 0.43 without the facts. Fails at the end: “check 1”. SURE no: one trial"),
-        ([Talk(tasks=None)], [KNOWS], "judge_failed", "The judge failed in the conversation without the facts (the judge was away)"),
-        ([Talk()], [Talk(holds=(None,))], "not_measured", "In the conversation with the facts the agent has no score. SURE no: one condition says nothing of the other WHY assertion not measured"),
-        ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed", "failed at turn 1 in the conversation without the facts"),
-        ([replace(FAILS, failures=1)], [Talk(reason="agent_failed", fault="agent", failures=3, fact=True)], "agent_failed",
+        ([FAILS], [], "one_condition",
+            "WHAT 0.43 without the facts. Fails at the end: “check 1”. SURE no: one trial"),
+        ([Talk(tasks=None)], [KNOWS], "judge_failed",
+            "The judge failed in the conversation without the facts (the judge was away)"),
+        ([Talk()], [Talk(holds=(None,))], "not_measured",
+            "In the conversation with the facts the agent has no score. SURE no: one condition says nothing of the other WHY assertion not measured"),
+        ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed",
+            "failed at turn 1 in the conversation without the facts"),
+        ([replace(FAILS, failures=1)],
+            [Talk(reason="agent_failed", fault="agent", failures=3, fact=True)], "agent_failed",
          "WHAT The agent failed in 1 of 2 conversations: 0.13 → 0.50 with the facts. "),
-        ([Talk(reason="timed_out", fault="agent")], [KNOWS], "timed_out", "WHY the conversation ran out of time at turn 1"),
-        ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x")], [KNOWS], "evaluator_failed", "stepped out of its role at turn 2"),
+        ([Talk(reason="timed_out", fault="agent")], [KNOWS], "timed_out",
+            "WHY the conversation ran out of time at turn 1"),
+        ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x")], [KNOWS],
+            "evaluator_failed", "stepped out of its role at turn 2"),
         ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: x"),
-          *[Talk(reason="evaluator_failed", fault="evaluator", detail="cut off")] * 4], [KNOWS] * 5, "evaluator_failed",
+          *[Talk(reason="evaluator_failed", fault="evaluator", detail="cut off")] * 4], [KNOWS] * 5,
+          "evaluator_failed",
          "stepped out of its role at turn 2 in the conversation without the facts of trial 1 (leak: x) and failed in 4 of 10 "
          "conversations, first at turn 1 in the conversation without the facts of trial 2 (cut off), so they say nothing"),
-        ([Talk(reason="max_turns", holds=(None,), detail="6 messages without a sign-off")] * 2, [], "not_measured",
+        ([Talk(reason="max_turns", holds=(None,), detail="6 messages without a sign-off")] * 2, [],
+            "not_measured",
          "No conversation has a score. SURE no: nothing was measured WHY assertion not measured: 1 of 1 assertions could not be measured"),
-        ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed", "The simulated user failed at turn 1"),
+        ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed",
+            "The simulated user failed at turn 1"),
     ],
 )  # fmt: skip
 def test_each_kind_of_outcome_has_its_answer(
@@ -125,12 +160,16 @@ def test_each_kind_of_outcome_has_its_answer(
 def test_a_difference_is_attributed_to_the_facts_only_where_the_answer_does_so(
     withheld: list[Talk], supplied: list[Talk], attributed: float | None, tmp_path: Path
 ) -> None:
-    """Not of four trials, without a fact given, within chance, of one condition, or without scores."""
+    """Not of four trials, without a fact given, within chance, of one condition, or without
+    scores.
+    """
     found = concluded(Recorded(withheld, supplied), tmp_path).attributed
     assert found == (None if attributed is None else pytest.approx(attributed, abs=0.005))
 
 
-def test_no_difference_is_attributed_to_the_facts_of_a_run_that_is_not_clean(tmp_path: Path) -> None:
+def test_no_difference_is_attributed_to_the_facts_of_a_run_that_is_not_clean(
+    tmp_path: Path,
+) -> None:
     assert concluded(Recorded([FAILS] * 5, [KNOWS] * 5, clean=False), tmp_path).attributed is None
 
 
@@ -144,7 +183,11 @@ def test_no_difference_is_attributed_to_the_facts_of_a_run_that_is_not_clean(tmp
         ),
         ([FAILS], [], "WHAT 0.43 in “no card”."),
         ([FAILS] * 3, [KNOWS] * 3, "WHAT 0.43 in “no card” → 1.00 in “has the card”"),
-        ([Talk(reason="timed_out", fault="agent")], [KNOWS], "at turn 1 in the conversation “no card”"),
+        (
+            [Talk(reason="timed_out", fault="agent")],
+            [KNOWS],
+            "at turn 1 in the conversation “no card”",
+        ),
     ],
 )
 def test_an_answer_calls_the_conditions_what_the_job_calls_them(
@@ -216,8 +259,10 @@ def test_starting_states_that_were_not_seen_leave_no_uplift(tmp_path: Path) -> N
     ("status", "detail", "outcome", "says"),
     [
         ("cancelled", "", "cancelled", "The run was cancelled with 2 of 2 conversations scored"),
-        ("cancelled", "the budget of 3 calls is spent", "cancelled", "cancelled (the budget of 3 calls is spent)"),
-        ("failed", "the disk is full", "not_run", "could not be started. SURE no: nothing was measured WHY the disk is full"),
+        ("cancelled", "the budget of 3 calls is spent", "cancelled",
+            "cancelled (the budget of 3 calls is spent)"),
+        ("failed", "the disk is full", "not_run",
+            "could not be started. SURE no: nothing was measured WHY the disk is full"),
     ],
 )  # fmt: skip
 def test_a_run_that_did_not_complete_says_how_it_ended(
@@ -250,7 +295,9 @@ def test_a_run_in_progress_says_how_far_it_is(tmp_path: Path) -> None:
 def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
     unreachable: bool, outcome: str, says: str, tmp_path: Path
 ) -> None:
-    away = Talk(None, (None,), (), reason="agent_failed", fault="agent", failures=4, unreachable=unreachable)
+    away = Talk(
+        None, (None,), (), reason="agent_failed", fault="agent", failures=4, unreachable=unreachable
+    )
     found = concluded(Recorded([away], [away]), tmp_path)
     assert found.outcome == outcome
     assert found.what.startswith(says)
@@ -260,7 +307,9 @@ def test_a_job_without_facts_has_nothing_that_could_help(tmp_path: Path) -> None
     run = Recorded(
         [FAILS],
         [Talk()],
-        started={"job": {"aspirationalAverage": 1000.0, "tasks": [{"task": "task 1"}], "assertions": []}},
+        started={
+            "job": {"aspirationalAverage": 1000.0, "tasks": [{"task": "task 1"}], "assertions": []}
+        },
     )
     found = concluded(run, tmp_path)
     assert found.outcome == "no_facts"
@@ -286,16 +335,22 @@ def test_a_hostile_title_is_short_and_on_one_line(tmp_path: Path) -> None:
 
 def run_of(model: str, values: list[float]) -> RunResult:
     talks = [scoring(value) for value in values]
-    return Recorded(talks, talks, run_id=f"20260102-030405-{model}", started={"model": model}).loaded()
+    return Recorded(
+        talks, talks, run_id=f"20260102-030405-{model}", started={"model": model}
+    ).loaded()
 
 
 def test_a_model_that_beats_every_other_wins() -> None:
-    runs = [run_of("small", [0.3, 0.35, 0.3, 0.35, 0.3]), run_of("large", [0.8, 0.85, 0.8, 0.8, 0.85])]
+    runs = [
+        run_of("small", [0.3, 0.35, 0.3, 0.35, 0.3]),
+        run_of("large", [0.8, 0.85, 0.8, 0.8, 0.85]),
+    ]
     found = answer_batch(runs)
     assert found.outcome == "winner"
     assert (
         found.what
-        == "Mean of both conditions: large 0.82 (0.82 → 0.82 with the facts), small 0.32 (0.32 → 0.32)."
+        == "Mean of both conditions: large 0.82 (0.82 → 0.82 with the facts), small 0.32 (0.32 →"
+        " 0.32)."
     )
     assert found.sure.startswith("yes: large does better than small, by 0.50")
 
@@ -303,11 +358,18 @@ def test_a_model_that_beats_every_other_wins() -> None:
 @pytest.mark.parametrize(
     ("one", "other", "says"),
     [
-        ([0.3, 0.9, 0.5, 0.6, 0.4], [0.8, 0.3, 0.6, 0.5, 0.7], "cannot be distinguished from chance"),
+        (
+            [0.3, 0.9, 0.5, 0.6, 0.4],
+            [0.8, 0.3, 0.6, 0.5, 0.7],
+            "cannot be distinguished from chance",
+        ),
         (
             [0.3],
             [0.8],
-            "b 0.80 (0.80 → 0.80 with the facts), a 0.30 (0.30 → 0.30). SURE no: 1 trial is too few to tell which is best; 5 would do",
+            (
+                "b 0.80 (0.80 → 0.80 with the facts), a 0.30 (0.30 → 0.30). SURE no: 1 trial is too"
+                " few to tell which is best; 5 would do"
+            ),
         ),
         ([0.3] * 3, [0.8] * 3, "3 trials are too few to tell"),
         ([0.5] * 5, [0.5] * 5, "SURE no: a and b score the same"),
@@ -339,9 +401,12 @@ LIMITS = "bronze begins at 0.97, silver at 0.98, gold at 0.995; the median of 11
 
 def graded(**fields: object) -> TaskReport:
     whole: dict[str, object] = {
-        "task_id": "breast-cancer", "score": 0.99, "gold_threshold": 0.995, "silver_threshold": 0.98, "bronze_threshold": 0.97,
-        "median_threshold": 0.95, "any_medal": True, "gold_medal": False, "silver_medal": True, "bronze_medal": False,
-        "above_median": True, "submission_exists": True, "valid_submission": True, "is_lower_better": False, "created_at": now(),
+        "task_id": "breast-cancer", "score": 0.99, "gold_threshold": 0.995,
+        "silver_threshold": 0.98, "bronze_threshold": 0.97,
+        "median_threshold": 0.95, "any_medal": True, "gold_medal": False, "silver_medal": True,
+        "bronze_medal": False,
+        "above_median": True, "submission_exists": True, "valid_submission": True,
+        "is_lower_better": False, "created_at": now(),
         "submission_path": "x.csv", "leaderboard_size": 119,
         "extra": ReportExtra(leaderboard_position=11, score_needed=0.995, next_medal="gold"),
     }  # fmt: skip
@@ -352,22 +417,39 @@ def graded(**fields: object) -> TaskReport:
     ("report", "outcome", "what", "why"),
     [
         (graded(), "medal", "Silver on breast-cancer: score 0.99, place 11 of 120, 0.005 short of gold.", LIMITS),
-        (graded(gold_medal=True, silver_medal=False, score=0.9961, extra=ReportExtra(metric="roc_auc", leaderboard_position=1)), "medal", "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold needs.", LIMITS),
-        (graded(silver_medal=False, any_medal=False), "no_medal", "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short of gold.", LIMITS),
-        (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")), "invalid", "The submission for breast-cancer is invalid: it has no score.", "17 ids are missing"),
-        (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer.", ""),
+        (graded(gold_medal=True, silver_medal=False, score=0.9961,
+                extra=ReportExtra(metric="roc_auc", leaderboard_position=1)), "medal",
+                "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold needs.", LIMITS),
+        (graded(silver_medal=False, any_medal=False), "no_medal",
+            "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short of gold.", LIMITS),
+        (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")),
+            "invalid", "The submission for breast-cancer is invalid: it has no score.",
+            "17 ids are missing"),
+        (graded(submission_exists=False), "invalid", "Nothing was submitted for breast-cancer.",
+            ""),
     ],
 )  # fmt: skip
-def test_a_graded_submission_has_an_answer(report: TaskReport, outcome: str, what: str, why: str) -> None:
+def test_a_graded_submission_has_an_answer(
+    report: TaskReport, outcome: str, what: str, why: str
+) -> None:
     found = answer_grading(report)
     assert (found.outcome, found.what, found.why) == (outcome, what, why)
     assert found.sure
 
 
 def test_a_medal_table_has_an_answer() -> None:
-    bad = graded(valid_submission=False, silver_medal=False, score=None, extra=ReportExtra(error="17 ids are missing", agent="b"), submission_path="b/x 1.csv")  # fmt: skip
+    bad = graded(
+        valid_submission=False,
+        silver_medal=False,
+        score=None,
+        extra=ReportExtra(error="17 ids are missing", agent="b"),
+        submission_path="b/x 1.csv",
+    )
     none = graded(
-        silver_medal=False, any_medal=False, leaderboard_percentile=12.0, extra=ReportExtra(agent="a")
+        silver_medal=False,
+        any_medal=False,
+        leaderboard_percentile=12.0,
+        extra=ReportExtra(agent="a"),
     )
     failed = NotGraded("breast-cancer", "c.csv", "grader ran longer than 60 s", agent="a")
     found = answer_medals([graded(extra=ReportExtra(agent="a")), none, bad, failed])
@@ -376,7 +458,8 @@ def test_a_medal_table_has_an_answer() -> None:
         "1 silver, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents;"
     )
     assert (
-        found.sure == "no: who is better cannot be told: ranks need 10 tasks that all agents have; there is 1"
+        found.sure
+        == "no: who is better cannot be told: ranks need 10 tasks that all agents have; there is 1"
     )
     assert found.why == "breast-cancer by b: invalid: 17 ids are missing"
     assert [step.words for step in found.next] == [
@@ -385,11 +468,16 @@ def test_a_medal_table_has_an_answer() -> None:
         "compare the agents",
     ]
     assert found.next[1].command == "bioeval-tui validate 'b/x 1.csv' breast-cancer"
-    assert answer_medals([none, failed]).why == "breast-cancer by a: not graded: grader ran longer than 60 s"
+    assert (
+        answer_medals([none, failed]).why
+        == "breast-cancer by a: not graded: grader ran longer than 60 s"
+    )
     furthest = answer_medals([none, graded(leaderboard_percentile=99.0)])
     assert furthest.why.startswith("furthest from a medal: breast-cancer by a: percentile 12.0")
     assert furthest.sure.startswith("no: 1 task: too few")
-    everything = [replace(none, task_id=f"t{number}", valid_submission=True) for number in range(10)]
+    everything = [
+        replace(none, task_id=f"t{number}", valid_submission=True) for number in range(10)
+    ]
     assert answer_medals(everything).sure == "yes: over 10 tasks"
     assert answer_medals([]).what == "Nothing is graded."
 
@@ -405,14 +493,18 @@ def test_a_batch_without_a_score_says_why_and_what_can_be_done() -> None:
 
 
 def test_no_sentence_claims_more_than_its_result_set_shows() -> None:
-    """`scripts/validate-statistics sentences` prints the table of tests/golden, of which docs/validation.md shows rows."""
+    """`scripts/validate-statistics sentences` prints the table of tests/golden, of which
+    docs/validation.md shows rows.
+    """
     root = Path(__file__).parents[3]
     found = list(sentences())
     rows = [f"| {name} | {words} |" for name, words in found]
     golden = (root / "tests" / "golden" / "sentences.md").read_text(encoding="utf-8")
     assert [row for row in rows if row not in golden] == []
     page = (
-        (root / "docs" / "validation.md").read_text(encoding="utf-8").partition("statistics sentences`\n")[2]
+        (root / "docs" / "validation.md")
+        .read_text(encoding="utf-8")
+        .partition("statistics sentences`\n")[2]
     )
     shown = [line for line in page.partition("### ")[0].splitlines() if line.startswith("| ")][1:]
     assert len(shown) == 2

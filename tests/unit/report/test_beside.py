@@ -28,7 +28,10 @@ def test_each_agent_has_its_scores_in_both_conditions(pair: BesideEachOther) -> 
 
 
 def test_the_reason_is_what_each_said_where_their_answers_part(pair: BesideEachOther) -> None:
-    assert (pair.condition, pair.assertion) == ("without the facts", "no reminder is set without a time zone")
+    assert (pair.condition, pair.assertion) == (
+        "without the facts",
+        "no reminder is set without a time zone",
+    )
     assert pair.user == "I'd rather not say where I live."
     guessing, careful = pair.said
     assert (guessing.agent, guessing.passed, careful.agent, careful.passed) == (
@@ -58,4 +61,6 @@ def test_the_recorded_demos_have_the_job_as_it_is(path: Path) -> None:
 def test_the_recorded_demos_are_as_this_program_writes_them(path: Path) -> None:
     """The program reads no older form only for them: `scripts/record-demos` records them anew."""
     for line in path.read_bytes().splitlines():
-        assert json.loads(line) == json.loads(write_event(read_event(line))), "run scripts/record-demos"
+        assert json.loads(line) == json.loads(write_event(read_event(line))), (
+            "run scripts/record-demos"
+        )

@@ -41,14 +41,18 @@ def values(*scores: float) -> list[Talk]:
     return [scoring(score) for score in scores]
 
 
-def test_the_answer_names_the_better_run_and_gives_the_paired_difference_with_its_interval() -> None:
+def test_the_answer_names_the_better_run_and_gives_the_paired_difference_with_its_interval() -> (
+    None
+):
     a = Recorded([Talk(tasks=(0.5, 0.5, 0.9, 0.5), holds=()) for _ in range(10)])
     b = Recorded([Talk(tasks=(0.7 + n / 100, 0.8, 0.6, 0.9), holds=()) for n in range(10)])
     answer = against(a, b).answer
     assert answer.what == "B scored higher: in 10 of 10 pairs without the facts (+0.11)."
     assert answer.sure.startswith("yes: B − A +0.11, 95 % interval ")
     assert answer.sure.endswith(": better")
-    assert answer.why.startswith("without the facts, B's tasks +0.11: “task 4”: 0.50 in A, 0.90 in B")
+    assert answer.why.startswith(
+        "without the facts, B's tasks +0.11: “task 4”: 0.50 in A, 0.90 in B"
+    )
 
 
 def test_the_parts_that_moved_add_up_to_the_difference_of_the_scores() -> None:
@@ -78,7 +82,10 @@ def test_what_counts_in_one_condition_only_is_not_compared_in_the_other() -> Non
     ]
     run.started = {"job": {**job, "tasks": tasks, "assertions": checks}}
     listed = {
-        found.condition: ([one.title for one in found.tasks], [one.title for one in found.assertions])
+        found.condition: (
+            [one.title for one in found.tasks],
+            [one.title for one in found.assertions],
+        )
         for found in against(run, run).conditions
     }
     assert listed == {
@@ -94,23 +101,34 @@ def test_what_counts_in_one_condition_only_is_not_compared_in_the_other() -> Non
         (
             values(0.7),
             values(0.7),
-            "One pair shows what happened, not what to expect: 5 trials of each run could tell a large difference.",
+            (
+                "One pair shows what happened, not what to expect: 5 trials of each run could tell"
+                " a large difference."
+            ),
         ),
         (
             values(0.5, 0.6),
             values(0.7, 0.9),
-            "2 pairs show what happened, not what to expect: 5 trials of each run could tell a large difference.",
+            (
+                "2 pairs show what happened, not what to expect: 5 trials of each run could tell a"
+                " large difference."
+            ),
         ),
         (
             values(*[0.7] * 5),
             values(*[0.7] * 5),
-            "A difference in up to 52 % of trials could have been missed; "
-            "36 trials of each run without one would leave less than 10 %.",
+            (
+                "A difference in up to 52 % of trials could have been missed; "
+                "36 trials of each run without one would leave less than 10 %."
+            ),
         ),
         (
             values(0.5, 0.9, 0.4, 0.8, 0.6),
             values(0.9, 0.5, 0.8, 0.5, 0.65),
-            "The difference may be chance; about 114 trials of each run would show one of 0.1 (80 % power).",
+            (
+                "The difference may be chance; about 114 trials of each run would show one of 0.1"
+                " (80 % power)."
+            ),
         ),
         (values(*[0.4] * 5), values(*[0.7] * 5), ""),
     ],
@@ -127,7 +145,9 @@ def test_a_comparison_says_what_remains_open_and_how_many_trials_would_tell(
 
 
 def test_a_difference_within_chance_is_not_called_better() -> None:
-    found = against(Recorded(values(0.5, 0.9, 0.4, 0.8, 0.6)), Recorded(values(0.9, 0.5, 0.8, 0.5, 0.65)))
+    found = against(
+        Recorded(values(0.5, 0.9, 0.4, 0.8, 0.6)), Recorded(values(0.9, 0.5, 0.8, 0.5, 0.65))
+    )
     assert found.conditions[0].score.verdict == "not distinguishable"
     assert "not yet distinguishable" in found.answer.sure
     assert found.regressions == ()
@@ -136,7 +156,8 @@ def test_a_difference_within_chance_is_not_called_better() -> None:
 def test_fewer_than_five_pairs_give_no_conclusion() -> None:
     found = against(Recorded(values(0.5, 0.6)), Recorded(values(0.7, 0.9)))
     assert (
-        difference_words(found.conditions[0].score) == "+0.25, 2 pairs from +0.20 to +0.30: too few to tell"
+        difference_words(found.conditions[0].score)
+        == "+0.25, 2 pairs from +0.20 to +0.30: too few to tell"
     )
 
 
@@ -145,7 +166,8 @@ def test_latencies_at_different_concurrency_are_not_compared() -> None:
     quick = Talk(holds=(), tasks=(0.5,), latencies_ms=(500,))
     found = against(Recorded([slow] * 5, concurrency=4), Recorded([quick] * 5))
     assert (
-        "timing is not compared: A ran 4 conversations at a time with its agent, B 1" in found.timing_refused
+        "timing is not compared: A ran 4 conversations at a time with its agent, B 1"
+        in found.timing_refused
     )
     side = found.conditions[0]
     assert (side.latency, side.averages_ms) == (None, (None, None))
@@ -187,7 +209,12 @@ def test_unpaired_trials_are_left_out_and_counted() -> None:
         ([0.5] * 5, [0.9] * 5, False, ""),
         ([0.5] * 5, [0.5] * 5, False, ""),
         ([0.9], [0.5], False, "1 trial that both runs scored may differ by chance alone; 5 trials"),
-        ([0.9] * 4, [0.5] * 4, False, "4 trials that both runs scored may differ by chance alone; 5 trials"),
+        (
+            [0.9] * 4,
+            [0.5] * 4,
+            False,
+            "4 trials that both runs scored may differ by chance alone; 5 trials",
+        ),
         ([0.5], [0.5], False, "1 trial"),
     ],
 )
@@ -228,21 +255,31 @@ def test_trials_of_few_cases_are_not_independent(tmp_path: Path) -> None:
         pytest.param(Design(24, passes=True, cases=12, shared=0.2), marks=pytest.mark.long),
     ],
 )
-def test_the_same_agent_twice_rarely_has_a_regression_an_arrow_or_an_effect_of_facts(design: Design) -> None:
+def test_the_same_agent_twice_rarely_has_a_regression_an_arrow_or_an_effect_of_facts(
+    design: Design,
+) -> None:
     """Forty pairs of runs; `scripts/validate-statistics regressions` has more, and more designs."""
     enough = design.trials >= 5
     assert max(astuple(alarms(40, design))) <= (0.09 if enough else 0)
     assert bool(compared(Random(1), design).undecided) is not enough
 
 
-def test_what_stands_beside_the_scores_takes_a_fifth_of_five_percent_once_it_could_be_told() -> None:
+def test_what_stands_beside_the_scores_takes_a_fifth_of_five_percent_once_it_could_be_told() -> (
+    None
+):
     def tested(pairs: int) -> Difference:
         sides = [(0.2 + n / 1000, 0.8) for n in range(pairs)]
         return difference([Sample("job", b - a, sides=(a, b)) for a, b in sides])
 
-    few, many = (corrected({"score": tested(n)}, {f"task {i}": tested(n) for i in range(6)}) for n in (5, 10))
+    few, many = (
+        corrected({"score": tested(n)}, {f"task {i}": tested(n) for i in range(6)}) for n in (5, 10)
+    )
     assert (few["score"].tests, few["task 0"].tests, few["task 0"].verdict) == (1, 30, "too few")
-    assert (many["score"].tests, many["task 0"].tests, many["task 0"].verdict) == (1.25, 30, "better")
+    assert (many["score"].tests, many["task 0"].tests, many["task 0"].verdict) == (
+        1.25,
+        30,
+        "better",
+    )
 
 
 def test_only_what_is_beyond_chance_is_coloured_on_screen() -> None:
@@ -262,7 +299,10 @@ def test_five_trials_show_that_all_tasks_fell_though_no_single_one_is_beyond_cha
 
     def run(mean: float) -> Recorded:
         holds = [tuple(random.random() < 0.8 for _ in range(3)) for _ in range(10)]
-        talks = [Talk(tasks=tuple(random.gauss(mean, 0.08) for _ in range(3)), holds=one) for one in holds]
+        talks = [
+            Talk(tasks=tuple(random.gauss(mean, 0.08) for _ in range(3)), holds=one)
+            for one in holds
+        ]
         return Recorded(talks[:5], talks[5:])
 
     found = against(run(0.7), run(0.4))
@@ -271,7 +311,9 @@ def test_five_trials_show_that_all_tasks_fell_though_no_single_one_is_beyond_cha
 
 
 def test_an_assertion_that_passed_before_and_fails_now_is_a_regression() -> None:
-    found = against(Recorded([Talk(holds=(True, False))] * 5), Recorded([Talk(holds=(False, True))] * 5))
+    found = against(
+        Recorded([Talk(holds=(True, False))] * 5), Recorded([Talk(holds=(False, True))] * 5)
+    )
     changes = {check.title: check.change for check in found.conditions[0].assertions}
     assert changes == {"check 1": "broken", "check 2": "fixed"}
     assert found.regressions == (
@@ -283,7 +325,9 @@ def test_an_assertion_that_passed_before_and_fails_now_is_a_regression() -> None
 
 def test_different_jobs_judges_and_unclean_runs_are_noted() -> None:
     a = Recorded([Talk(tasks=(1.0, 1.0))], started={"judge": "x"})
-    b = Recorded([Talk(tasks=(1.0,))], clean=False, started={"job_sha256": "1" * 64, "prompts": {"p": "q"}})
+    b = Recorded(
+        [Talk(tasks=(1.0,))], clean=False, started={"job_sha256": "1" * 64, "prompts": {"p": "q"}}
+    )
     found = against(a, b)
     assert len([note for note in found.notes if "differ" in note]) == 2
     assert any("judge: A x, B judge; prompts: A none, B “p q”" in note for note in found.notes)
@@ -294,7 +338,8 @@ def test_different_jobs_judges_and_unclean_runs_are_noted() -> None:
 
 def test_a_copy_by_another_agent_program_and_seed_says_so_in_one_line() -> None:
     other = {
-        "agent": "elsewhere:9", "model": "big", "program_version": "9.9", "graph": "neo4j at elsewhere", "seed": 8,
+        "agent": "elsewhere:9", "model": "big", "program_version": "9.9",
+        "graph": "neo4j at elsewhere", "seed": 8,
     }  # fmt: skip
     found = against(Recorded([Talk()]), Recorded([Talk()], started=other))
     (note,) = found.notes
@@ -326,7 +371,9 @@ def test_text_that_a_note_cuts_ends_in_an_ellipsis() -> None:
         (("same:1", "same:1"), ("", "")),
     ],
 )
-def test_agents_are_told_apart_by_what_differs(agents: tuple[str, str], names: tuple[str, str]) -> None:
+def test_agents_are_told_apart_by_what_differs(
+    agents: tuple[str, str], names: tuple[str, str]
+) -> None:
     runs = [Recorded([Talk()], started={"agent": agent}).loaded() for agent in agents]
     assert told_apart(runs[0], runs[1]) == names
 
@@ -335,11 +382,15 @@ def test_failed_requests_are_the_reason_where_they_moved_the_score_most() -> Non
     a = Recorded([Talk(), Talk()], started={"agent": "127.0.0.1:29102"})
     b = Recorded([Talk(failures=2), Talk(failures=1)], started={"agent": "127.0.0.1:29103"})
     found = against(a, b)
-    assert found.answer.what.startswith("A (29102) scored higher: in 2 of 2 pairs without the facts (+0.")
+    assert found.answer.what.startswith(
+        "A (29102) scored higher: in 2 of 2 pairs without the facts (+0."
+    )
     assert found.answer.why.startswith("without the facts, B's penalty −0.")
     assert "0 of 2 requests failed in A, 3 of 5 requests failed in B, first “" in found.answer.why
     assert found.answer.why.endswith("”; tasks and assertions are equal")
-    rows = [line.split() for line in printed(found).splitlines() if line.startswith("failed requests")]
+    rows = [
+        line.split() for line in printed(found).splitlines() if line.startswith("failed requests")
+    ]
     assert rows == [["failed", "requests", *["0", "of", "2"], *["3", "of", "5"], "+3"]]
     worse = replace(b, withheld=[Talk(failures=2, tasks=(0.9,)), Talk(failures=1)])
     assert "are equal" not in against(a, worse).answer.why
@@ -351,7 +402,10 @@ def test_runs_of_jobs_without_a_common_task_are_not_compared_and_say_what_differ
     b = Recorded([Talk()], started=scored_by([{"task": "ask for a reminder"}]), job="reminder")
     found = against(a, b)
     shown = printed(found)
-    assert found.answer.what == "A and B are not compared: their jobs share no task (A dose, B reminder)."
+    assert (
+        found.answer.what
+        == "A and B are not compared: their jobs share no task (A dose, B reminder)."
+    )
     assert "tasks[0].task: A “ask for a dose”, B “ask for a reminder”" in found.answer.why
     assert "find two runs of one job: `bioeval-tui runs list`" in shown
     assert shown.count("ask for a reminder”") == 1, "once, as the reason"
@@ -360,8 +414,13 @@ def test_runs_of_jobs_without_a_common_task_are_not_compared_and_say_what_differ
 
 
 def test_facts_that_differ_are_labelled_and_the_same_facts_stand_once() -> None:
-    a, b = (Recorded([Talk()], started=scored_by([{"task": "t"}], facts=[fact])) for fact in ("x", "y"))
-    assert [line for line in against(a, b).brief_words if "facts" in line] == ["A facts  1 x", "B facts  1 y"]
+    a, b = (
+        Recorded([Talk()], started=scored_by([{"task": "t"}], facts=[fact])) for fact in ("x", "y")
+    )
+    assert [line for line in against(a, b).brief_words if "facts" in line] == [
+        "A facts  1 x",
+        "B facts  1 y",
+    ]
     assert [line for line in against(a, a).brief_words if "facts" in line] == ["facts  1 x"]
 
 
@@ -370,7 +429,9 @@ def test_runs_that_differ_in_a_drawn_seed_alone_are_the_same_and_in_a_chosen_one
     chosen = Recorded([Talk()]).loaded().started.job | {"seed": 8}
     (note,) = [
         note
-        for note in against(Recorded([Talk()]), Recorded([Talk()], started={"seed": 8, "job": chosen})).notes
+        for note in against(
+            Recorded([Talk()]), Recorded([Talk()], started={"seed": 8, "job": chosen})
+        ).notes
         if "seed" in note
     ]
     assert "seed: A 1, B 8" in note
@@ -385,7 +446,8 @@ def test_a_comparison_names_what_differs_between_the_jobs() -> None:
     a, b = Recorded([Talk()]), Recorded([Talk()], started={"job_sha256": "1" * 64, "job": strict})
     (note,) = [note for note in against(a, b).notes if "files differ" in note]
     assert note.startswith(
-        "the job files differ (aspirationalAverage: A 1000.0, B 300.0; assertions[0].expression: A true, B none;"
+        "the job files differ (aspirationalAverage: A 1000.0, B 300.0; assertions[0].expression: A"
+        " true, B none;"
     )
     assert "; and 2 more)" in note
     (unchanged,) = against(a, Recorded([Talk()], started={"job_sha256": "1" * 64})).notes
@@ -399,22 +461,30 @@ def by_person(*talks: Talk) -> Recorded:
 
 def test_a_person_in_place_of_the_simulated_user_says_how_far_its_scores_lie_from_theirs() -> None:
     person, simulated = by_person(*values(*[0.5] * 9, 0.6)), Recorded(values(*[0.7] * 9, 0.9))
-    words = "without the facts: simulated users score the agent 0.21 higher than a person (10 trials, 95 % interval"
+    words = (
+        "without the facts: simulated users score the agent 0.21 higher than a person (10 trials,"
+        " 95 % interval"
+    )
     for found in (against(person, simulated), against(simulated, person)):
         (note,) = [note for note in found.notes if "simulated" in note]
         assert note.startswith(words)
     (few,) = [
-        note for note in against(by_person(*values(0.5)), Recorded(values(0.7))).notes if "simulated" in note
+        note
+        for note in against(by_person(*values(0.5)), Recorded(values(0.7))).notes
+        if "simulated" in note
     ]
     assert (
         few
-        == "without the facts: scores with simulated users lie +0.20 from a person's (1 trial, too few for an interval): too few to tell"
+        == "without the facts: scores with simulated users lie +0.20 from a person's (1 trial, too"
+        " few for an interval): too few to tell"
     )
     assert not [note for note in against(person, person).notes if "simulated" in note]
 
 
 def test_runs_are_compared_on_the_condition_that_both_have_and_say_so() -> None:
-    found = compare(Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded())
+    found = compare(
+        Recorded([scoring(0.2)], [scoring(0.5)]).loaded(), Recorded((), [scoring(0.6)]).loaded()
+    )
     assert [side.condition for side in found.conditions] == ["supplied"]
     assert found.measured
     assert "B was run with with the facts only" in found.notes
@@ -426,7 +496,9 @@ def test_runs_without_a_common_condition_cannot_be_compared() -> None:
 
 
 def test_console_and_json_show_the_same_comparison() -> None:
-    found = against(Recorded([Talk(says="[red]A[/] said")]), Recorded([Talk(tasks=(0.2,), says="B said")]))
+    found = against(
+        Recorded([Talk(says="[red]A[/] said")]), Recorded([Talk(tasks=(0.2,), says="B said")])
+    )
     file = io.StringIO()
     print_comparison(found, Console(file=file, width=160), texts=True)
     text, data = file.getvalue(), comparison_of(found)
@@ -443,15 +515,26 @@ def test_console_and_json_show_the_same_comparison() -> None:
 
 
 def of_cases(*values: float, contents: Callable[[int], str] = str, **more: Any) -> Recorded:
-    """Return a run of a case for each value, whose task is filled in with `contents` of its number."""
-    task = {"task": "Find out about {{ case.complaint }}", "acceptanceCriteria": "names it", "passAbove": 0.6}
+    """Return a run of a case for each value, whose task is filled in with `contents` of its
+    number.
+    """
+    task = {
+        "task": "Find out about {{ case.complaint }}",
+        "acceptanceCriteria": "names it",
+        "passAbove": 0.6,
+    }
     cases = tuple(
-        JobCase(name=f"case {n}", parts={"tasks": [{**task, "task": f"Find out about {contents(n)}"}]} | more)
+        JobCase(
+            name=f"case {n}",
+            parts={"tasks": [{**task, "task": f"Find out about {contents(n)}"}]} | more,
+        )
         for n in range(len(values))
     )
     job = {"aspirationalAverage": 1000.0, "tasks": [task], "assertions": [], "facts": []}
     return Recorded(
-        supplied=[scoring(value) for value in values], cases=len(cases), started={"job": job, "cases": cases}
+        supplied=[scoring(value) for value in values],
+        cases=len(cases),
+        started={"job": job, "cases": cases},
     )
 
 
@@ -460,9 +543,11 @@ def test_cases_of_the_same_names_with_other_contents_are_no_regression_and_are_n
     side = found.conditions[0]
     assert (found.regressions, found.measured) == ((), False)
     (note,) = [note for note in found.notes if "contents" in note]
-    assert note == (
-        "10 of 10 cases have other contents in B than in A, and they are not compared: case 0, case 1, case 2 and 7 more "
-        "(the first: tasks[0].task: A “Find out about 0”, B “Find out about another 0”)"
+    assert (
+        note
+        == "10 of 10 cases have other contents in B than in A, and they are not compared: case 0,"
+        " case 1, case 2 and 7 more (the first: tasks[0].task: A “Find out about 0”, B “Find out"
+        " about another 0”)"
     )
     assert note in found.incomparable
     (task,) = side.tasks
@@ -498,8 +583,14 @@ def test_a_case_with_other_facts_is_another_case(facts: list[str]) -> None:
 def test_columns_are_over_the_cases_that_both_runs_have() -> None:
     found = against(of_cases(*[0.9] * 3), of_cases(0.9, 0.9, 0.9, 0.1, 0.1))
     side = found.conditions[0]
-    assert (side.a.mean, side.b.mean, side.score.mean) == (0.9, pytest.approx(0.9), pytest.approx(0.0))
-    assert [part.b.mean for part in side.parts if part.b] == [part.a.mean for part in side.parts if part.a]
+    assert (side.a.mean, side.b.mean, side.score.mean) == (
+        0.9,
+        pytest.approx(0.9),
+        pytest.approx(0.0),
+    )
+    assert [part.b.mean for part in side.parts if part.b] == [
+        part.a.mean for part in side.parts if part.a
+    ]
     assert side.tasks[0].b is not None
     assert side.tasks[0].b.mean == pytest.approx(0.9)
     assert (side.cost_a.held, side.cost_b.held) == (3, 3)
@@ -514,7 +605,9 @@ def test_a_pair_that_one_run_could_not_measure_is_in_neither_column() -> None:
 
 
 def scored_by(
-    tasks: Sequence[dict[str, Any]], checks: Sequence[dict[str, Any]] = (), facts: Sequence[str] = ()
+    tasks: Sequence[dict[str, Any]],
+    checks: Sequence[dict[str, Any]] = (),
+    facts: Sequence[str] = (),
 ) -> dict[str, Any]:
     job = {
         "aspirationalAverage": 1000.0,
@@ -541,14 +634,19 @@ def test_a_job_with_another_task_is_compared_over_the_tasks_that_both_have() -> 
         "score the same over 5 pairs without the facts, on what both jobs share."
     )
     fallen = against(a, replace(b, withheld=[Talk(tasks=(0.1, 1.0), holds=())] * 5))
-    assert fallen.conditions[0].score.mean == pytest.approx(-0.53, abs=0.01), "of the task that both have"
+    assert fallen.conditions[0].score.mean == pytest.approx(-0.53, abs=0.01), (
+        "of the task that both have"
+    )
     assert fallen.regressions
 
 
-def test_a_task_with_other_criteria_and_an_assertion_of_another_expression_are_not_compared() -> None:
+def test_a_task_with_other_criteria_and_an_assertion_of_another_expression_are_not_compared() -> (
+    None
+):
     task = {"task": "task 1", "acceptanceCriteria": "done"}
     checks = [
-        {"expression": e, "name": n} for e, n in (("evaluation.done", "check 1"), ("1 == 1", "check 2"))
+        {"expression": e, "name": n}
+        for e, n in (("evaluation.done", "check 1"), ("1 == 1", "check 2"))
     ]
     other = [{**checks[0], "expression": "evaluation.failureCount == 0"}, checks[1]]
     a = Recorded([Talk(tasks=(0.9,), holds=(True, True))] * 5, started=scored_by([task], checks))
@@ -568,24 +666,33 @@ def test_where_nothing_but_response_times_is_the_same_there_is_no_score() -> Non
     task = {"task": "task 1", "acceptanceCriteria": "done"}
     a = Recorded([Talk(tasks=(0.9,), holds=())] * 5, started=scored_by([task]))
     b = Recorded(
-        [Talk(tasks=(0.1,), holds=())] * 5, started=scored_by([{**task, "acceptanceCriteria": "well"}])
+        [Talk(tasks=(0.1,), holds=())] * 5,
+        started=scored_by([{**task, "acceptanceCriteria": "well"}]),
     )
     found = against(a, b)
-    assert (found.conditions[0].score.mean, found.regressions, bool(found.incomparable)) == (None, (), True)
+    assert (found.conditions[0].score.mean, found.regressions, bool(found.incomparable)) == (
+        None,
+        (),
+        True,
+    )
 
 
 def test_another_weight_is_applied_to_both_sides_and_other_facts_of_a_job_leave_nothing() -> None:
     tasks = [{"task": f"task {n}", "acceptanceCriteria": "done"} for n in (1, 2)]
     heavy = [{**tasks[0], "weight": 9}, tasks[1]]
     talks = [Talk(tasks=(0.0, 1.0), holds=())] * 5
-    found = against(Recorded(talks, started=scored_by(tasks)), Recorded(talks, started=scored_by(heavy)))
+    found = against(
+        Recorded(talks, started=scored_by(tasks)), Recorded(talks, started=scored_by(heavy))
+    )
     assert (found.conditions[0].score.mean, found.regressions) == (0.0, ())
     other = against(
-        Recorded(talks, started=scored_by(tasks)), Recorded(talks, started=scored_by(tasks, facts=["x"]))
+        Recorded(talks, started=scored_by(tasks)),
+        Recorded(talks, started=scored_by(tasks, facts=["x"])),
     )
     assert not other.measured
     assert any(
-        "is not the same in both runs: nothing is compared (facts[0]: A none, B x)" in n for n in other.notes
+        "is not the same in both runs: nothing is compared (facts[0]: A none, B x)" in n
+        for n in other.notes
     )
 
 
@@ -603,10 +710,12 @@ def test_keys_that_an_older_recording_lacks_and_names_make_no_difference() -> No
     old = [{"expression": "1 == 1", "name": "x"}]
     task = {"task": "task  1", "acceptanceCriteria": "done "}
     a = Recorded(
-        started=scored_by([{**task, "type": "task", "passAbove": 0.6, "rules": []}], new), withheld=[Talk()]
+        started=scored_by([{**task, "type": "task", "passAbove": 0.6, "rules": []}], new),
+        withheld=[Talk()],
     )
     b = Recorded(
-        started=scored_by([{"task": "task 1", "acceptanceCriteria": "done"}], old), withheld=[Talk()]
+        started=scored_by([{"task": "task 1", "acceptanceCriteria": "done"}], old),
+        withheld=[Talk()],
     )
     found = against(a, b)
     assert found.measured

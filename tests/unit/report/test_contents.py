@@ -29,7 +29,9 @@ JOB: dict[str, Any] = {
         {"scorer": [], "evaluator": "x"},
     ],
 )
-def test_the_contents_of_a_damaged_job_are_compared_without_a_crash(changes: dict[str, Any]) -> None:
+def test_the_contents_of_a_damaged_job_are_compared_without_a_crash(
+    changes: dict[str, Any],
+) -> None:
     whole, damaged = (contents_of(job, job, "supplied") for job in (JOB, {**JOB, **changes}))
     assert in_common(damaged, damaged).whole
     assert damaged.digest

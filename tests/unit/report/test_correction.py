@@ -45,11 +45,14 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def say(asked: Sequence[tuple[Path, events.Drawn]], *, not_blind: int | None = None) -> None:
-    """Review what was drawn from a run; all but the one at the place `not_blind` without seeing the judge's score."""
+    """Review what was drawn from a run; all but the one at the place `not_blind` without seeing the
+    judge's score.
+    """
     path = asked[0][0]
     entries = [
         events.Reviewed(
-            run_id=path.stem, seq=0, at=datetime.now(UTC), condition=drawn.condition, trial=drawn.trial, attempt=1,
+            run_id=path.stem, seq=0, at=datetime.now(UTC), condition=drawn.condition,
+            trial=drawn.trial, attempt=1,
             author="ada", review=f"ada {drawn.trial}", action="override", task=drawn.task,
             after=float(truth(drawn.trial - 1)), blind=place != not_blind,
         )
@@ -58,14 +61,19 @@ def say(asked: Sequence[tuple[Path, events.Drawn]], *, not_blind: int | None = N
     append_reviews(path, entries)
 
 
-def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_reviews(run: Path) -> None:
+def test_a_reviewed_sample_estimates_the_human_score_and_the_gain_of_ten_more_reviews(
+    run: Path,
+) -> None:
     say(draw([load_run(run)], 100, 7))
     score, passes = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
     assert score.found is not None
     people = sum(map(truth, range(CASES))) / CASES
     assert score.found.interval.low <= people <= score.found.interval.high
     assert score.found.judge > score.found.interval.high  # the judge alone is far off
-    assert f"judge {score.found.judge:.2f}; people would say {score.found.estimate:.2f} [" in score.words
+    assert (
+        f"judge {score.found.judge:.2f}; people would say {score.found.estimate:.2f} ["
+        in score.words
+    )
     assert f"from 100 reviews of {CASES}" in score.words
     assert passes.found is not None
     assert score.found.width_after_ten_more < score.found.interval.width
@@ -86,8 +94,9 @@ def test_what_people_would_say_stands_in_every_view_of_a_run_and_never_a_blend(
     assert found.found is not None
     one = found.found
     said = (
-        f"tasks: people would say {one.estimate:.2f} [{one.interval.low:.2f}, {one.interval.high:.2f}] "
-        f"(100 of {CASES} verdicts reviewed; the judge said {one.judge:.2f})"
+        f"tasks: people would say {one.estimate:.2f} [{one.interval.low:.2f},"
+        f" {one.interval.high:.2f}] (100 of {CASES} verdicts reviewed; the judge said"
+        f" {one.judge:.2f})"
     )
     page = tmp_path / "run.md"
     assert call("runs", "report", run.stem, "--output", str(page)).exit_code == 0
@@ -102,7 +111,8 @@ def judge_again(run: Path, judge: str, cases: range) -> None:
     """Record later verdicts, as `runs rescore` does."""
     verdicts = [
         events.TranscriptScored(
-            run_id=run.stem, seq=0, at=datetime.now(UTC), condition="supplied", trial=case + 1, attempt=1, author="ada",
+            run_id=run.stem, seq=0, at=datetime.now(UTC), condition="supplied", trial=case + 1,
+            attempt=1, author="ada",
             judge=judge, prompts={"eval/score": "cafe" * 16},
             tasks=(events.TaskScored(task=1, title="", score=float(truth(case))),),
         )
@@ -117,7 +127,10 @@ def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_an
 ) -> None:
     say(draw([load_run(run)], 100, 7))
     judge_again(run, "new", range(CASES))
-    stale = "stale: the reviews were drawn before new (eval/score cafecafe) judged; draw again, with another --seed"
+    stale = (
+        "stale: the reviews were drawn before new (eval/score cafecafe) judged; draw again, with"
+        " another --seed"
+    )
     said = f"tasks: what people would say about the tasks is unknown: {stale}"
     assert said.replace("tasks: ", "", 1) in call("runs", "show", run.stem).stdout
     assert stale in call("runs", "compare", run.stem, run.stem).stdout
@@ -140,8 +153,9 @@ def test_a_model_that_was_replaced_within_a_run_is_calibrated_by_no_sample(run: 
     say(draw([load_run(run)], 100, 7))
     (said,) = load_run(run).people_say
     assert said.endswith(
-        "unknown: stale: the verdicts are by asked for m, served m-1 (eval/score cafecafe) and by asked for m, served "
-        "m-2 (eval/score cafecafe); judge all again with `bioeval-tui runs rescore`, then draw again"
+        "unknown: stale: the verdicts are by asked for m, served m-1 (eval/score cafecafe) and by"
+        " asked for m, served m-2 (eval/score cafecafe); judge all again with `bioeval-tui runs"
+        " rescore`, then draw again"
     )
 
 
@@ -220,11 +234,20 @@ def test_a_table_of_labels_can_replace_reviews(run: Path, tmp_path: Path) -> Non
         rows = csv.writer(file)
         rows.writerow(["case", "physician"])
         rows.writerows([case, "pass" if truth(case) else "fail"] for case in range(0, CASES, 2))
-    shown = call("runs", "agreement", run.stem, "--labels", str(table), "--column", "physician").stdout
+    shown = call(
+        "runs", "agreement", run.stem, "--labels", str(table), "--column", "physician"
+    ).stdout
     assert f"{CASES // 2} tasks scored by 1 reviewer" in shown
     assert "not a random sample" in shown
     told = call(
-        "runs", "agreement", run.stem, "--labels", str(table), "--column", "physician", "--labels-drawn"
+        "runs",
+        "agreement",
+        run.stem,
+        "--labels",
+        str(table),
+        "--column",
+        "physician",
+        "--labels-drawn",
     ).stdout
     assert f"from {CASES // 2} reviews of {CASES}" in told
     table.write_text("case,label\n7,0.5\n999,1\n", encoding="utf-8")
@@ -254,14 +277,18 @@ def test_judges_can_be_compared_with_each_other_without_reviews(run: Path) -> No
     assert mild.verdict == "better"
 
 
-def test_a_run_without_verdicts_cannot_be_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_without_verdicts_cannot_be_sampled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     golden = Path(__file__).parents[2] / "golden" / "foreign" / "chat.jsonl"
     path = import_file(golden, tmp_path / "runs").path
     with pytest.raises(UsageError, match="no judged task"):
         draw([load_run(path)], 3, 1)
 
 
-def test_no_view_of_a_sampled_run_mixes_peoples_scores_with_the_judges(run: Path, tmp_path: Path) -> None:
+def test_no_view_of_a_sampled_run_mixes_peoples_scores_with_the_judges(
+    run: Path, tmp_path: Path
+) -> None:
     say(draw([load_run(run)], 40, 7))
     assert load_run(run).reviewed_words == f"by ada, 40 of {CASES} tasks"
     page = tmp_path / "run.html"

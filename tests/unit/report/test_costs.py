@@ -51,7 +51,8 @@ def test_tokens_of_each_model_are_charged_at_its_own_price() -> None:
     assert spent.dollars == spent.known == 0.021
     assert cost_words(spent) == "$0.0210"
     assert (
-        token_words(spent) == "agent 2,000 in, 200 out; evaluator 1,000 in, 100 out; judge 5,000 in, 50 out"
+        token_words(spent)
+        == "agent 2,000 in, 200 out; evaluator 1,000 in, 100 out; judge 5,000 in, 50 out"
     )
 
 
@@ -70,7 +71,9 @@ def test_an_unknown_part_makes_the_total_cost_unknown() -> None:
     assert token_words(spent).startswith("agent at least 2,000 in, 100 out; ")
     talk.messages[3].tokens_in = talk.messages[1].tokens_in = talk.messages[1].tokens_out = None
     spent = summarise_runs([silent])[0].conditions[0].spent
-    assert token_words(spent) == "agent unknown; evaluator 1,000 in, 100 out; judge 5,000 in, 50 out"
+    assert (
+        token_words(spent) == "agent unknown; evaluator 1,000 in, 100 out; judge 5,000 in, 50 out"
+    )
     rest = run()
     rest.state.job["target"] = {"protocol": "rest"}
     assert summarise_runs([rest])[0].spent.of("agent").dollars is None
@@ -90,7 +93,10 @@ def test_failed_requests_that_a_server_may_charge_for_do_not_cost_nothing() -> N
 
 def test_scripts_people_and_rules_cost_nothing() -> None:
     found = run()
-    found.state.job["evaluator"], found.state.job["scorer"] = {"kind": "scripted"}, {"kind": "rules"}
+    found.state.job["evaluator"], found.state.job["scorer"] = (
+        {"kind": "scripted"},
+        {"kind": "rules"},
+    )
     spent = summarise_runs([found])[0].spent
     assert [spent.of("evaluator").dollars, spent.of("judge").dollars] == [0.0, 0.0]
     assert [dollars(each) for each in (0.0, None, 1234.5, 1e-6)] == [
@@ -108,7 +114,9 @@ def test_a_panel_is_charged_at_its_highest_price() -> None:
         "evaluator_host": "api.example",
         "judge_host": "api.example",
     }
-    assert summarise_runs([run(options=options)])[0].conditions[0].spent.of("judge").dollars == 0.011
+    assert (
+        summarise_runs([run(options=options)])[0].conditions[0].spent.of("judge").dollars == 0.011
+    )
 
 
 def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
@@ -123,7 +131,8 @@ def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
     data = json.loads(document_of("json", found))
     assert data["runs"][0]["cost"]["dollars"] == 0.042
     assert data["summary"][0]["conditions"]["supplied"]["cost"]["peers"]["judge"] == {
-        "tokens_in": 5000, "tokens_out": 50, "uncounted": 0, "dollars": 0.011, "known_dollars": 0.011, "why_unknown": None,
+        "tokens_in": 5000, "tokens_out": 50, "uncounted": 0, "dollars": 0.011,
+        "known_dollars": 0.011, "why_unknown": None,
     }  # fmt: skip
     sides = comparison_of(compare(found, other))["conditions"]["withheld"]["cost"]
     assert (sides["a"]["dollars"], sides["b"]["dollars"]) == (0.021, None)

@@ -23,7 +23,8 @@ def scored(
     run_id: str, trial: int, score: float | None, condition: Condition = "supplied"
 ) -> ConversationScored:
     return ConversationScored(
-        run_id=run_id, seq=1, at=datetime.now(UTC), condition=condition, trial=trial, attempt=1, score=score,
+        run_id=run_id, seq=1, at=datetime.now(UTC), condition=condition, trial=trial, attempt=1,
+        score=score,
         parts=(), penalty=0, failures=0,
     )  # fmt: skip
 
@@ -59,7 +60,9 @@ def test_an_open_decision_says_how_far_it_is_and_what_was_left_out() -> None:
     for trial, score in enumerate((0.4, None, 0.6), start=1):
         decider.take(scored("r1", trial, score))
         decider.take(scored("r1", trial, 0.5, "withheld"))
-    assert decider.words.startswith("undecided after 2 rounds: the mean of both conditions of a lies in [")
+    assert decider.words.startswith(
+        "undecided after 2 rounds: the mean of both conditions of a lies in ["
+    )
     assert decider.words.endswith("1 round left out, since a conversation could not be measured")
 
 

@@ -18,7 +18,10 @@ def test_a_conditions_score_is_the_mean_and_each_trial_is_listed() -> None:
     run = Recorded([scoring(0.2), scoring(0.6)], [scoring(1.0), scoring(1.0)]).loaded()
     withheld = run_document(run)["conditions"]["withheld"]
     assert withheld["score"] == 0.4
-    assert [(trial["trial"], trial["score"]) for trial in withheld["trials"]] == [(1, 0.2), (2, 0.6)]
+    assert [(trial["trial"], trial["score"]) for trial in withheld["trials"]] == [
+        (1, 0.2),
+        (2, 0.6),
+    ]
     assert "messages" not in withheld, "one trial's words must not pass for all of them"
 
 
@@ -26,11 +29,17 @@ def test_a_condition_with_an_unmeasured_trial_has_no_score_but_a_mean_of_the_oth
     run = Recorded([scoring(0.2), Talk(tasks=None)]).loaded()
     withheld = run_document(run)["conditions"]["withheld"]
     assert withheld["score"] is None
-    assert (withheld["trials_used"], withheld["trials_held"], withheld["mean_of_used"]) == (1, 2, 0.2)
+    assert (withheld["trials_used"], withheld["trials_held"], withheld["mean_of_used"]) == (
+        1,
+        2,
+        0.2,
+    )
 
 
 def test_a_result_names_job_agent_and_model() -> None:
-    result = run_document(Recorded([scoring(0.5)], started={"model": "small", "batch_id": "b"}).loaded())
+    result = run_document(
+        Recorded([scoring(0.5)], started={"model": "small", "batch_id": "b"}).loaded()
+    )
     assert (result["job"], result["agent"], result["model"], result["batch_id"]) == (
         "job",
         "agent",
@@ -52,9 +61,9 @@ def test_a_run_of_one_condition_is_neither_clean_nor_unclean() -> None:
 
 
 def test_an_unsent_message_is_marked_in_the_result() -> None:
-    messages = run_document(Recorded([Talk(unsent="I am a model")]).loaded())["conditions"]["withheld"][
-        "messages"
-    ]
+    messages = run_document(Recorded([Talk(unsent="I am a model")]).loaded())["conditions"][
+        "withheld"
+    ]["messages"]
     assert [message["sent"] for message in messages] == [True, True, False]
 
 
@@ -66,14 +75,17 @@ def test_every_result_follows_the_printed_schema(keep: str) -> None:
         result = run_document(Recorded([Talk(ends=False, unsent="x")], trials=3).loaded())
     else:
         result = run_document(load_run(GOLDEN))
-    RunDocument.model_validate_json(json.dumps(result), strict=True)  # the model that the schema was made of
+    # the model that the schema was made of
+    RunDocument.model_validate_json(json.dumps(result), strict=True)
 
 
 def test_the_documentation_shows_only_keys_of_the_schema() -> None:
     page = (Path(__file__).parents[3] / "docs" / "reports.md").read_text(encoding="utf-8")
     shown = json.loads(page.partition("```json\n")[2].partition("```")[0].replace("…", ""))
     whole = schema_of("result")
-    names = {name for part in [whole, *whole["$defs"].values()] for name in part.get("properties", {})}
+    names = {
+        name for part in [whole, *whole["$defs"].values()] for name in part.get("properties", {})
+    }
     assert keys(shown) - names - {"withheld", "1", "task"} == set()
 
 

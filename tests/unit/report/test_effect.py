@@ -1,4 +1,6 @@
-"""The difference that the facts make is claimed only on what both conditions are scored by, wherever it is shown."""
+"""The difference that the facts make is claimed only on what both conditions are scored by,
+wherever it is shown.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,8 @@ OWN_CHECK = {"name": "check 2", "expression": "true", "weight": 3.0, "only": "su
 SLOW = (2000.0,)
 """Twice the target: a timing part of 0.5."""
 
-# By the formula, with what is shared: (0.5 + 2 · 0.5 + 4 · 0) / 7 = 0.21 and (0.5 + 2 · 1 + 4 · 1) / 7 = 0.93. With all
-# that is scored, the scores are 0.14 and 0.93.
+# By the formula, with what is shared: (0.5 + 2 · 0.5 + 4 · 0) / 7 = 0.21 and (0.5 + 2 · 1 + 4 · 1)
+# / 7 = 0.93. With all that is scored, the scores are 0.14 and 0.93.
 WITHHELD = Talk(tasks=(0.5, 0.0), holds=(False,), latencies_ms=SLOW)
 SUPPLIED = Talk(tasks=(1.0, 1.0), holds=(True, True), latencies_ms=SLOW, fact=True)
 DIFFERENCE, OF_ALL = 0.72, 0.79
@@ -125,7 +127,9 @@ def test_every_view_says_on_what_the_difference_rests(runs: Path) -> None:
         assert BASIS in text or "on what both share (1 task, 1 assertion)" in text, name
         assert "0.79" not in text, name
     assert "+0.72" in card
-    assert "task 2\t✗ 0.00\t✓ 1.00\t–" in card.replace("2 ", "", 1), "a task of its own has no difference"
+    assert "task 2\t✗ 0.00\t✓ 1.00\t–" in card.replace("2 ", "", 1), (
+        "a task of its own has no difference"
+    )
     lines = texts(board(glances_of(state), 120, 40, None))
     assert not any("+0.79" in line for line in lines)
 
@@ -165,7 +169,9 @@ def test_without_anything_shared_no_difference_is_claimed(
 ) -> None:
     talks = Talk(tasks=(0.5,) * len(tasks), holds=(True,) * len(assertions), fact=True)
     run = Recorded(
-        [talks], [replace(talks, tasks=(1.0,) * len(tasks))], started={"job": job(tasks, assertions)}
+        [talks],
+        [replace(talks, tasks=(1.0,) * len(tasks))],
+        started={"job": job(tasks, assertions)},
     )
     path = run.write(runs)
     found = load_run(path)
@@ -218,8 +224,13 @@ def test_a_rule_of_one_condition_makes_its_task_one_of_its_own(runs: Path) -> No
     assert (found.difference.shared.tasks, found.difference.shared.of_tasks) == (1, 2)
 
 
-def test_items_of_a_rubric_are_shared_like_tasks_but_not_if_all_of_them_take_points_away(runs: Path) -> None:
-    items = [{"criterion": "harms", "points": -5}, {"criterion": "asks", "points": 5, "only": "withheld"}]
+def test_items_of_a_rubric_are_shared_like_tasks_but_not_if_all_of_them_take_points_away(
+    runs: Path,
+) -> None:
+    items = [
+        {"criterion": "harms", "points": -5},
+        {"criterion": "asks", "points": 5, "only": "withheld"},
+    ]
     found = load_run(recorded(job=job([], [SHARED_CHECK], rubric=items)).write(runs))
     assert found.difference is not None
     assert found.difference.shared is not None
@@ -228,7 +239,9 @@ def test_items_of_a_rubric_are_shared_like_tasks_but_not_if_all_of_them_take_poi
 
 
 def test_a_recording_without_the_verdicts_on_what_is_shared_claims_nothing(runs: Path) -> None:
-    kept = [event for event in recorded().events() if not isinstance(event, events.TranscriptScored)]
+    kept = [
+        event for event in recorded().events() if not isinstance(event, events.TranscriptScored)
+    ]
     path = runs / "20260102-030405-abcd.jsonl"
     path.write_bytes(b"".join(map(write_event, kept)))
     found = load_run(path)
@@ -243,7 +256,11 @@ def test_a_recording_without_the_verdicts_on_what_is_shared_claims_nothing(runs:
 
 
 def test_cases_are_compared_on_what_both_conditions_of_each_share(runs: Path) -> None:
-    parts = ({"tasks": [SHARED_TASK, OWN_TASK]}, {"tasks": [OWN_TASK]}, {"tasks": [SHARED_TASK], "facts": []})
+    parts = (
+        {"tasks": [SHARED_TASK, OWN_TASK]},
+        {"tasks": [OWN_TASK]},
+        {"tasks": [SHARED_TASK], "facts": []},
+    )
     cases = tuple(events.JobCase(name=f"case {n}", parts=own) for n, own in enumerate(parts))
     low = Talk(tasks=(0.5, 0.0), holds=(), fact=True)
     withheld = [low, replace(low, tasks=(0.0,)), replace(low, tasks=(0.2,))]
@@ -262,9 +279,13 @@ def test_cases_are_compared_on_what_both_conditions_of_each_share(runs: Path) ->
     assert listed_difference() == pytest.approx(1.0 - 0.67)
 
 
-def test_what_fails_by_its_own_criteria_is_named_and_the_effect_is_of_what_both_share(runs: Path) -> None:
+def test_what_fails_by_its_own_criteria_is_named_and_the_effect_is_of_what_both_share(
+    runs: Path,
+) -> None:
     fails = replace(WITHHELD, tasks=(1.0, 0.0), holds=(True,))
-    found = load_run(recorded([fails] * 5, [replace(SUPPLIED, latencies_ms=(900.0,))] * 5).write(runs))
+    found = load_run(
+        recorded([fails] * 5, [replace(SUPPLIED, latencies_ms=(900.0,))] * 5).write(runs)
+    )
     assert "; 0.93 → 1.00 on what both share" in found.answer.what
     assert "Fails without the facts only: 2 “task 2”." in found.answer.what
     assert found.answer.sure == "yes: the facts help, +0.07 in each of 5 trials"
@@ -307,7 +328,9 @@ def test_later_verdicts_change_the_listed_difference_too(runs: Path) -> None:
         "attempt": 1,
         "author": "judge",
     }
-    tasks = tuple(events.TaskScored(task=n, title=f"task {n}", score=1.0, passed=True) for n in (1, 2))
+    tasks = tuple(
+        events.TaskScored(task=n, title=f"task {n}", score=1.0, passed=True) for n in (1, 2)
+    )
     old = next(
         event for event in recorded().events()
         if isinstance(event, events.ConversationScored) and event.condition == "withheld"

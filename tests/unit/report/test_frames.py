@@ -22,7 +22,9 @@ FOREIGN = GOLDEN.parent / "foreign"
 
 
 def table_of_columns() -> Iterator[str]:
-    """Yield the rows of the table in docs/python.md; what each column means stands in the metadata of `to_arrow`."""
+    """Yield the rows of the table in docs/python.md; what each column means stands in the metadata
+    of `to_arrow`.
+    """
 
     def row(name: str, about: str, columns: tuple[FrameColumn, ...]) -> str:
         return f"| {name} | {about} | {', '.join(f'`{column.name}`' for column in columns)} |"

@@ -29,7 +29,8 @@ def gate(runs: Recorded | Sequence[Recorded], *under: str, **options: Any) -> Ga
 
 @pytest.mark.parametrize(
     ("bar", "code"),
-    [("0.7", 0), ("0.70", 0), ("0.71", 1), ("supplied:0.9,withheld:0.5", 0), ("supplied:0.95", 1), ("withheld:0.51", 1),
+    [("0.7", 0), ("0.70", 0), ("0.71", 1), ("supplied:0.9,withheld:0.5", 0), ("supplied:0.95", 1),
+        ("withheld:0.51", 1),
      ("mean:0.7", 0)],
 )  # fmt: skip
 def test_a_threshold_applies_to_the_mean_or_a_condition(bar: str, code: int) -> None:
@@ -39,12 +40,16 @@ def test_a_threshold_applies_to_the_mean_or_a_condition(bar: str, code: int) -> 
 @pytest.mark.parametrize(
     ("bar", "code"),
     [
-        ("task:0.5", 1), ("supplied.task:0.5", 0), ("withheld.task:0.4", 0), ("task1:1", 1), ("supplied.task1:1", 0),
-        ("supplied.task 2:0.6", 0), ("supplied.task2:0.7", 1), ("assertion:1", 0), ("timing:0.9", 0), ("task3:0.1", 3),
+        ("task:0.5", 1), ("supplied.task:0.5", 0), ("withheld.task:0.4", 0), ("task1:1", 1),
+        ("supplied.task1:1", 0),
+        ("supplied.task 2:0.6", 0), ("supplied.task2:0.7", 1), ("assertion:1", 0),
+        ("timing:0.9", 0), ("task3:0.1", 3),
         ("0.1,supplied.task2:0.7", 1),
     ],
 )  # fmt: skip
-def test_a_threshold_can_be_of_one_part_or_task_in_each_condition_or_in_one(bar: str, code: int) -> None:
+def test_a_threshold_can_be_of_one_part_or_task_in_each_condition_or_in_one(
+    bar: str, code: int
+) -> None:
     talks = [Talk(tasks=(0.2, 0.6))], [Talk(tasks=(1.0, 0.6))]
     result = gate(Recorded(*talks), bar)
     assert result.exit_code == code, [check.to_dict() for check in result.checks]
@@ -52,11 +57,14 @@ def test_a_threshold_can_be_of_one_part_or_task_in_each_condition_or_in_one(bar:
 
 @pytest.mark.parametrize(
     ("limit", "code"),
-    [("p95:900ms", 0), ("p95:899.9ms", 1), ("p50:0.2s", 0), ("p50:199ms", 1), ("supplied.p50:0.1s", 0), ("withheld.p50:0.1 s", 1),
+    [("p95:900ms", 0), ("p95:899.9ms", 1), ("p50:0.2s", 0), ("p50:199ms", 1),
+        ("supplied.p50:0.1s", 0), ("withheld.p50:0.1 s", 1),
      ("p99:1s,p1:99ms", 1)],
 )  # fmt: skip
 def test_a_limit_can_be_of_a_percentile_of_the_response_times(limit: str, code: int) -> None:
-    run = Recorded([Talk(latencies_ms=(100.0, 200.0, 900.0), failures=1)], [Talk(latencies_ms=(100.0,))])
+    run = Recorded(
+        [Talk(latencies_ms=(100.0, 200.0, 900.0), failures=1)], [Talk(latencies_ms=(100.0,))]
+    )
     result = gate(run, fail_slower=[limit])
     assert result.exit_code == code, [check.to_dict() for check in result.checks]
 
@@ -66,23 +74,27 @@ def test_a_limit_that_is_not_met_is_said_in_one_sentence_and_its_unit_in_json(
 ) -> None:
     slow = Recorded([Talk(latencies_ms=(100.0, 2130.0))])
     result = gate(slow, fail_slower=["p95:2s"])
-    assert call("runs", "gate", slow.write(tmp_path), "--fail-slower", "p95:2s").stdout == (
-        "✗ job · without the facts: p95 of response times 2.13 s, the limit is 2.00 s (of 2 answers in conversations that count, "
-        "so few that p95 is the longest)\n"
+    assert (
+        call("runs", "gate", slow.write(tmp_path), "--fail-slower", "p95:2s").stdout
+        == "✗ job · without the facts: p95 of response times 2.13 s, the limit is 2.00 s (of 2"
+        " answers in conversations that count, so few that p95 is the longest)\n"
     )
     (check,) = result.to_dict()["checks"]
     assert (check["value"], check["bar"], check["unit"]) == (2130.0, 2000.0, "ms")
 
 
 def test_only_answers_in_conversations_that_count_have_a_limit() -> None:
-    slow = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None, latencies_ms=(9000.0,))
+    slow = Talk(
+        reason="evaluator_failed", fault="infrastructure", tasks=None, latencies_ms=(9000.0,)
+    )
     run = Recorded([Talk(latencies_ms=(100.0,))] * 9 + [slow])
     assert gate(run, fail_slower=["p99:1s"]).exit_code == 0
     assert gate(Recorded([slow]), fail_slower=["p99:1s"]).exit_code == 3
 
 
 @pytest.mark.parametrize(
-    "limit", ["2s", "p95", "p95:2", "p0:1s", "p100:1s", "p95:-1s", "p95:0s", "p95:nan s", "max:1s", "p95:1e9s", "Other.p95:1s"]
+    "limit", ["2s", "p95", "p95:2", "p0:1s", "p100:1s", "p95:-1s", "p95:0s", "p95:nan s", "max:1s",
+        "p95:1e9s", "Other.p95:1s"]
 )  # fmt: skip
 def test_a_limit_that_makes_no_sense_is_refused(limit: str) -> None:
     with pytest.raises(UsageError, match="use a percentile from p1 to p99 and a time in s or ms"):
@@ -90,8 +102,12 @@ def test_a_limit_that_makes_no_sense_is_refused(limit: str) -> None:
 
 
 def test_a_limit_for_a_condition_that_is_not_run_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"--fail-slower supplied\.p95: the run has without the facts only"):
-        GateRules.parse(fail_slower=["supplied.p95:2s"]).require_conditions(("withheld",), PUBLISHED)
+    with pytest.raises(
+        UsageError, match=r"--fail-slower supplied\.p95: the run has without the facts only"
+    ):
+        GateRules.parse(fail_slower=["supplied.p95:2s"]).require_conditions(
+            ("withheld",), PUBLISHED
+        )
 
 
 def test_a_part_that_one_condition_lacks_is_no_threshold_there() -> None:
@@ -128,7 +144,10 @@ def test_a_gate_fails_if_any_job_is_below_its_threshold() -> None:
     runs = [Recorded([scoring(1.0)], job="good"), Recorded([scoring(0.4)], job="bad")]
     result = gate(runs, "withheld:0.6")
     assert result.exit_code == 1
-    assert [(check.job, check.status) for check in result.checks] == [("good", "passed"), ("bad", "failed")]
+    assert [(check.job, check.status) for check in result.checks] == [
+        ("good", "passed"),
+        ("bad", "failed"),
+    ]
 
 
 def test_up_to_ten_per_cent_may_be_excluded() -> None:
@@ -136,7 +155,10 @@ def test_up_to_ten_per_cent_may_be_excluded() -> None:
     result = gate(Recorded([scoring(0.9)] * 8 + [AWAY]), "withheld:0.8")
     assert result.exit_code == 3
     assert result.notes == (
-        "more than 10 % of the conversations could not be used: 8 of 9 used (the measurement failed in 1)",
+        (
+            "more than 10 % of the conversations could not be used: 8 of 9 used (the measurement"
+            " failed in 1)"
+        ),
         "judge not examined: it was asked about no control",
     )
 
@@ -165,7 +187,9 @@ def test_a_conversation_that_was_held_again_meets_no_threshold_and_is_a_result_w
 ) -> None:
     *before, scored, ended = Recorded([scoring(0.9)]).events()
     where = scored.model_dump(include={"run_id", "seq", "at", "condition", "trial", "attempt"})
-    again = Warned(**where, code="held_again", message="the connection to the agent broke at message 3")
+    again = Warned(
+        **where, code="held_again", message="the connection to the agent broke at message 3"
+    )
     path = tmp_path / "20260102-030405-abcd.jsonl"
     path.write_bytes(b"".join(map(write_event, (*before, again, scored, ended))))
     assert evaluate([load_run(path)], GateRules()).exit_code == 0
@@ -211,7 +235,9 @@ def test_planned_conversations_that_never_ran_count_as_excluded() -> None:
 def test_what_could_not_be_measured_is_said_before_what_is_below(
     tmp_path: Path, run: Recorded, options: tuple[str, ...]
 ) -> None:
-    """Exit 1 would say that everything was measured, and that the agent is what has to be mended."""
+    """Exit 1 would say that everything was measured, and that the agent is what has to be
+    mended.
+    """
     done = call("runs", "gate", run.write(tmp_path), "--fail-under", "withheld:0.8", *options)
     assert "✗" in done.stdout
     assert done.return_value == 3
@@ -237,7 +263,9 @@ def test_the_mean_of_one_condition_is_not_measured() -> None:
 def test_thresholds_that_need_the_other_condition_are_refused(bar: str) -> None:
     rules = GateRules.parse([bar])
     rules.require_conditions(("supplied", "withheld"), PUBLISHED)
-    with pytest.raises(UsageError, match=r"has with the facts only; give supplied:0\.5, or run both"):
+    with pytest.raises(
+        UsageError, match=r"has with the facts only; give supplied:0\.5, or run both"
+    ):
         rules.require_conditions(("supplied",), PUBLISHED)
     GateRules.parse(["supplied:0.5"]).require_conditions(("supplied",), PUBLISHED)
 
@@ -245,12 +273,17 @@ def test_thresholds_that_need_the_other_condition_are_refused(bar: str) -> None:
 @pytest.mark.parametrize(
     ("rules", "words"),
     [
-        ({"fail_under": ["suplied:0.5"]}, "'suplied' is not a condition; the job has withheld and supplied"),
-        ({"fail_under": ["suplied.task:0.5"]}, "--fail-under suplied.task:0.5: the run has without the facts and with the facts only"),
-        ({"fail_slower": ["suplied.p95:2s"]}, "--fail-slower suplied.p95: the run has without the facts and with the facts only"),
+        ({"fail_under": ["suplied:0.5"]},
+            "'suplied' is not a condition; the job has withheld and supplied"),
+        ({"fail_under": ["suplied.task:0.5"]},
+            "--fail-under suplied.task:0.5: the run has without the facts and with the facts only"),
+        ({"fail_slower": ["suplied.p95:2s"]},
+            "--fail-slower suplied.p95: the run has without the facts and with the facts only"),
     ],
 )  # fmt: skip
-def test_a_condition_that_the_job_does_not_have_is_refused(rules: dict[str, list[str]], words: str) -> None:
+def test_a_condition_that_the_job_does_not_have_is_refused(
+    rules: dict[str, list[str]], words: str
+) -> None:
     with pytest.raises(UsageError) as caught:
         GateRules.parse(**rules).require_conditions(("withheld", "supplied"), PUBLISHED)
     assert words in str(caught.value)
@@ -259,7 +292,9 @@ def test_a_condition_that_the_job_does_not_have_is_refused(rules: dict[str, list
 def test_a_task_of_a_threshold_may_be_the_jobs_last_one_and_none_after_it() -> None:
     for accepted in ("task1:0.5", "task2:0.5", "supplied.task2:0.5", "task:0.5"):
         GateRules.parse([accepted]).require_tasks(2, "job.yml")
-    with pytest.raises(UsageError, match=r"--fail-under supplied\.task 3:0\.5: job\.yml has 2 tasks"):
+    with pytest.raises(
+        UsageError, match=r"--fail-under supplied\.task 3:0\.5: job\.yml has 2 tasks"
+    ):
         GateRules.parse(["task2:0.5,supplied.task3:0.5"]).require_tasks(2, "job.yml")
 
 
@@ -271,7 +306,9 @@ def test_a_failed_assertion_fails_only_when_asked() -> None:
     assert [check.rule for check in result.checks] == ["assertion “check 2”"]
 
 
-def test_an_assertion_without_weight_that_could_not_be_checked_has_not_failed(tmp_path: Path) -> None:
+def test_an_assertion_without_weight_that_could_not_be_checked_has_not_failed(
+    tmp_path: Path,
+) -> None:
     """The conversation has its score without it; a gate over assertions has no answer."""
     run = Recorded([Talk(holds=(None,), weight=0.0), Talk(holds=(True,), weight=0.0)])
     assert gate(run, "withheld:1").exit_code == 0
@@ -287,7 +324,9 @@ def test_an_assertion_without_weight_that_could_not_be_checked_has_not_failed(tm
     ]
 
 
-@pytest.mark.parametrize(("option", "code"), [("2:0.5", 0), ("2:0.51", 1), ("5:0.1", 3), ("1:0.7,2:0.5", 0)])
+@pytest.mark.parametrize(
+    ("option", "code"), [("2:0.5", 0), ("2:0.51", 1), ("5:0.1", 3), ("1:0.7,2:0.5", 0)]
+)
 def test_a_pass_k_threshold_counts_trials_that_all_pass(option: str, code: int) -> None:
     run = Recorded([Talk(), Talk(), Talk(), Talk(tasks=(0.1,))])  # pass^2 = 3/6
     assert gate(run, min_pass_k=[option]).exit_code == code
@@ -326,7 +365,9 @@ def test_pass_k_of_a_job_without_tasks_cannot_be_checked() -> None:
         ([], ["2:high"], "'high' is not a number"),
     ],
 )
-def test_an_invalid_gate_option_says_what_is_allowed(under: list[str], pass_k: list[str], words: str) -> None:
+def test_an_invalid_gate_option_says_what_is_allowed(
+    under: list[str], pass_k: list[str], words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         GateRules.parse(under, min_pass_k=pass_k)
 
@@ -353,13 +394,17 @@ def junit(run: Recorded, **options: Any) -> ET.Element:
 
 def outcomes(suite: ET.Element) -> dict[str, str]:
     return {
-        case.attrib["name"]: next((child.tag for child in case), "passed") for case in suite.iter("testcase")
+        case.attrib["name"]: next((child.tag for child in case), "passed")
+        for case in suite.iter("testcase")
     }
 
 
 def test_junit_has_a_suite_for_each_conversation_and_a_test_case_for_each_check() -> None:
     root = junit(
-        Recorded([Talk(tasks=(0.3,), holds=(True, False), latencies_ms=(1500,))], [Talk(holds=(True, True))]),
+        Recorded(
+            [Talk(tasks=(0.3,), holds=(True, False), latencies_ms=(1500,))],
+            [Talk(holds=(True, True))],
+        ),
         fail_on_assertion=True,
     )
     names = [suite.attrib["name"] for suite in root]
@@ -383,7 +428,10 @@ WITHHELD_FAILS = Recorded([Talk(tasks=(0.0,), holds=(False,))], [Talk()])
         (WITHHELD_FAILS, {"fail_under": ["0.99"]}),
         (WITHHELD_FAILS, {"fail_on_assertion": True}),
         (WITHHELD_FAILS, {"min_pass_k": ["1:0.9"]}),
-        (Recorded([scoring(0.5), scoring(1.0)], [scoring(1.0)] * 2), {"fail_under": ["withheld:0.7"]}),
+        (
+            Recorded([scoring(0.5), scoring(1.0)], [scoring(1.0)] * 2),
+            {"fail_under": ["withheld:0.7"]},
+        ),
         (Recorded([scoring(0.5)] * 20 + [AWAY], [scoring(0.5)] * 21), {"fail_under": ["0.4"]}),
         (Recorded([scoring(0.5), AWAY], [scoring(0.5)] * 2), {"fail_under": ["0.4"]}),
         (Recorded([AWAY], [scoring(0.5)]), {}),
@@ -394,14 +442,19 @@ WITHHELD_FAILS = Recorded([Talk(tasks=(0.0,), holds=(False,))], [Talk()])
 def test_junit_fails_exactly_when_the_gate_fails(run: Recorded, options: dict[str, Any]) -> None:
     loaded, rules = run.loaded(), GateRules.parse(**options)
     root = ET.fromstring(gate_of("junit", [loaded], rules))
-    red = {"failure" if int(root.attrib["failures"]) else "", "error" if int(root.attrib["errors"]) else ""}
+    red = {
+        "failure" if int(root.attrib["failures"]) else "",
+        "error" if int(root.attrib["errors"]) else "",
+    }
     code = evaluate([loaded], rules).exit_code
     assert bool(red - {""}) is (code != 0)
     assert ("error" in red) is (code == 3)
 
 
 def test_junit_totals_agree_with_the_cases_and_times_are_seconds() -> None:
-    root = junit(Recorded([Talk(holds=(True, None)), AWAY, Talk(ends=False)]), fail_under=["withheld:0.99"])
+    root = junit(
+        Recorded([Talk(holds=(True, None)), AWAY, Talk(ends=False)]), fail_under=["withheld:0.99"]
+    )
     for element in [root, *root.iter("testsuite")]:
         cases = list(element.iter("testcase"))
         assert int(element.attrib["tests"]) == len(cases)
@@ -409,7 +462,9 @@ def test_junit_totals_agree_with_the_cases_and_times_are_seconds() -> None:
             if element is root and total == "skipped":
                 assert total not in element.attrib  # Jenkins' schema refuses it here
                 continue
-            assert int(element.attrib[total]) == sum(1 for case in cases if case.find(tag) is not None)
+            assert int(element.attrib[total]) == sum(
+                1 for case in cases if case.find(tag) is not None
+            )
     assert root[0].attrib["time"] == "1.000"
     assert root[0].attrib["timestamp"].startswith("2026-01-02T03:04:05")
 
@@ -425,7 +480,9 @@ def test_junit_distinguishes_failures_errors_and_skipped_checks() -> None:
 
 
 def test_junit_shows_thresholds_over_several_conversations_in_their_own_suite() -> None:
-    root = junit(Recorded([scoring(0.5)] * 2, [scoring(0.9)] * 2), fail_under=["0.8"], min_pass_k=["2:0.5"])
+    root = junit(
+        Recorded([scoring(0.5)] * 2, [scoring(0.9)] * 2), fail_under=["0.8"], min_pass_k=["2:0.5"]
+    )
     assert outcomes(root[-1]) == {
         "job: mean of both at least 0.8": "failure",
         "job, without the facts: pass^2 at least 0.5": "failure",

@@ -1,4 +1,6 @@
-"""Every rule of the gate exactly at its threshold, and two of them at once, where a user stands: `runs gate`."""
+"""Every rule of the gate exactly at its threshold, and two of them at once, where a user stands:
+`runs gate`.
+"""
 
 from __future__ import annotations
 
@@ -39,21 +41,33 @@ def gated(folder: Path, runs: list[Recorded], *options: str) -> tuple[int, list[
     ("runs", "options", "code", "lines"),
     [
         # at the threshold, and a hundredth above and below
-        ([Recorded([scoring(0.8)])], ("withheld:0.8",), 0, ["✓ job · without the facts: score 0.80, the threshold is 0.8 (1 of 1 used)"]),
-        ([Recorded([scoring(0.79)])], ("withheld:0.8",), 1, ["✗ job · without the facts: score 0.79, the threshold is 0.8 (1 of 1 used)"]),
-        ([Recorded([scoring(0.0)])], ("withheld:0",), 0, ["✓ job · without the facts: score 0.00, the threshold is 0 (1 of 1 used)"]),
-        ([Recorded([scoring(1.0)])], ("withheld:1",), 0, ["✓ job · without the facts: score 1.00, the threshold is 1 (1 of 1 used)"]),
-        ([Recorded([scoring(0.99)] * 2 + [scoring(1.0)])], ("withheld:1",), 1, ["✗ job · without the facts: score 0.99, the threshold is 1 (3 of 3 used)"]),
-        # two at once: the worse of both is the exit code, and every threshold has its line, in the order given
-        ([Recorded([scoring(0.5)], [scoring(0.9)])], ("withheld:0.6,supplied:0.9",), 1, ["✗ job · without the facts: score 0.50", "✓ job · with the facts: score 0.90"]),
-        ([Recorded([scoring(0.5)], [scoring(0.9)])], ("supplied:0.9,withheld:0.6",), 1, ["✓ job · with the facts: score 0.90", "✗ job · without the facts: score 0.50"]),
-        ([Recorded([scoring(0.5)], [scoring(0.9)])], ("mean:0.7,timing:1",), 1, ["✓ job: mean of both 0.70", "✗ job · without the facts: timing 0.50", "✗ job · with the facts: timing 0.90"]),
+        ([Recorded([scoring(0.8)])], ("withheld:0.8",), 0,
+            ["✓ job · without the facts: score 0.80, the threshold is 0.8 (1 of 1 used)"]),
+        ([Recorded([scoring(0.79)])], ("withheld:0.8",), 1,
+            ["✗ job · without the facts: score 0.79, the threshold is 0.8 (1 of 1 used)"]),
+        ([Recorded([scoring(0.0)])], ("withheld:0",), 0,
+            ["✓ job · without the facts: score 0.00, the threshold is 0 (1 of 1 used)"]),
+        ([Recorded([scoring(1.0)])], ("withheld:1",), 0,
+            ["✓ job · without the facts: score 1.00, the threshold is 1 (1 of 1 used)"]),
+        ([Recorded([scoring(0.99)] * 2 + [scoring(1.0)])], ("withheld:1",), 1,
+            ["✗ job · without the facts: score 0.99, the threshold is 1 (3 of 3 used)"]),
+        # two at once: the worse of both is the exit code, and every threshold has its line, in the
+        # order given
+        ([Recorded([scoring(0.5)], [scoring(0.9)])], ("withheld:0.6,supplied:0.9",), 1,
+            ["✗ job · without the facts: score 0.50", "✓ job · with the facts: score 0.90"]),
+        ([Recorded([scoring(0.5)], [scoring(0.9)])], ("supplied:0.9,withheld:0.6",), 1,
+            ["✓ job · with the facts: score 0.90", "✗ job · without the facts: score 0.50"]),
+        ([Recorded([scoring(0.5)], [scoring(0.9)])], ("mean:0.7,timing:1",), 1,
+            ["✓ job: mean of both 0.70", "✗ job · without the facts: timing 0.50",
+                "✗ job · with the facts: timing 0.90"]),
     ],
 )  # fmt: skip
 def test_a_threshold_has_a_line_with_its_value(
     tmp_path: Path, runs: list[Recorded], options: tuple[str, ...], code: int, lines: list[str]
 ) -> None:
-    found, printed = gated(tmp_path, runs, *(part for option in options for part in ("--fail-under", option)))
+    found, printed = gated(
+        tmp_path, runs, *(part for option in options for part in ("--fail-under", option))
+    )
     assert found == code, printed
     assert len(printed) == len(lines), printed
     for line, begin in zip(printed, lines, strict=True):
@@ -64,33 +78,50 @@ def test_a_threshold_has_a_line_with_its_value(
     ("run", "options", "statuses", "code"),
     [
         # a percentile at its limit
-        (Recorded([Talk(latencies_ms=(100.0, 2000.0))]), {"fail_slower": ["p50:100ms"]}, ["passed"], 0),
-        (Recorded([Talk(latencies_ms=(100.0, 2000.0))]), {"fail_slower": ["p51:100ms"]}, ["failed"], 1),
-        (Recorded([Talk(latencies_ms=(100.0, 2000.0))]), {"fail_slower": ["p51:2s"]}, ["passed"], 0),
-        (Recorded([Talk(latencies_ms=(100.0, 2000.0))]), {"fail_slower": ["p51:1.999999s"]}, ["failed"], 1),
+        (Recorded([Talk(latencies_ms=(100.0, 2000.0))]), {"fail_slower": ["p50:100ms"]}, ["passed"],
+            0),
+        (Recorded([Talk(latencies_ms=(100.0, 2000.0))]), {"fail_slower": ["p51:100ms"]}, ["failed"],
+            1),
+        (Recorded([Talk(latencies_ms=(100.0, 2000.0))]), {"fail_slower": ["p51:2s"]}, ["passed"],
+            0),
+        (Recorded([Talk(latencies_ms=(100.0, 2000.0))]), {"fail_slower": ["p51:1.999999s"]},
+            ["failed"], 1),
         (Recorded([SILENT]), {"fail_slower": ["p50:1s"]}, ["not_measured"], 3),
         # of one condition, and of each
-        (Recorded([Talk()], [Talk(latencies_ms=(900.0,))]), {"fail_slower": ["supplied.p50:0.5s"]}, ["failed"], 1),
-        (Recorded([Talk()], [Talk(latencies_ms=(900.0,))]), {"fail_slower": ["withheld.p50:0.5s"]}, ["passed"], 0),
-        (Recorded([Talk()], [Talk(latencies_ms=(900.0,))]), {"fail_slower": ["p50:0.5s"]}, ["passed", "failed"], 1),
+        (Recorded([Talk()], [Talk(latencies_ms=(900.0,))]), {"fail_slower": ["supplied.p50:0.5s"]},
+            ["failed"], 1),
+        (Recorded([Talk()], [Talk(latencies_ms=(900.0,))]), {"fail_slower": ["withheld.p50:0.5s"]},
+            ["passed"], 0),
+        (Recorded([Talk()], [Talk(latencies_ms=(900.0,))]), {"fail_slower": ["p50:0.5s"]},
+            ["passed", "failed"], 1),
         # what has no score has no part, no time and no task in any threshold
-        (Recorded([Talk()] * 9 + [HALF]), {"fail_slower": ["p99:500ms"], "fail_under": ["timing:1,task:1,task1:1"]}, ["passed"] * 4, 0),
-        (Recorded([Talk()] * 8 + [HALF]), {"fail_slower": ["p99:500ms"], "fail_under": ["timing:1,task:1,task1:1"]}, ["passed"] * 4, 3),
-        (Recorded([HALF]), {"fail_under": ["timing:0", "task:0", "task1:0", "assertion:0"]}, ["not_measured"] * 4, 3),
+        (Recorded([Talk()] * 9 + [HALF]),
+            {"fail_slower": ["p99:500ms"], "fail_under": ["timing:1,task:1,task1:1"]},
+            ["passed"] * 4, 0),
+        (Recorded([Talk()] * 8 + [HALF]),
+            {"fail_slower": ["p99:500ms"], "fail_under": ["timing:1,task:1,task1:1"]},
+            ["passed"] * 4, 3),
+        (Recorded([HALF]), {"fail_under": ["timing:0", "task:0", "task1:0", "assertion:0"]},
+            ["not_measured"] * 4, 3),
         # pass^k at its share
         (Recorded([Talk()] * 3 + [Talk(tasks=(0.6,))]), {"min_pass_k": ["1:0.75"]}, ["passed"], 0),
-        (Recorded([Talk()] * 3 + [Talk(tasks=(0.6,))]), {"min_pass_k": ["1:0.7500001"]}, ["failed"], 1),
+        (Recorded([Talk()] * 3 + [Talk(tasks=(0.6,))]), {"min_pass_k": ["1:0.7500001"]}, ["failed"],
+            1),
         (Recorded([Talk()] * 3), {"min_pass_k": ["3:1"]}, ["passed"], 0),
         (Recorded([Talk()] * 3), {"min_pass_k": ["4:1"]}, ["not_measured"], 3),
-        (Recorded([Talk()] * 2, [Talk(tasks=(0.1,))] * 2), {"min_pass_k": ["2:1"]}, ["passed", "failed"], 1),
+        (Recorded([Talk()] * 2, [Talk(tasks=(0.1,))] * 2), {"min_pass_k": ["2:1"]},
+            ["passed", "failed"], 1),
         # assertions: failed, and not measured where the conversation counts all the same
-        (Recorded([Talk(holds=(False, None), weight=0.0)]), {"fail_on_assertion": True}, ["failed", "not_measured"], 3),
+        (Recorded([Talk(holds=(False, None), weight=0.0)]), {"fail_on_assertion": True},
+            ["failed", "not_measured"], 3),
         (Recorded([Talk(holds=(False, True))]), {"fail_on_assertion": True}, ["failed"], 1),
         (Recorded([Talk(holds=(True, True))]), {"fail_on_assertion": True}, [], 0),
         (Recorded([HALF] + [Talk()] * 9), {"fail_on_assertion": True}, [], 0),
         # two things at once: not measured is said before below
-        (Recorded([scoring(0.2)]), {"fail_under": ["withheld:0.9"], "min_pass_k": ["2:0.1"]}, ["failed", "not_measured"], 3),
-        (Recorded([Talk(holds=(False,))]), {"fail_under": ["withheld:1"], "fail_on_assertion": True}, ["failed", "failed"], 1),
+        (Recorded([scoring(0.2)]), {"fail_under": ["withheld:0.9"], "min_pass_k": ["2:0.1"]},
+            ["failed", "not_measured"], 3),
+        (Recorded([Talk(holds=(False,))]),
+            {"fail_under": ["withheld:1"], "fail_on_assertion": True}, ["failed", "failed"], 1),
     ],
 )  # fmt: skip
 def test_each_rule_passes_at_its_limit_and_fails_beyond_it(
@@ -102,23 +133,27 @@ def test_each_rule_passes_at_its_limit_and_fails_beyond_it(
 
 
 def test_why_a_part_of_a_conversation_does_not_count_is_whose_fault_it_was() -> None:
-    result = evaluate([Recorded([Talk()] * 9 + [HALF]).loaded()], GateRules.parse(["timing:1", "task1:1"]))
+    result = evaluate(
+        [Recorded([Talk()] * 9 + [HALF]).loaded()], GateRules.parse(["timing:1", "task1:1"])
+    )
     why = "assertion not measured: 1 of 1 assertions could not be measured"
     assert [check.words for check in result.checks] == [
         f"9 of 10 used (the measurement failed in 1: {why})"
     ] * 2
     missing = evaluate([Recorded([Talk()] * 9, trials=10).loaded()], GateRules.parse(["timing:1"]))
     assert missing.checks[0].words == "9 of 10 used (1 not run)"
-    unended = evaluate([Recorded([*[Talk()] * 9, Talk(ends=False)]).loaded()], GateRules.parse(["task1:1"]))
+    unended = evaluate(
+        [Recorded([*[Talk()] * 9, Talk(ends=False)]).loaded()], GateRules.parse(["task1:1"])
+    )
     assert unended.checks[0].words == "9 of 10 used (1 not run)"
 
 
 def test_a_part_that_only_one_condition_has_is_checked_only_there() -> None:
     either = Recorded([Talk(holds=())], [Talk()])
     rules = GateRules.parse(["assertion:1"])
-    assert [(each.condition, each.status) for each in evaluate([either.loaded()], rules).checks] == [
-        ("supplied", "passed")
-    ]
+    assert [
+        (each.condition, each.status) for each in evaluate([either.loaded()], rules).checks
+    ] == [("supplied", "passed")]
     later = Recorded([Talk(), Talk(holds=())], [Talk(holds=()), Talk()])
     assert [each.condition for each in evaluate([later.loaded()], rules).checks] == [
         "withheld",
@@ -136,7 +171,8 @@ def test_a_part_that_only_one_condition_has_is_checked_only_there() -> None:
 
 @pytest.mark.parametrize(
     ("used", "held", "found"),
-    [(0, 0, ["NothingRun"]), (9, 10, []), (90, 100, []), (89, 100, ["ManyExcluded"]), (8, 9, ["ManyExcluded"]), (0, 1, ["ManyExcluded"])],
+    [(0, 0, ["NothingRun"]), (9, 10, []), (90, 100, []), (89, 100, ["ManyExcluded"]),
+        (8, 9, ["ManyExcluded"]), (0, 1, ["ManyExcluded"])],
 )  # fmt: skip
 def test_a_tenth_may_be_left_out(used: int, held: int, found: list[str]) -> None:
     assert [type(each).__name__ for each in why_unmeasured(Counted(used, held))] == found
@@ -154,8 +190,12 @@ def test_all_reasons_why_no_threshold_is_met_are_said_in_their_order() -> None:
         "NotExcused",
     ]
     assert why_unmeasured(Counted(10, 10, again=1), gated=False) == ()
-    assert [type(each).__name__ for each in why_unmeasured(Counted(10, 10, again=1))] == ["HeldAgain"]
-    assert [type(each).__name__ for each in why_unmeasured(Counted(99, 100, unexcused=1))] == ["NotExcused"]
+    assert [type(each).__name__ for each in why_unmeasured(Counted(10, 10, again=1))] == [
+        "HeldAgain"
+    ]
+    assert [type(each).__name__ for each in why_unmeasured(Counted(99, 100, unexcused=1))] == [
+        "NotExcused"
+    ]
 
 
 @pytest.mark.parametrize("fault", ["agent", "unclear", "program"])
@@ -177,7 +217,10 @@ def test_a_threshold_that_does_not_rest_on_the_conversation_left_out_passes_in_i
 
 
 def test_each_job_and_model_has_its_own_thresholds_and_none_hides_another(tmp_path: Path) -> None:
-    models = [Recorded([scoring(value)], started={"model": name}) for name, value in (("x", 0.9), ("y", 0.5))]
+    models = [
+        Recorded([scoring(value)], started={"model": name})
+        for name, value in (("x", 0.9), ("y", 0.5))
+    ]
     code, lines = gated(tmp_path, models, "--fail-under", "withheld:0.8")
     assert code == 1
     assert [line.split(":")[0] for line in lines] == [
@@ -185,7 +228,9 @@ def test_each_job_and_model_has_its_own_thresholds_and_none_hides_another(tmp_pa
         "✗ job · y · without the facts",
     ]
     one = [Recorded([scoring(0.9)], started={"model": "x"})]
-    assert gated(tmp_path, one, "--fail-under", "withheld:0.8")[1][0].startswith("✓ job · without the facts")
+    assert gated(tmp_path, one, "--fail-under", "withheld:0.8")[1][0].startswith(
+        "✓ job · without the facts"
+    )
 
 
 def test_runs_that_are_not_clean_are_noted_beside_thresholds_or_other_runs(tmp_path: Path) -> None:
@@ -201,11 +246,13 @@ def test_runs_that_are_not_clean_are_noted_beside_thresholds_or_other_runs(tmp_p
         "job · y: not clean, the conditions cannot be compared",
     ]
     same = [unclean(model="x"), unclean(model="x")]
-    assert evaluate([run.loaded() for run in same], GateRules()).notes == (note.removeprefix("note: "),), (
-        "once"
-    )
+    assert evaluate([run.loaded() for run in same], GateRules()).notes == (
+        note.removeprefix("note: "),
+    ), "once"
     one_named = [unclean(model="x"), unclean()]
-    assert evaluate([run.loaded() for run in one_named], GateRules()).notes[1] == note.removeprefix("note: ")
+    assert evaluate([run.loaded() for run in one_named], GateRules()).notes[1] == note.removeprefix(
+        "note: "
+    )
 
 
 @pytest.mark.parametrize(
@@ -213,7 +260,8 @@ def test_runs_that_are_not_clean_are_noted_beside_thresholds_or_other_runs(tmp_p
     [
         ({"fail_under": ["0.8"]}, GateRules({"mean": 0.8})),
         ({"fail_under": ["mean:0"]}, GateRules({"mean": 0.0})),
-        ({"fail_under": [" supplied:1 , withheld:0.5 ,, "]}, GateRules({"supplied": 1.0, "withheld": 0.5})),
+        ({"fail_under": [" supplied:1 , withheld:0.5 ,, "]},
+            GateRules({"supplied": 1.0, "withheld": 0.5})),
         ({"fail_under": ["0.8", "0.9"]}, GateRules({"mean": 0.9})),
         ({"min_pass_k": ["2:0.9, 3:0.8"]}, GateRules(pass_k=((2, 0.9), (3, 0.8)))),
         ({"min_pass_k": ["1:0"]}, GateRules(pass_k=((1, 0.0),))),
@@ -230,14 +278,24 @@ def test_options_are_read(options: dict[str, Any], rules: GateRules) -> None:
 @pytest.mark.parametrize(
     ("text", "condition", "part", "task", "name"),
     [
-        ("task:0.5", None, "task", None, "task"), ("task1:0.5", None, "task", 1, "task 1"), ("task 12:0.5", None, "task", 12, "task 12"),
-        ("x_1.task9999:0.5", "x_1", "task", 9999, "task 9999"), ("supplied.timing:0.5", "supplied", "timing", None, "timing"),
+        ("task:0.5", None, "task", None, "task"), ("task1:0.5", None, "task", 1, "task 1"),
+        ("task 12:0.5", None, "task", 12, "task 12"),
+        ("x_1.task9999:0.5", "x_1", "task", 9999, "task 9999"),
+        ("supplied.timing:0.5", "supplied", "timing", None, "timing"),
         ("assertion:0.5", None, "assertion", None, "assertion"),
     ],
 )  # fmt: skip
-def test_parts_are_read(text: str, condition: str | None, part: str, task: int | None, name: str) -> None:
+def test_parts_are_read(
+    text: str, condition: str | None, part: str, task: int | None, name: str
+) -> None:
     (rule,) = GateRules.parse([text]).parts
-    assert (rule.condition, rule.part, rule.task, rule.name, rule.bar) == (condition, part, task, name, 0.5)
+    assert (rule.condition, rule.part, rule.task, rule.name, rule.bar) == (
+        condition,
+        part,
+        task,
+        name,
+        0.5,
+    )
     assert GateRules.parse([text]).given
 
 
@@ -258,7 +316,8 @@ def test_a_threshold_beyond_0_and_1_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "percent", "limit_ms", "condition"),
-    [("p1:1ms", 1, 1.0, None), ("p99:0.5 s", 99, 500.0, None), ("x.p50:2s", 50, 2000.0, "x"), ("p9:999999999.999999ms", 9, 999999999.999999, None)],
+    [("p1:1ms", 1, 1.0, None), ("p99:0.5 s", 99, 500.0, None), ("x.p50:2s", 50, 2000.0, "x"),
+        ("p9:999999999.999999ms", 9, 999999999.999999, None)],
 )  # fmt: skip
 def test_limits_are_read(text: str, percent: int, limit_ms: float, condition: str | None) -> None:
     (rule,) = GateRules.parse(fail_slower=[text]).slower
@@ -270,14 +329,19 @@ def test_limits_are_read(text: str, percent: int, limit_ms: float, condition: st
 @pytest.mark.parametrize(
     ("rules", "held", "words"),
     [
-        (["supplied.task:0.5"], ("withheld",), "--fail-under supplied.task:0.5: the run has without the facts only"),
-        (["supplied:0.5"], ("withheld",), "--fail-under supplied:0.5 needs with the facts, but the run has without the facts only; give withheld:0.5, or run both"),
-        (["0.5"], ("withheld",), "--fail-under 0.5 asks for the mean of both, which needs both conditions, but the run has without the facts only"),
+        (["supplied.task:0.5"], ("withheld",),
+            "--fail-under supplied.task:0.5: the run has without the facts only"),
+        (["supplied:0.5"], ("withheld",),
+            "--fail-under supplied:0.5 needs with the facts, but the run has without the facts only; give withheld:0.5, or run both"),
+        (["0.5"], ("withheld",
+                ), "--fail-under 0.5 asks for the mean of both, which needs both conditions, but the run has without the facts only"),
         (["mean:0.5"], ("withheld", "supplied"), ""),
         (["withheld:0.5,timing:1"], ("withheld",), ""),
     ],
 )  # fmt: skip
-def test_a_threshold_needs_its_condition(rules: list[str], held: tuple[str, ...], words: str) -> None:
+def test_a_threshold_needs_its_condition(
+    rules: list[str], held: tuple[str, ...], words: str
+) -> None:
     parsed = GateRules.parse(rules)
     if not words:
         parsed.require_conditions(held, PUBLISHED)
@@ -300,9 +364,13 @@ def test_a_threshold_needs_its_task(count: int, fine: bool) -> None:
 
 
 def test_the_values_of_a_check_are_written_beside_their_threshold() -> None:
-    (score,) = evaluate([Recorded([scoring(0.8)]).loaded()], GateRules.parse(["withheld:0.8"])).checks
+    (score,) = evaluate(
+        [Recorded([scoring(0.8)]).loaded()], GateRules.parse(["withheld:0.8"])
+    ).checks
     assert (score.value_words, score.bar_words) == ("0.80", "0.8")
-    (slow,) = evaluate([Recorded([Talk()]).loaded()], GateRules.parse(fail_slower=["p50:2s"])).checks
+    (slow,) = evaluate(
+        [Recorded([Talk()]).loaded()], GateRules.parse(fail_slower=["p50:2s"])
+    ).checks
     assert (slow.value_words, slow.bar_words) == ("0.50 s", "2.00 s")
     (missed,) = evaluate(
         [Recorded([Talk(holds=(False,))]).loaded()], GateRules.parse(fail_on_assertion=True)
@@ -330,10 +398,13 @@ SCORES = st.lists(st.integers(0, 100).map(lambda value: value / 100), min_size=1
 
 
 @given(SCORES, st.integers(0, 100), st.integers(0, 100))
-def test_a_lower_threshold_is_never_harder_to_reach(values: list[float], one: int, other: int) -> None:
+def test_a_lower_threshold_is_never_harder_to_reach(
+    values: list[float], one: int, other: int
+) -> None:
     run = Recorded([scoring(value) for value in values]).loaded()
     low, high = (
-        evaluate([run], GateRules.parse([f"withheld:{bar / 100}"])).exit_code for bar in sorted((one, other))
+        evaluate([run], GateRules.parse([f"withheld:{bar / 100}"])).exit_code
+        for bar in sorted((one, other))
     )
     assert low <= high
     assert {low, high} <= {ExitCode.OK, ExitCode.BELOW}

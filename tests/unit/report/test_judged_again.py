@@ -39,7 +39,9 @@ def judged(score: float, judge: str, *, trial: int = 1, attempt: int = 1) -> lis
     verdict = events.TranscriptScored(
         **where, judge=judge, tasks=(task,), prompts={"eval/score": "cafe" * 16}
     )
-    scored = events.ConversationScored(**where, score=whole.score, parts=whole.parts, penalty=0.0, failures=0)
+    scored = events.ConversationScored(
+        **where, score=whole.score, parts=whole.parts, penalty=0.0, failures=0
+    )
     return [verdict, scored]
 
 
@@ -91,12 +93,17 @@ def test_as_recorded_uses_the_recorded_verdicts(tmp_path: Path) -> None:
     append_numbered(path, judged(0.0, "second"))
     run = load_run(path, as_recorded=True)
     assert summarise_runs([run])[0].conditions[0].score.mean == 1.0
-    assert [row.counts for row in run.judged_again[next(iter(run.judged_again))].rows] == [True, False]
+    assert [row.counts for row in run.judged_again[next(iter(run.judged_again))].rows] == [
+        True,
+        False,
+    ]
     notes = compare(load_run(path), run).notes
     assert any("judge: A “judge, second”, B judge" in note for note in notes)
 
 
-def test_a_verdict_on_an_abandoned_attempt_or_unknown_conversation_is_ignored(tmp_path: Path) -> None:
+def test_a_verdict_on_an_abandoned_attempt_or_unknown_conversation_is_ignored(
+    tmp_path: Path,
+) -> None:
     path = Recorded([Talk(tasks=(1.0,))]).write(tmp_path)
     append_numbered(path, [*judged(0.0, "x", attempt=7), *judged(0.0, "x", trial=9)])
     run = load_run(path)

@@ -54,7 +54,9 @@ def test_speaker_labels_do_not_change_the_figures(tmp_path: Path) -> None:
             message["content"] = f"{name}: {message['content']}"
     named = tmp_path / "named.jsonl"
     named.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    one, two = (manners([load_run(import_file(f, tmp_path / "runs").path)])[0] for f in (CRAFT_MD, named))
+    one, two = (
+        manners([load_run(import_file(f, tmp_path / "runs").path)])[0] for f in (CRAFT_MD, named)
+    )
     assert one.rows == two.rows
 
 
@@ -68,7 +70,8 @@ def test_a_jobs_greeting_does_not_count_as_the_simulated_users_words() -> None:
         if m.role == "user"
     ]
     assert withheld.conversations == supplied.conversations == 1
-    assert all(row.measure.interval is None for row in withheld.rows)  # one conversation tells of no other
+    # one conversation tells of no other
+    assert all(row.measure.interval is None for row in withheld.rows)
     assert withheld.note.startswith(
         "1 conversation is too few to tell whether this user is like people; 10 would"
     )
@@ -103,12 +106,16 @@ def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_
     assert "gpt-4.1-mini" in document_of("html", run)
 
 
-def test_a_user_who_speaks_another_language_is_not_compared_with_english_people(tmp_path: Path) -> None:
+def test_a_user_who_speaks_another_language_is_not_compared_with_english_people(
+    tmp_path: Path,
+) -> None:
     said = [
         {"role": "assistant", "content": "Seit wann haben Sie die Schmerzen?"},
         {
             "role": "user",
-            "content": "Ich habe seit drei Tagen Schmerzen im Knie, und es wird leider nicht besser.",
+            "content": (
+                "Ich habe seit drei Tagen Schmerzen im Knie, und es wird leider nicht besser."
+            ),
         },
     ]
     path = tmp_path / "german.jsonl"

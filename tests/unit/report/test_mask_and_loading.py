@@ -50,8 +50,10 @@ def test_reviews_are_read_from_the_overlay_and_damaged_lines_reported(tmp_path: 
     path = Recorded([scoring(0.5)]).write(tmp_path)
     base = {"run_id": path.stem, "seq": 1, "author": "ada\x1b[2J", "at": "2026-02-03T04:05:06Z"}
     rows = [
-        json.dumps({**base, "kind": "reviewed", "review": "1", "action": "override", "condition": "withheld",
-                    "trial": 1, "task": 1, "before": 0.5, "after": 0.9, "why": "it did", "blind": True}),
+        json.dumps({**base, "kind": "reviewed", "review": "1", "action": "override",
+                "condition": "withheld",
+                    "trial": 1, "task": 1, "before": 0.5, "after": 0.9, "why": "it did",
+                    "blind": True}),
         "{broken",
         json.dumps({**base, "kind": "of_a_newer_version", "task": "x"}),
         json.dumps({"kind": 3, "task": "x", "before": True}),
@@ -63,5 +65,10 @@ def test_reviews_are_read_from_the_overlay_and_damaged_lines_reported(tmp_path: 
         "override, blind", "withheld, trial 1, task 1", 0.5, 0.9, "it did",
     )  # fmt: skip
     assert first.author == "ada␛"
-    assert (odd.kind, odd.author, odd.about, odd.before) == ("of a newer version", "ada␛", "the run", None)
+    assert (odd.kind, odd.author, odd.about, odd.before) == (
+        "of a newer version",
+        "ada␛",
+        "the run",
+        None,
+    )
     assert [problem.line for problem in run.problems] == [2, 4]

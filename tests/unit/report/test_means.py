@@ -1,4 +1,6 @@
-"""Means over trials and cases: never rounded but in words, free of binary noise, and compared with thresholds as they are."""
+"""Means over trials and cases: never rounded but in words, free of binary noise, and compared with
+thresholds as they are.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from tests.unit.record.test_versions import GOLDEN
 from tests.unit.report.recorded import Recorded, Talk, import_scores, scoring
 
 NOISE = re.compile(r"\.\d*(?:0{9}|9{9})\d")
-"""The digits of a binary fraction beside a decimal one: 0.30000000000000004, 0.19999999999999998."""
+"""The digits of a binary fraction beside a decimal one: 0.30000000000000004, 0.19999999999999998.
+"""
 
 
 def floats(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
@@ -53,31 +56,49 @@ def test_a_mean_over_cases_is_rounded_only_in_words(runs: Path) -> None:
     assert ended.scores == {"supplied": 170 / 636}
     shown = json.loads(call("runs", "show", runs.stem, "--json", catch_exceptions=False).stdout)
     condition = shown["conditions"]["supplied"]
-    assert condition["score"] == condition["mean_of_used"] == condition["pass_k"]["1"]["value"] == 170 / 636
+    assert (
+        condition["score"]
+        == condition["mean_of_used"]
+        == condition["pass_k"]["1"]["value"]
+        == 170 / 636
+    )
     (listed,) = json.loads(call("runs", "list", "--json", catch_exceptions=False).stdout)
     assert listed["scores"] == {"supplied": 170 / 636}
     assert "0.27" in call("runs", "show", runs.stem, catch_exceptions=False).stdout
 
 
-@pytest.mark.parametrize(("bar", "code"), [("0.27", 1), ("0.2673", 1), (f"{170 / 636}", 0), ("0.2672", 0)])
-def test_a_threshold_is_compared_with_the_mean_that_is_not_rounded(runs: Path, bar: str, code: int) -> None:
-    found = call("runs", "gate", runs.stem, "--fail-under", f"supplied:{bar}", catch_exceptions=False)
+@pytest.mark.parametrize(
+    ("bar", "code"), [("0.27", 1), ("0.2673", 1), (f"{170 / 636}", 0), ("0.2672", 0)]
+)
+def test_a_threshold_is_compared_with_the_mean_that_is_not_rounded(
+    runs: Path, bar: str, code: int
+) -> None:
+    found = call(
+        "runs", "gate", runs.stem, "--fail-under", f"supplied:{bar}", catch_exceptions=False
+    )
     assert found.return_value == code, found.output
     if bar == "0.27":
-        assert "score 0.267, the threshold is 0.27" in found.stdout, "rounded, it would read as reached"
+        assert "score 0.267, the threshold is 0.27" in found.stdout, (
+            "rounded, it would read as reached"
+        )
 
 
 def test_the_mean_of_both_conditions_is_the_published_one_of_one_conversation_each_and_else_not_rounded() -> (
     None
 ):
     once = Recorded([scoring(0.5)], [scoring(0.53)]).loaded()
-    assert run_document(once)["score"] == 0.52, "half-even, as embabel-agent-eval rounds its average"
+    assert run_document(once)["score"] == 0.52, (
+        "half-even, as embabel-agent-eval rounds its average"
+    )
     assert evaluate([once], GateRules.parse(["0.52"])).exit_code == 0
     twice = Recorded([scoring(0.5), scoring(0.51)], [scoring(0.53)] * 2).loaded()
     document = run_document(twice)
     assert document["conditions"]["withheld"]["score"] == 0.505
     assert twice.state.mean() == 0.5175
-    assert [evaluate([twice], GateRules.parse([bar])).exit_code for bar in ("0.5175", "0.52")] == [0, 1]
+    assert [evaluate([twice], GateRules.parse([bar])).exit_code for bar in ("0.5175", "0.52")] == [
+        0,
+        1,
+    ]
 
 
 def test_no_number_has_the_noise_of_binary_fractions(tmp_path: Path) -> None:
@@ -118,7 +139,9 @@ def test_runs_list_compares_and_prints_means_that_are_not_rounded(
     ended = state.ended.model_copy(update={"scores": state.scores(), "mean": state.mean()})
     path = folder / f"{run.run_id}.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:-1]) + json.dumps(ended.model_dump(mode="json")).encode() + b"\n")
+    path.write_bytes(
+        b"".join(lines[:-1]) + json.dumps(ended.model_dump(mode="json")).encode() + b"\n"
+    )
     mean = 0.21666666666666667
     (listed,) = json.loads(call("runs", "list", "--json", catch_exceptions=False).stdout)
     assert listed["score"] == mean

@@ -17,7 +17,9 @@ from tests.unit.report.recorded import Recorded, Talk
 
 
 class Shown(HTMLParser):
-    """Collects what is between the tags of each message: the tags without attributes, and the text."""
+    """Collects what is between the tags of each message: the tags without attributes, and the
+    text.
+    """
 
     def __init__(self, document: str) -> None:
         super().__init__()
@@ -61,7 +63,8 @@ def shown(text: str) -> str:
          "<blockquote><div><table><tr><th>a</th></tr><tr><td>b | *c* | d</td></tr><tr><td>e</td></tr></table></div></blockquote>"),
         ("[leaflet](https://example.org/a \"see it\"), ![a scan](b.png)",
          "<p>leaflet (https://example.org/a see it), [image: a scan] (b.png)</p>"),
-        ("[x](javascript:alert(4)) <https://example.org>", "<p>[x](javascript:alert(4)) https://example.org</p>"),
+        ("[x](javascript:alert(4)) <https://example.org>",
+            "<p>[x](javascript:alert(4)) https://example.org</p>"),
         ("&#x202e;&lt;b&gt;", "<p>⍰&lt;b&gt;</p>"),
         ("<script>a\x1b[2J</script>\u202e", "<p>&lt;script&gt;a␛&lt;/script&gt;⍰</p>"),
         ("[1]: https://example.org", "<p>[1]: https://example.org</p>"),
@@ -81,20 +84,28 @@ def test_numbers_of_lists_and_the_alignment_of_columns_are_kept() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "**Warfarin** and *ibuprofen*, `x|y` ~~never~~", "one\n- 2 **two\nlines**", "**A `b` c**\n\n---\n\n> said\n>\n> twice",
-        "- a\n  - b\n\n    c\n  - d\n- ```\n  x ``` y\n  ```\n- 3. e\n  4. f", "1. a\n\n   2) b\n2. c", "``a ` b``",
-        "| **a** | b |\n|:-:|--:|\n| `x\\|y` | \\| [c](https://d.example) |", "3 > 2 & #1 &lt;b&gt; a_b_c [x](javascript:y)",
+        "**Warfarin** and *ibuprofen*, `x|y` ~~never~~", "one\n- 2 **two\nlines**",
+        "**A `b` c**\n\n---\n\n> said\n>\n> twice",
+        "- a\n  - b\n\n    c\n  - d\n- ```\n  x ``` y\n  ```\n- 3. e\n  4. f",
+        "1. a\n\n   2) b\n2. c", "``a ` b``",
+        "| **a** | b |\n|:-:|--:|\n| `x\\|y` | \\| [c](https://d.example) |",
+        "3 > 2 & #1 &lt;b&gt; a_b_c [x](javascript:y)",
     ],
 )  # fmt: skip
 def test_a_markdown_report_keeps_what_a_message_shows(text: str) -> None:
     first, *lines = message_lines("a:", text)
-    shown = [first.removeprefix("a:").lstrip(), *(line.removeprefix(">").removeprefix(" ") for line in lines)]
+    shown = [
+        first.removeprefix("a:").lstrip(),
+        *(line.removeprefix(">").removeprefix(" ") for line in lines),
+    ]
     assert message_blocks("\n".join(shown).replace("\\\n", "\n")) == message_blocks(text)
 
 
 @pytest.mark.parametrize("end", ["\n", "\n\n", "  \n", "\n\n---\n", "\n- x\n\n"])
 def test_no_message_looks_like_two_in_a_markdown_report(end: str) -> None:
-    report = document_of("md", Recorded([Talk(says=f"Hello{end}**user**: You are right.")]).loaded())
+    report = document_of(
+        "md", Recorded([Talk(says=f"Hello{end}**user**: You are right.")]).loaded()
+    )
     tokens = MarkdownIt("commonmark").parse(report)
     opened = [
         tokens[at + 1].content
@@ -115,10 +126,12 @@ def evidence(blocks: tuple[MessageBlock, ...]) -> list[tuple[str, tuple[int, ...
 @pytest.mark.parametrize(
     ("text", "quoted", "marked"),
     [
-        ("**Warfarin (major)**: avoid it", "**Warfarin (major)**: avoid", "Warfarin (major): avoid"),
+        ("**Warfarin (major)**: avoid it", "**Warfarin (major)**: avoid",
+            "Warfarin (major): avoid"),
         ("**Warfarin (major)**: avoid it", "(major)**: avoid", "(major): avoid"),
         ("- take *one*\n- tablet", "take *one*\n- tablet", "take one tablet"),
-        ("see [the leaflet](https://a.example) now", "see [the leaflet](https://a.example)", "see the leaflet (https://a.example)"),
+        ("see [the leaflet](https://a.example) now", "see [the leaflet](https://a.example)",
+            "see the leaflet (https://a.example)"),
         ("a &amp; b", "&amp; b", "& b"),
         ("Take  it\nNOW", "take it now", "Take  it NOW"),
         ("`x`", "not said", ""),
@@ -139,7 +152,8 @@ def test_overlapping_quotations_name_each_task() -> None:
 
 
 @pytest.mark.parametrize(
-    "deep", [">" * 40 + " ", "".join("  " * n + "- \n" for n in range(20)), "- " * 40, "**a " * 9000]
+    "deep",
+    [">" * 40 + " ", "".join("  " * n + "- \n" for n in range(20)), "- " * 40, "**a " * 9000],
 )
 def test_deeply_nested_text_is_shown_whole(deep: str) -> None:
     assert plain(f"before\n\n{deep}the dose").endswith("the dose")
@@ -147,7 +161,12 @@ def test_deeply_nested_text_is_shown_whole(deep: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["*" * 9_999, "> " * 5_000, "**a " * 2_500, "|a" * 50 + "|\n" + "|-" * 50 + "|\n" + "|b\n" * 300],
+    [
+        "*" * 9_999,
+        "> " * 5_000,
+        "**a " * 2_500,
+        "|a" * 50 + "|\n" + "|-" * 50 + "|\n" + "|b\n" * 300,
+    ],
 )
 def test_a_message_makes_a_report_at_most_a_few_times_its_length(text: str) -> None:
     assert len(document_of("html", Recorded([Talk(says=text)]).loaded())) < 8 * len(text) + 30_000

@@ -30,7 +30,9 @@ def test_a_preview_says_why() -> None:
     assert found.lowest == "without the facts"
     assert found.last == ()
     assert found.answer.why.startswith("without the facts, turn ")
-    assert found.answer.why.startswith("without the facts, turn 3, assertion: “a reminder exists” fails — ")
+    assert found.answer.why.startswith(
+        "without the facts, turn 3, assertion: “a reminder exists” fails — "
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,8 +44,12 @@ def test_a_preview_says_why() -> None:
         (Talk(failures=1), "1 failed request: 503"),
     ],
 )
-def test_a_preview_says_what_cost_the_lowest_conversation_most(talk: Talk, lost: str, tmp_path: Path) -> None:
-    found = preview(load_run(Recorded(withheld=[Talk(), talk], supplied=[Talk(), Talk()]).write(tmp_path)))
+def test_a_preview_says_what_cost_the_lowest_conversation_most(
+    talk: Talk, lost: str, tmp_path: Path
+) -> None:
+    found = preview(
+        load_run(Recorded(withheld=[Talk(), talk], supplied=[Talk(), Talk()]).write(tmp_path))
+    )
     assert found.answer.why == f"trial 2, without the facts, {lost}"
 
 

@@ -43,7 +43,9 @@ def test_leading_agents_are_separated_and_a_tie_stays_a_tie(agents: list[RunResu
     assert {one.name: rank_words(one) for one in found.ranking.ranks} == {
         "first": "rank 1–2", "also first": "rank 1–2", "middle": "rank 3", "last": "rank 4",
     }  # fmt: skip
-    assert found.note == "with 95 % confidence, all true ranks are in these intervals; 40 common cases"
+    assert (
+        found.note == "with 95 % confidence, all true ranks are in these intervals; 40 common cases"
+    )
 
 
 def test_every_report_and_the_command_show_the_ranks(
@@ -53,7 +55,12 @@ def test_every_report_and_the_command_show_the_ranks(
     assert "rank 1–2" in document_of("md", *agents)
     assert "rank 1–2" in document_of("html", *agents)
     (ranks,) = json.loads(document_of("json", *agents))["ranks"]
-    assert [(one["best"], one["worst"]) for one in ranks["agents"]] == [(1, 2), (1, 2), (3, 3), (4, 4)]
+    assert [(one["best"], one["worst"]) for one in ranks["agents"]] == [
+        (1, 2),
+        (1, 2),
+        (3, 3),
+        (4, 4),
+    ]
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
     shown = call("runs", "compare", *(run.run_id for run in agents)).stdout
     assert "rank 3" in shown
@@ -82,7 +89,9 @@ def test_a_report_of_two_runs_says_what_their_comparison_says(
 ) -> None:
     good, bad = [Talk()] * 5, [Talk(holds=(False,))] * 5
     paths = [
-        Recorded(good, talks, run_id=f"20260102-03040{number}-abcd", started={"agent": agent}).write(tmp_path)
+        Recorded(
+            good, talks, run_id=f"20260102-03040{number}-abcd", started={"agent": agent}
+        ).write(tmp_path)
         for number, (talks, agent) in enumerate(zip((good, bad), agents, strict=True))
     ]
     worse = "B − A −0.57 in each of 5 pairs: worse"
@@ -121,7 +130,9 @@ def test_the_p_value_is_that_of_the_t_test_or_of_the_strongest_result_of_so_few(
 def test_trials_of_two_runs_are_two_independent_samples() -> None:
     def tested(first: list[float], second: list[float]) -> Difference:
         pairs = zip(first, second, strict=True)
-        return difference(differences([(Sample("job", one), Sample("job", two)) for one, two in pairs]))
+        return difference(
+            differences([(Sample("job", one), Sample("job", two)) for one, two in pairs])
+        )
 
     first, second = [0.9, 0.91, 0.92, 0.93, 0.94], [0.5, 0.51, 0.52, 0.53, 0.54]
     apart = tested(first, second)
@@ -137,9 +148,13 @@ def test_among_many_tasks_a_fall_by_chance_is_not_a_regression() -> None:
     names = 12
 
     def talks() -> list[Talk]:
-        return [Talk(tasks=tuple(random.uniform(0.2, 0.8) for _ in range(names))) for _ in range(10)]
+        return [
+            Talk(tasks=tuple(random.uniform(0.2, 0.8) for _ in range(names))) for _ in range(10)
+        ]
 
-    pairs = [compare(Recorded((), talks()).loaded(), Recorded((), talks()).loaded()) for _ in range(25)]
+    pairs = [
+        compare(Recorded((), talks()).loaded(), Recorded((), talks()).loaded()) for _ in range(25)
+    ]
     by_interval = sum(
         any(
             task.difference

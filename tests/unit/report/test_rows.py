@@ -19,13 +19,17 @@ from tests.unit.report.recorded import Recorded, Talk, shown
 
 
 def test_screen_and_report_show_the_same_median_first_token_time() -> None:
-    run = Recorded([Talk(latencies_ms=(100.0, 100.0, 1900.0))]).loaded()  # each first token comes at the end
+    run = Recorded(
+        [Talk(latencies_ms=(100.0, 100.0, 1900.0))]
+    ).loaded()  # each first token comes at the end
     more = score_card_view.more_rows(*shown(run.state))
     (row,) = [row for row in more if row.label.text == "average answer"]
     assert "median first token 0.10 s" in row.details["withheld"][0].text
     table = document_of("md", run).partition("## Response times")[2]
     head, figures = [
-        line.split(" | ") for line in table.splitlines() if line.startswith("|") and "---" not in line
+        line.split(" | ")
+        for line in table.splitlines()
+        if line.startswith("|") and "---" not in line
     ][:2]
     assert figures[head.index("median first token")] == "0.10 s"
 
@@ -64,7 +68,9 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     assert task.details["withheld"][0].text.startswith("unproved: ")
     assert "✗ 0.25 unproved" in document_of("md", run)
     assert "unproved</span>" in document_of("html", run)
-    assert "unproved, the judge quotes words that are not in the transcript" in document_of("junit", run)
+    assert "unproved, the judge quotes words that are not in the transcript" in document_of(
+        "junit", run
+    )
     # A verdict that has passed is what nobody would look at otherwise.
     suite, other = ElementTree.fromstring(document_of("junit", unproved(0.9))).findall("testsuite")
     assert suite.find("properties/property[@name='unproved']").get("value") == "1"  # type: ignore[union-attr]

@@ -53,13 +53,17 @@ def test_the_line_is_that_of_the_task_or_assertion_that_decided(tmp_path: Path) 
 
 
 def test_an_answer_says_which_task_or_assertion_decided(tmp_path: Path) -> None:
-    answer = load_run(Recorded([HOLDS], [Talk(tasks=(0.9,), holds=(False,))]).write(tmp_path)).answer
+    answer = load_run(
+        Recorded([HOLDS], [Talk(tasks=(0.9,), holds=(False,))]).write(tmp_path)
+    ).answer
     assert answer.decided is not None
     assert (answer.decided.kind, answer.decided.index) == ("assertion", 0)
     assert load_run(Recorded([HOLDS], [HOLDS]).write(tmp_path)).answer.decided is None or answer.why
 
 
-def test_a_run_is_repeated_with_its_settings_but_what_the_job_says_is_left_to_the_job(tmp_path: Path) -> None:
+def test_a_run_is_repeated_with_its_settings_but_what_the_job_says_is_left_to_the_job(
+    tmp_path: Path,
+) -> None:
     job = tmp_path / "dose.yml"
     job.write_text(JOB, encoding="utf-8")
     options = {
@@ -73,13 +77,19 @@ def test_a_run_is_repeated_with_its_settings_but_what_the_job_says_is_left_to_th
         job,
         RunForm(agent="url", url="http://a:1", repeats="5", evaluator="big", judge="j"),
     )
-    same = {"target": {"url": "http://a:1"}, "evaluator": {"model": "big"}, "scorer": {"model": "j"}}
+    same = {
+        "target": {"url": "http://a:1"},
+        "evaluator": {"model": "big"},
+        "scorer": {"model": "j"},
+    }
     run.state.job.update(same)
     assert repeated(run)[1] == RunForm(repeats="5")
 
 
 def test_a_job_that_is_gone_is_neither_run_again_nor_edited(tmp_path: Path) -> None:
-    run = Recorded([FAILS], [HOLDS], started={"options": {"job_file": str(tmp_path / "gone.yml")}}).loaded()
+    run = Recorded(
+        [FAILS], [HOLDS], started={"options": {"job_file": str(tmp_path / "gone.yml")}}
+    ).loaded()
     for refused in (repeated, job_file):
         with pytest.raises(
             UsageError, match=r"the job file of run 20260102-030405-abcd is gone: .*gone\.yml"

@@ -25,10 +25,15 @@ def test_conditions_are_never_pooled() -> None:
 
 
 def test_uplift_is_paired_by_trial() -> None:
-    summary = one(Recorded([scoring(0.2), AWAY, scoring(0.4)], [scoring(0.9), scoring(0.1), scoring(0.5)]))
+    summary = one(
+        Recorded([scoring(0.2), AWAY, scoring(0.4)], [scoring(0.9), scoring(0.1), scoring(0.5)])
+    )
     assert summary.uplift is not None
     assert summary.uplift.mean == pytest.approx((0.7 + 0.1) / 2)  # the second trial has no pair
-    assert counted_words(summary.uplift.estimate.counted) == "2 of 3 used (the measurement failed in 1)"
+    assert (
+        counted_words(summary.uplift.estimate.counted)
+        == "2 of 3 used (the measurement failed in 1)"
+    )
     assert [found.difference.mean for found in summary.task_uplifts] == [pytest.approx(0.4)]
 
 
@@ -45,14 +50,21 @@ def test_one_condition_alone_has_no_uplift() -> None:
 
 def test_a_run_of_one_condition_is_not_counted_as_an_incomplete_pair() -> None:
     summary = one(
-        Recorded([scoring(0.2)], [scoring(0.9)]), Recorded([scoring(0.4)], run_id="20260102-030405-bbbb")
+        Recorded([scoring(0.2)], [scoring(0.9)]),
+        Recorded([scoring(0.4)], run_id="20260102-030405-bbbb"),
     )
     assert summary.uplift is not None
     assert counted_words(summary.uplift.estimate.counted) == "1 of 1 used"
 
 
 def test_excluded_conversations_are_counted_with_their_reasons() -> None:
-    talks = [scoring(0.8), AWAY, Talk(reason="cancelled", tasks=None), Talk(tasks=None), Talk(ends=False)]
+    talks = [
+        scoring(0.8),
+        AWAY,
+        Talk(reason="cancelled", tasks=None),
+        Talk(tasks=None),
+        Talk(ends=False),
+    ]
     found = one(Recorded(talks)).conditions[0]
     assert found.score.mean == 0.8
     assert found.score.counted.used == 1
@@ -65,7 +77,10 @@ def test_excluded_conversations_are_counted_with_their_reasons() -> None:
 def test_pass_k_counts_only_measured_trials() -> None:
     talks = [Talk(tasks=(1.0, 0.3)), Talk(tasks=(0.9, 0.9)), Talk(tasks=(0.6, 0.7)), AWAY]
     found = one(Recorded(talks)).conditions[0]
-    assert [(t.name, t.successes, t.trials) for t in found.tries] == [("task 1", 2, 3), ("task 2", 2, 3)]
+    assert [(t.name, t.successes, t.trials) for t in found.tries] == [
+        ("task 1", 2, 3),
+        ("task 2", 2, 3),
+    ]
     assert [each.value for each in found.pass_k] == pytest.approx([2 / 3, 1 / 3, 0.0])
 
 
@@ -102,9 +117,8 @@ def test_latencies_failures_and_assertions_are_summarized() -> None:
         (1, 2, 0),
         (1, 1, 1),
     ]
-    assert {(each.tokens_in, each.tokens_out) for each in found.spent.peers} == {
-        (None, None)
-    }  # unknown, not 0
+    # unknown, not 0
+    assert {(each.tokens_in, each.tokens_out) for each in found.spent.peers} == {(None, None)}
 
 
 def test_tokens_are_counted_separately_for_agent_evaluator_and_judge() -> None:

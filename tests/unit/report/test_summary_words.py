@@ -24,7 +24,8 @@ def test_every_figure_of_a_batch_is_given_per_condition() -> None:
     ).loaded()
     lines = [f"{about}: {found}" for about, found in summary_lines(summarise_runs([run])[0])]
     assert lines[0].startswith(
-        "without the facts: 0.55 (2 values: 0.50, 0.60; range 0.50 to 0.60, too few for an interval; 2 of 3 used"
+        "without the facts: 0.55 (2 values: 0.50, 0.60; range 0.50 to 0.60, too few for an"
+        " interval; 2 of 3 used"
     )
     assert "(the measurement failed in 1)" in lines[0]
     assert lines[0].endswith("standard error 0.050; 0.37 with the excluded as 0)")
@@ -33,8 +34,8 @@ def test_every_figure_of_a_batch_is_given_per_condition() -> None:
     assert "median 0.80 s, p90 1.00 s, p95 1.00 s, longest 1.00 s, median first token" in times
     assert "(1 conversation at a time); 1 failure" in times
     assert (
-        "with the facts: 0 questions asked, 0.00 in each conversation; 0 of 3 facts obtained by asking"
-        in lines
+        "with the facts: 0 questions asked, 0.00 in each conversation; 0 of 3 facts obtained by"
+        " asking" in lines
     )
     assert any(line.startswith("difference: ") for line in lines)
     assert any(line.startswith("difference of “task 1”: ") for line in lines)
@@ -58,7 +59,10 @@ def test_questions_are_counted_even_of_conversations_whose_texts_were_dropped(
         again = result_of(run.state)
         assert again is not None
         run = again
-    asked = "without the facts: 1 question asked, 0.33 in each conversation; 0 of 3 facts obtained by asking"
+    asked = (
+        "without the facts: 1 question asked, 0.33 in each conversation; 0 of 3 facts obtained by"
+        " asking"
+    )
     assert asked in [f"{about}: {words}" for about, words in summary_lines(run.summary)]
 
 
@@ -66,8 +70,8 @@ def test_facts_of_which_it_cannot_be_told_whether_they_were_given_are_not_counte
     run = Recorded([Talk()] * 3, [Talk(unread=True)] * 3).loaded()
     lines = [f"{about}: {found}" for about, found in summary_lines(summarise_runs([run])[0])]
     assert (
-        "with the facts: 0 questions asked, 0.00 in each conversation; 0 of 3 facts obtained by asking (3 not known)"
-        in lines
+        "with the facts: 0 questions asked, 0.00 in each conversation; 0 of 3 facts obtained by"
+        " asking (3 not known)" in lines
     )
     page = document_of("html", Recorded([Talk()], [Talk(unread=True)]).loaded())
     assert page.count('<td data-label="with the facts">not known</td>') == 1

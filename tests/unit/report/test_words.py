@@ -34,7 +34,9 @@ async def test_an_answer_that_is_empty_or_cut_off_is_marked_in_every_view(says: 
     sample = json.loads(document_of("inspect", run))["samples"][0]
     reasons = [sample["output"]["choices"][0]["stop_reason"]]
     reasons += [
-        each["output"]["choices"][0]["stop_reason"] for each in sample["events"] if each["event"] == "model"
+        each["output"]["choices"][0]["stop_reason"]
+        for each in sample["events"]
+        if each["event"] == "model"
     ]
     assert set(reasons) == {"stop" if says == " " else "max_tokens"}
     assert ("finish_reasons" in document_of("otlp", run)) is (says != " ")
@@ -46,7 +48,9 @@ async def test_an_answer_that_is_empty_or_cut_off_is_marked_in_every_view(says: 
 
 
 async def test_a_file_is_named_in_every_view_and_an_answer_with_nothing_else_is_not_empty() -> None:
-    run = Recorded([Talk(says="", does=[attachment_event("scan.png", "image/png", 12_000)])]).loaded()
+    run = Recorded(
+        [Talk(says="", does=[attachment_event("scan.png", "image/png", 12_000)])]
+    ).loaded()
     words = "[picture: scan.png, image/png, 12 kB]"
     assert words in document_of("html", run)
     assert words.replace("[", r"\[").replace("]", r"\]") in document_of("md", run)
@@ -59,7 +63,10 @@ async def test_a_file_is_named_in_every_view_and_an_answer_with_nothing_else_is_
         assert words in seen(transcript)
         assert "empty answer" not in seen(transcript)
     said = sent_messages(talk, "So long")
-    assert [(message.role, file_words(message.generation)) for message in said][1] == ("assistant", [words])
+    assert [(message.role, file_words(message.generation)) for message in said][1] == (
+        "assistant",
+        [words],
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,9 +116,12 @@ def test_a_medal_is_a_word_and_a_symbol() -> None:
 
 def test_a_rank_is_described_as_far_as_it_is_known() -> None:
     extra = ReportExtra(leaderboard_position=39, next_medal="gold", score_needed=0.95)
-    report = graded(leaderboard_size=1043, leaderboard_percentile=96.4, beats_human=True, extra=extra)
-    assert words.standing(report) == (
-        "score 0.9, higher is better; rows scored: not known; would place 39 of 1,044; percentile 96.4; above the human median;"
-        " gold begins at 0.95"
+    report = graded(
+        leaderboard_size=1043, leaderboard_percentile=96.4, beats_human=True, extra=extra
+    )
+    assert (
+        words.standing(report)
+        == "score 0.9, higher is better; rows scored: not known; would place 39 of 1,044;"
+        " percentile 96.4; above the human median; gold begins at 0.95"
     )
     assert words.standing(graded(score=None)) == "no score"

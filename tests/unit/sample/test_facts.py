@@ -21,17 +21,24 @@ async def test_every_fact_has_a_source_and_names_known_drugs_and_every_patient_i
         # A drug that only an interaction or a patient names would have no source.
         assert [name for name, source in drugs.rows if not source] == []
         pairs = await graph.query(
-            "MATCH (a:Drug)-[i:INTERACTS_WITH]->(b:Drug) RETURN a.name AS a, b.name AS b, i.source AS source"
+            "MATCH (a:Drug)-[i:INTERACTS_WITH]->(b:Drug) RETURN a.name AS a, b.name AS b, i.source"
+            " AS source"
         )
         assert pairs.rows
         assert [row for row in pairs.rows if not row[2] or row[0] == row[1]] == []
-        assert len({frozenset(row[:2]) for row in pairs.rows}) == len(pairs.rows), "each is listed once"
+        assert len({frozenset(row[:2]) for row in pairs.rows}) == len(pairs.rows), (
+            "each is listed once"
+        )
         variants = await graph.query("MATCH (v:Variant) RETURN v.name AS name, v.source AS source")
         assert variants.rows
         assert [name for name, source in variants.rows if not source] == []
-        patients = await graph.query("MATCH (p:Patient) RETURN p.id AS id, p.synthetic AS synthetic")
+        patients = await graph.query(
+            "MATCH (p:Patient) RETURN p.id AS id, p.synthetic AS synthetic"
+        )
         assert patients.rows
         assert [
-            name for name, synthetic in patients.rows if not synthetic or not name.startswith("SYN-")
+            name
+            for name, synthetic in patients.rows
+            if not synthetic or not name.startswith("SYN-")
         ] == []
     await graph.aclose()

@@ -1,4 +1,6 @@
-"""In every sample job whose facts are withheld, asking beats guessing, for a reason that the score names."""
+"""In every sample job whose facts are withheld, asking beats guessing, for a reason that the score
+names.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +50,8 @@ def test_a_reason_reads_well_after_missing() -> None:
         job = yaml.safe_load(path.read_text(encoding="utf-8"))
         reasons = [rule["reason"] for task in job["tasks"] for rule in task.get("rules", ())]
         negated = [
-            reason for reason in reasons if re.search(r"\b(not|no|none|nobody|never|without)\b", reason)
+            reason
+            for reason in reasons
+            if re.search(r"\b(not|no|none|nobody|never|without)\b", reason)
         ]
         assert negated == [], path.name

@@ -1,4 +1,6 @@
-"""The sample agent answers in German or Chinese where it is spoken to so, and in English otherwise."""
+"""The sample agent answers in German or Chinese where it is spoken to so, and in English
+otherwise.
+"""
 
 import pytest
 

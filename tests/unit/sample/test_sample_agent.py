@@ -20,7 +20,9 @@ class Talk:
     """A user of the agent, over HTTP."""
 
     def __init__(self, running: RunningAgent, user: str = "ada") -> None:
-        self.agent = rest_agent(running.url, user=user, chatbot="sample", model="none", streaming=False)
+        self.agent = rest_agent(
+            running.url, user=user, chatbot="sample", model="none", streaming=False
+        )
 
     async def say(self, *messages: str) -> Reply:
         for message in messages:
@@ -59,7 +61,9 @@ async def talk(running: RunningAgent) -> AsyncIterator[Talk]:
 
 
 def calls(answer: Reply) -> list[str]:
-    return [event["request"]["function"]["name"] for event in answer.generation if "request" in event]
+    return [
+        event["request"]["function"]["name"] for event in answer.generation if "request" in event
+    ]
 
 
 async def test_a_reminder_is_set_once_the_time_zone_is_known(talk: Talk) -> None:
@@ -73,12 +77,15 @@ async def test_a_reminder_is_set_once_the_time_zone_is_known(talk: Talk) -> None
     assert calls(done) == ["createReminder"]
     (reminder,) = await talk.reminders()
     assert reminder["properties"] == {
-        "date": "2026-11-22T09:00:00+11:00", "timeZone": "Australia/Sydney", "drug": "warfarin", "dose": "5 mg",
+        "date": "2026-11-22T09:00:00+11:00", "timeZone": "Australia/Sydney", "drug": "warfarin",
+        "dose": "5 mg",
     }  # fmt: skip
 
 
 async def test_without_a_time_zone_no_reminder_is_set(talk: Talk) -> None:
-    answer = await talk.say("Could you remind me to take warfarin tomorrow at 9?", "I'd rather not say.")
+    answer = await talk.say(
+        "Could you remind me to take warfarin tomorrow at 9?", "I'd rather not say."
+    )
     assert "can't set a reminder without your time zone" in answer.content
     assert await talk.reminders() == []
     assert calls(await talk.say("What are my reminders?")) == ["listReminders"]
@@ -94,14 +101,18 @@ async def test_a_time_zone_given_later_still_finishes_the_reminder(talk: Talk) -
     assert [reminder["name"] for reminder in await talk.reminders()] == ["Call the lab"]
 
 
-@pytest.mark.parametrize("question", ["What is the capital of France?", "Thanks. Is Paris in France?"])
+@pytest.mark.parametrize(
+    "question", ["What is the capital of France?", "Thanks. Is Paris in France?"]
+)
 async def test_a_place_in_a_question_is_not_where_the_user_lives(talk: Talk, question: str) -> None:
     await talk.say("remind me to stretch tomorrow at 9", "I would rather not say.", question)
     assert await talk.reminders() == []
 
 
 async def test_a_complete_request_needs_no_question(talk: Talk) -> None:
-    answer = await talk.say("I need a reminder for my warfarin at 9 tomorrow, I'm in Sydney and I take 5 mg.")
+    answer = await talk.say(
+        "I need a reminder for my warfarin at 9 tomorrow, I'm in Sydney and I take 5 mg."
+    )
     assert calls(answer) == ["createReminder"]
 
 
@@ -128,7 +139,10 @@ async def test_missing_information_is_asked_for_one_item_at_a_time(talk: Talk) -
 
 
 async def test_a_date_that_does_not_exist_or_has_passed_is_asked_for_again(talk: Talk) -> None:
-    assert "does not exist" in (await talk.say("remind me to call on 31 February at 9 in Berlin")).content
+    assert (
+        "does not exist"
+        in (await talk.say("remind me to call on 31 February at 9 in Berlin")).content
+    )
     assert "has passed" in (await talk.say("on 2020-01-01 at 9")).content
     assert calls(await talk.say("tomorrow at 9")) == ["createReminder"]
 
@@ -183,7 +197,10 @@ async def test_an_unconfirmed_deletion_deletes_nothing(talk: Talk) -> None:
         ("What about the HBB variant E6V?", "sickle cell"),
         ("Is BRCA1 c.5000A>G pathogenic?", "no classification of BRCA1 c.5000A>G"),
         ("What does VUS mean?", "uncertain significance"),
-        ("How many patients with atrial fibrillation take warfarin?", "**5 of 20 synthetic patients**"),
+        (
+            "How many patients with atrial fibrillation take warfarin?",
+            "**5 of 20 synthetic patients**",
+        ),
         ("How many women over 70 take warfarin?", "**2 of 20 synthetic patients**"),
         ("How many patients are there?", "**20 of 20 synthetic patients**"),
         ("Who are you?", "not a language model"),
@@ -191,7 +208,9 @@ async def test_an_unconfirmed_deletion_deletes_nothing(talk: Talk) -> None:
         ("qwertz", "did not understand"),
     ],
 )
-async def test_the_sample_agent_answers_questions_in_its_domain(talk: Talk, question: str, says: str) -> None:
+async def test_the_sample_agent_answers_questions_in_its_domain(
+    talk: Talk, question: str, says: str
+) -> None:
     assert says in (await talk.say(question)).content
 
 
@@ -204,7 +223,12 @@ async def test_the_sample_agent_answers_questions_in_its_domain(talk: Talk, ques
             "It's warfarin.",
             "interact (major)",
         ),
-        ("Can I take ibuprofen with my blood thinner?", "Which blood thinner", "I don't know", "won't guess"),
+        (
+            "Can I take ibuprofen with my blood thinner?",
+            "Which blood thinner",
+            "I don't know",
+            "won't guess",
+        ),
         ("Can I take ibuprofen?", "Which other drugs", "I take warfarin 5 mg", "interact (major)"),
         (
             "My report shows a CFTR variant. Is it pathogenic?",
@@ -218,7 +242,12 @@ async def test_the_sample_agent_answers_questions_in_its_domain(talk: Talk, ques
             "not sure",
             "Without the exact variant",
         ),
-        ("How many elderly patients take warfarin?", "From which age", "65 or older", "aged 65 or older"),
+        (
+            "How many elderly patients take warfarin?",
+            "From which age",
+            "65 or older",
+            "aged 65 or older",
+        ),
         ("How many elderly patients take warfarin?", "From which age", "no idea", "without an age"),
         ("How many patients match?", "Which condition", "hypertension", "with hypertension"),
     ],
@@ -278,9 +307,12 @@ async def test_the_object_context_shows_records_and_what_was_looked_up(talk: Tal
     assert reminder["properties"]["date"] == "2026-11-22T09:00:00+11:00"
     assert by_name["aspirin"]["labels"] == ["Drug"]
     assert "acetylsalicylic acid" in by_name["aspirin"]["aliases"]
-    assert {"createReminder", "findInteractions"} <= {function["name"] for function in context["functions"]}
+    assert {"createReminder", "findInteractions"} <= {
+        function["name"] for function in context["functions"]
+    }
     assert all(
-        set(r) == {"id", "name", "description", "properties", "labels", "aliases"} for r in by_name.values()
+        set(r) == {"id", "name", "description", "properties", "labels", "aliases"}
+        for r in by_name.values()
     )
 
 
@@ -290,13 +322,17 @@ async def test_the_system_prompt_is_shown_once(talk: Talk) -> None:
 
 
 async def test_a_seed_text_teaches_medications_and_time_zone(talk: Talk) -> None:
-    await talk.agent.seed_text("Ada takes simvastatin 20 mg.\nShe lives in Sydney. She likes aspirin.")
+    await talk.agent.seed_text(
+        "Ada takes simvastatin 20 mg.\nShe lives in Sydney. She likes aspirin."
+    )
     (told,) = await talk.shown("Medication")
     assert told["properties"] == {"drug": "simvastatin", "dose": "20 mg"}
     assert calls(await talk.say("remind me to call tomorrow at 9")) == ["createReminder"]
 
 
-@pytest.mark.parametrize("text", [" ", "?" * 10_000, "\x00\x1b[2J", "take " * 5000, "9:" * 3000, "p." * 4000])
+@pytest.mark.parametrize(
+    "text", [" ", "?" * 10_000, "\x00\x1b[2J", "take " * 5000, "9:" * 3000, "p." * 4000]
+)
 async def test_odd_messages_get_an_answer(talk: Talk, text: str) -> None:
     assert (await talk.say(text)).content
 
@@ -310,7 +346,12 @@ async def test_odd_messages_get_an_answer(talk: Talk, text: str) -> None:
         (["Can you add warfarin 5 mg to my medication list?"], "recordMedication"),
         (["I start taking warfarin tomorrow; remind me at 9 in Berlin", "5 mg"], "createReminder"),
         (
-            ["Please help me remember to take warfarin at 9 tomorrow", "Springfield", "Chicago", "5 mg"],
+            [
+                "Please help me remember to take warfarin at 9 tomorrow",
+                "Springfield",
+                "Chicago",
+                "5 mg",
+            ],
             "createReminder",
         ),
         (["List all patients with hypertension"], "countPatients"),
@@ -407,8 +448,15 @@ async def test_a_drug_is_found_by_any_of_its_names(talk: Talk, spelling: str, dr
     assert [one["name"] for one in await talk.shown("Drug")] == [drug]
 
 
-async def test_a_variant_is_found_by_any_of_its_names_and_not_within_a_longer_one(talk: Talk) -> None:
+async def test_a_variant_is_found_by_any_of_its_names_and_not_within_a_longer_one(
+    talk: Talk,
+) -> None:
     for spelling in ("F508del", "p.Phe508del", "ΔF508", "c.1521_1523delCTT", "Phe508del"):
-        assert "cystic fibrosis" in (await talk.say(f"Is CFTR {spelling} pathogenic?")).content, spelling
+        assert "cystic fibrosis" in (await talk.say(f"Is CFTR {spelling} pathogenic?")).content, (
+            spelling
+        )
     assert "sickle cell" in (await talk.say("Is HBB c.20A>T pathogenic?")).content
-    assert "no classification of HBB c.120A>T" in (await talk.say("Is HBB c.120A>T pathogenic?")).content
+    assert (
+        "no classification of HBB c.120A>T"
+        in (await talk.say("Is HBB c.120A>T pathogenic?")).content
+    )

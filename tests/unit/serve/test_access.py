@@ -14,15 +14,19 @@ class Clock:
         return self.now
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "LOCALHOST:8000", "[::1]:8000"])
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8000", "localhost:8000", "LOCALHOST:8000", "[::1]:8000"]
+)
 def test_a_loopback_server_answers_to_its_own_names(host: str) -> None:
     assert Hosts.of("127.0.0.1", 8000).allows(host)
 
 
 @pytest.mark.parametrize(
     "host",
-    ["evil.example:8000", "127.0.0.1", "127.0.0.1:8001", "localhost.evil.example:8000", "127.0.0.1:8000@evil.example",
-     "192.168.1.4:8000", "127.0.0.1.:8000", "", "[::1]", "[::1]:8000:1", "localhost:8000, evil.example"],
+    ["evil.example:8000", "127.0.0.1", "127.0.0.1:8001", "localhost.evil.example:8000",
+        "127.0.0.1:8000@evil.example",
+     "192.168.1.4:8000", "127.0.0.1.:8000", "", "[::1]", "[::1]:8000:1",
+     "localhost:8000, evil.example"],
 )  # fmt: skip
 def test_a_loopback_server_refuses_any_other_host_name(host: str) -> None:
     assert not Hosts.of("127.0.0.1", 8000).allows(host)
@@ -32,19 +36,32 @@ def test_a_public_server_accepts_addresses_and_configured_names_only() -> None:
     hosts = Hosts.of("0.0.0.0", 8000, ["eval.example.org", "eval.example.org:8443"])
     for host in ("192.168.1.4:8000", "[fe80::1]:8000", "eval.example.org", "eval.example.org:8443"):
         assert hosts.allows(host), host
-    for host in ("rebound.example:8000", "192.168.1.4", "eval.example.org:9", "evil-eval.example.org"):
+    for host in (
+        "rebound.example:8000",
+        "192.168.1.4",
+        "eval.example.org:9",
+        "evil-eval.example.org",
+    ):
         assert not hosts.allows(host), host
 
 
 def test_only_loopback_addresses_count_as_loopback() -> None:
     assert all(map(is_loopback, ("127.0.0.1", "localhost", "::1", "127.9.9.9")))
-    assert not any(map(is_loopback, ("0.0.0.0", "192.168.1.4", "::", "evil.example", "127.0.0.1.evil")))
+    assert not any(
+        map(is_loopback, ("0.0.0.0", "192.168.1.4", "::", "evil.example", "127.0.0.1.evil"))
+    )
 
 
 def test_only_the_servers_own_origin_is_accepted() -> None:
     assert same_origin("http://127.0.0.1:8000", "127.0.0.1:8000")
     assert same_origin("https://eval.example.org", "eval.example.org")
-    for origin in ("null", "", "http://127.0.0.1:8001", "http://localhost:8000", "http://evil.example"):
+    for origin in (
+        "null",
+        "",
+        "http://127.0.0.1:8001",
+        "http://localhost:8000",
+        "http://evil.example",
+    ):
         assert not same_origin(origin, "127.0.0.1:8000"), origin
 
 

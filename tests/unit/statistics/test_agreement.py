@@ -18,7 +18,9 @@ ANXIETY = (
     [3, 3, 3, 4, 5, 5, 2, 3, 5, 2, 2, 6, 1, 5, 2, 2, 1, 2, 4, 3],
     [3, 6, 4, 6, 2, 4, 2, 4, 3, 3, 2, 3, 3, 3, 2, 2, 1, 3, 3, 4],
 )
-"""Two raters of R's `irr::anxiety`; its manual's `kappa2(…, "squared")` prints 0.297, unweighted 0.119."""
+"""Two raters of R's `irr::anxiety`; its manual's `kappa2(…, "squared")` prints 0.297, unweighted
+0.119.
+"""
 
 KRIPPENDORFF_2011 = {
     "A": "1 2 3 3 2 1 4 1 2 . . .",
@@ -26,7 +28,8 @@ KRIPPENDORFF_2011 = {
     "C": ". 3 3 3 2 3 4 2 2 5 1 .",
     "D": "1 2 3 3 2 4 4 1 2 5 1 .",
 }
-"""Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C to E: interval .849."""
+"""Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section C to E: interval .849.
+"""
 
 
 def test_weighted_kappa_equals_that_of_the_r_package_irr() -> None:
@@ -37,7 +40,8 @@ def test_weighted_kappa_equals_that_of_the_r_package_irr() -> None:
 
 def test_weighted_kappa_counts_unused_categories_as_distance() -> None:
     a, b = [0, 0, 10, 10, 0], [0, 10, 10, 9, 1]
-    # By hand: observed (0 + 100 + 0 + 1 + 1) / 5; expected: 3 × (0+100+100+81+1), 2 × (100+0+0+1+81), over 25.
+    # By hand: observed (0 + 100 + 0 + 1 + 1) / 5; expected: 3 × (0+100+100+81+1), 2 ×
+    # (100+0+0+1+81), over 25.
     found = weighted_kappa(Counter(zip(a, b, strict=True)), "quadratic")
     assert found == pytest.approx(1 - 102 / 5 / ((3 * 282 + 2 * 182) / 25))
 
@@ -61,13 +65,19 @@ def test_alpha_equals_that_of_nltk(case: dict[str, Any]) -> None:
 
 @given(
     st.lists(
-        st.lists(st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10)), min_size=3, max_size=3),
+        st.lists(
+            st.one_of(st.none(), st.integers(0, 10).map(lambda n: n / 10)), min_size=3, max_size=3
+        ),
         min_size=2,
         max_size=12,
     )
 )
-def test_alpha_follows_its_definition_for_any_missing_values(units: list[list[float | None]]) -> None:
-    """1 − observed / expected disagreement over all pairs of values, as in Krippendorff's section E."""
+def test_alpha_follows_its_definition_for_any_missing_values(
+    units: list[list[float | None]],
+) -> None:
+    """1 − observed / expected disagreement over all pairs of values, as in Krippendorff's section
+    E.
+    """
     pairable = [[v for v in unit if v is not None] for unit in units]
     pairable = [values for values in pairable if len(values) > 1]
     everything = [v for values in pairable for v in values]

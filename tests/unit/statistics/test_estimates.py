@@ -26,7 +26,9 @@ def test_students_t_is_that_of_the_tables() -> None:
     assert [t_quantile(0.975, degrees) for degrees in (1, 9, 120)] == pytest.approx(
         [12.706, 2.262, 1.980], abs=5e-4
     )
-    assert [t_test_p(t, 9) for t in (2.262, -2.262, 0.0)] == pytest.approx([0.05, 0.05, 1.0], abs=1e-4)
+    assert [t_test_p(t, 9) for t in (2.262, -2.262, 0.0)] == pytest.approx(
+        [0.05, 0.05, 1.0], abs=1e-4
+    )
 
 
 @pytest.mark.parametrize(("share", "degrees"), [(0.0, 3), (1.0, 3), (0.9, 0)])
@@ -49,24 +51,34 @@ def test_ten_trials_of_one_job_give_an_interval_about_as_wide_as_students() -> N
 
 def test_several_jobs_are_clustered_by_job() -> None:
     # Jobs whose trials agree with each other: thirty values carry the information of ten.
-    samples = [one for i, value in enumerate(TEN) for one in of(value, value, value, job=f"job {i}")]
+    samples = [
+        one for i, value in enumerate(TEN) for one in of(value, value, value, job=f"job {i}")
+    ]
     found, once = estimate(samples), estimate(of(*TEN))
     assert found.standard_error == pytest.approx(once.standard_error)
     assert found.interval is not None
     assert once.interval is not None
-    assert (found.interval.low, found.interval.high) == pytest.approx((once.interval.low, once.interval.high))
+    assert (found.interval.low, found.interval.high) == pytest.approx(
+        (once.interval.low, once.interval.high)
+    )
     assert "clustered by job, 10 jobs" in spread_words(found)
 
 
 def test_one_large_job_does_not_make_the_mean_certain() -> None:
-    samples = [one for i, value in enumerate(TEN) for one in of(*[value] * (20 if i == 0 else 1), job=f"{i}")]
+    samples = [
+        one
+        for i, value in enumerate(TEN)
+        for one in of(*[value] * (20 if i == 0 else 1), job=f"{i}")
+    ]
     found = estimate(samples)
     assert found.interval is not None
     assert found.interval.low < 0.3
 
 
 @pytest.mark.parametrize("values", [(0.4,), (0.4, 0.6), (0.1, 0.2, 0.3, 0.9), TEN[:9]])
-def test_fewer_than_ten_values_give_their_range_instead_of_an_interval(values: tuple[float, ...]) -> None:
+def test_fewer_than_ten_values_give_their_range_instead_of_an_interval(
+    values: tuple[float, ...],
+) -> None:
     found = estimate(of(*values))
     assert found.interval is None
     assert found.points == values
@@ -76,23 +88,35 @@ def test_fewer_than_ten_values_give_their_range_instead_of_an_interval(values: t
 
 
 def test_equal_values_have_an_interval_of_some_width() -> None:
-    assert spread_words(estimate(of(*[0.1] * 6))) == "all 6 values are equal, too few for an interval"
+    assert (
+        spread_words(estimate(of(*[0.1] * 6))) == "all 6 values are equal, too few for an interval"
+    )
     found = estimate(of(*[1.0] * 10)).interval
     assert found is not None
-    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 10), 1.0))  # Clopper and Pearson's
-    assert spread_words(estimate(of(*[1.0] * 10))) == "95 % interval 0.69 to 1.00, this job only, 10 trials"
+    # Clopper and Pearson's
+    assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 10), 1.0))
+    assert (
+        spread_words(estimate(of(*[1.0] * 10)))
+        == "95 % interval 0.69 to 1.00, this job only, 10 trials"
+    )
 
 
 def test_excluded_values_are_counted_with_reasons_and_a_mean_with_zeros_is_given() -> None:
     found = estimate([*of(0.8, 0.8, 0.8, None), Sample("job", None, "infrastructure")])
     assert found.mean == pytest.approx(0.8)
     assert found.with_excluded_as_zero == pytest.approx(0.48)
-    assert counted_words(found.counted) == "3 of 5 used (the judge failed in 1, the measurement failed in 1)"
+    assert (
+        counted_words(found.counted)
+        == "3 of 5 used (the judge failed in 1, the measurement failed in 1)"
+    )
     assert found.counted.excluded_share == pytest.approx(0.4)
 
 
 def test_the_cause_of_a_reason_is_that_of_the_first_conversation() -> None:
-    lost = [Sample("a", None, "judge", cause=cause) for cause in ("", "it gave no verdict", "it was away")]
+    lost = [
+        Sample("a", None, "judge", cause=cause)
+        for cause in ("", "it gave no verdict", "it was away")
+    ]
     assert estimate([*of(0.5), *lost]).counted.causes == (("judge", "it gave no verdict"),)
 
 
@@ -113,7 +137,9 @@ def test_an_interval_contains_its_mean_and_stays_within_bounds(values: list[floa
         assert found.mean - 1e-12 <= found.interval.high <= 1
 
 
-@pytest.mark.parametrize(("successes", "total"), [(0, 10), (5, 10), (0, 20), (17, 20), (20, 20), (98, 100)])
+@pytest.mark.parametrize(
+    ("successes", "total"), [(0, 10), (5, 10), (0, 20), (17, 20), (20, 20), (98, 100)]
+)
 def test_the_interval_of_independent_trials_equals_scipys(successes: int, total: int) -> None:
     from scipy.stats import binomtest
 
@@ -139,4 +165,9 @@ def test_a_proportion_of_nothing_is_none() -> None:
 
 def test_numbers_have_proper_minus_signs_and_no_minus_zero() -> None:
     assert [signless(-0.001), signless(-0.5)] == ["0.00", "−0.50"]
-    assert [signed(0.0), signed(-0.004), signed(0.07), signed(-0.1)] == ["±0.00", "±0.00", "+0.07", "−0.10"]
+    assert [signed(0.0), signed(-0.004), signed(0.07), signed(-0.1)] == [
+        "±0.00",
+        "±0.00",
+        "+0.07",
+        "−0.10",
+    ]

@@ -1,4 +1,6 @@
-"""Intervals in the corners: never of zero width, none of too few, and the truth within them (a short corner table)."""
+"""Intervals in the corners: never of zero width, none of too few, and the truth within them (a
+short corner table).
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ def test_independent_parts_are_joined_by_their_weights() -> None:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.9])
-def test_a_single_part_keeps_its_own_interval_which_reaches_further_on_one_side(share: float) -> None:
+def test_a_single_part_keeps_its_own_interval_which_reaches_further_on_one_side(
+    share: float,
+) -> None:
     alone = share_interval(share, 20)
     found = joined([(1.0, share, alone)], UNIT, "")
     assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
@@ -56,12 +60,20 @@ def test_a_single_part_keeps_its_own_interval_which_reaches_further_on_one_side(
 
 
 def test_every_interval_is_made_by_the_engine() -> None:
-    """Outside of it, `Interval(…)` is called for the sequence alone, and nobody shows "± the standard error" of two values."""
+    """Outside of it, `Interval(…)` is called for the sequence alone, and nobody shows "± the
+    standard error" of two values.
+    """
     makers, spreads = set(), set()
     for path in PACKAGE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)) if "Interval(" in text or "statistics import" in text else ():
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Interval":
+        for node in (
+            ast.walk(ast.parse(text)) if "Interval(" in text or "statistics import" in text else ()
+        ):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id == "Interval"
+            ):
                 makers.add(path.relative_to(PACKAGE).as_posix())
             elif isinstance(node, ast.ImportFrom) and node.module == "statistics":
                 spreads |= {name.name for name in node.names}
@@ -78,14 +90,17 @@ def test_no_cell_of_the_corner_table_fails() -> None:
     found = list(corners.cells(40, seed=3, most=30))
     assert [cell.row for cell in found if "coverage" in cell.fails] == []
     for cell in found:
-        few = cell.what == "ROC AUC" and cell.units == 30 and cell.detail == "10% positive"  # three rows
-        assert bool(cell.shown) == (not few and cell.units >= (30 if cell.what in corners.CURVED else 10)), (
-            cell.row
-        )
+        # three rows
+        few = cell.what == "ROC AUC" and cell.units == 30 and cell.detail == "10% positive"
+        assert bool(cell.shown) == (
+            not few and cell.units >= (30 if cell.what in corners.CURVED else 10)
+        ), cell.row
 
 
 def test_a_conversation_that_fails_as_a_whole_may_not_have_been_drawn() -> None:
-    """Fifty conversations of ten tasks that pass but for a few: a harsh judge's, in which all fail, may be one of fifty."""
+    """Fifty conversations of ten tasks that pass but for a few: a harsh judge's, in which all fail,
+    may be one of fifty.
+    """
     tasks = [Tries(str(n), {talk: talk % 25 != n for talk in range(50)}, "case") for n in range(10)]
     found = pass_k(tasks, 1)
     assert found.value == pytest.approx(0.96)

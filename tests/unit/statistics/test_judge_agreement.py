@@ -1,4 +1,6 @@
-"""Agreement of a judge with people: published examples, other programs' numbers, and coverage of intervals."""
+"""Agreement of a judge with people: published examples, other programs' numbers, and coverage of
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ GAPS = (
 def units(table: tuple[str, ...]) -> Counter[tuple[float, ...]]:
     """Return the units of a table with a row per rater; "." is missing."""
     rows = {str(i): dict(enumerate(row.split())) for i, row in enumerate(table)}
-    return units_of({r: {u: float(v) for u, v in row.items() if v != "."} for r, row in rows.items()})
+    return units_of(
+        {r: {u: float(v) for u, v in row.items() if v != "."} for r, row in rows.items()}
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,14 +62,20 @@ def test_alpha_and_kappa_are_undefined_where_nothing_varies() -> None:
     assert krippendorff_alpha({(1.0,): 4, (0.0,): 3}) is None  # nobody rated the same
     assert weighted_kappa({(1, 1): 9}) is None
     assert weighted_kappa({}) is None
-    assert krippendorff_alpha({(1.0, 1.0): 5, (0.0, 0.0): 5}) == weighted_kappa({(1, 1): 5, (0, 0): 5}) == 1
+    assert (
+        krippendorff_alpha({(1.0, 1.0): 5, (0.0, 0.0): 5})
+        == weighted_kappa({(1, 1): 5, (0, 0): 5})
+        == 1
+    )
 
 
 @pytest.mark.parametrize(("weights", "expected"), [("none", 0.5), ("quadratic", 0.75)])
 def test_weighted_kappa_equals_that_of_scikit_learn(weights: Weights, expected: float) -> None:
     a = [0, 1, 2, 2, 1, 0, 3, 3, 2, 1, 0, 1, 2, 3, 3, 0]
     b = [0, 1, 1, 2, 2, 0, 3, 2, 2, 1, 1, 1, 3, 3, 3, 2]
-    assert weighted_kappa(Counter(zip(a, b, strict=True)), weights) == pytest.approx(expected, abs=1e-12)
+    assert weighted_kappa(Counter(zip(a, b, strict=True)), weights) == pytest.approx(
+        expected, abs=1e-12
+    )
 
 
 def test_kappa_of_verdicts_equals_cohens_kappa() -> None:
@@ -112,7 +122,9 @@ def test_verdicts_of_few_conversations_give_wider_intervals() -> None:
         assert widths[1] > 1.8 * widths[2], name
 
 
-def test_a_judge_that_always_agrees_has_an_interval_of_some_width_and_few_conversations_none() -> None:
+def test_a_judge_that_always_agrees_has_an_interval_of_some_width_and_few_conversations_none() -> (
+    None
+):
     agreeing = [RatedTwice(f"c{i}", i % 2, bool(i % 2), i % 2, bool(i % 2)) for i in range(30)]
     for name in ("kappa", "kappa_quadratic", "alpha"):
         found = getattr(judge_agreement(agreeing), name)

@@ -1,4 +1,6 @@
-"""Means, shares, percentiles and intervals are worked out in one room; what else divides by a count is named here."""
+"""Means, shares, percentiles and intervals are worked out in one room; what else divides by a count
+is named here.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from tests.sources import nodes
 
 ROOM = "statistics/"
 ELSEWHERE = {
-    "grade/outcomes.py": "the published mean, a plain sum from left to right, and the one with zeros",
+    "grade/outcomes.py": (
+        "the published mean, a plain sum from left to right, and the one with zeros"
+    ),
     "grade/metrics.py": "a published metric is the score",
     "grade/scorers.py": "a published metric is the score",
     "grade/biomlbench.py": "a published metric is the score",

@@ -11,7 +11,9 @@ from bioeval_tui.statistics.estimates import Tries, pass_k_interval, pass_series
 from tests.simulations.agreeing import pass_k_coverage
 
 AIRLINE = json.loads(
-    (Path(__file__).parents[2] / "golden" / "published" / "tau-bench-airline.json").read_text("utf-8")
+    (Path(__file__).parents[2] / "golden" / "published" / "tau-bench-airline.json").read_text(
+        "utf-8"
+    )
 )
 
 
@@ -56,7 +58,9 @@ def test_tasks_that_are_judged_in_the_same_conversations_are_not_independent() -
     assert (together.low, together.high) == pytest.approx((alone.low, alone.high))
     assert together.scope == "these tasks only, 32 conversations"
     for k, trials in ((1, 9), (2, 29)):
-        assert pass_k_interval([tries(str(i), trials, trials, "case") for i in range(10)], k) is None
+        assert (
+            pass_k_interval([tries(str(i), trials, trials, "case") for i in range(10)], k) is None
+        )
     perfect = pass_k_interval([tries("a", 30, 30, "case")], 2)
     assert perfect is not None
     assert perfect.low == pytest.approx(0.025 ** (2 / 30))

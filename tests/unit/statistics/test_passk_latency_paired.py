@@ -12,7 +12,13 @@ from bioeval_tui.record import score as composite
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.score import needed, reweighted
 from bioeval_tui.report.sentences import concurrency_words, difference_words
-from bioeval_tui.statistics.differences import FOUND_AT, Difference, corrected, difference, differences
+from bioeval_tui.statistics.differences import (
+    FOUND_AT,
+    Difference,
+    corrected,
+    difference,
+    differences,
+)
 from bioeval_tui.statistics.estimates import (
     Sample,
     Tries,
@@ -24,13 +30,17 @@ from bioeval_tui.statistics.estimates import (
 )
 
 
-@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, 8))))
+@given(
+    st.integers(1, 8).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n), st.integers(1, 8)))
+)
 def test_pass_hat_k_is_the_share_of_k_trials_that_all_succeed(case: tuple[int, int, int]) -> None:
     successes, trials, k = case
     outcomes = [True] * successes + [False] * (trials - successes)
     chosen = list(combinations(outcomes, k))
     expected = float(Fraction(sum(map(all, chosen)), len(chosen))) if chosen else None
-    assert pass_hat(successes, trials, k) == (expected if expected is None else pytest.approx(expected))
+    assert pass_hat(successes, trials, k) == (
+        expected if expected is None else pytest.approx(expected)
+    )
 
 
 def test_pass_k_is_the_mean_over_tasks_and_names_those_with_too_few_trials() -> None:
@@ -78,7 +88,8 @@ def test_latencies_are_summarized_with_their_concurrency() -> None:
 
 def pairs(*values: tuple[float | None, float | None]) -> list[Sample]:
     return differences(
-        [(Sample("job", a, "" if a is not None else "judge"), Sample("job", b, "" if b is not None else "graph"))
+        [(Sample("job", a, "" if a is not None else "judge"),
+                Sample("job", b, "" if b is not None else "graph"))
          for a, b in values]
     )  # fmt: skip
 
@@ -140,7 +151,9 @@ def of_cases(*steps: float) -> Difference:
 
 
 def test_what_no_result_could_decide_yet_takes_no_share_of_the_five_per_cent() -> None:
-    """A test beside the scores has 1 %: of seven pairs, 1.6 % is the least p-value, of eight 0.8 %."""
+    """A test beside the scores has 1 %: of seven pairs, 1.6 % is the least p-value, of eight
+    0.8 %.
+    """
     score = of_cases(0.0, 0.1, 0.1, 0.2, 0.2, 0.35, 0.1, -0.1, 0.0)
     assert score.p is not None
     assert 0.8 * FOUND_AT < score.p < FOUND_AT
@@ -151,7 +164,9 @@ def test_what_no_result_could_decide_yet_takes_no_share_of_the_five_per_cent() -
 
 
 def part(name: str, value: float | None, weight: float, left_out: bool = False) -> ScorePart:
-    return ScorePart.model_validate({"name": name, "value": value, "weight": weight, "left_out": left_out})
+    return ScorePart.model_validate(
+        {"name": name, "value": value, "weight": weight, "left_out": left_out}
+    )
 
 
 units = st.floats(0, 1)
@@ -165,7 +180,9 @@ def test_the_value_that_a_part_needs_reaches_the_target_and_less_does_not(
     for item in needed(parts, failures, target):
 
         def score(value: float, name: str = item.part) -> float:
-            changed = [p.model_copy(update={"value": value}) if p.name == name else p for p in parts]
+            changed = [
+                p.model_copy(update={"value": value}) if p.name == name else p for p in parts
+            ]
             weighted = sum(p.weight * (p.value or 0) for p in changed) / 7
             return weighted - composite.penalty_of(failures)
 
@@ -193,6 +210,8 @@ def test_weights_change_the_score_and_zero_leaves_a_part_out() -> None:
 
 @pytest.mark.parametrize("pairs", [1_023, 1_024, 3_000])
 def test_a_difference_of_thousands_of_cases_has_a_p_value(pairs: int) -> None:
-    found = difference([Sample("job", 0.5 if at % 2 else 1.0, case=f"case {at}") for at in range(pairs)])
+    found = difference(
+        [Sample("job", 0.5 if at % 2 else 1.0, case=f"case {at}") for at in range(pairs)]
+    )
     assert found.p is not None
     assert found.p < 1e-9

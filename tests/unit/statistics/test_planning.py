@@ -27,7 +27,8 @@ SCORES = VarianceComponents(between=0.03, within=0.04)
 
 
 def test_the_power_of_a_t_test_equals_published_tables() -> None:
-    # Cohen, Statistical Power Analysis (1988): d = 0.5, 34 pairs, α = .05 two-sided; G*Power prints 0.8077775
+    # Cohen, Statistical Power Analysis (1988): d = 0.5, 34 pairs, α = .05 two-sided; G*Power prints
+    # 0.8077775
     assert t_test_power(0.5 * sqrt(34), 33) == pytest.approx(0.8077775, abs=1e-6)
     # The noncentral t distribution of SciPy 1.17.1
     assert t_test_power(2.5, 3) == pytest.approx(0.4078413, abs=1e-6)
@@ -72,7 +73,10 @@ def test_paired_variance_components_exclude_shared_case_difficulty() -> None:
     for _ in range(200):
         level = {f"c{i}": random.gauss(0.5, 0.3) for i in range(30)}
         a = {c: [random.gauss(x, 0.2) for _ in range(3)] for c, x in level.items()}
-        b = {c: [random.gauss(x + random.gauss(0.1, 0), 0.1) for _ in range(2)] for c, x in level.items()}
+        b = {
+            c: [random.gauss(x + random.gauss(0.1, 0), 0.1) for _ in range(2)]
+            for c, x in level.items()
+        }
         found.append(paired_components(a, b | {"only b": [0.0]}))
     assert fmean(one.within for one in found if one) == pytest.approx(0.05, rel=0.05)
     assert fmean(one.between for one in found if one) < 0.004  # 0, but a negative estimate is cut
@@ -84,7 +88,9 @@ def test_more_trials_cannot_make_up_for_few_cases() -> None:
     assert trials_for_difference(difference, 0.1, cases=10) is None
     many = trials_for_difference(difference, 0.1, cases=40)
     assert many is not None
-    assert design_power(difference, 0.1, 40, many) >= 0.8 > design_power(difference, 0.1, 40, many - 1)
+    assert (
+        design_power(difference, 0.1, 40, many) >= 0.8 > design_power(difference, 0.1, 40, many - 1)
+    )
     assert trials_for_width(SCORES, 0.1, cases=10) is None
     alone = trials_for_width(SCORES, 0.1, cases=1)  # one case: over its trials alone
     assert alone is not None
@@ -98,7 +104,10 @@ def test_alternative_plans_show_their_effort() -> None:
     assert sorted((plan.cases for plan in plans), reverse=True) == [plan.cases for plan in plans]
     first = plans[0]
     assert first.conversations == first.cases * 2
-    assert (first.calls, first.cost) == (first.conversations * 24, pytest.approx(first.conversations * 0.1))
+    assert (first.calls, first.cost) == (
+        first.conversations * 24,
+        pytest.approx(first.conversations * 0.1),
+    )
     assert first.hours == pytest.approx(first.conversations / 4 / 60)
     assert plans_for_difference(SCORES, 0.1)[0].cost is None
 

@@ -22,8 +22,13 @@ REST = [round((i * 13 % 29) / 29 * 0.9 + 0.05, 2) for i in range(160)]
 
 def items(clusters: int = 0) -> list[JudgedItem]:
     """Return 40 reviewed and 160 other verdicts, in so many clusters."""
-    pairs: list[tuple[float, float | None]] = [*zip(JUDGE, PEOPLE, strict=True), *((f, None) for f in REST)]
-    return [JudgedItem(f, y, f"c{i % clusters}" if clusters else "") for i, (f, y) in enumerate(pairs)]
+    pairs: list[tuple[float, float | None]] = [
+        *zip(JUDGE, PEOPLE, strict=True),
+        *((f, None) for f in REST),
+    ]
+    return [
+        JudgedItem(f, y, f"c{i % clusters}" if clusters else "") for i, (f, y) in enumerate(pairs)
+    ]
 
 
 def test_independent_items_give_the_estimate_of_ppi_python() -> None:
@@ -48,7 +53,8 @@ def test_uncorrectable_data_are_refused_with_the_reason() -> None:
         corrected_mean(items(clusters=9), "random")
     with pytest.raises(NotCorrectable, match="4 reviews in stratum 'b'"):
         corrected_mean(
-            [replace(x, stratum="a" if i % 10 else "b") for i, x in enumerate(items())], "stratified"
+            [replace(x, stratum="a" if i % 10 else "b") for i, x in enumerate(items())],
+            "stratified",
         )
     shared = [replace(x, stratum=str(i % 2)) for i, x in enumerate(items(clusters=25))]
     with pytest.raises(NotCorrectable, match="several strata"):
@@ -80,8 +86,10 @@ def test_a_judge_that_knows_nothing_is_ignored_and_a_perfect_one_trusted() -> No
 def test_the_predicted_gain_of_ten_more_reviews_is_reached() -> None:
     """The same mix of verdicts, once with 100 reviews and once with 110."""
     table = published_table(scale=10)[::3]
-    now, later = ([JudgedItem(j, p if i % len(table) in picked else None) for i, (j, p) in enumerate(table)]
-                  for picked in (set(range(0, 980, 10)[:98]), set(range(0, 980, 9)[:108])))  # fmt: skip
+    now, later = (
+        [JudgedItem(j, p if i % len(table) in picked else None) for i, (j, p) in enumerate(table)]
+        for picked in (set(range(0, 980, 10)[:98]), set(range(0, 980, 9)[:108]))
+    )
     found, then = corrected_mean(now, "random"), corrected_mean(later, "random")
     assert found.width_after_ten_more < found.interval.width
     assert found.width_after_ten_more == pytest.approx(then.interval.width, rel=0.06)
@@ -90,7 +98,9 @@ def test_the_predicted_gain_of_ten_more_reviews_is_reached() -> None:
 def test_strata_are_weighted_by_their_size() -> None:
     big = [JudgedItem(1.0, 1.0 if i < 20 else None, stratum="big") for i in range(300)]
     small = [JudgedItem(0.0, float(i % 2) if i < 20 else None, stratum="small") for i in range(100)]
-    assert corrected_mean(big + small, "stratified").estimate == pytest.approx(0.75 * 1 + 0.25 * 0.5)
+    assert corrected_mean(big + small, "stratified").estimate == pytest.approx(
+        0.75 * 1 + 0.25 * 0.5
+    )
 
 
 def test_the_same_seed_draws_the_same_reviews_in_proportion() -> None:
@@ -107,7 +117,9 @@ def test_the_same_seed_draws_the_same_reviews_in_proportion() -> None:
 
 @pytest.mark.long
 def test_reviews_that_no_whole_share_gives_go_to_the_largest_remainders() -> None:
-    strata = {f"{name}{n}": name for name, size in (("a", 6), ("b", 3), ("c", 1)) for n in range(size)}
+    strata = {
+        f"{name}{n}": name for name, size in (("a", 6), ("b", 3), ("c", 1)) for n in range(size)
+    }
     # Shares of three are 1.8, 0.9 and 0.3.
     assert Counter(strata[item] for item in draw_reviews(strata, 3, seed=1)) == {"a": 2, "b": 1}
     assert len(draw_reviews(strata, 11, seed=1)) == 10

@@ -1,4 +1,6 @@
-"""Rank intervals: leaders are separated from the rest, ties stay ties, and true ranks are covered."""
+"""Rank intervals: leaders are separated from the rest, ties stay ties, and true ranks are
+covered.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def test_leaders_are_separated_from_the_rest_and_ties_stay_ties() -> None:
 
 
 def test_when_all_are_tied_all_ranks_stay_possible() -> None:
-    assert rank_coverage(60, dict.fromkeys(AGENTS, 0.5), draws=400).covered >= 0.87  # nominally 0.95
+    # nominally 0.95
+    assert rank_coverage(60, dict.fromkeys(AGENTS, 0.5), draws=400).covered >= 0.87
 
 
 def test_ranks_that_overlap_are_written_as_a_range() -> None:
@@ -37,7 +40,9 @@ def test_the_same_scores_give_the_same_ranks() -> None:
 
 
 def test_fewer_draws_make_no_rank_more_certain() -> None:
-    """A hundred draws know the critical value only roughly; what they do not know must count against a verdict."""
+    """A hundred draws know the critical value only roughly; what they do not know must count
+    against a verdict.
+    """
     for seed in range(50):
         table = close_scores(Random(seed))
         known = {one.name: one for one in rank(table, draws=5_000).ranks}
@@ -63,9 +68,14 @@ def test_incomplete_cases_are_left_out_and_few_cases_give_no_ranking() -> None:
 
 
 def test_a_difference_that_is_equal_in_every_case_is_significant() -> None:
-    table = {"a": {str(i): [i / 20 + 0.1] for i in range(12)}, "b": {str(i): [i / 20] for i in range(12)}}
+    table = {
+        "a": {str(i): [i / 20 + 0.1] for i in range(12)},
+        "b": {str(i): [i / 20] for i in range(12)},
+    }
     assert rank(table).ranks[0] == AgentRank("a", pytest.approx(0.375), 1, 1, 1)
-    assert [rank_words(one) for one in rank({"a": table["a"], "b": table["a"]}).ranks] == ["rank 1–2"] * 2
+    assert [rank_words(one) for one in rank({"a": table["a"], "b": table["a"]}).ranks] == [
+        "rank 1–2"
+    ] * 2
     assert [one.place for one in rank({"a": table["a"], "b": table["a"]}).ranks] == [1, 1]
 
 

@@ -16,7 +16,10 @@ PUBLISHED = Path(__file__).parents[2] / "golden" / "published"
 
 def published() -> list[UserTranscript]:
     """Return 25 conversations of GPT-4 as a patient; the vignette's sentences are the facts."""
-    rows = [json.loads(line) for line in (PUBLISHED / "craft-md-25.jsonl").read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(line)
+        for line in (PUBLISHED / "craft-md-25.jsonl").read_text("utf-8").splitlines()
+    ]
     return [
         UserTranscript(
             [(message["role"], message["content"]) for message in row["messages"]],
@@ -31,7 +34,9 @@ def published() -> list[UserTranscript]:
 
 def user(*turns: str, facts: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> UserTranscript:
     """Return a conversation in which the user says these."""
-    messages = [message for turn in turns for message in (("assistant", "And? Maybe."), ("user", turn))]
+    messages = [
+        message for turn in turns for message in (("assistant", "And? Maybe."), ("user", turn))
+    ]
     return UserTranscript(messages, facts, names, messages_out_of_role(messages))
 
 
@@ -47,7 +52,8 @@ def test_each_realism_figure_equals_a_calculation_by_hand() -> None:
     assert found.facts_in_first_answer.value == 0.5
     assert found.questions.value == pytest.approx(1 / 3)
     assert found.hedges.value == pytest.approx(100 / 27)
-    assert found.repetition.value == pytest.approx(3 / 13)  # "i have had", "have had a", "had a cough"
+    # "i have had", "have had a", "had a cough"
+    assert found.repetition.value == pytest.approx(3 / 13)
     assert found.out_of_role.value == pytest.approx(1 / 3)
     assert found.words_per_turn.interval is None  # one conversation
 
@@ -85,7 +91,9 @@ def test_a_patient_model_that_mentions_its_vignette_is_detected() -> None:
 def test_speaker_labels_change_no_figure(rename) -> None:  # type: ignore[no-untyped-def]
     plain = published()
     renamed = [
-        UserTranscript([rename(*message) for message in one.messages], one.facts, (), one.out_of_role)
+        UserTranscript(
+            [rename(*message) for message in one.messages], one.facts, (), one.out_of_role
+        )
         for one in plain
     ]
     assert realism(renamed) == realism(plain)

@@ -58,8 +58,10 @@ LOST, GONE = Sample("a", None, "lost"), Sample("a", None, "gone")
     ("pair", "value", "reason"),
     [
         ((A, B), 0.2, ""), ((B, A), -0.2, ""), ((LOST, B), None, "lost"), ((A, GONE), None, "gone"),
-        ((LOST, GONE), None, "lost"), ((None, B), None, "not run on both sides"), ((A, None), None, "not run on both sides"),
-        ((None, GONE), None, "not run on both sides"), ((None, None), None, "not run on both sides"),
+        ((LOST, GONE), None, "lost"), ((None, B), None, "not run on both sides"),
+        ((A, None), None, "not run on both sides"),
+        ((None, GONE), None, "not run on both sides"),
+        ((None, None), None, "not run on both sides"),
     ],
 )  # fmt: skip
 def test_a_pair_without_both_values_keeps_the_first_reason(
@@ -72,9 +74,15 @@ def test_a_pair_without_both_values_keeps_the_first_reason(
     assert found.sides == (None if value is None else (pair[0].value, pair[1].value))  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("first", "second"), [(False, False), (True, False), (False, True), (True, True)])
-def test_a_difference_is_of_a_stopped_batch_if_one_of_its_sides_is(first: bool, second: bool) -> None:
-    (found,) = differences([(replace(A, stopped=first), replace(B, stopped=second))], independent=False)
+@pytest.mark.parametrize(
+    ("first", "second"), [(False, False), (True, False), (False, True), (True, True)]
+)
+def test_a_difference_is_of_a_stopped_batch_if_one_of_its_sides_is(
+    first: bool, second: bool
+) -> None:
+    (found,) = differences(
+        [(replace(A, stopped=first), replace(B, stopped=second))], independent=False
+    )
     assert found.stopped == (first or second)
     assert found.sides is None, "two readings of one conversation are no independent trials"
 
@@ -105,7 +113,8 @@ def test_a_verdict_takes_enough_pairs_and_a_p_value_of_at_most_five_per_cent(
 
 @pytest.mark.parametrize(
     ("tests", "of_trials", "needed"),
-    [(1, False, 6), (1.6, False, 6), (1.61, False, 7), (3.2, False, 7), (3.21, False, 8), (1, True, 5), (25.6, True, 5),
+    [(1, False, 6), (1.6, False, 6), (1.61, False, 7), (3.2, False, 7), (3.21, False, 8),
+        (1, True, 5), (25.6, True, 5),
      (25.7, True, 6)],
 )  # fmt: skip
 def test_more_tests_need_more_pairs(tests: float, of_trials: bool, needed: int) -> None:
@@ -115,8 +124,10 @@ def test_more_tests_need_more_pairs(tests: float, of_trials: bool, needed: int) 
 @pytest.mark.parametrize(
     ("p", "interval", "beyond"),
     [
-        (None, (0.1, 0.2), False), (JUST_ABOVE, None, False), (FOUND_AT, (0.1, 0.2), False), (JUST_ABOVE, (0.1, 0.2), True),
-        (JUST_ABOVE, (0.0, 0.2), False), (JUST_ABOVE, (-0.2, 0.0), False), (JUST_ABOVE, (-0.2, -0.1), True),
+        (None, (0.1, 0.2), False), (JUST_ABOVE, None, False), (FOUND_AT, (0.1, 0.2), False),
+        (JUST_ABOVE, (0.1, 0.2), True),
+        (JUST_ABOVE, (0.0, 0.2), False), (JUST_ABOVE, (-0.2, 0.0), False),
+        (JUST_ABOVE, (-0.2, -0.1), True),
         (JUST_ABOVE, (-0.1, 0.1), False),
     ],
 )  # fmt: skip
@@ -174,10 +185,11 @@ def of_one_job(pairs: list[tuple[float, float]]) -> Difference:
         ([(0.1, 0.5), (0.11, 0.52)] * 3, 2 / comb(12, 6)),  # wholly apart
         ([(0.5, 0.1), (0.52, 0.11)] * 3, 2 / comb(12, 6)),
         ([(0.1, 0.2), (0.3, 0.4), (0.2, 0.3), (0.05, 0.15), (0.25, 0.35)], 2 / 2**5),
+        # apart, by the same
         (
             [(0.1, 0.5), (0.2, 0.6), (0.3, 0.7), (0.4, 0.8), (0.15, 0.55)],
             2 / comb(10, 5),
-        ),  # apart, by the same
+        ),
         ([(0.5, 0.1), (0.6, 0.2), (0.7, 0.3), (0.8, 0.4), (0.55, 0.15)], 2 / comb(10, 5)),
         ([(0.1, 0.2), (0.2, 0.3)] * 3, 2 / 2**6),  # not apart, and each pair differs by the same
         ([(0.1, 0.9), (0.9, 0.95), (0.1, 0.2)] * 2, None),
@@ -186,7 +198,9 @@ def of_one_job(pairs: list[tuple[float, float]]) -> Difference:
 def test_independent_trials_show_more_the_further_they_are_apart(
     pairs: list[tuple[float, float]], p: float | None
 ) -> None:
-    by_t = stats.ttest_1samp([second - first for first, second in pairs], 0).pvalue if p is None else p
+    by_t = (
+        stats.ttest_1samp([second - first for first, second in pairs], 0).pvalue if p is None else p
+    )
     found = of_one_job(pairs)
     assert found.of_trials
     assert found.p == pytest.approx(by_t, rel=1e-6)
@@ -228,19 +242,23 @@ P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
 
 @given(P_VALUES, st.randoms(use_true_random=False))
-def test_holm_is_monotone_never_less_than_p_and_of_no_order(p_values: list[float], random: Any) -> None:
+def test_holm_is_monotone_never_less_than_p_and_of_no_order(
+    p_values: list[float], random: Any
+) -> None:
     named = dict(enumerate(p_values))
     adjusted = holm(named)
     assert list(adjusted) == list(named)
     ordered = sorted(p_values)
     for name, p in named.items():
-        oracle = max(min(1.0, (len(ordered) - at) * each) for at, each in enumerate(ordered) if each <= p)
+        oracle = max(
+            min(1.0, (len(ordered) - at) * each) for at, each in enumerate(ordered) if each <= p
+        )
         last_of_ties = min(at for at, each in enumerate(ordered) if each == p)
         assert p <= adjusted[name] <= 1
         assert adjusted[name] <= oracle or adjusted[name] == pytest.approx(oracle)
-        assert adjusted[name] >= min(1.0, (len(ordered) - last_of_ties) * p) or len(set(ordered)) < len(
-            ordered
-        )
+        assert adjusted[name] >= min(1.0, (len(ordered) - last_of_ties) * p) or len(
+            set(ordered)
+        ) < len(ordered)
     shuffled = list(named)
     random.shuffle(shuffled)
     assert holm({name: named[name] for name in shuffled}) == adjusted
@@ -270,7 +288,9 @@ def test_signed_ranks_are_exact_up_to_a_hundred() -> None:
     assert signed_rank_p([0.1, -0.1]) == 1.0
     assert signed_rank_p([]) == 1.0
     assert signed_rank_p([0.1] * 3) == 2 / 2**3
-    assert signed_rank_p([0.1, 0.1 + 1e-13, -0.1]) == signed_rank_p([0.1, 0.1, -0.1]), "ties are ties"
+    assert signed_rank_p([0.1, 0.1 + 1e-13, -0.1]) == signed_rank_p([0.1, 0.1, -0.1]), (
+        "ties are ties"
+    )
     exact = [float(n) for n in range(1, MOST_EXACT + 1)]
     assert signed_rank_p(exact) == pytest.approx(2 * 0.5**MOST_EXACT, abs=0)
     more = [*exact, MOST_EXACT + 1.0]
@@ -279,13 +299,20 @@ def test_signed_ranks_are_exact_up_to_a_hundred() -> None:
     assert signed_rank_p(more) == pytest.approx(2 * NORMAL.cdf(-z), rel=1e-9)
 
 
-@pytest.mark.parametrize(("share", "whole"), [(0.29, 29), (0.28, 28), (0.285, 28), (0.0, 0), (1.0, 100)])
+@pytest.mark.parametrize(
+    ("share", "whole"), [(0.29, 29), (0.28, 28), (0.285, 28), (0.0, 0), (1.0, 100)]
+)
 def test_a_share_is_of_whole_ones(share: float, whole: int) -> None:
-    assert binomial_p(share, 100, 0.2) == pytest.approx(stats.binom.sf(whole - 1, 100, 0.2), rel=1e-9)
+    assert binomial_p(share, 100, 0.2) == pytest.approx(
+        stats.binom.sf(whole - 1, 100, 0.2), rel=1e-9
+    )
 
 
 def scores(**agents: list[float]) -> dict[str, dict[str, list[float]]]:
-    return {name: {f"case {n}": [value] for n, value in enumerate(values)} for name, values in agents.items()}
+    return {
+        name: {f"case {n}": [value] for n, value in enumerate(values)}
+        for name, values in agents.items()
+    }
 
 
 def test_ranks_are_told_apart_from_ten_common_cases() -> None:

@@ -1,4 +1,6 @@
-"""Every rule of means, shares, pass^k, response times and their intervals exactly at its threshold."""
+"""Every rule of means, shares, pass^k, response times and their intervals exactly at its
+threshold.
+"""
 
 from __future__ import annotations
 
@@ -56,8 +58,10 @@ from bioeval_tui.statistics.means import (
 @pytest.mark.parametrize(
     ("size", "share", "nth"),
     [
-        (1, 0.5, 1), (2, 0.5, 1), (3, 0.5, 2), (4, 0.5, 2), (10, 0.9, 9), (11, 0.9, 10), (20, 0.95, 19), (21, 0.95, 20),
-        (19, 0.95, 19), (100, 0.29, 29), (100, 0.07, 7), (100, 0.57, 57), (100, 0.01, 1), (100, 0.0, 1), (100, 1.0, 100),
+        (1, 0.5, 1), (2, 0.5, 1), (3, 0.5, 2), (4, 0.5, 2), (10, 0.9, 9), (11, 0.9, 10),
+        (20, 0.95, 19), (21, 0.95, 20),
+        (19, 0.95, 19), (100, 0.29, 29), (100, 0.07, 7), (100, 0.57, 57), (100, 0.01, 1),
+        (100, 0.0, 1), (100, 1.0, 100),
         (101, 0.01, 2),
     ],
 )  # fmt: skip
@@ -83,9 +87,12 @@ def test_percentiles_are_values_that_rise_with_the_share(
 
 @pytest.mark.parametrize(
     ("value", "bar", "there"),
-    [(0.8, 0.8, True), (0.8 - 0.5 * TINY, 0.8, True), (0.8 - 3 * TINY, 0.8, False), (0.2673, 0.27, False), (0.81, 0.8, True)],
+    [(0.8, 0.8, True), (0.8 - 0.5 * TINY, 0.8, True), (0.8 - 3 * TINY, 0.8, False),
+        (0.2673, 0.27, False), (0.81, 0.8, True)],
 )  # fmt: skip
-def test_a_threshold_is_reached_but_for_a_rest_of_rounding(value: float, bar: float, there: bool) -> None:
+def test_a_threshold_is_reached_but_for_a_rest_of_rounding(
+    value: float, bar: float, there: bool
+) -> None:
     assert reaches(value, bar) is there
 
 
@@ -132,7 +139,12 @@ def test_what_is_counted_and_why_the_rest_is_not() -> None:
 
 def test_an_estimate_says_its_unit_and_what_it_is_with_the_excluded_as_zero() -> None:
     some = estimate([Sample("a", 0.6), Sample("a", 0.2), lost("gone")])
-    assert (some.mean, some.with_excluded_as_zero, some.unit, some.clusters) == (0.4, 0.8 / 3, "job", 1)
+    assert (some.mean, some.with_excluded_as_zero, some.unit, some.clusters) == (
+        0.4,
+        0.8 / 3,
+        "job",
+        1,
+    )
     assert estimate([]).with_excluded_as_zero is None
     assert estimate([lost()]).with_excluded_as_zero == 0.0
     assert estimate([Sample("a", 0.1, case="x"), Sample("a", 0.2)]).unit == "case"
@@ -144,9 +156,12 @@ def test_an_estimate_says_its_unit_and_what_it_is_with_the_excluded_as_zero() ->
 
 @pytest.mark.parametrize(
     ("values", "equal"),
-    [((), False), ((0.5,), False), ((0.5, 0.5), True), ((0.5, 0.5 + 5e-13), True), ((0.5, 0.5 + 1.2e-12), False), ((0.5, 0.5 + 0.9e-12), True), ((0.5, 0.5, 0.6), False)],
+    [((), False), ((0.5,), False), ((0.5, 0.5), True), ((0.5, 0.5 + 5e-13), True),
+        ((0.5, 0.5 + 1.2e-12), False), ((0.5, 0.5 + 0.9e-12), True), ((0.5, 0.5, 0.6), False)],
 )  # fmt: skip
-def test_several_values_are_all_equal_but_for_rounding(values: tuple[float, ...], equal: bool) -> None:
+def test_several_values_are_all_equal_but_for_rounding(
+    values: tuple[float, ...], equal: bool
+) -> None:
     assert estimate([Sample("a", value) for value in values]).all_equal == equal
 
 
@@ -178,7 +193,8 @@ def test_a_proportion_counts_values_and_clusters_them() -> None:
 
 @pytest.mark.parametrize(
     ("successes", "trials", "k", "value"),
-    [(0, 0, 1, None), (2, 2, 3, None), (3, 3, 3, 1.0), (2, 3, 3, 0.0), (2, 4, 2, 1 / 6), (4, 4, 1, 1.0), (0, 1, 1, 0.0)],
+    [(0, 0, 1, None), (2, 2, 3, None), (3, 3, 3, 1.0), (2, 3, 3, 0.0), (2, 4, 2, 1 / 6),
+        (4, 4, 1, 1.0), (0, 1, 1, 0.0)],
 )  # fmt: skip
 def test_pass_hat_is_undefined_below_k_trials(
     successes: int, trials: int, k: int, value: float | None
@@ -208,7 +224,8 @@ def test_pass_k_is_of_the_tasks_with_k_trials_and_a_series_of_those_that_all_hav
 
 
 @pytest.mark.parametrize(
-    ("trials", "k", "there"), [(9, 1, False), (10, 1, True), (29, 2, False), (30, 2, True), (29, 1, True)]
+    ("trials", "k", "there"),
+    [(9, 1, False), (10, 1, True), (29, 2, False), (30, 2, True), (29, 1, True)],
 )
 def test_pass_k_of_one_case_has_an_interval_from_ten_conversations_and_for_more_than_1_from_thirty(
     trials: int, k: int, there: bool
@@ -269,7 +286,12 @@ def test_response_times_are_summed_up() -> None:
     times = [float(n) for n in range(1, 21)]
     found = summarise(times, [3.0, 1.0, 2.0, 9.0], [4, 1, 4])
     assert (found.answers, found.average_ms, found.p50_ms, found.p90_ms) == (20, 10.5, 10.0, 18.0)
-    assert (found.p95_ms, found.max_ms, found.first_token_ms, found.streamed) == (19.0, 20.0, 2.0, 4)
+    assert (found.p95_ms, found.max_ms, found.first_token_ms, found.streamed) == (
+        19.0,
+        20.0,
+        2.0,
+        4,
+    )
     assert found.concurrency == (1, 4)
     nothing = summarise([], [], [])
     assert (nothing.answers, nothing.average_ms, nothing.max_ms, nothing.first_token_ms) == (
@@ -286,9 +308,11 @@ def test_response_times_are_summed_up() -> None:
 @pytest.mark.parametrize(
     ("groups", "within", "units", "interval"),
     [
-        ({"a": [0.5]}, "trial", 1, False), ({"a": [0.5, 0.6]}, "", 1, False), ({"a": [0.1, 0.9] * 9}, "", 1, False),
+        ({"a": [0.5]}, "trial", 1, False), ({"a": [0.5, 0.6]}, "", 1, False),
+        ({"a": [0.1, 0.9] * 9}, "", 1, False),
         ({"a": [0.1, 0.9, 0.4] * 3}, "trial", 9, False), ({"a": [0.1, 0.9] * 5}, "trial", 10, True),
-        ({n: [0.1 * n] for n in range(9)}, "", 9, False), ({n: [0.1 * n] for n in range(10)}, "", 10, True),
+        ({n: [0.1 * n] for n in range(9)}, "", 9, False),
+        ({n: [0.1 * n] for n in range(10)}, "", 10, True),
         ({n: [0.1 * n] if n < 9 else [] for n in range(10)}, "", 9, False),
     ],
 )  # fmt: skip
@@ -321,7 +345,8 @@ def test_the_error_is_the_jackknifes_and_its_degrees_are_kishs() -> None:
 
 
 @pytest.mark.parametrize(("bounds", "paired", "method"), [
-    (UNIT, False, "Clopper-Pearson, effective number"), (UNIT, True, "Student's t"), ((-inf, inf), False, "Student's t"),
+    (UNIT, False, "Clopper-Pearson, effective number"), (UNIT, True, "Student's t"),
+    ((-inf, inf), False, "Student's t"),
     ((0.0, inf), False, "Student's t"), ((-inf, 1.0), False, "Student's t"),
 ])  # fmt: skip
 def test_the_method_follows_from_the_bounds(bounds: Bounds, paired: bool, method: str) -> None:
@@ -354,7 +379,9 @@ def test_yes_and_no_of_independent_units_are_counted() -> None:
     moved = mean_of({n: [2 * float(n < 3) - 1] for n in range(12)}, CHANGE)
     assert moved is not None
     assert moved.interval is not None
-    assert (moved.interval.low, moved.interval.high) == pytest.approx((2 * exact.low - 1, 2 * exact.high - 1))
+    assert (moved.interval.low, moved.interval.high) == pytest.approx(
+        (2 * exact.low - 1, 2 * exact.high - 1)
+    )
 
 
 def test_what_does_not_vary_has_the_exact_interval_of_so_many_units() -> None:
@@ -381,7 +408,9 @@ def clopper(share: float, n: float) -> tuple[float, float]:
 
 
 def by_hand(clusters: list[list[float]]) -> tuple[float, float]:
-    """The documented method in plain NumPy: jackknife error, padded where values pile up, as an effective number."""
+    """The documented method in plain NumPy: jackknife error, padded where values pile up, as an
+    effective number.
+    """
     values = np.array([value for own in clusters for value in own])
     n, size, mean = len(values), len(clusters), values.mean()
     left = np.array([(values.sum() - sum(own)) / (n - len(own)) for own in clusters])
@@ -407,7 +436,9 @@ PILED = [0.9, 0.8, 0.75]
         [[1.0]] * 9 + [[value] for value in PILED],
         [[0.0]] * 9 + [[1 - value] for value in PILED],
         [[0.5 + 0.5 * side] for side in (-1, 1)] * 6 + [[0.5]],
-        [[1.0]] * 5 + [[0.125]] * 6 + [[0.25]],  # their mean is a half, and they are piled up at 1 only
+        [[1.0]] * 5
+        + [[0.125]] * 6
+        + [[0.25]],  # their mean is a half, and they are piled up at 1 only
         [[1.0, 0.9]] * 6 + [[0.2, 0.4]] * 6,
         [[1.0, 1.0]] * 12 + [[0.2, 0.4]] * 4,
         [[0.0, 0.0]] * 130 + [[0.2, 0.4]] * 20,
@@ -430,7 +461,12 @@ def test_the_interval_of_a_bounded_mean_is_the_documented_one(clusters: list[lis
 @pytest.mark.parametrize("draws", [5, 12])
 @pytest.mark.parametrize(
     "alone",
-    [[0.8, 0.7, 1.0, 0.2] * 3, [1.0] * 9 + [0.2] * 3, [0.0] * 20 + [0.5] * 40, [0.0] * 9 + [0.5, 0.4, 0.6]],
+    [
+        [0.8, 0.7, 1.0, 0.2] * 3,
+        [1.0] * 9 + [0.2] * 3,
+        [0.0] * 20 + [0.5] * 40,
+        [0.0] * 9 + [0.5, 0.4, 0.6],
+    ],
 )
 def test_a_unit_that_was_not_drawn_is_in_the_error_of_what_is_left_out(
     alone: list[float], draws: int
@@ -510,7 +546,9 @@ def agreement_of(counts: Any) -> float | None:
 
 
 @pytest.mark.parametrize(("clusters", "there"), [(29, False), (30, True)])
-def test_a_curved_statistic_has_an_interval_from_thirty_clusters(clusters: int, there: bool) -> None:
+def test_a_curved_statistic_has_an_interval_from_thirty_clusters(
+    clusters: int, there: bool
+) -> None:
     many = [{"yes": 2.0} if n % 3 else {"no": 1.0, "yes": 1.0} for n in range(clusters)]
     found = statistic_of(many, agreement_of, {"no": 2.0}, "conversation")
     assert (found is not None) == there
@@ -537,7 +575,9 @@ def test_a_statistic_that_is_undefined_has_no_interval() -> None:
     many = [{"yes": 1.0}] * 30
     assert statistic_of(many, lambda _: None, {"no": 1.0}, "x") is None
     assert (
-        statistic_of(many, lambda counts: 0.5 if sum(counts.values()) == 31 else None, {"no": 1.0}, "x")
+        statistic_of(
+            many, lambda counts: 0.5 if sum(counts.values()) == 31 else None, {"no": 1.0}, "x"
+        )
         is None
     )
     only_whole = statistic_of(
@@ -545,7 +585,9 @@ def test_a_statistic_that_is_undefined_has_no_interval() -> None:
     )
     assert only_whole is None
     assert (
-        statistic_of(many, lambda counts: None if sum(counts.values()) == 31 else 0.5, {"no": 1.0}, "x")
+        statistic_of(
+            many, lambda counts: None if sum(counts.values()) == 31 else 0.5, {"no": 1.0}, "x"
+        )
         is None
     )
 

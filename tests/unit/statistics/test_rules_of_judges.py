@@ -49,9 +49,12 @@ from bioeval_tui.statistics.planning import (
 @pytest.mark.parametrize(
     ("pairs", "plain", "quadratic"),
     [
-        ({}, None, None), ({(0, 1): 1}, None, None), ({(1, 1): 9}, None, None), ({(0, 0): 1, (1, 1): 1}, 1.0, 1.0),
-        ({(0, 1): 1, (1, 0): 1}, -1.0, -1.0), ({(0, 1): 2}, 0.0, 0.0), ({(0, 0): 1, (1, 1): 1, (2, 2): 0}, 1.0, 1.0),
-        ({(0, 0): 2, (0, 2): 1, (2, 2): 2, (1, 2): 1}, 1 - 6 * 2 / (3 * 3 + 3 * 2 - 3 * 2 + 1 * 6 + 2 * 2 - 0 * 4 + 0), None),
+        ({}, None, None), ({(0, 1): 1}, None, None), ({(1, 1): 9}, None, None),
+        ({(0, 0): 1, (1, 1): 1}, 1.0, 1.0),
+        ({(0, 1): 1, (1, 0): 1}, -1.0, -1.0), ({(0, 1): 2}, 0.0, 0.0),
+        ({(0, 0): 1, (1, 1): 1, (2, 2): 0}, 1.0, 1.0),
+        ({(0, 0): 2, (0, 2): 1, (2, 2): 2, (1, 2): 1},
+            1 - 6 * 2 / (3 * 3 + 3 * 2 - 3 * 2 + 1 * 6 + 2 * 2 - 0 * 4 + 0), None),
         ({(0, 1): 0, (1, 1): 5}, None, None),
     ],
 )  # fmt: skip
@@ -100,7 +103,13 @@ def test_alpha_is_krippendorffs(units: list[tuple[float, ...]]) -> None:
 
 @pytest.mark.parametrize(
     "units",
-    [{}, {(0.1, 0.2): 1}, {(0.1,): 9, (0.1, 0.9): 1}, {(0.5, 0.5): 9}, {(0.5, 0.5): 9, (0.1, 0.2): 0}],
+    [
+        {},
+        {(0.1, 0.2): 1},
+        {(0.1,): 9, (0.1, 0.9): 1},
+        {(0.5, 0.5): 9},
+        {(0.5, 0.5): 9, (0.1, 0.2): 0},
+    ],
 )
 def test_alpha_needs_two_units_and_two_values(units: dict[tuple[float, ...], int]) -> None:
     assert krippendorff_alpha(units) is None
@@ -112,7 +121,9 @@ def test_units_are_sorted_ratings() -> None:
 
 
 def test_two_raters() -> None:
-    found = agreement([(0.9, True), (0.2, False), (0.6, True)], [(0.7, True), (0.4, True), (0.6, False)])
+    found = agreement(
+        [(0.9, True), (0.2, False), (0.6, True)], [(0.7, True), (0.4, True), (0.6, False)]
+    )
     assert (found.n, found.bias, found.mean_absolute_difference) == (
         3,
         pytest.approx(0.0),
@@ -148,12 +159,17 @@ def test_shares_have_intervals_from_ten_conversations_and_kappa_from_thirty(
     assert found.clusters == clusters
     assert found.sensitivity.value == pytest.approx(clusters / (clusters + 2))
     assert found.specificity.value == pytest.approx(clusters / (clusters + 1))
-    for figure, there in ((found.sensitivity, shares), (found.specificity, shares), (found.kappa, curved),
+    for figure, there in ((found.sensitivity, shares), (found.specificity, shares),
+        (found.kappa, curved),
                           (found.kappa_quadratic, curved), (found.alpha, curved)):  # fmt: skip
         assert (figure.interval is not None) == there
         assert figure.interval is None or figure.interval.low < figure.value < figure.interval.high  # type: ignore[operator]
     nobody = judge_agreement([])
-    assert (nobody.sensitivity.value, nobody.kappa.value, nobody.alpha.interval) == (None, None, None)
+    assert (nobody.sensitivity.value, nobody.kappa.value, nobody.alpha.interval) == (
+        None,
+        None,
+        None,
+    )
 
 
 # What people would say
@@ -164,7 +180,9 @@ def items(reviewed: int, unreviewed: int, **more: Any) -> list[JudgedItem]:
     scores = [0.9 if n % 2 else 0.1 for n in range(reviewed + unreviewed)]
     people = [float(score > 0.5) if n % 7 else float(score < 0.5) for n, score in enumerate(scores)]
     return [
-        JudgedItem(score, people[n] if n < reviewed else None, **{name: of(n) for name, of in more.items()})
+        JudgedItem(
+            score, people[n] if n < reviewed else None, **{name: of(n) for name, of in more.items()}
+        )
         for n, score in enumerate(scores)
     ]
 
@@ -177,17 +195,24 @@ def items(reviewed: int, unreviewed: int, **more: Any) -> list[JudgedItem]:
         (items(30, 0), "random", "everything was reviewed"),
         (items(30, 1), "random", "everything was reviewed"),
         (items(30, 2), "random", ""),
-        (items(40, 40, stratum=lambda n: "x" if n < 4 or n >= 70 else "y"), "stratified", "4 reviews in stratum 'x': at least 5 are required"),
+        (items(40, 40, stratum=lambda n: "x" if n < 4 or n >= 70 else "y"), "stratified",
+            "4 reviews in stratum 'x': at least 5 are required"),
         (items(40, 40, stratum=lambda n: "x" if n < 5 or n >= 70 else "y"), "stratified", ""),
-        (items(40, 40, stratum=lambda n: "x" if n < 6 else "y"), "stratified", "everything in stratum 'x' was reviewed"),
-        (items(40, 40, stratum=lambda n: "x" if n < 6 or n == 79 else "y"), "stratified", "everything in stratum 'x' was reviewed"),
+        (items(40, 40, stratum=lambda n: "x" if n < 6 else "y"), "stratified",
+            "everything in stratum 'x' was reviewed"),
+        (items(40, 40, stratum=lambda n: "x" if n < 6 or n == 79 else "y"), "stratified",
+            "everything in stratum 'x' was reviewed"),
         (items(40, 40, stratum=lambda n: "x" if n < 6 else "y"), "random", ""),
-        (items(45, 45, cluster=lambda n: f"c{n % 9}"), "random", "the reviews are in 9 clusters: at least 10 are required"),
+        (items(45, 45, cluster=lambda n: f"c{n % 9}"), "random",
+            "the reviews are in 9 clusters: at least 10 are required"),
         (items(50, 50, cluster=lambda n: f"c{n % 10}"), "random", ""),
-        (items(40, 40, cluster=lambda n: "same" if n < 2 else "", stratum=lambda n: "xy"[n % 2]), "stratified", "cluster 'same' is in several strata"),
+        (items(40, 40, cluster=lambda n: "same" if n < 2 else "", stratum=lambda n: "xy"[n % 2]),
+            "stratified", "cluster 'same' is in several strata"),
     ],
 )  # fmt: skip
-def test_reviews_must_be_enough_to_correct(given_: list[JudgedItem], sampling: Any, says: str) -> None:
+def test_reviews_must_be_enough_to_correct(
+    given_: list[JudgedItem], sampling: Any, says: str
+) -> None:
     if not says:
         found = corrected_mean(given_, sampling)
         assert found.interval.low <= found.estimate <= found.interval.high
@@ -232,14 +257,18 @@ def test_the_estimate_is_the_papers() -> None:
     assert found.width_after_ten_more < found.interval.width
 
 
-def test_a_judge_that_says_the_opposite_is_not_used_and_one_that_exaggerates_is_used_as_it_is() -> None:
+def test_a_judge_that_says_the_opposite_is_not_used_and_one_that_exaggerates_is_used_as_it_is() -> (
+    None
+):
     opposite = [JudgedItem(1 - item.judge, item.people) for item in items(60, 60)]
     assert corrected_mean(opposite, "random").power_tuning == 0.0
     timid = [JudgedItem(0.5 + (item.judge - 0.5) / 8, item.people) for item in items(60, 600)]
     assert corrected_mean(timid, "random").power_tuning == 1.0
     constant = [JudgedItem(0.5, item.people) for item in items(60, 60)]
     assert corrected_mean(constant, "random").power_tuning == 0.0
-    agreed = [JudgedItem(item.judge, None if item.people is None else 1.0) for item in items(60, 60)]
+    agreed = [
+        JudgedItem(item.judge, None if item.people is None else 1.0) for item in items(60, 60)
+    ]
     found = corrected_mean(agreed, "random")
     assert found.interval == found.reviews_only, "dividing what is all the same would only widen it"
 
@@ -260,7 +289,9 @@ def test_the_interval_of_reviews_alone_is_that_of_their_share() -> None:
         mean = sum(said) / len(said)
         parts.append((0.5, mean, share_interval(mean, len(said))))
     means = [mean for _, mean, _ in parts]
-    between = (sum(0.5 * mean * mean for mean in means) - sum(0.5 * mean for mean in means) ** 2) / 200
+    between = (
+        sum(0.5 * mean * mean for mean in means) - sum(0.5 * mean for mean in means) ** 2
+    ) / 200
     wanted = joined(parts, UNIT, "", between)
     whole = corrected_mean(given_, "random").interval
     assert (whole.low, whole.high) == pytest.approx((wanted.low, wanted.high))
@@ -270,11 +301,15 @@ def test_the_interval_of_reviews_alone_is_that_of_their_share() -> None:
     ("scores", "sizes"),
     [
         # all reviewed at a half: a part needs 16 items, and a quarter of all
-        ([0.1] * 100, [100]), ([0.1] * 50 + [0.9] * 50, [50, 50]), ([0.1] * 16 + [0.9] * 84, [16, 84]), ([0.1] * 15 + [0.9] * 85, [100]),
+        ([0.1] * 100, [100]), ([0.1] * 50 + [0.9] * 50, [50, 50]),
+        ([0.1] * 16 + [0.9] * 84, [16, 84]), ([0.1] * 15 + [0.9] * 85, [100]),
         ([0.1] * 84 + [0.9] * 16, [84, 16]), ([0.1] * 85 + [0.9] * 15, [100]),
-        ([0.1] * 25 + [0.2] * 25 + [0.3] * 25 + [0.4] * 25, [25, 25, 25, 25]), ([0.1] * 24 + [0.2] * 26 + [0.3] * 50, [50, 50]),
-        ([0.1] * 25 + [0.2] * 60 + [0.3] * 15, [25, 75]), ([0.1] * 26 + [0.2] * 58 + [0.3] * 16, [26, 58, 16]),
-        ([n / 100 for n in range(100)], [25, 25, 25, 25]), ([0.1] * 8 + [0.2] * 4 + [0.3] * 88, [100]),
+        ([0.1] * 25 + [0.2] * 25 + [0.3] * 25 + [0.4] * 25, [25, 25, 25, 25]),
+        ([0.1] * 24 + [0.2] * 26 + [0.3] * 50, [50, 50]),
+        ([0.1] * 25 + [0.2] * 60 + [0.3] * 15, [25, 75]),
+        ([0.1] * 26 + [0.2] * 58 + [0.3] * 16, [26, 58, 16]),
+        ([n / 100 for n in range(100)], [25, 25, 25, 25]),
+        ([0.1] * 8 + [0.2] * 4 + [0.3] * 88, [100]),
     ],
 )  # fmt: skip
 def test_parts_of_the_judges_scores_are_large_enough(scores: list[float], sizes: list[int]) -> None:
@@ -315,7 +350,9 @@ def test_clustered_reviews_count_as_many_as_have_the_same_error(
         sums = Counter[str]()
         for name, each in zip(names, away, strict=False):
             sums[name] += each  # type: ignore[assignment]
-        ratio = max(1.0, sum(each * each for each in sums.values()) / alone) if alone else 48 / clusters
+        ratio = (
+            max(1.0, sum(each * each for each in sums.values()) / alone) if alone else 48 / clusters
+        )
         n /= (
             ratio
             * clusters
@@ -335,15 +372,20 @@ def test_clustered_reviews_count_as_many_as_have_the_same_error(
 @pytest.mark.parametrize(
     ("sizes", "n", "drawn"),
     [
-        ({"a": 5}, 3, {"a": 3}), ({"a": 5}, 5, {"a": 5}), ({"a": 5}, 6, {"a": 5}), ({"a": 6, "b": 3}, 3, {"a": 2, "b": 1}),
-        ({"a": 5, "b": 5}, 3, {"a": 2, "b": 1}), ({"b": 5, "a": 5}, 3, {"a": 2, "b": 1}),  # of equal remainders, the first name
-        ({"a": 7, "b": 3}, 1, {"a": 1}), ({"a": 7, "b": 2, "c": 1}, 5, {"a": 4, "b": 1}), ({"a": 3, "b": 3, "c": 4}, 5, {"a": 2, "b": 1, "c": 2}),
+        ({"a": 5}, 3, {"a": 3}), ({"a": 5}, 5, {"a": 5}), ({"a": 5}, 6, {"a": 5}),
+        ({"a": 6, "b": 3}, 3, {"a": 2, "b": 1}),
+        # of equal remainders, the first name
+        ({"a": 5, "b": 5}, 3, {"a": 2, "b": 1}), ({"b": 5, "a": 5}, 3, {"a": 2, "b": 1}),
+        ({"a": 7, "b": 3}, 1, {"a": 1}), ({"a": 7, "b": 2, "c": 1}, 5, {"a": 4, "b": 1}),
+        ({"a": 3, "b": 3, "c": 4}, 5, {"a": 2, "b": 1, "c": 2}),
     ],
 )  # fmt: skip
 def test_every_stratum_gives_its_share_by_largest_remainders(
     sizes: dict[str, int], n: int, drawn: dict[str, int]
 ) -> None:
-    strata = {f"{stratum}{number}": stratum for stratum, size in sizes.items() for number in range(size)}
+    strata = {
+        f"{stratum}{number}": stratum for stratum, size in sizes.items() for number in range(size)
+    }
     found = draw_reviews(strata, n, seed=1)
     assert Counter(strata[item] for item in found) == drawn
     assert len(set(found)) == len(found)
@@ -367,8 +409,12 @@ def test_variances_are_an_analysis_of_variance() -> None:
     groups = {"a": [0.1, 0.3], "b": [0.5, 0.9, 0.7], "c": [0.4], "empty": []}
     values = [each for own in groups.values() for each in own]
     means = {name: np.mean(own) for name, own in groups.items() if own}
-    within = sum((each - means[name]) ** 2 for name, own in groups.items() for each in own) / (6 - 3)
-    squares = sum(len(groups[name]) * (mean - np.mean(values)) ** 2 for name, mean in means.items()) / 2
+    within = sum((each - means[name]) ** 2 for name, own in groups.items() for each in own) / (
+        6 - 3
+    )
+    squares = (
+        sum(len(groups[name]) * (mean - np.mean(values)) ** 2 for name, mean in means.items()) / 2
+    )
     size = (6 - (4 + 9 + 1) / 6) / 2
     found = variance_components(groups)
     assert found is not None
@@ -389,7 +435,9 @@ def test_paired_variances_are_of_common_cases() -> None:
     b = {"x": [0.9, 0.7], "y": [0.1, 0.2], "z": [0.3], "none": [0.5], "empty": []}
     gaps = [0.8 - 0.2, 0.15 - 0.5, 0.3 - 0.4]
     within_a, within_b = (0.02 + 0.0 + 0.08) / 3, (0.02 + 0.005) / 2
-    noise = np.mean([within_a / 2 + within_b / 2, within_a / 2 + within_b / 2, within_a / 2 + within_b])
+    noise = np.mean(
+        [within_a / 2 + within_b / 2, within_a / 2 + within_b / 2, within_a / 2 + within_b]
+    )
     found = paired_components(a, b)
     assert found is not None
     assert found.within == pytest.approx(within_a + within_b)
@@ -401,8 +449,12 @@ def test_paired_variances_are_of_common_cases() -> None:
     assert (two.between, two.within) == (pytest.approx(0.0, abs=1e-12), 0.0)
 
 
-@pytest.mark.parametrize(("correlation", "between"), [(-1.0, 0.12), (0.0, 0.06), (0.5, 0.03), (1.0, 0.0)])
-def test_what_two_agents_find_hard_together_is_no_difference(correlation: float, between: float) -> None:
+@pytest.mark.parametrize(
+    ("correlation", "between"), [(-1.0, 0.12), (0.0, 0.06), (0.5, 0.03), (1.0, 0.0)]
+)
+def test_what_two_agents_find_hard_together_is_no_difference(
+    correlation: float, between: float
+) -> None:
     found = KNOWN.of_difference(correlation)
     assert (found.between, found.within) == pytest.approx((between, 0.08))
     for wrong in (-1.000001, 1.000001):
@@ -423,7 +475,9 @@ def test_the_error_of_a_design(cases: int, trials: int, error: float, degrees: i
         return
     assert width == pytest.approx(2 * stats.t.ppf(0.975, degrees) * error)
     critical = stats.t.ppf(0.975, degrees)
-    exact = stats.nct.sf(critical, degrees, 0.3 / error) + stats.nct.cdf(-critical, degrees, 0.3 / error)
+    exact = stats.nct.sf(critical, degrees, 0.3 / error) + stats.nct.cdf(
+        -critical, degrees, 0.3 / error
+    )
     assert power == pytest.approx(exact, abs=1e-6)
     assert design_power(KNOWN, -0.3, cases, trials) == power
     assert design_power(VarianceComponents(0, 0), 0.3, 2, 1) == 1.0
@@ -434,7 +488,9 @@ def test_the_error_of_a_design(cases: int, trials: int, error: float, degrees: i
 def test_a_plan_is_the_smallest_that_is_enough(trials: int) -> None:
     (plan,) = plans_for_difference(KNOWN, 0.1, trials=[trials])
     assert (
-        design_power(KNOWN, 0.1, plan.cases, trials) >= 0.8 > design_power(KNOWN, 0.1, plan.cases - 1, trials)
+        design_power(KNOWN, 0.1, plan.cases, trials)
+        >= 0.8
+        > design_power(KNOWN, 0.1, plan.cases - 1, trials)
     )
     assert plan.reached == design_power(KNOWN, 0.1, plan.cases, trials)
     (wide,) = plans_for_width(KNOWN, 0.1, trials=[trials])
@@ -479,7 +535,9 @@ def test_a_plan_that_makes_no_sense_is_refused(effect: float, power: float) -> N
 
 
 def test_what_a_plan_costs() -> None:
-    (plan,) = plans_for_width(KNOWN, 0.3, trials=[2], costs=Costs(4.0, 0.5, 90.0, concurrency=3, arms=2))
+    (plan,) = plans_for_width(
+        KNOWN, 0.3, trials=[2], costs=Costs(4.0, 0.5, 90.0, concurrency=3, arms=2)
+    )
     assert plan.conversations == plan.cases * 2 * 2
     assert (plan.calls, plan.cost) == (plan.conversations * 4.0, plan.conversations * 0.5)
     assert plan.hours == pytest.approx(plan.conversations * 30 / 3600)
@@ -503,8 +561,12 @@ def test_a_round_has_values_that_can_be(values: list[float]) -> None:
     assert ConfidenceSequence(0.5).observe([0.0, 1.0]) == "undecided"
 
 
-@pytest.mark.parametrize(("value", "decision"), [(1.0, "above"), (0.0, "below"), (0.5, "undecided")])
-def test_a_decision_is_final_and_its_interval_excludes_the_threshold(value: float, decision: str) -> None:
+@pytest.mark.parametrize(
+    ("value", "decision"), [(1.0, "above"), (0.0, "below"), (0.5, "undecided")]
+)
+def test_a_decision_is_final_and_its_interval_excludes_the_threshold(
+    value: float, decision: str
+) -> None:
     sequence = ConfidenceSequence(0.5)
     rounds = 0
     while sequence.decision == "undecided" and rounds < 60:

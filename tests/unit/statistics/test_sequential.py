@@ -1,4 +1,6 @@
-"""A batch may be checked after each trial: it stops wrongly in at most 5 %, and early where there is a difference."""
+"""A batch may be checked after each trial: it stops wrongly in at most 5 %, and early where there
+is a difference.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from tests.simulations.stopping import passes, scores, sharing, stops, twelve_ca
 @pytest.mark.parametrize(
     ("draw", "rounds"), [(scores, 100), (passes, 100), (twelve_cases, 15), (sharing(0.5, 5), 40)]
 )
-def test_without_a_difference_few_batches_stop_early_but_many_with_a_naive_test(draw, rounds: int) -> None:  # type: ignore[no-untyped-def]
+def test_without_a_difference_few_batches_stop_early_but_many_with_a_naive_test(
+    draw, rounds: int
+) -> None:  # type: ignore[no-untyped-def]
     found = stops(400, rounds, draw, difference=0.0)
     assert found.sequence <= 0.05 + 0.02  # two standard errors; docs/validation.md has the long run
     assert found.naive > 0.15

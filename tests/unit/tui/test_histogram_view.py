@@ -1,4 +1,6 @@
-"""A leaderboard's histogram: columns, thresholds and a score of its own, on random leaderboards and on chosen ones."""
+"""A leaderboard's histogram: columns, thresholds and a score of its own, on random leaderboards and
+on chosen ones.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,18 @@ def histogram_of(row: MedalRow) -> Histogram:
 
 
 def drawn(found: Histogram, width: int, height: int = 4) -> list[str]:
-    return ["".join(cell.text for cell in line) for line in histogram_view.lines(found, width, height)]
+    return [
+        "".join(cell.text for cell in line) for line in histogram_view.lines(found, width, height)
+    ]
 
 
 @given(st.lists(SCORES, min_size=1, max_size=3000), SCORES, st.booleans(), st.integers(48, 160))
 def test_every_leaderboard_is_drawn_within_its_frame_and_in_order(
     scores: list[float], own: float, lower: bool, width: int
 ) -> None:
-    found = histogram_of(graded("t", "a", own, tuple(sorted(scores, reverse=not lower)), lower=lower))
+    found = histogram_of(
+        graded("t", "a", own, tuple(sorted(scores, reverse=not lower)), lower=lower)
+    )
     shown = drawn(found, width)
     if len(scores) < histogram_view.FEWEST_SCORES:
         assert shown == []
@@ -86,7 +92,9 @@ def test_columns_have_the_colour_of_the_medal_at_their_place() -> None:
     found = histogram_of(graded("t", "a", 85.0, board(2000, 40.0, 90.0)))
     first = histogram_view.lines(found, 60, 1)[1]
     assert [cell.tone for cell in first] == ["entries", "bronze", "silver", "gold"]
-    assert abs(len(first[0].text) - found.cell(found.marks["bronze"], 60)) <= 1, "a column has one colour"
+    assert abs(len(first[0].text) - found.cell(found.marks["bronze"], 60)) <= 1, (
+        "a column has one colour"
+    )
 
 
 def test_outliers_do_not_squeeze_the_other_entries_but_are_counted() -> None:
@@ -108,4 +116,6 @@ def test_medals_close_together_are_enlarged_with_their_scores() -> None:
 def test_leaderboards_of_few_or_tied_entries_show_all_of_them(scores: tuple[float, ...]) -> None:
     found = histogram_of(graded("t", "a", 0.3, scores))
     assert found.below == 0
-    assert any("bronze, silver, gold" in line for line in drawn(found, 60)), "all begin at the best score"
+    assert any("bronze, silver, gold" in line for line in drawn(found, 60)), (
+        "all begin at the best score"
+    )

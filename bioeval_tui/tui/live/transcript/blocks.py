@@ -28,7 +28,9 @@ BlockKind = Literal[
 
 
 class Fold(NamedTuple):
-    """What can be opened: the kind of thing, the message it belongs to (0 is the conversation), and which."""
+    """What can be opened: the kind of thing, the message it belongs to (0 is the conversation), and
+    which.
+    """
 
     kind: str
     message: int
@@ -46,7 +48,10 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One painted line. `strip` is as wide as the widget; `text` the words in it, which start after `before` characters."""
+    """One painted line.
+
+    `strip` is as wide as the widget; `text` the words in it, which start after `before` characters.
+    """
 
     strip: Strip
     text: str
@@ -60,9 +65,10 @@ class Line:
 class Block:
     """A group of lines that is painted together.
 
-    `role` is set on the first block of a message and gives its speaker a colour; `side`, on every block of it, tints the gutter. `style` and `sign` are
-    of notes. `marks` stand at the right; `timer` says that a running time stands there. `live` text is
-    still being written. `fold` is what enter opens; `opened` whether it is.
+    `role` is set on the first block of a message and gives its speaker a colour; `side`, on every
+    block of it, tints the gutter. `style` and `sign` are of notes. `marks` stand at the right;
+    `timer` says that a running time stands there. `live` text is still being written. `fold` is
+    what enter opens; `opened` whether it is.
     """
 
     kind: BlockKind
@@ -106,7 +112,9 @@ class Block:
 
 
 class Item:
-    """One message, or what comes before or after the messages, with its blocks once they are needed."""
+    """One message, or what comes before or after the messages, with its blocks once they are
+    needed.
+    """
 
     __slots__ = ("blocks", "chunks", "count", "message", "text")
 
@@ -131,7 +139,9 @@ class Item:
         return self.chunks
 
     def rebuild(self, fresh: list[Block]) -> int | None:
-        """Replace the blocks, but keep old ones that would look the same; return the first changed one, if any."""
+        """Replace the blocks, but keep old ones that would look the same; return the first changed
+        one, if any.
+        """
         before = self.blocks or []
         old = {block.signature: block for block in before}
         self.blocks = [old.get(block.signature, block) for block in fresh]
@@ -165,7 +175,8 @@ def message_blocks(
 ) -> list[Block]:
     """Return the blocks of a message: failed attempts, text, events and given facts.
 
-    The agreed words of a bare sign-off mean nothing to a reader, so only that it signs off is shown.
+    The agreed words of a bare sign-off mean nothing to a reader, so only that it signs off is
+    shown.
     """
     blocks = [Block("gap")] if _has_gap(message, choices) else []
     if message.message == choices.parting:
@@ -173,7 +184,9 @@ def message_blocks(
     first = len(blocks)
     blocks.extend(_failures(message))
     blocks.extend(
-        [Block("note", "signs off", sign="■", style="note")] if bare_sign_off else _text(item, message)
+        [Block("note", "signs off", sign="■", style="note")]
+        if bare_sign_off
+        else _text(item, message)
     )
     if choices.show_events:
         for index, event in _shown_events(message):
@@ -190,7 +203,9 @@ def message_blocks(
 
 
 def _shown_events(message: MessageState) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the events that the agent reported through its protocol, numbered; calls reported as spans are shown there."""
+    """Yield the events that the agent reported through its protocol, numbered; calls reported as
+    spans are shown there.
+    """
     return ((index, event) for index, event in enumerate(message.generation) if "span" not in event)
 
 
@@ -202,7 +217,9 @@ def _spans(message: MessageState, choices: Choices) -> Iterator[Block]:
     """Yield a line for each of the last spans, in the order in which they came."""
     shown = _shown_spans(message)
     if shown.start:
-        yield Block("note", f"{plural(shown.start, 'span')} before these", sign=spans.SIGN, style="event")
+        yield Block(
+            "note", f"{plural(shown.start, 'span')} before these", sign=spans.SIGN, style="event"
+        )
     for index in shown:
         span = message.spans[index]
         fold = Fold("span", message.message, index)
@@ -234,17 +251,25 @@ def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
     if choices.show_events:
         folds = [Fold("event", message.message, index) for index, _ in _shown_events(message)]
         folds += [Fold("span", message.message, index) for index in _shown_spans(message)]
-    return folds + [Fold("violation", message.message, index) for index in range(len(message.violations))]
+    return folds + [
+        Fold("violation", message.message, index) for index in range(len(message.violations))
+    ]
 
 
 def head_blocks(conversation: ConversationState | None, choices: Choices) -> list[Block]:
-    """Return what comes before the first message: setups, seeds, warnings, or a note that there is no message yet."""
+    """Return what comes before the first message: setups, seeds, warnings, or a note that there is
+    no message yet.
+    """
     if conversation is None:
         return [Block("note", "no conversation yet", style="note")]
     blocks = list(_preparation(conversation, choices))
-    blocks.extend(Block("note", clean_line(w.message), sign="!", style="warn") for w in conversation.warnings)
+    blocks.extend(
+        Block("note", clean_line(w.message), sign="!", style="warn") for w in conversation.warnings
+    )
     if not conversation.messages:
-        waiting = "preparing…" if conversation.phase in ("waiting", "preparing") else "no message yet"
+        waiting = (
+            "preparing…" if conversation.phase in ("waiting", "preparing") else "no message yet"
+        )
         blocks.append(Block("note", waiting, style="note"))
     elif blocks:
         blocks.append(Block("gap"))
@@ -329,7 +354,9 @@ def _failures(message: MessageState) -> Iterator[Block]:
         yield Block("note", _failure(failure, message.role), sign=sign, style="warn")
         if last and message.waited_ms >= 1000:
             yield Block(
-                "note", f"waited {latency(message.waited_ms)} in total, not part of the latency", style="note"
+                "note",
+                f"waited {latency(message.waited_ms)} in total, not part of the latency",
+                style="note",
             )
 
 
@@ -382,7 +409,9 @@ def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[
         )
         if opened:
             lines = [f"setup {s.index + 1}, {latency(s.elapsed_ms)}\n{s.cypher}" for s in setups]
-            lines += [f"seed {s.index + 1}, {s.what}{': ' + s.detail if s.detail else ''}" for s in seeds]
+            lines += [
+                f"seed {s.index + 1}, {s.what}{': ' + s.detail if s.detail else ''}" for s in seeds
+            ]
             yield from _detail("\n\n".join(lines), "")
     for setup in setups:
         if setup.error:
@@ -391,7 +420,10 @@ def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[
     for seed in seeds:
         if not seed.applied:
             yield Block(
-                "note", f"seed {seed.index + 1} not applied: {clean_line(seed.detail)}", sign="✗", style="bad"
+                "note",
+                f"seed {seed.index + 1} not applied: {clean_line(seed.detail)}",
+                sign="✗",
+                style="bad",
             )
 
 
@@ -417,10 +449,12 @@ class GenerationLine:
 
 
 def generation_line(event: dict[str, Any]) -> GenerationLine:
-    """Return how to show a generation event. The texts are foreign and cleaned where they are drawn.
+    """Return how to show a generation event.
 
-    Events are told apart by shape: `systemPrompt`, `request` with a function, `output`, and `content` with
-    `summaryDirection` (a request for knowledge). An unknown shape is shown as it is.
+    The texts are foreign and cleaned where they are drawn.
+
+    Events are told apart by shape: `systemPrompt`, `request` with a function, `output`, and
+    `content` with `summaryDirection` (a request for knowledge). An unknown shape is shown as it is.
     """
     match event:
         case {"systemPrompt": prompt}:
@@ -453,7 +487,9 @@ def _title(text: str) -> str:
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else compact_json(value)
+    if isinstance(value, str):
+        return value
+    return compact_json(value)
 
 
 def _pretty(value: Any) -> str:

@@ -70,7 +70,9 @@ class Heights:
         return total
 
     def find(self, line: int) -> tuple[int, int]:
-        """Return the item that contains `line` (from 0), and the line within it; past the end, the last item's last line."""
+        """Return the item that contains `line` (from 0), and the line within it; past the end, the
+        last item's last line.
+        """
         if not self._values:
             return 0, 0
         if line >= self.total:
@@ -91,7 +93,10 @@ MAX_PAINTED = 400
 
 
 class Spot(NamedTuple):
-    """A line of the page: the item, the block in it and the line in that. Stays good while other items change."""
+    """A line of the page: the item, the block in it and the line in that.
+
+    Stays good while other items change.
+    """
 
     item: int
     block: int
@@ -167,7 +172,9 @@ class Document:
         if conversation is None:
             return Spot(0, 0, 0)
         known = len(self.items) - 1 - self._ends
-        if len(conversation.messages) < known or (self._ends and len(conversation.messages) != known):
+        if len(conversation.messages) < known or (
+            self._ends and len(conversation.messages) != known
+        ):
             return None
         for message in conversation.messages[known:]:
             self.items.append(Item(message))
@@ -175,7 +182,11 @@ class Document:
             self._heights.append(self._estimate(self.items[-1]))
         first = Spot(known + 1, 0, 0)
         before = [known] if known < len(conversation.messages) else []  # it is no longer the last
-        for index in [0, *before, *[self.numbers[number] for number in numbers if number in self.numbers]]:
+        for index in [
+            0,
+            *before,
+            *[self.numbers[number] for number in numbers if number in self.numbers],
+        ]:
             block = self.rebuild(index)
             if block is not None:
                 first = min(first, Spot(index, block, 0))
@@ -188,7 +199,9 @@ class Document:
         return first
 
     def rebuild(self, index: int) -> int | None:
-        """Build an item's blocks again, if they were built before; return the first block that changed, if any."""
+        """Build an item's blocks again, if they were built before; return the first block that
+        changed, if any.
+        """
         item = self.items[index]
         if item.blocks is not None:
             return self._build(index)

@@ -1,4 +1,6 @@
-"""Markdown of messages: cut into chunks that render one at a time, restyled, with code coloured by the theme."""
+"""Markdown of messages: cut into chunks that render one at a time, restyled, with code coloured by
+the theme.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +47,14 @@ LIST_CHARS = 400
 """A list longer than this is cut before its next item, which does not change how it looks."""
 
 _STOP = re.compile(
-    r"^[ \t]*\n|^ {0,3}(?P<marker>`{3,}(?=[^`\n]*$)|~{3,})[ \t]*(?P<language>[^`\n]*)$", re.MULTILINE
+    r"^[ \t]*\n|^ {0,3}(?P<marker>`{3,}(?=[^`\n]*$)|~{3,})[ \t]*(?P<language>[^`\n]*)$",
+    re.MULTILINE,
 )
 _BLANK_LINES = re.compile(r"[ \t\n]*\n")
 _ITEM = re.compile(r"^(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)", re.MULTILINE)
-_TABLE = re.compile(r"(?P<heading>[^\n]*\|[^\n]*\n {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\n)")
+_TABLE = re.compile(
+    r"(?P<heading>[^\n]*\|[^\n]*\n {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-*:?[ \t]*)*\n)"
+)
 
 ChunkKind = Literal["markdown", "code"]
 
@@ -64,16 +69,18 @@ class Fence:
     @property
     def closing(self) -> re.Pattern[str]:
         """Pattern of the line that closes it."""
-        return re.compile(rf"^ {{0,3}}{self.marker[0]}{{{len(self.marker)},}}[ \t]*(?:\n|\Z)", re.MULTILINE)
+        return re.compile(
+            rf"^ {{0,3}}{self.marker[0]}{{{len(self.marker)},}}[ \t]*(?:\n|\Z)", re.MULTILINE
+        )
 
 
 @dataclass(eq=False, slots=True)
 class Chunk:
     """One piece of a text, distinguished from others by identity.
 
-    `start` is its offset in the text and `fence` the code fence that was open there, so that cutting can
-    go on from it. `text` is without fence lines. `heading` is a table's first two lines, repeated when a
-    long table was cut. `gap` says that a blank line stands before it.
+    `start` is its offset in the text and `fence` the code fence that was open there, so that
+    cutting can go on from it. `text` is without fence lines. `heading` is a table's first two
+    lines, repeated when a long table was cut. `gap` says that a blank line stands before it.
     """
 
     kind: ChunkKind
@@ -93,8 +100,8 @@ class Chunk:
 def cut(text: str, after: list[Chunk] | None = None) -> list[Chunk]:
     """Return the chunks of `text`.
 
-    `after` are the chunks of a text that `text` continues: all but the last are returned as the same objects, so that
-    their rendered form can be used again.
+    `after` are the chunks of a text that `text` continues: all but the last are returned as the
+    same objects, so that their rendered form can be used again.
     """
     if not after:
         return list(_cut(text, 0, False, None, ""))
@@ -128,12 +135,18 @@ def _cut(text: str, start: int, gap: bool, fence: Fence | None, heading: str) ->
         marker = _STOP.match(text, stop)
         assert marker is not None
         opened = Fence(marker["marker"], marker["language"].split(" ")[0].strip()[:40])
-        start = yield from _code(text, stop, min(len(text), marker.end() + 1), True, opened, inside=False)
+        start = yield from _code(
+            text, stop, min(len(text), marker.end() + 1), True, opened, inside=False
+        )
         gap = False
 
 
-def _paragraphs(text: str, start: int, gap: bool, heading: str) -> Generator[Chunk, None, int | None]:
-    """Yield the chunks up to the next fence; return its position, or None at the end of the text."""
+def _paragraphs(
+    text: str, start: int, gap: bool, heading: str
+) -> Generator[Chunk, None, int | None]:
+    """Yield the chunks up to the next fence; return its position, or None at the end of the
+    text.
+    """
     at = start
     while True:
         stop = _STOP.search(text, at)
@@ -146,7 +159,9 @@ def _paragraphs(text: str, start: int, gap: bool, heading: str) -> Generator[Chu
         if stop is None or stop["marker"]:
             if text[start:end].strip():
                 yield Chunk("markdown", text[start:end].rstrip(), start, gap, None, heading)
-            return end if stop else None
+            if stop:
+                return end
+            return None
         blank = _BLANK_LINES.match(text, end)
         at = blank.end() if blank else end
         if end == start:
@@ -167,12 +182,16 @@ def _code(
         code = text[body:piece].removesuffix("\n")
         yield Chunk("code", code, start, gap, fence if inside else None, "", fence.language)
         if piece >= end:
-            return closing.end() if closing else len(text)
+            if closing:
+                return closing.end()
+            return len(text)
         start, body, gap, inside = piece, piece, False, True
 
 
 def _list_end(text: str, start: int, end: int) -> int:
-    """Return where to cut the Markdown from `start` to `end`: a long list before an item, other text like code."""
+    """Return where to cut the Markdown from `start` to `end`: a long list before an item, other
+    text like code.
+    """
     if end - start > LIST_CHARS and _ITEM.match(text, start):
         item = _ITEM.search(text, start + LIST_CHARS, end)
         if item and item.start() <= start + MAX_CHARS:
@@ -181,7 +200,9 @@ def _list_end(text: str, start: int, end: int) -> int:
 
 
 def _piece_end(text: str, start: int, end: int) -> int:
-    """Return where a block from `start` to `end` must be cut: `end` itself when it is short enough."""
+    """Return where a block from `start` to `end` must be cut: `end` itself when it is short
+    enough.
+    """
     if end - start <= MAX_CHARS and text.count("\n", start, end) <= MAX_LINES:
         return end
     window = text[start : min(end, start + MAX_CHARS)]
@@ -198,13 +219,17 @@ def _piece_end(text: str, start: int, end: int) -> int:
 
 
 def _starts_afresh(text: str, at: int) -> bool:
-    """Return whether a new block starts at `at`: something is there already, and it is not indented."""
+    """Return whether a new block starts at `at`: something is there already, and it is not
+    indented.
+    """
     return bool(text[at : at + 2].strip(" ")) and not text.startswith(("  ", "\t"), at)
 
 
 def _heading(text: str, start: int, end: int) -> str:
     table = _TABLE.match(text, start, end)
-    return table["heading"] if table else ""
+    if table:
+        return table["heading"]
+    return ""
 
 
 _STYLES: tuple[tuple[_TokenType, str], ...] = (
@@ -222,7 +247,9 @@ _STYLES: tuple[tuple[_TokenType, str], ...] = (
 
 
 def highlight_code(code: str, language: str) -> Text:
-    """Return `code` as literal text with its tokens coloured; plain when the language is not known."""
+    """Return `code` as literal text with its tokens coloured; plain when the language is not
+    known.
+    """
     text = Text(style="code", overflow="fold")
     lexer = _lexer(language.lower()) if language else None
     if lexer is None:
@@ -247,11 +274,15 @@ def _style(kind: _TokenType) -> str | None:
 
 
 def warm_up() -> None:
-    """Load the lexers that answers use most, which takes Pygments a tenth of a second, in the background."""
+    """Load the lexers that answers use most, which takes Pygments a tenth of a second, in the
+    background.
+    """
     if not _warm.is_set():
         _warm.set()
         Thread(
-            target=lambda: [highlight_code("x", name) for name in _COMMON], name="lexers", daemon=True
+            target=lambda: [highlight_code("x", name) for name in _COMMON],
+            name="lexers",
+            daemon=True,
         ).start()
 
 
@@ -273,7 +304,10 @@ class _Heading(Heading):
 
 
 class _CodeBlock(CodeBlock):
-    """Code within a list or quotation: literal, in one colour. Fences elsewhere are chunks of their own."""
+    """Code within a list or quotation: literal, in one colour.
+
+    Fences elsewhere are chunks of their own.
+    """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(str(self.text).rstrip("\n"), style="markdown.code_block", overflow="fold")
@@ -311,8 +345,12 @@ class _Table(TableElement):
             yield from _lines_of_cells(head, body)
 
 
-def _plain_table(console: Console, head: Row, body: list[Row], widths: list[int]) -> Iterator[Segment]:
-    """Yield a table that needs no wrapping: many times faster than Rich's Table, which streams need."""
+def _plain_table(
+    console: Console, head: Row, body: list[Row], widths: list[int]
+) -> Iterator[Segment]:
+    """Yield a table that needs no wrapping: many times faster than Rich's Table, which streams
+    need.
+    """
     rule = console.get_style("markdown.table.border")
     for row in [head, None, *body]:
         if row is None:
@@ -327,7 +365,9 @@ def _plain_table(console: Console, head: Row, body: list[Row], widths: list[int]
 
 
 def _share_room(widths: list[int], words: list[int], room: int) -> list[int]:
-    """Return the columns' widths in cells, the widest narrowed until all fit, but none below its longest word."""
+    """Return the columns' widths in cells, the widest narrowed until all fit, but none below its
+    longest word.
+    """
     widths = widths.copy()
     for _ in range(sum(widths) - room):
         widest = max(range(len(widths)), key=lambda at: (widths[at] > words[at], widths[at]))
@@ -337,7 +377,9 @@ def _share_room(widths: list[int], words: list[int], room: int) -> list[int]:
 
 def _wrapped_table(head: Row, body: list[Row], widths: list[int]) -> Table:
     """Return a table whose columns must share too little room."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, style="markdown.table.border")
+    table = Table(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, style="markdown.table.border"
+    )
     for cell, width in zip(head, widths, strict=True):
         table.add_column(cell.content, justify=cell.justify, overflow="fold", width=width)
     for row in body:
@@ -346,7 +388,9 @@ def _wrapped_table(head: Row, body: list[Row], widths: list[int]) -> Table:
 
 
 def _lines_of_cells(head: Row, body: list[Row]) -> Iterator[Text]:
-    """Yield a line `heading: cell` for each cell of a table that has no room for the words of its columns side by side."""
+    """Yield a line `heading: cell` for each cell of a table that has no room for the words of its
+    columns side by side.
+    """
     for number, row in enumerate(body):
         if number:
             yield Text()
@@ -365,7 +409,9 @@ def close_marks(text: str) -> str:
         return text
     if not after:
         return written.removesuffix("**")
-    return text if after[0].isspace() else f"{written}**"
+    if after[0].isspace():
+        return text
+    return f"{written}**"
 
 
 class TranscriptMarkdown(Markdown):

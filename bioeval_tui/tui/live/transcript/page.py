@@ -1,4 +1,6 @@
-"""A view of a `Document` that keeps its position while estimated heights are corrected, and its highlights: search matches in order, and evidence."""
+"""A view of a `Document` that keeps its position while estimated heights are corrected, and its
+highlights: search matches in order, and evidence.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,10 @@ class Span(NamedTuple):
 
 @dataclass(slots=True)
 class Highlights:
-    """The search and the evidence of one transcript. `version` changes whenever spans may have changed."""
+    """The search and the evidence of one transcript.
+
+    `version` changes whenever spans may have changed.
+    """
 
     pattern: re.Pattern[str] | None = None
     current: Match | None = None
@@ -93,7 +98,9 @@ class Highlights:
                 self.counts = dict(sorted(self.counts.items()))
 
     def step(self, direction: int, origin: Spot) -> Match | None:
-        """Move to the next (1) or previous (-1) match, from the current one or else from `origin`, around the ends."""
+        """Move to the next (1) or previous (-1) match, from the current one or else from `origin`,
+        around the ends.
+        """
         order = [
             Match(i, b, w)
             for i, counts in self.counts.items()
@@ -115,7 +122,9 @@ class Highlights:
         return self.current
 
     def point_out(self, quotes: Iterable[tuple[int, str]]) -> dict[int, re.Pattern[str]]:
-        """Mark several quotations as (item, quote), instead of the previous ones; return the patterns by item."""
+        """Mark several quotations as (item, quote), instead of the previous ones; return the
+        patterns by item.
+        """
         by_item: dict[int, list[str]] = {}
         for item, quote in quotes:
             if (pattern := pattern_of(quote)) is not None:
@@ -136,7 +145,9 @@ class Highlights:
         if block.highlights is None or block.highlights[0] != key:
             block.highlights = (key, self._spans(item, number, block, evidence))
         spans: list[list[Span]] = block.highlights[1]
-        return spans[line] if line < len(spans) else []
+        if line < len(spans):
+            return spans[line]
+        return []
 
     def line_of(self, match: Match, block: Block) -> int:
         """Return the painted line of its block on which a match begins."""
@@ -184,7 +195,8 @@ class Highlights:
 
 
 def spans_by_line(lines: list[str], pattern: re.Pattern[str]) -> list[list[tuple[int, int, int]]]:
-    """Return for each line the `(start, end, which)` of matches on it, `which` counting matches over all lines.
+    """Return for each line the `(start, end, which)` of matches on it, `which` counting matches
+    over all lines.
 
     A match that wraps is marked on each of its lines.
     """
@@ -228,7 +240,10 @@ def spot_of_key(key: int) -> Spot:
 
 
 def selected_text(document: Document, selection: Selection) -> str:
-    """Return the selected text. A block selected in part gives its lines as painted, in full its source."""
+    """Return the selected text.
+
+    A block selected in part gives its lines as painted, in full its source.
+    """
     if not document.items:
         return ""
     start = spot_of_key(selection.start.y) if selection.start is not None else Spot(0, 0, 0)
@@ -245,14 +260,18 @@ def selected_text(document: Document, selection: Selection) -> str:
                 for key, text in zip(keys, lines, strict=True):
                     span = selection.get_span(key)
                     if span is not None:
-                        texts.append(text[max(0, span[0]) : None if span[1] < 0 else max(0, span[1])])
+                        texts.append(
+                            text[max(0, span[0]) : None if span[1] < 0 else max(0, span[1])]
+                        )
             else:
                 texts.append(clean(block.text))
     return "\n".join(texts)
 
 
 def with_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:
-    """Return the first line of the awaited message with the time it has taken so far (`now` None: the present)."""
+    """Return the first line of the awaited message with the time it has taken so far (`now` None:
+    the present).
+    """
     pending, painter = document.pending, document.painter
     if pending is None or painter is None:
         return strip
@@ -290,8 +309,9 @@ def _at_right(strip: Strip, painter: Painter, mark: Mark) -> Strip:
 class PageView(ScrollView):
     """Scrolling, following and layout; subclasses draw the content.
 
-    Heights of items that were never visible are estimates. The view is therefore tied to the content of its first line,
-    not to a line number, so the same words stay on top when heights above them are corrected.
+    Heights of items that were never visible are estimates. The view is therefore tied to the
+    content of its first line, not to a line number, so the same words stay on top when heights
+    above them are corrected.
     """
 
     following: reactive[bool] = reactive(True, init=False)
@@ -322,13 +342,15 @@ class PageView(ScrollView):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Return the lines in `crop`, ready for the compositor.
 
-        Textual would style every line anew whenever the text has moved up by one. Here a painted line keeps its strip,
-        and with it the cached results of filters and the compositor.
+        Textual would style every line anew whenever the text has moved up by one. Here a painted
+        line keeps its strip, and with it the cached results of filters and the compositor.
         """
         if self.styles.gutter or self.opacity != 1.0 or self.styles.tint.a:
             return super().render_lines(crop)
         width, base = self.outer_size.width, self.rich_style
-        empty = Strip.blank(self.scrollable_content_region.width, base).adjust_cell_length(width, base)
+        empty = Strip.blank(self.scrollable_content_region.width, base).adjust_cell_length(
+            width, base
+        )
         last = self._page.height - self.scroll_offset.y if self._laid_out else 0
         strips = [
             self.render_line(y).adjust_cell_length(width, base) if y < last else empty
@@ -353,7 +375,8 @@ class PageView(ScrollView):
         """Take new colours when the theme or a style has changed."""
         super().notify_style_update()
         if self._laid_out:
-            # Textual notifies before it has computed the component styles, which lines are painted in.
+            # Textual notifies before it has computed the component styles, which lines are painted
+            # in.
             self.call_after_refresh(self._take_styles)
 
     def _take_styles(self) -> None:
@@ -464,7 +487,9 @@ class PageView(ScrollView):
             self.refresh(Region(0, first, self.scrollable_content_region.width, height - first))
 
     def _settle(self) -> None:
-        """Paint the visible lines, correct the heights, and scroll to the end or to the previous place."""
+        """Paint the visible lines, correct the heights, and scroll to the end or to the previous
+        place.
+        """
         if not self._laid_out or not self._page.items or not self.scrollable_content_region.width:
             return
         height = self._view_height
@@ -481,7 +506,8 @@ class PageView(ScrollView):
         try:
             size = Size(self.scrollable_content_region.width, page.height)
             if self.virtual_size != size:
-                # As Textual does where only the scrollbars change: assigning would lay out the whole screen.
+                # As Textual does where only the scrollbars change: assigning would lay out the
+                # whole screen.
                 self.set_reactive(PageView.virtual_size, size)
                 self._scroll_update(size)
             if round(self.scroll_y) != min(line, max(0, page.height - height)):
@@ -494,7 +520,9 @@ class PageView(ScrollView):
         return self._page.height - self._page.top(spot) <= self._view_height
 
     def _reveal(self, spot: Spot, margin: int | None = None) -> None:
-        """Bring a line into view: about a third from the top, or, with `margin`, as little as is needed."""
+        """Bring a line into view: about a third from the top, or, with `margin`, as little as is
+        needed.
+        """
         if not self._laid_out:
             self._wanted = spot
             return

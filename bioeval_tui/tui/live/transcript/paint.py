@@ -72,7 +72,9 @@ MARK_CELLS = 9
 """Cells kept free at the right for a latency: a space, then up to `59.9 s…`, then a space."""
 
 MAX_BODY = 110
-"""Maximum width of text, because wider text is hard to read; marks follow it, and the rest stays empty."""
+"""Maximum width of text, because wider text is hard to read; marks follow it, and the rest stays
+empty.
+"""
 
 NARROW = 46
 """Below this width, marks are on their own lines instead of at the right."""
@@ -83,7 +85,10 @@ RULE = "│ "
 
 
 class Painter:
-    """Paints blocks at one width in one set of colours. `styles` maps names to Rich styles (see `STYLES`)."""
+    """Paints blocks at one width in one set of colours.
+
+    `styles` maps names to Rich styles (see `STYLES`).
+    """
 
     def __init__(self, width: int, styles: Mapping[str, Style]) -> None:
         self.width = max(12, width)
@@ -116,7 +121,9 @@ class Painter:
     def paint(self, block: Block) -> list[Line]:
         """Return the lines of a block, at least one."""
         if block.kind == "gap":
-            return [Line(Strip([self._side(block), Segment(" " * (self.width - 1), self.base)]), "", 0)]
+            return [
+                Line(Strip([self._side(block), Segment(" " * (self.width - 1), self.base)]), "", 0)
+            ]
         if block.kind == "parting":
             return [self._parting(block.text)]
         rows = self._rows(block)
@@ -134,7 +141,9 @@ class Painter:
                 marks = [mark for mark in marks if not mark.optional]
         block.before = None
         while marks:
-            lines.append(self._line(block, [], self._place([], marks) or [marks.pop(0)], first=False))
+            lines.append(
+                self._line(block, [], self._place([], marks) or [marks.pop(0)], first=False)
+            )
         return lines
 
     def marks_strip(self, marks: Iterable[Mark], cells: int) -> Strip:
@@ -147,7 +156,9 @@ class Painter:
         text = _clean_text(block.text)
         match block.kind:
             case "markdown":
-                return self._render(TranscriptMarkdown(close_marks(text) if block.live else text)) or [[]]
+                return self._render(
+                    TranscriptMarkdown(close_marks(text) if block.live else text)
+                ) or [[]]
             case "code":
                 return self._ruled(highlight_code(text, block.language))
             case "plain-code":
@@ -208,7 +219,9 @@ class Painter:
         timer: bool = False,
         was: Line | None = None,
     ) -> Line:
-        """Return a line, or `was` itself if it would be the same, because its strip caches the compositor's work."""
+        """Return a line, or `was` itself if it would be the same, because its strip caches the
+        compositor's work.
+        """
         side, gutter = self._side(block), self._gutter(block if first else None)
         right = self._mark_segments(marks)
         parts = (side, gutter, tuple(row), tuple(right))
@@ -249,7 +262,9 @@ class Painter:
         name = block.speaker if block is not None else ""
         if cell_len(name) > self.speaker_cells:
             name = set_cell_size(name, self.speaker_cells - 1).rstrip() + "…"
-        style = self.styles[f"speaker-{block.role}"] if block is not None and block.role else self.base
+        style = (
+            self.styles[f"speaker-{block.role}"] if block is not None and block.role else self.base
+        )
         return Segment(set_cell_size(name, self.speaker_cells) + "  ", style)
 
     def _mark_segments(self, marks: Iterable[Mark]) -> list[Segment]:
@@ -257,7 +272,9 @@ class Painter:
         for mark in marks:
             gap = [Segment("  ", self.base)] if segments else []
             segments = [Segment(mark.text, self.styles[mark.style]), *gap, *segments]
-        return [*segments, Segment(" ", self.base)] if segments else []
+        if segments:
+            return [*segments, Segment(" ", self.base)]
+        return []
 
 
 def _cells(row: Iterable[Segment]) -> int:
@@ -288,7 +305,9 @@ def _add_caret(rows: list[list[Segment]], body: int, style: Style) -> None:
 
 
 def markdown_styles(styles: Mapping[str, Style]) -> dict[str, Style]:
-    """Return Rich's styles of Markdown, made of those named `heading`, `link`, `inline-code`, `code`, `note` and `rule`."""
+    """Return Rich's styles of Markdown, made of those named `heading`, `link`, `inline-code`,
+    `code`, `note` and `rule`.
+    """
     bold, italic = Style(bold=True), Style(italic=True)
     heading = styles["heading"]
     return {

@@ -39,14 +39,16 @@ STREAM_SHARE = 10
 
 
 class Transcript(PageView, can_focus=True):
-    """A conversation: messages with speakers and times, events, failed attempts and disclosed facts.
+    """A conversation: messages with speakers and times, events, failed attempts and disclosed
+    facts.
 
-    Bind it with `show`, then tell it with `update` which messages have changed; it reads the state that
-    it was given and copies nothing. Only what is in view is painted, so appending costs the same at the
-    first message and at the ten-thousandth. All text is literal.
+    Bind it with `show`, then tell it with `update` which messages have changed; it reads the state
+    that it was given and copies nothing. Only what is in view is painted, so appending costs the
+    same at the first message and at the ten-thousandth. All text is literal.
 
-    Keys: arrows and pages scroll, `j` and `k` go from one line that can be opened to the next, enter or a
-    click opens and closes it, `e` shows and hides what the agent did, `f` follows the end.
+    Keys: arrows and pages scroll, `j` and `k` go from one line that can be opened to the next,
+    enter or a click opens and closes it, `e` shows and hides what the agent did, `f` follows the
+    end.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"transcript--{name}" for name in STYLE_NAMES}
@@ -77,9 +79,11 @@ class Transcript(PageView, can_focus=True):
         """Get ready to colour code, and to lay out whenever the screen was."""
         super().on_mount()  # type: ignore[no-untyped-call]
         warm_up()
-        # Textual 8.2.8 sends neither Show nor Resize to a widget that became visible if somebody asked for its
-        # region before the screen was laid out.
-        self.screen.screen_layout_refresh_signal.subscribe(self, lambda _: self.lay_out_if_resized())
+        # Textual 8.2.8 sends neither Show nor Resize to a widget that became visible if somebody
+        # asked for its region before the screen was laid out.
+        self.screen.screen_layout_refresh_signal.subscribe(
+            self, lambda _: self.lay_out_if_resized()
+        )
 
     # What screens call.
 
@@ -98,7 +102,8 @@ class Transcript(PageView, can_focus=True):
     def update(self, numbers: set[int] | None, *, can_wait: bool = False) -> None:
         """Read the messages with these numbers again (None: all), and add new ones.
 
-        Text that streams in, and whatever `can_wait`, is painted at most every 0.1 s; its first words, and its end, at once.
+        Text that streams in, and whatever `can_wait`, is painted at most every 0.1 s; its first
+        words, and its end, at once.
         """
         if numbers is None:
             self.show(self._page.conversation)
@@ -113,7 +118,8 @@ class Transcript(PageView, can_focus=True):
         self._read(now | self._waiting)
 
     def find(self, pattern: str) -> int:
-        """Look for words (ignoring case, line ends and Markdown marks), mark all matches and return their number.
+        """Look for words (ignoring case, line ends and Markdown marks), mark all matches and return
+        their number.
 
         An empty pattern ends the search. Matches in messages that arrive later are counted, too.
         """
@@ -122,7 +128,9 @@ class Transcript(PageView, can_focus=True):
         return total
 
     def find_next(self, direction: int = 1) -> tuple[int, int]:
-        """Go to the next match (or, with -1, the previous one); return its position (from 1) and the number of matches."""
+        """Go to the next match (or, with -1, the previous one); return its position (from 1) and
+        the number of matches.
+        """
         match = self._highlights.step(1 if direction >= 0 else -1, self._top)
         if match is None:
             return 0, 0
@@ -138,7 +146,9 @@ class Transcript(PageView, can_focus=True):
         return self._highlights.position, self._highlights.total
 
     def jump_to(self, message: int, quote: str | None = None) -> bool:
-        """Bring a message into view and mark `quote` in it; return whether the message (and quote) is there."""
+        """Bring a message into view and mark `quote` in it; return whether the message (and quote)
+        is there.
+        """
         index = self._page.numbers.get(message)
         if index is None:
             return False
@@ -150,7 +160,9 @@ class Transcript(PageView, can_focus=True):
             if wanted is not None and wanted.search(block.text):
                 lines = self._page.lines(index, block) if self._laid_out else []
                 rows = (
-                    row for row, _ in enumerate(lines) if self._highlights.spans(index, number, block, row)
+                    row
+                    for row, _ in enumerate(lines)
+                    if self._highlights.spans(index, number, block, row)
                 )
                 spot, there = Spot(index, number, next(rows, 0)), True
                 break
@@ -175,12 +187,20 @@ class Transcript(PageView, can_focus=True):
         """The number of the message on the first line in view; None above the first message."""
         items = self._page.items
         message = items[self._top.item].message if self._top.item < len(items) else None
-        return message.message if message is not None else None
+        if message is None:
+            return None
+        return message.message
 
     @property
     def chosen_message(self) -> int | None:
-        """The number of the current message: the marked line's, otherwise the newest while following, otherwise the top one."""
-        if self._cursor is not None and self._cursor.message and self._page.spot_of(self._cursor) is not None:
+        """The number of the current message: the marked line's, otherwise the newest while
+        following, otherwise the top one.
+        """
+        if (
+            self._cursor is not None
+            and self._cursor.message
+            and self._page.spot_of(self._cursor) is not None
+        ):
             return self._cursor.message
         if self.following or self.top_message is None:
             return max(self._page.numbers, default=None)
@@ -200,9 +220,15 @@ class Transcript(PageView, can_focus=True):
         self.refresh()
 
     def set_choices(
-        self, *, show_events: bool | None = None, dense: bool | None = None, roomy: bool | None = None
+        self,
+        *,
+        show_events: bool | None = None,
+        dense: bool | None = None,
+        roomy: bool | None = None,
     ) -> None:
-        """Show or hide what the agent did, and the empty lines between turns (`roomy`: between messages)."""
+        """Show or hide what the agent did, and the empty lines between turns (`roomy`: between
+        messages).
+        """
         choices = self._page.choices
         if show_events is not None:
             choices.show_events = show_events
@@ -229,7 +255,10 @@ class Transcript(PageView, can_focus=True):
         self.post_message(self.Scrolled(self))
 
     def tick(self, now: datetime | None = None) -> None:
-        """Draw running times as of `now` (aware; the present when None). Cheap when nothing is awaited."""
+        """Draw running times as of `now` (aware; the present when None).
+
+        Cheap when nothing is awaited.
+        """
         self._now = now
         pending = self._page.pending
         if pending is None or not self._laid_out:
@@ -311,7 +340,10 @@ class Transcript(PageView, can_focus=True):
         key = line_key(spot)
         selection = self._selected
         if selection is not None and (span := selection.get_span(key)) is not None:
-            start, end = max(0, span[0]), len(line.text) if span[1] < 0 else min(span[1], len(line.text))
+            start, end = (
+                max(0, span[0]),
+                len(line.text) if span[1] < 0 else min(span[1], len(line.text)),
+            )
             spans = [*spans, Span(start, end, "selection")]
         for start, end, style in spans:
             strip = restyled(strip, line, start, end, self._style(style))
@@ -320,7 +352,9 @@ class Transcript(PageView, can_focus=True):
         return strip.apply_offsets(-line.before, key)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return the selected text: what was said, without speakers, times and marks at the edges."""
+        """Return the selected text: what was said, without speakers, times and marks at the
+        edges.
+        """
         return selected_text(self._page, selection), "\n"
 
     def selection_updated(self, selection: Selection | None) -> None:
@@ -378,7 +412,11 @@ class Transcript(PageView, can_focus=True):
         page = self._page
         start = page.spot_of(self._cursor) if self._cursor is not None else None
         if start is None:
-            start = self._top if direction > 0 else page.locate(self.scroll_offset.y + self._view_height)
+            start = (
+                self._top
+                if direction > 0
+                else page.locate(self.scroll_offset.y + self._view_height)
+            )
             start = Spot(start.item, start.block - direction, 0)
         index = start.item
         while 0 <= index < len(page.items):

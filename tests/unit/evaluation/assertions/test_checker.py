@@ -14,7 +14,11 @@ from bioeval_tui.protocols import AssertionView, CheckResult, PeerError, Rows
 from tests.unit.evaluation.conversation.fakes import FakeGraph
 
 VIEW = AssertionView(
-    {"resources": [{"id": "r", "name": "x", "labels": ["DomainNode", "Reminder"], "properties": {}}]},
+    {
+        "resources": [
+            {"id": "r", "name": "x", "labels": ["DomainNode", "Reminder"], "properties": {}}
+        ]
+    },
     {"transcript": [], "functionCalls": [], "failureCount": 0},
 )
 
@@ -54,7 +58,10 @@ async def test_a_true_expression_passes_and_a_false_one_fails() -> None:
         ),
         ("!(evaluation.failureCount == 0)", "evaluation.failureCount is 0"),
         ("evaluation.functionCalls.isNotEmpty()", "evaluation.functionCalls is []"),
-        ('objectContext.resources.first().name == "y"', 'objectContext.resources.first().name is "x"'),
+        (
+            'objectContext.resources.first().name == "y"',
+            'objectContext.resources.first().name is "x"',
+        ),
         ("false", "false is false"),
         (
             'objectContext.resources.none { it.id == "r" }',
@@ -77,7 +84,12 @@ DOSES = AssertionView(
                 "labels": ["DomainNode", "Reminder"],
                 "properties": {"dose": "10 mg"},
             },
-            {"id": "b", "name": "at 8", "labels": ["DomainNode", "Reminder"], "properties": {"dose": "5 mg"}},
+            {
+                "id": "b",
+                "name": "at 8",
+                "labels": ["DomainNode", "Reminder"],
+                "properties": {"dose": "5 mg"},
+            },
         ]
     },
     VIEW.evaluation,
@@ -115,7 +127,9 @@ async def test_a_query_with_another_result_shows_it() -> None:
 
 
 async def test_an_expression_that_is_not_true_or_false_fails_and_shows_its_value() -> None:
-    result = await Checker(None)(ExpressionAssertion(expression="objectContext.resources.size"), VIEW)
+    result = await Checker(None)(
+        ExpressionAssertion(expression="objectContext.resources.size"), VIEW
+    )
     assert (result.passed, result.observed) == (False, 1)
     assert result.error is not None
     assert "not true or false" in result.error
@@ -123,7 +137,10 @@ async def test_an_expression_that_is_not_true_or_false_fails_and_shows_its_value
 
 async def test_an_error_while_evaluating_is_shown_with_its_column() -> None:
     result = await Checker(None)(
-        ExpressionAssertion(expression='objectContext.resources.first { it.name == "y" }.id == "z"'), VIEW
+        ExpressionAssertion(
+            expression='objectContext.resources.first { it.name == "y" }.id == "z"'
+        ),
+        VIEW,
     )
     assert result.passed is False
     assert result.error is not None
@@ -132,7 +149,9 @@ async def test_an_error_while_evaluating_is_shown_with_its_column() -> None:
 
 async def test_an_agent_without_an_object_context_is_null() -> None:
     view = AssertionView(None, VIEW.evaluation)
-    assert (await Checker(None)(ExpressionAssertion(expression="objectContext == null"), view)).passed is True
+    assert (
+        await Checker(None)(ExpressionAssertion(expression="objectContext == null"), view)
+    ).passed is True
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""When an observed value equals the expected one: numbers by value, the rest by type, spelling with a warning."""
+"""When an observed value equals the expected one: numbers by value, the rest by type, spelling with
+a warning.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def test_equal_values_pass_without_a_warning(observed: Any, expected: Any) -> No
     assert compare(observed, expected) == (True, None)
 
 
-@pytest.mark.parametrize(("observed", "expected"), [(1, "1"), ("true", True), ("null", None), ("0.5", 0.5)])
+@pytest.mark.parametrize(
+    ("observed", "expected"), [(1, "1"), ("true", True), ("null", None), ("0.5", 0.5)]
+)
 def test_values_with_the_same_spelling_pass_with_a_warning(observed: Any, expected: Any) -> None:
     passed, warning = compare(observed, expected)
     assert passed

@@ -14,7 +14,13 @@ from bioeval_tui.evaluation.assertions import _match_up, check_tool_calls, holds
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.jobs.models import ToolCallsAssertion, ToolCallsConfig
 from bioeval_tui.protocols import AssertionView, CheckResult
-from bioeval_tui.record.tool_calls import call_event, call_text, calls_of, parse_arguments, result_event
+from bioeval_tui.record.tool_calls import (
+    call_event,
+    call_text,
+    calls_of,
+    parse_arguments,
+    result_event,
+)
 
 LOOK = call_event("lookUp", {"drug": "warfarin"})
 SET_5 = call_event("createReminder", {"dose": 5, "when": {"hour": 9, "zone": "Australia/Sydney"}})
@@ -23,15 +29,22 @@ DELETE = call_event("deleteAll", {})
 
 
 def view(*turns: list[dict[str, Any]], **target: Any) -> AssertionView:
-    """Return what assertions see of a conversation in which the agent told these events in each turn."""
+    """Return what assertions see of a conversation in which the agent told these events in each
+    turn.
+    """
     transcript: list[dict[str, Any]] = []
     for events in turns:
-        transcript += [{"role": "user", "content": "x", "events": []}, {"role": "assistant", "content": "y", "events": events}]  # fmt: skip
+        transcript += [
+            {"role": "user", "content": "x", "events": []},
+            {"role": "assistant", "content": "y", "events": events},
+        ]
     return AssertionView(None, {"transcript": transcript, "job": {"target": target}})
 
 
 def check(asked: dict[str, Any], *turns: list[dict[str, Any]], **target: Any) -> CheckResult:
-    return check_tool_calls(ToolCallsConfig.model_validate(asked, strict=False), view(*turns, **target))
+    return check_tool_calls(
+        ToolCallsConfig.model_validate(asked, strict=False), view(*turns, **target)
+    )
 
 
 @pytest.mark.parametrize(
@@ -73,7 +86,10 @@ def test_tool_call_sequences_are_compared_in_the_jobs_mode(
         ({"arguments": {"dose": True}}, False),
         ({"arguments": {"dose": 5}, "compare": "exact"}, False),
         (
-            {"arguments": {"dose": 5, "when": {"zone": "Australia/Sydney", "hour": 9}}, "compare": "exact"},
+            {
+                "arguments": {"dose": 5, "when": {"zone": "Australia/Sydney", "hour": 9}},
+                "compare": "exact",
+            },
             True,
         ),
         ({"arguments": {"when": {"hour": 9}}}, False),
@@ -91,8 +107,10 @@ def test_arguments_are_compared_exactly_in_part_or_by_an_expression(
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
-        ({"mustCall": ["deleteAll"]}, 'deleteAll was not called; it called lookUp(drug="warfarin"), createReminder(dose=10)'),
-        ({"mustCall": [{"name": "createReminder", "arguments": {"dose": 5}}]}, "createReminder(dose=5, …) was not called, but createReminder(dose=10)"),
+        ({"mustCall": ["deleteAll"]},
+            'deleteAll was not called; it called lookUp(drug="warfarin"), createReminder(dose=10)'),
+        ({"mustCall": [{"name": "createReminder", "arguments": {"dose": 5}}]},
+            "createReminder(dose=5, …) was not called, but createReminder(dose=10)"),
         ({"mustNotCall": ["createReminder"]}, "createReminder was called: createReminder(dose=10)"),
         ({"order": ["createReminder", "lookUp"]}, "lookUp was called before createReminder"),
         ({"order": ["lookUp", "deleteAll"]}, "not called, so in no order: deleteAll"),
@@ -101,13 +119,17 @@ def test_arguments_are_compared_exactly_in_part_or_by_an_expression(
         ({"noErrors": True}, "createReminder(dose=10) failed: no such zone"),
         ({"calls": ["lookUp"]}, "more was called than that: createReminder(dose=10)"),
         ({"calls": ["lookUp", "createReminder", "lookUp"]}, "lookUp was not called after lookUp"),
-        ({"calls": [{"name": "lookUp"}, {"name": "deleteAll"}]}, "call 2 is createReminder(dose=10), not deleteAll"),
+        ({"calls": [{"name": "lookUp"}, {"name": "deleteAll"}]},
+            "call 2 is createReminder(dose=10), not deleteAll"),
         ({"calls": ["deleteAll"], "match": "superset"}, "not called: deleteAll; called: lookUp"),
-        ({"mustCall": [{"name": "lookUp", "where": 'it.args["dose"]!!.toString() == ""'}]}, "of lookUp("),
+        ({"mustCall": [{"name": "lookUp", "where": 'it.args["dose"]!!.toString() == ""'}]},
+            "of lookUp("),
     ],
 )  # fmt: skip
 def test_a_failed_tool_call_assertion_shows_the_calls(asked: dict[str, Any], says: str) -> None:
-    found = check(asked, [LOOK, {"output": "found"}, SET_10, result_event("no such zone", failed=True)])
+    found = check(
+        asked, [LOOK, {"output": "found"}, SET_10, result_event("no such zone", failed=True)]
+    )
     assert found.passed is False
     assert says in str(found.error)
 
@@ -150,7 +172,10 @@ def test_tool_calls_are_checked_per_turn_or_over_all_turns() -> None:
     assert check({"calls": ["lookUp"], "turn": 1}, *turns).passed is True
     assert check({"mustCall": ["lookUp"], "turn": 3}, *turns).passed is False
     late = check({"mustCall": ["lookUp"], "turn": 4}, *turns)
-    assert (late.passed, str(late.error).partition(":")[0]) == (False, "turn 4, which did not take place")
+    assert (late.passed, str(late.error).partition(":")[0]) == (
+        False,
+        "turn 4, which did not take place",
+    )
     assert check({"mustNotCall": ["lookUp"], "turn": 4}, *turns).passed is True
 
 
@@ -159,8 +184,13 @@ def test_results_without_ids_are_those_of_the_first_calls_that_have_none(kept: i
     """The last calls have not been answered yet."""
     calls = [call_event("a", {}), call_event("b", {})]
     results = [result_event("A"), result_event("B", failed=True)][:kept]
-    transcript = [{"role": "user", "events": []}, {"role": "assistant", "events": [*calls, *results]}]
-    found = [(call.name, call.result, call.failed) for call in calls_of(transcript) if call.has_result]
+    transcript = [
+        {"role": "user", "events": []},
+        {"role": "assistant", "events": [*calls, *results]},
+    ]
+    found = [
+        (call.name, call.result, call.failed) for call in calls_of(transcript) if call.has_result
+    ]
     assert found == [("a", "A", False), ("b", "B", True)][:kept]
 
 
@@ -171,7 +201,8 @@ def test_an_order_names_each_tool_once() -> None:
 
 def test_results_are_matched_to_their_calls_in_any_order() -> None:
     events = [
-        call_event("a", {}, "1"), call_event("b", {}, "2"), result_event("B", "2", failed=True), result_event("A", "1"),
+        call_event("a", {}, "1"), call_event("b", {}, "2"), result_event("B", "2", failed=True),
+        result_event("A", "1"),
         call_event("c", {}), {"output": "C"},
     ]  # fmt: skip
     calls = calls_of(view(events).evaluation["transcript"])
@@ -186,7 +217,9 @@ def test_the_pairing_of_calls_is_the_largest_possible(fits: list[list[bool]]) ->
         if row == len(fits):
             return 0
         free = [column for column in range(4) if fits[row][column] and column not in taken]
-        return max([largest(row + 1, taken), *(1 + largest(row + 1, taken | {column}) for column in free)])
+        return max(
+            [largest(row + 1, taken), *(1 + largest(row + 1, taken | {column}) for column in free)]
+        )
 
     found = _match_up(fits, 4)
     assert all(fits[row][column] for row, column in found.items())
@@ -195,7 +228,8 @@ def test_the_pairing_of_calls_is_the_largest_possible(fits: list[list[bool]]) ->
 
 @pytest.mark.parametrize(
     ("asked", "holds"),
-    [({"mustNotCall": ["x"]}, True), ({"maxCalls": 3}, True), ({"mustCall": ["x"]}, False), ({"calls": ["x"]}, False)],
+    [({"mustNotCall": ["x"]}, True), ({"maxCalls": 3}, True), ({"mustCall": ["x"]}, False),
+        ({"calls": ["x"]}, False)],
 )  # fmt: skip
 def test_an_assertion_that_holds_without_tool_calls_keeps_the_run_clean(
     asked: dict[str, Any], holds: bool
@@ -221,8 +255,10 @@ assertions:
         ("{maxCalls: {lookUp: 1}, turn: each}", None),
         ("{}", "7:16: assertions[0].toolCalls: one of the keys `calls`, `mustCall`"),
         ("{mustCal: [lookUp]}", "unknown key, did you mean mustCall?"),
-        ("{calls: [{name: x, args: {}}]}", "assertions[0].toolCalls.calls[0].args: unknown key, did you mean"),
-        ("{mustCall: [{name: a, where: 'it.arg.size == 1'}]}", "7:49: assertions[0].toolCalls.mustCall[0].where: unknown property arg"),
+        ("{calls: [{name: x, args: {}}]}",
+            "assertions[0].toolCalls.calls[0].args: unknown key, did you mean"),
+        ("{mustCall: [{name: a, where: 'it.arg.size == 1'}]}",
+            "7:49: assertions[0].toolCalls.mustCall[0].where: unknown property arg"),
         ("{maxCalls: many}", "assertions[0].toolCalls.maxCalls: must be a mapping"),
         ("{noErrors: true, turn: 0}", "assertions[0].toolCalls.turn"),
     ],
@@ -252,7 +288,8 @@ def test_the_sign_off_is_not_a_turn_of_the_agent() -> None:
 def test_with_missing_spans_tool_calls_are_not_measured(turn: object, passed: bool | None) -> None:
     seen = replace(view([LOOK], [], tellsToolCalls=True), untraced_turns=(2,))
     found = check_tool_calls(
-        ToolCallsConfig.model_validate({"mustNotCall": ["deleteAll"], "turn": turn}, strict=False), seen
+        ToolCallsConfig.model_validate({"mustNotCall": ["deleteAll"], "turn": turn}, strict=False),
+        seen,
     )
     assert found.passed is passed
     assert passed or "turn 2" in str(found.error)
@@ -271,13 +308,21 @@ def test_a_span_without_arguments_is_a_call_with_unknown_arguments() -> None:
     "malformed",
     [
         call_event("lookUp", '{"drug": "warfarin', "c1"),
-        {"request": {"function": {"name": "lookUp"}, "arguments": '{"drug": "warfarin', "id": "c1"}},
+        {
+            "request": {
+                "function": {"name": "lookUp"},
+                "arguments": '{"drug": "warfarin',
+                "id": "c1",
+            }
+        },
         call_event("lookUp", parse_arguments('["warfarin"]'), "c1"),
         {"request": {"function": {"name": "lookUp"}, "arguments": ["warfarin"], "id": "c1"}},
     ],
     ids=["recorded", "sent by a REST agent or imported", "a list, recorded", "a list, sent"],
 )
-@pytest.mark.parametrize("result", [[], [result_event("found", "c1")]], ids=["no result", "a result"])
+@pytest.mark.parametrize(
+    "result", [[], [result_event("found", "c1")]], ids=["no result", "a result"]
+)
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
@@ -303,11 +348,15 @@ def test_a_call_whose_arguments_are_no_json_object_has_failed_and_earns_no_credi
 
 def test_arguments_that_a_rest_agent_sends_as_json_text_are_read() -> None:
     told = {"request": {"function": {"name": "lookUp"}, "arguments": '{"drug": "warfarin"}'}}
-    assert check({"mustCall": [{"name": "lookUp", "arguments": {"drug": "warfarin"}}]}, [told]).passed
+    assert check(
+        {"mustCall": [{"name": "lookUp", "arguments": {"drug": "warfarin"}}]}, [told]
+    ).passed
 
 
 @pytest.mark.parametrize(("drug", "passed"), [("warfarin", True), ("aspirin", False)])
-def test_the_only_argument_of_a_call_may_be_reported_without_its_name(drug: str, passed: bool) -> None:
+def test_the_only_argument_of_a_call_may_be_reported_without_its_name(
+    drug: str, passed: bool
+) -> None:
     told = call_event("lookUp", {"arguments": drug})
     asked = {"mustCall": [{"name": "lookUp", "arguments": {"drug": "warfarin"}}]}
     assert check(asked, [told]).passed is passed

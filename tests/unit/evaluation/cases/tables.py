@@ -30,19 +30,32 @@ HEALTHBENCH: list[dict[str, Any]] = [
         ],
         "prompt_id": "0d1f-1",
         "rubrics": [
-            {"criterion": "Advises to call poison control now", "points": 7, "tags": ["axis:accuracy"]},
+            {
+                "criterion": "Advises to call poison control now",
+                "points": 7,
+                "tags": ["axis:accuracy"],
+            },
             {"criterion": "Asks for the weight", "points": 5, "tags": ["axis:context_awareness"]},
-            {"criterion": "Tells the dose", "points": 10, "tags": ["level:example", "axis:accuracy"]},
+            {
+                "criterion": "Tells the dose",
+                "points": 10,
+                "tags": ["level:example", "axis:accuracy"],
+            },
             {"criterion": "Says that it is harmless", "points": -6, "tags": ["axis:accuracy"]},
         ],
         "canary": "healthbench:00000000-0000-0000-0000-000000000000",
     },
     {
         "example_tags": ["theme:communication"],
-        "ideal_completions_data": {"ideal_completion": "60 to 100.", "ideal_completions_group": "Group 1"},
+        "ideal_completions_data": {
+            "ideal_completion": "60 to 100.",
+            "ideal_completions_group": "Group 1",
+        },
         "prompt": [{"content": "what does {{ case.prompt_id }} mean in a letter?", "role": "user"}],
         "prompt_id": "0d1f-2",
-        "rubrics": [{"criterion": "Says that it is a gap that nobody filled", "points": 4, "tags": []}],
+        "rubrics": [
+            {"criterion": "Says that it is a gap that nobody filled", "points": 4, "tags": []}
+        ],
         "canary": "healthbench:00000000-0000-0000-0000-000000000000",
     },
 ]
@@ -53,7 +66,9 @@ def lines(rows: Sequence[dict[str, Any]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def checked(folder: Path, job: str, table: str = "", name: str = "cases.csv", **choice: Any) -> CheckedJob:
+def checked(
+    folder: Path, job: str, table: str = "", name: str = "cases.csv", **choice: Any
+) -> CheckedJob:
     """Return what `check` makes of a job beside a table."""
     if table:
         (folder / name).write_text(table, encoding="utf-8")

@@ -28,7 +28,9 @@ def test_rows_are_selected_by_number_or_id_or_drawn_with_a_seed(tmp_path: Path) 
     assert drawn != names(tmp_path, sample=5, seed=8)
     assert set(names(tmp_path, only="1-6", sample=5)) < set(names(tmp_path, only="1-6"))
     assert names(tmp_path, only="sample:5", seed=7) == drawn
-    assert names(tmp_path, only="1-6, sample:5", seed=7) == names(tmp_path, only="1-6", sample=5, seed=7)
+    assert names(tmp_path, only="1-6, sample:5", seed=7) == names(
+        tmp_path, only="1-6", sample=5, seed=7
+    )
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "cases.jsonl"])
@@ -41,7 +43,11 @@ def test_a_table_of_blank_lines_is_one_sentence(name: str, tmp_path: Path) -> No
             with pytest.raises(JobError, match="more than 1,000,000 lines are blank"):
                 read_cases(tmp_path / name, "id")
         else:
-            assert [case.id for case in read_cases(tmp_path / name, "id").rows] == ["c1", "c2", "c3"]
+            assert [case.id for case in read_cases(tmp_path / name, "id").rows] == [
+                "c1",
+                "c2",
+                "c3",
+            ]
 
 
 @pytest.mark.parametrize("only", ["sample:", "sample:0", "sample:x", "sample:2,sample:3"])
@@ -54,7 +60,9 @@ def test_a_sample_has_one_size(tmp_path: Path, only: str) -> None:
 
 @pytest.mark.parametrize("only", ["0", "4-2", "99-101", "c101", "x", "9" * 5000])
 def test_missing_rows_are_reported_in_one_sentence(tmp_path: Path, only: str) -> None:
-    with pytest.raises(UsageError, match=r"neither an id nor a range of rows; cases\.csv has 100 rows"):
+    with pytest.raises(
+        UsageError, match=r"neither an id nor a range of rows; cases\.csv has 100 rows"
+    ):
         names(tmp_path, only=only)
     with pytest.raises(UsageError, match="--cases: give rows or ids, such as 1-20,case_7"):
         names(tmp_path, only=" , ")
@@ -81,13 +89,19 @@ def test_a_parquet_file_gives_the_same_cases_as_jsonl(tmp_path: Path) -> None:
     rows = [{key: row[key] for key in ("prompt_id", "prompt", "rubrics")} for row in HEALTHBENCH]
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "cases.parquet")
     (tmp_path / "cases.jsonl").write_text(lines(rows), encoding="utf-8")
-    found = [read_cases(tmp_path / name, "prompt_id").rows for name in ("cases.parquet", "cases.jsonl")]
+    found = [
+        read_cases(tmp_path / name, "prompt_id").rows for name in ("cases.parquet", "cases.jsonl")
+    ]
     assert [row.values for row in found[0]] == [row.values for row in found[1]]
 
 
 def test_a_table_with_a_hundred_thousand_columns_is_read_in_linear_time(tmp_path: Path) -> None:
     names = [f"c{number}" for number in range(100_000)]
-    (tmp_path / "wide.csv").write_text(f"{','.join(names)}\n{',' * (len(names) - 1)}\n", encoding="utf-8")
+    (tmp_path / "wide.csv").write_text(
+        f"{','.join(names)}\n{',' * (len(names) - 1)}\n", encoding="utf-8"
+    )
     before = time.process_time()
     assert len(read_cases(tmp_path / "wide.csv", None).columns) == len(names)
-    assert time.process_time() - before < 10, "each name was looked for among all before it: a minute"
+    assert time.process_time() - before < 10, (
+        "each name was looked for among all before it: a minute"
+    )

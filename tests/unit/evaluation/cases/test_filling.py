@@ -54,7 +54,12 @@ facts:
 """
     found = checked(tmp_path, job, lines([row]), "cases.jsonl")
     assert said(found, tmp_path) == []
-    assert found.cases[0].job.facts == ("He is 61.", "He smokes 10.5 cigarettes.", "No fever", "No cough,")
+    assert found.cases[0].job.facts == (
+        "He is 61.",
+        "He smokes 10.5 cigarettes.",
+        "No fever",
+        "No cough,",
+    )
 
 
 def test_a_row_fills_every_text_and_becomes_a_literal_in_code(tmp_path: Path) -> None:
@@ -87,7 +92,9 @@ def test_healthbench_rows_can_be_used_as_cases(tmp_path: Path) -> None:
     assert isinstance(history, ConversationSeed)
     assert [message.role for message in history.messages] == ["user", "assistant"]
     assert second.seeds == (), "a single message has no history"
-    assert second.greetings == ("what does {{ case.prompt_id }} mean in a letter?",), "a row is no template"
+    assert second.greetings == ("what does {{ case.prompt_id }} mean in a letter?",), (
+        "a row is no template"
+    )
     items = [item for item in first.rubric if isinstance(item, RubricItem)]
     assert [item.points for item in items] == [7, 5, 10, -6]
     assert items[2].tags == ("level:example", "axis:accuracy")
@@ -119,11 +126,14 @@ def test_a_placeholder_that_is_not_a_column_is_refused_with_its_position(
 @pytest.mark.parametrize(
     ("job", "row", "problem"),
     [
-        ("tasks: [{task: '{{ case.a }}'}]", "1,", "cases.csv:2: a: does not fill tasks[0].task (job.yml:4): tasks[0].task must not be empty"),
-        ("tasks: []\nsetups: [{cypher: 'MATCH (n) {{ case.a | safe }} n'}]", "1,LOAD CSV FROM 'x' AS", "cases.csv:2: a: does not fill setups[0].cypher (job.yml:5)"),
+        ("tasks: [{task: '{{ case.a }}'}]", "1,",
+            "cases.csv:2: a: does not fill tasks[0].task (job.yml:4): tasks[0].task must not be empty"),
+        ("tasks: []\nsetups: [{cypher: 'MATCH (n) {{ case.a | safe }} n'}]",
+            "1,LOAD CSV FROM 'x' AS", "cases.csv:2: a: does not fill setups[0].cypher (job.yml:5)"),
         ("tasks: []", '1,"x', "cases.csv:2: not CSV"),
         ("tasks: []", "1,x,y", "cases.csv:2: 3 fields where the first line names 2 columns; put a text with a comma in quotes"),
-        ("tasks: []", "7,x\n7,y", "cases.csv:3: id: the id '7' is already used in line 2; ids must be unique"),
+        ("tasks: []", "7,x\n7,y",
+            "cases.csv:3: id: the id '7' is already used in line 2; ids must be unique"),
     ],
 )  # fmt: skip
 def test_a_bad_row_is_named_with_its_line_and_column(
@@ -134,14 +144,21 @@ def test_a_bad_row_is_named_with_its_line_and_column(
     assert told.startswith(problem)
 
 
-def test_a_missing_value_is_no_item_and_elsewhere_it_is_named_with_its_column(tmp_path: Path) -> None:
-    job = "cases: cases.jsonl\ntasks: [{task: '{{ case.a }} {{ case.b }}'}]\nfacts: ['{{ case.fact }}', '{{ case.b }}']\n"
-    rows = '{"a": "x", "b": "y", "fact": NaN}\n{"a": "x", "b": null, "fact": ""}\n'  # NaN as pandas writes it
+def test_a_missing_value_is_no_item_and_elsewhere_it_is_named_with_its_column(
+    tmp_path: Path,
+) -> None:
+    job = (
+        "cases: cases.jsonl\ntasks: [{task: '{{ case.a }} {{ case.b }}'}]\nfacts: ['{{ case.fact"
+        " }}', '{{ case.b }}']\n"
+    )
+    # NaN as pandas writes it
+    rows = '{"a": "x", "b": "y", "fact": NaN}\n{"a": "x", "b": null, "fact": ""}\n'
     found = checked(tmp_path, job, rows, "cases.jsonl")
     assert [case.job.facts for case in found.cases] == [("y",)]
     (problem,) = said(found, tmp_path)
     assert problem.startswith(
-        "cases.jsonl:2: b: does not fill tasks[0].task (job.yml:4): the value in this row is missing"
+        "cases.jsonl:2: b: does not fill tasks[0].task (job.yml:4): the value in this row is"
+        " missing"
     )
     found = checked(tmp_path, job.replace(" }}'}]", ' | default("?", true) }}\'}]'))
     assert [(case.job.tasks[0].task, case.job.facts) for case in found.cases] == [
@@ -154,8 +171,10 @@ def test_a_missing_value_is_no_item_and_elsewhere_it_is_named_with_its_column(tm
     ("table", "problem"),
     [
         (b"id;complaint\n1;x\n", "cases.csv:1: the columns are separated by ';'; separate them by commas"),
-        (b"id\tcomplaint\n1\tx\n", "cases.csv:1: the columns are separated by tabs; separate them by commas"),
-        ("id,complaint\n1,x\n".encode("utf-16"), "cases.csv:1: not UTF-8 text; save the table as UTF-8"),
+        (b"id\tcomplaint\n1\tx\n",
+            "cases.csv:1: the columns are separated by tabs; separate them by commas"),
+        ("id,complaint\n1,x\n".encode("utf-16"),
+            "cases.csv:1: not UTF-8 text; save the table as UTF-8"),
     ],
     ids=["semicolons", "tabs", "UTF-16"],
 )  # fmt: skip
@@ -163,7 +182,9 @@ def test_a_table_as_spreadsheets_save_it_says_what_would_be_right(
     tmp_path: Path, table: bytes, problem: str
 ) -> None:
     (tmp_path / "cases.csv").write_bytes(table)
-    assert said(checked(tmp_path, "cases: cases.csv\ntasks: []\nfacts: []\n"), tmp_path) == [problem]
+    assert said(checked(tmp_path, "cases: cases.csv\ntasks: []\nfacts: []\n"), tmp_path) == [
+        problem
+    ]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +199,9 @@ def test_a_table_as_spreadsheets_save_it_says_what_would_be_right(
     ],
     ids=["very deep", "deep", "digits"],
 )
-def test_a_row_that_json_cannot_hold_is_named_with_its_line(tmp_path: Path, row: str, problem: str) -> None:
+def test_a_row_that_json_cannot_hold_is_named_with_its_line(
+    tmp_path: Path, row: str, problem: str
+) -> None:
     table = f'{{"id": "a"}}\n{{"id": {row}}}\n'
     found = checked(tmp_path, "cases: cases.jsonl\ntasks: []\nfacts: []\n", table, "cases.jsonl")
     assert said(found, tmp_path) == [f"cases.jsonl:2: {problem}"]
@@ -208,7 +231,9 @@ def test_braces_have_no_meaning_in_a_job_without_cases(tmp_path: Path) -> None:
 
 
 def test_the_documented_examples_are_valid_jobs(tmp_path: Path) -> None:
-    blocks = re.findall(r"```yaml\n((?:cases|rubric|personas):.*?)```", DOCS.read_text("utf-8"), re.DOTALL)
+    blocks = re.findall(
+        r"```yaml\n((?:cases|rubric|personas):.*?)```", DOCS.read_text("utf-8"), re.DOTALL
+    )
     example, *more = blocks
     table = "case,complaint,diagnosis,facts,age\nx1,cough,flu,I smoke,20\n"
     found = checked(tmp_path, example, table, "vignettes.csv")

@@ -54,7 +54,9 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in (("my_cases_agent.py", AGENT), ("job.yml", JOB), ("cases.csv", TABLE)):
         (folder / name).write_text(text, encoding="utf-8")
     settings = replace(Settings.from_environment(), data_dir_override=str(folder / "data"))
-    request = RunRequest(jobs=(folder / "job.yml",), code=(str(folder),), graph="none", concurrency=4)
+    request = RunRequest(
+        jobs=(folder / "job.yml",), code=(str(folder),), graph="none", concurrency=4
+    )
     spec = spec_of(request, settings.runs_dir)
     asyncio.run(run_prepared(prepare_batch(spec, settings), spec, settings))
     return recording_path(settings.runs_dir, spec.runs[0].run_id)
@@ -64,7 +66,8 @@ def test_a_case_is_a_trial_with_its_own_text_in_every_view(held: Path) -> None:
     run = load_run(held)
     state = run.state
     assert [state.trial_words(trial) for trial in range(1, 5)] == [
-        "case case_7 · hurried", "case case_7 · plain", "case case_9 · hurried", "case case_9 · plain",
+        "case case_7 · hurried", "case case_7 · plain", "case case_9 · hurried",
+        "case case_9 · plain",
     ]  # fmt: skip
     talk = state.conversation("supplied", 3)
     assert talk is not None
@@ -92,11 +95,16 @@ def test_a_case_is_a_trial_with_its_own_text_in_every_view(held: Path) -> None:
     assert tags == {"all items": pytest.approx(3 / 8), "accuracy": pytest.approx(3 / 4), "tone": 0}
 
     suites = ET.fromstring(document_of("junit", run))
-    assert "job · without the facts · case case_9 · plain" in {suite.get("name") for suite in suites}
+    assert "job · without the facts · case case_9 · plain" in {
+        suite.get("name") for suite in suites
+    }
     assert document_of("csv", run).splitlines()[1].split(",")[4:7] == ["1", "case_7", "hurried"]
     result = run_document(run)["conditions"]["supplied"]
     assert result["tags"] == {"all items": 0.375, "accuracy": 0.75, "tone": 0.0}
-    assert [(trial["case"], trial["persona"]) for trial in result["trials"]][1] == ("case_7", "plain")
+    assert [(trial["case"], trial["persona"]) for trial in result["trials"]][1] == (
+        "case_7",
+        "plain",
+    )
     page = document_of("html", run)
     assert "case case_9 · hurried" in page
     assert "The rubric by tag" in page
@@ -105,7 +113,10 @@ def test_a_case_is_a_trial_with_its_own_text_in_every_view(held: Path) -> None:
 def test_only_the_case_that_could_not_be_judged_is_rerun(held: Path, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in held.read_text("utf-8").splitlines()]
     for row in rows:
-        if row["kind"] == "conversation_scored" and (row["condition"], row["trial"]) == ("supplied", 3):
+        if row["kind"] == "conversation_scored" and (row["condition"], row["trial"]) == (
+            "supplied",
+            3,
+        ):
             row |= {"score": None, "fault": "judge", "reason": "the judge was away"}
     path = tmp_path / "runs" / held.name
     path.parent.mkdir()
@@ -120,7 +131,12 @@ def test_only_the_case_that_could_not_be_judged_is_rerun(held: Path, tmp_path: P
     state = load_run(path).state
     assert state.ended is not None
     resumed = RunResumed(
-        run_id=path.stem, seq=9999, at=state.ended.at, program_version="1", trials=5, cases=spec.further
+        run_id=path.stem,
+        seq=9999,
+        at=state.ended.at,
+        program_version="1",
+        trials=5,
+        cases=spec.further,
     )
     apply(state, resumed)
     assert state.trial_words(5) == "case case_9 · hurried, trial 2"

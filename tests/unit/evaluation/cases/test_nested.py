@@ -1,4 +1,6 @@
-"""Tables of nested objects, as JSON and JSON Lines: `new --cases` writes a job that `check` accepts and that runs."""
+"""Tables of nested objects, as JSON and JSON Lines: `new --cases` writes a job that `check` accepts
+and that runs.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +64,9 @@ IN_COLUMNS = {"complaint": ["cough", "rash"], "age": [61, 4]}
         "in two objects, indented",
     ],
 )
-def test_json_and_lines_are_told_apart_by_what_is_in_the_file(name: str, text: str, tmp_path: Path) -> None:
+def test_json_and_lines_are_told_apart_by_what_is_in_the_file(
+    name: str, text: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     job = tmp_path / "job.yml"
     done = call("new", job, "--cases", tmp_path / name)
@@ -79,30 +83,49 @@ def test_json_and_lines_are_told_apart_by_what_is_in_the_file(name: str, text: s
     assert load_job(job).job.tasks[0].task == "{{ case.OSCE_Examination.Objective_for_Doctor }}"
 
 
-async def test_every_place_that_new_names_fills_a_text_and_a_list_becomes_facts(tmp_path: Path) -> None:
+async def test_every_place_that_new_names_fills_a_text_and_a_list_becomes_facts(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "cases.json").write_text(json.dumps(ROWS), encoding="utf-8")
     job = tmp_path / "job.yml"
     call("new", job, "--cases", tmp_path / "cases.json", catch_exceptions=False)
-    (named,) = [line for line in job.read_text("utf-8").splitlines() if line.startswith("# Every row has ")]
-    places = [f"case.{place}" for place in named.removeprefix("# Every row has case.").split(", case.")]
+    (named,) = [
+        line for line in job.read_text("utf-8").splitlines() if line.startswith("# Every row has ")
+    ]
+    places = [
+        f"case.{place}" for place in named.removeprefix("# Every row has case.").split(", case.")
+    ]
     assert len(places) == 7
     text = (
         MINIMAL
-        + "cases: cases.json\nevaluator: {kind: scripted, lines: [{say: Hello}]}\nscorer: {kind: rules}\n"
+        + "cases: cases.json\nevaluator: {kind: scripted, lines: [{say: Hello}]}\nscorer: {kind:"
+        " rules}\n"
     )
-    text += f"tasks: [{{task: {json.dumps(' / '.join(f'{{{{ {place} }}}}' for place in places[:2] + places[3:]))}, rules: [{{pattern: x}}]}}]\n"
-    text += "facts: ['{{ case.OSCE_Examination.Patient_Actor.Symptoms.Secondary }}', '{{ case.OSCE_Examination.Patient_Actor.Symptoms.Secondary[0] }}']\n"
+    text += (
+        "tasks: [{task:"
+        f" {json.dumps(' / '.join(f'{{{{ {place} }}}}' for place in places[:2] + places[3:]))},"
+        " rules: [{pattern: x}]}]\n"
+    )
+    text += (
+        "facts: ['{{ case.OSCE_Examination.Patient_Actor.Symptoms.Secondary }}', '{{"
+        " case.OSCE_Examination.Patient_Actor.Symptoms.Secondary[0] }}']\n"
+    )
     async with RestAgentServer() as agent:
         held = await hold(text, tmp_path, agent_url=agent.url, graph="none")
     assert held.state.job_of(2)["facts"] == ["weak arms", "no pain", "weak arms"]
     (task,) = held.state.job_of(2)["tasks"]
-    assert task["task"] == (
-        "Assess and diagnose patient 2. / 32-year-old / weak arms, no pain / none / elevated / Myasthenia gravis"
+    assert (
+        task["task"]
+        == "Assess and diagnose patient 2. / 32-year-old / weak arms, no pain / none / elevated /"
+        " Myasthenia gravis"
     )
 
 
 def test_an_object_of_columns_is_a_table(tmp_path: Path) -> None:
-    job = "cases: {file: cases.json, id: complaint}\nfacts: []\ntasks: [{task: 'Ask about {{ case.complaint }} at {{ case.age }}'}]\n"
+    job = (
+        "cases: {file: cases.json, id: complaint}\nfacts: []\ntasks: [{task: 'Ask about {{"
+        " case.complaint }} at {{ case.age }}'}]\n"
+    )
     found = checked(tmp_path, job, json.dumps(IN_COLUMNS), "cases.json")
     assert [each.job.tasks[0].task for each in found.cases] == [
         "Ask about cough at 61",
@@ -124,8 +147,10 @@ OBJECTS = {"a": {"age": 1, "sex": "f"}, "b": {"age": 2, "sex": "m"}}
     ("text", "said"),
     [
         (json.dumps(OBJECTS), ": one object, with objects under a, b; write the rows as a list of objects"),
-        (json.dumps({"train": ROWS, "test": ROWS}, indent=1), ": one object, with objects under train, test; "),
-        (json.dumps({"version": 1, "data": ROWS}, indent=1), ": one object, with objects under data; write"),
+        (json.dumps({"train": ROWS, "test": ROWS}, indent=1),
+            ": one object, with objects under train, test; "),
+        (json.dumps({"version": 1, "data": ROWS}, indent=1),
+            ": one object, with objects under data; write"),
         (json.dumps([{"a": 1}, 5]), ": row 2: a row must be an object"),
         ("[{\n\"a\": 1},\n{\"a\": }]", ":3:7: not JSON: Expecting value"),
         ('{"a": 1}\n{"a": \n', ":2:6: not JSON: Expecting value"),
@@ -136,7 +161,9 @@ OBJECTS = {"a": {"age": 1, "sex": "f"}, "b": {"age": 2, "sex": "m"}}
         ("[" * 200 + "]" * 200, ": row 1: nested deeper than 64"),
     ],
 )  # fmt: skip
-def test_what_is_no_table_is_one_sentence_with_its_place(text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_no_table_is_one_sentence_with_its_place(
+    text: str, said: str, tmp_path: Path
+) -> None:
     job = "cases: cases.json\nfacts: []\ntasks: [{task: x}]\n"
     (tmp_path / "cases.json").write_text(text, encoding="utf-8")
     found = checked(tmp_path, job)
@@ -147,12 +174,16 @@ def test_what_is_no_table_is_one_sentence_with_its_place(text: str, said: str, t
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("case.OSCE_Examination.Patient_Actor", "is an object, but text or a number is required; name one of its keys: Demographics, "),
-        ("case.OSCE_Examination.Patient_Actor.Symptoms.Secondary", "is a list, but text or a number is required; `| join"),
+        ("case.OSCE_Examination.Patient_Actor",
+            "is an object, but text or a number is required; name one of its keys: Demographics, "),
+        ("case.OSCE_Examination.Patient_Actor.Symptoms.Secondary",
+            "is a list, but text or a number is required; `| join"),
         ("case.OSCE_Examination.Patient_Actor.Symptom", "has no `Symptom`"),
     ],
 )  # fmt: skip
-def test_a_part_of_a_row_that_is_no_text_says_how_to_name_one(place: str, said: str, tmp_path: Path) -> None:
+def test_a_part_of_a_row_that_is_no_text_says_how_to_name_one(
+    place: str, said: str, tmp_path: Path
+) -> None:
     job = f"cases: cases.json\nfacts: []\ntasks: [{{task: 'x {{{{ {place} }}}}'}}]\n"
     found = checked(tmp_path, job, json.dumps(ROWS), "cases.json")
     assert said in str(found.errors[0])

@@ -50,7 +50,15 @@ SENTINELS = yaml.safe_load(
 
 def where(**more: Any) -> dict[str, Any]:
     """Return the fields of an event that say where in a run it happened, and more."""
-    return {"run_id": "r", "seq": 1, "at": AT, "condition": "withheld", "trial": 1, "attempt": 1, **more}
+    return {
+        "run_id": "r",
+        "seq": 1,
+        "at": AT,
+        "condition": "withheld",
+        "trial": 1,
+        "attempt": 1,
+        **more,
+    }
 
 
 def job(**changes: Any) -> EvaluationJob:
@@ -158,7 +166,8 @@ def known_verdicts(view: JudgeView) -> list[bool] | None:
     """Return whether each task of a sentinel is met; None for any other conversation."""
     said = [message.content for message in view.transcript]
     return next(
-        ([task["met"] for task in one["tasks"]] for one in SENTINELS if one["messages"] == said), None
+        ([task["met"] for task in one["tasks"]] for one in SENTINELS if one["messages"] == said),
+        None,
     )
 
 
@@ -191,7 +200,9 @@ class FakeGraph:
 
 @dataclass
 class ListSink:
-    """Keeps events in memory; `safe` of them were there when the runner last waited for the file."""
+    """Keeps events in memory; `safe` of them were there when the runner last waited for the
+    file.
+    """
 
     events: list[RunEvent] = field(default_factory=list)
     safe: int = 0
@@ -228,12 +239,16 @@ class Stage:
 
     async def run(self, **options: Any) -> RunState:
         plan = RunPlan(
-            "20260101-000000-abcd", self.job, "job", "job.yml", "0" * 64, agent="agent", evaluator="evaluator", judge="judge",
-            **({"seed": 1, "limits": RunLimits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)} | self.options | options),
+            "20260101-000000-abcd", self.job, "job", "job.yml", "0" * 64, agent="agent",
+            evaluator="evaluator", judge="judge",
+            **({"seed": 1, "limits": RunLimits(agent_retries=WITHOUT_WAITS,
+                        model_retries=WITHOUT_WAITS)} | self.options | options),
         )  # fmt: skip
         given: dict[str, Any] = {
             "open_agent": lambda condition, trial: self.agents.setdefault(condition, FakeAgent()),
-            "open_evaluator": lambda condition, trial: self.evaluators.setdefault(condition, FakeEvaluator()),
+            "open_evaluator": lambda condition, trial: self.evaluators.setdefault(
+                condition, FakeEvaluator()
+            ),
             "judge": self.judge,
             "check": self.check,
             "graph": self.graph,

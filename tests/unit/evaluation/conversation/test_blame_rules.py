@@ -1,4 +1,6 @@
-"""Who is to blame for a missing score, and what counts against an agent: each rule at its threshold, and two at once."""
+"""Who is to blame for a missing score, and what counts against an agent: each rule at its
+threshold, and two at once.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,15 @@ from bioeval_tui.record.events import EXCUSED, EndReason, Fault, TaskScored
 from bioeval_tui.record.score import blame
 from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeEvaluator, FakeJudge, Stage, job
 
-FAULTS: tuple[Fault, ...] = ("agent", "evaluator", "judge", "infrastructure", "unclear", "program", "none")
+FAULTS: tuple[Fault, ...] = (
+    "agent",
+    "evaluator",
+    "judge",
+    "infrastructure",
+    "unclear",
+    "program",
+    "none",
+)
 UNASKED = (TaskScored(task=1, title="t", score=0.0, asked=0, kept_by="user"),)
 ASKED = (TaskScored(task=1, title="t", score=0.0, asked=1),)
 
@@ -40,11 +50,16 @@ ASKED = (TaskScored(task=1, title="t", score=0.0, asked=1),)
 @pytest.mark.parametrize(
     ("faults", "judged", "who"),
     [
-        ([], None, "infrastructure"), ([], ASKED, "infrastructure"), ([], UNASKED, "evaluator"), (["none"], None, "none"),
-        (["none", "none"], ASKED, "none"), (["none"], UNASKED, "evaluator"), (["none", "judge"], None, "judge"),
-        (["judge", "infrastructure"], None, "judge"), (["infrastructure", "judge"], None, "infrastructure"),
-        (["judge", "agent"], None, "agent"), (["infrastructure", "none", "unclear", "agent"], None, "unclear"),
-        (["judge"], UNASKED, "evaluator"), (["judge", "program"], UNASKED, "program"), (["agent"], UNASKED, "agent"),
+        ([], None, "infrastructure"), ([], ASKED, "infrastructure"), ([], UNASKED, "evaluator"),
+        (["none"], None, "none"),
+        (["none", "none"], ASKED, "none"), (["none"], UNASKED, "evaluator"),
+        (["none", "judge"], None, "judge"),
+        (["judge", "infrastructure"], None, "judge"),
+        (["infrastructure", "judge"], None, "infrastructure"),
+        (["judge", "agent"], None, "agent"),
+        (["infrastructure", "none", "unclear", "agent"], None, "unclear"),
+        (["judge"], UNASKED, "evaluator"), (["judge", "program"], UNASKED, "program"),
+        (["agent"], UNASKED, "agent"),
         (["evaluator"], ASKED, "evaluator"),
     ],
 )  # fmt: skip
@@ -68,10 +83,14 @@ def fields(
     weights: tuple[float, ...] = (1.0, 1.0),
 ) -> dict[str, Any]:
     assertions = [
-        {"expression": "true", "name": f"a{n}", "weight": weight} for n, weight in enumerate(weights)
+        {"expression": "true", "name": f"a{n}", "weight": weight}
+        for n, weight in enumerate(weights)
     ]
     said = SpokenTranscript(job(assertions=assertions), "withheld", 1, None)
-    said.messages = [TranscriptMessage(1, "user", "Hello"), TranscriptMessage(2, "assistant", "Hi", 2000.0)]
+    said.messages = [
+        TranscriptMessage(1, "user", "Hello"),
+        TranscriptMessage(2, "assistant", "Hi", 2000.0),
+    ]
     return score_fields(said, tasks, "no verdict" if tasks is None else "", checks, judge_fault)
 
 
@@ -83,14 +102,21 @@ def missed(fault: Fault = "infrastructure", error: str = "lost") -> CheckResult:
     ("checks", "tasks", "judge_fault", "who", "why"),
     [
         ({0: CheckResult(True), 1: CheckResult(False)}, ASKED, "none", "none", ""),
-        ({0: missed(), 1: CheckResult(True)}, ASKED, "none", "infrastructure", "assertion not measured: lost"),
-        ({0: missed("none", "silent"), 1: missed("agent", "gone")}, ASKED, "none", "agent", "assertion not measured: gone"),
-        ({0: missed("judge", "first"), 1: missed("judge", "second")}, ASKED, "none", "judge", "assertion not measured: first"),
-        ({0: missed("none", "silent"), 1: missed("none", "still")}, ASKED, "none", "none", "assertion not measured: silent"),
+        ({0: missed(), 1: CheckResult(True)}, ASKED, "none", "infrastructure",
+            "assertion not measured: lost"),
+        ({0: missed("none", "silent"), 1: missed("agent", "gone")}, ASKED, "none", "agent",
+            "assertion not measured: gone"),
+        ({0: missed("judge", "first"), 1: missed("judge", "second")}, ASKED, "none", "judge",
+            "assertion not measured: first"),
+        ({0: missed("none", "silent"), 1: missed("none", "still")}, ASKED, "none", "none",
+            "assertion not measured: silent"),
         ({0: CheckResult(True)}, None, "judge", "judge", "task not measured: no verdict"),
-        ({0: missed("agent")}, None, "judge", "agent", "task not measured: no verdict; assertion not measured: lost"),
-        ({0: missed("infrastructure")}, None, "judge", "judge", "task not measured: no verdict; assertion not measured: lost"),
-        ({0: missed("infrastructure")}, UNASKED, "none", "evaluator", "task not measured: the user never asked for task 1"),
+        ({0: missed("agent")}, None, "judge", "agent",
+            "task not measured: no verdict; assertion not measured: lost"),
+        ({0: missed("infrastructure")}, None, "judge", "judge",
+            "task not measured: no verdict; assertion not measured: lost"),
+        ({0: missed("infrastructure")}, UNASKED, "none", "evaluator",
+            "task not measured: the user never asked for task 1"),
     ],
 )  # fmt: skip
 def test_a_missing_score_has_one_who_is_to_blame(
@@ -120,7 +146,9 @@ BYE = "Goodbye!"
 
 def view(*said: str, turns: int = 12, **changes: Any) -> JudgeView:
     """Return what a judge sees of a conversation, whose messages take turns."""
-    messages = [TranscriptMessage(n, A if n % 2 == 0 else U, text) for n, text in enumerate(said, start=1)]
+    messages = [
+        TranscriptMessage(n, A if n % 2 == 0 else U, text) for n, text in enumerate(said, start=1)
+    ]
     return JudgeView(job(maxTurns=turns, **changes), "withheld", messages)
 
 
@@ -133,7 +161,9 @@ async def asked(
         async def score(self, view: JudgeView) -> list[Verdict]:
             return [Verdict("j", (TaskVerdict(1, 0.5, asked=one),)) for one in named]
 
-    found = await judge_transcript(Panel(), seen, 5.0, Held(**{"job": seen.job, "ended": ended} | held))
+    found = await judge_transcript(
+        Panel(), seen, 5.0, Held(**{"job": seen.job, "ended": ended} | held)
+    )
     assert found.tasks is not None
     return found.tasks[0]
 
@@ -146,7 +176,8 @@ TALK = ("Hello", "Hi", "Remind me", "Done", "Thanks", "Sure")
     [
         ([3], 3), ([0], 0), ([None], None), ([2], None), ([99], None), ([None, 3], 3), ([2, 0], 0),
         ([3, 0], 3),  # split evenly, it was
-        ([3, 0, 0], 0), ([3, 5, 0, 0], 3), ([3, 5, 0, 0, 0], 0), ([5, 3], 3),  # of as many, the first message
+        # of as many, the first message
+        ([3, 0, 0], 0), ([3, 5, 0, 0], 3), ([3, 5, 0, 0, 0], 0), ([5, 3], 3),
         ([3, 5, 5], 5), ([3, 3, 5], 3), ([1, 3, 3, 0, 0], 3), ([0, 0, None], 0),
     ],
 )  # fmt: skip
@@ -163,8 +194,10 @@ async def test_most_verdicts_say_whether_a_task_was_asked_for_and_then_where(
 @pytest.mark.parametrize(
     ("ended", "said", "turns", "kept_by"),
     [
-        ("agent_failed", TALK, 12, "agent"), ("timed_out", TALK, 12, "agent"), ("max_turns", TALK, 12, "turns"),
-        ("max_turns", (*TALK[:5], BYE), 12, "turns"), ("agent_failed", (*TALK[:5], BYE), 6, "agent"),
+        ("agent_failed", TALK, 12, "agent"), ("timed_out", TALK, 12, "agent"),
+        ("max_turns", TALK, 12, "turns"),
+        ("max_turns", (*TALK[:5], BYE), 12, "turns"),
+        ("agent_failed", (*TALK[:5], BYE), 6, "agent"),
         ("signed_off", TALK, 8, "user"), ("signed_off", TALK, 6, "turns"),
         ("signed_off", (*TALK[:5], BYE), 12, "agent"), ("signed_off", (*TALK[:5], BYE), 6, "agent"),
         ("signed_off", (*TALK[:4], BYE, BYE), 12, "user"),  # the user said it first
@@ -190,7 +223,9 @@ async def test_a_log_of_another_program_has_no_limit_and_no_script_of_ours() -> 
     lines = {"evaluator": {"kind": "scripted", "lines": [{"say": "Remind me", "task": 1}]}}
     assert (await asked(view(*TALK, turns=6), [0], job=None)).kept_by == "user"
     assert (await asked(view(*TALK, **lines), [0], job=None)).asked == 0
-    assert (await asked(view(*TALK, **lines), [0])).asked == 3, "the script knows better than a judge"
+    assert (await asked(view(*TALK, **lines), [0])).asked == 3, (
+        "the script knows better than a judge"
+    )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +233,9 @@ async def test_a_log_of_another_program_has_no_limit_and_no_script_of_ours() -> 
     [("Remind me", 3), ("  Remind\n me ", 3), ("remind me", 0), ("Thanks", 5), ("Hello", 1)],
 )
 async def test_a_script_asks_where_it_says_its_line(say: str, message: int) -> None:
-    lines = {"evaluator": {"kind": "scripted", "lines": [{"say": say, "task": 1}, {"say": "Other"}]}}
+    lines = {
+        "evaluator": {"kind": "scripted", "lines": [{"say": say, "task": 1}, {"say": "Other"}]}
+    }
     assert (await asked(view(*TALK, **lines), [5])).asked == message
     untold = {"evaluator": {"kind": "scripted", "lines": [{"say": "Other"}]}}
     assert (await asked(view(*TALK, **untold), [5])).asked == 5, "no line of it asks for the task"
@@ -233,9 +270,11 @@ class Listing(FakeJudge):
 @pytest.mark.parametrize(
     ("changes", "more", "tokens", "refused"),
     [
-        ({"scorer": {"userFaults": True}}, (5, 3), (15, 3), 2), ({"scorer": {"userFaults": True}}, (None, None), (10, None), 2),
+        ({"scorer": {"userFaults": True}}, (5, 3), (15, 3), 2),
+        ({"scorer": {"userFaults": True}}, (None, None), (10, None), 2),
         ({"scorer": {"userFaults": False}}, (5, 3), (10, None), 0), ({}, (5, 3), (10, None), 0),
-        ({"scorer": {"userFaults": True}, "evaluator": {"kind": "scripted", "lines": [{"say": "x"}]}}, (5, 3), (10, None), 0),
+        ({"scorer": {"userFaults": True},
+                "evaluator": {"kind": "scripted", "lines": [{"say": "x"}]}}, (5, 3), (10, None), 0),
     ],
 )  # fmt: skip
 async def test_the_tokens_of_a_list_of_faults_are_added_if_it_is_asked_for(
@@ -256,14 +295,17 @@ async def test_the_tokens_of_a_list_of_faults_are_added_if_it_is_asked_for(
 
 def verdict(*scores: float, **more: Any) -> Verdict:
     return Verdict(
-        "j", tuple(TaskVerdict(n, score, f"because {score}") for n, score in enumerate(scores, 1)), **more
+        "j",
+        tuple(TaskVerdict(n, score, f"because {score}") for n, score in enumerate(scores, 1)),
+        **more,
     )
 
 
 @pytest.mark.parametrize(
     ("scores", "middle", "reason", "spread"),
     [
-        ([0.4], 0.4, "because 0.4", 0.0), ([0.1, 0.3], 0.2, "because 0.1", 0.2), ([0.9, 0.1, 0.3], 0.3, "because 0.3", 0.8),
+        ([0.4], 0.4, "because 0.4", 0.0), ([0.1, 0.3], 0.2, "because 0.1", 0.2),
+        ([0.9, 0.1, 0.3], 0.3, "because 0.3", 0.8),
         ([0.3, 0.1], 0.2, "because 0.3", 0.2), ([1.0, 0.0, 0.5, 0.6], 0.55, "because 0.5", 1.0),
     ],
 )  # fmt: skip
@@ -297,13 +339,19 @@ def test_an_item_of_a_rubric_is_met_above_a_half_and_one_below_0_is_passed_if_it
     ("verdicts", "problem"),
     [
         ([], "the judge gave no verdict"), ([verdict(0.0)], None), ([verdict(1.0)], None),
-        ([verdict(1.000001)], "a score is not between 0 and 1"), ([verdict(-0.000001)], "a score is not between 0 and 1"),
-        ([verdict(0.5), verdict(1.1)], "a score is not between 0 and 1"), ([verdict(float("nan"))], "a score is not between 0 and 1"),
-        ([verdict()], "the judge scored tasks [], the job has [1]"), ([verdict(0.5, 0.5)], "the judge scored tasks [1, 2], the job has [1]"),
-        ([Verdict("j", (TaskVerdict(1, 0.5), TaskVerdict(1, 0.5)))], "the judge scored tasks [1, 1], the job has [1]"),
+        ([verdict(1.000001)], "a score is not between 0 and 1"),
+        ([verdict(-0.000001)], "a score is not between 0 and 1"),
+        ([verdict(0.5), verdict(1.1)], "a score is not between 0 and 1"),
+        ([verdict(float("nan"))], "a score is not between 0 and 1"),
+        ([verdict()], "the judge scored tasks [], the job has [1]"),
+        ([verdict(0.5, 0.5)], "the judge scored tasks [1, 2], the job has [1]"),
+        ([Verdict("j", (TaskVerdict(1, 0.5), TaskVerdict(1, 0.5)))],
+            "the judge scored tasks [1, 1], the job has [1]"),
     ],
 )  # fmt: skip
-def test_a_verdict_scores_every_task_once_from_0_to_1(verdicts: list[Verdict], problem: str | None) -> None:
+def test_a_verdict_scores_every_task_once_from_0_to_1(
+    verdicts: list[Verdict], problem: str | None
+) -> None:
     assert verdicts_problem(job(), verdicts, "withheld") == problem
 
 
@@ -344,10 +392,14 @@ def test_a_quotation_is_found_where_the_judge_says_or_else_first(
 
 
 def dialogue(*, shared: int = 1, answers: int = 1) -> Dialogue:
-    """Return a dialogue with this many answers so far, while so many conversations share the agent."""
+    """Return a dialogue with this many answers so far, while so many conversations share the
+    agent.
+    """
     one = Dialogue.__new__(Dialogue)
     one.plan = type("Plan", (), {"shared_agent": shared, "job": job()})()
-    one.parts = type("P", (), {"watchdog": type("W", (), {"suspended_since": lambda self, at: 0.0})()})()
+    one.parts = type(
+        "P", (), {"watchdog": type("W", (), {"suspended_since": lambda self, at: 0.0})()}
+    )()
     one.transcript = SpokenTranscript(job(), "withheld", 1, None)
     one.transcript.messages = [
         TranscriptMessage(n, A if n % 2 == 0 else U, "x") for n in range(1, 2 * answers + 2)
@@ -376,8 +428,10 @@ def failed(peer: Any = "agent", **more: Any) -> PeerError:
         (failed("evaluator"), 1, "evaluator_failed", "infrastructure", False, False),
         (failed("evaluator", status=429), 2, "evaluator_failed", "infrastructure", False, False),
         (failed("evaluator", crowded=True), 2, "evaluator_failed", "infrastructure", False, False),
-        (failed("evaluator", exhausted=True), 1, "evaluator_failed", "infrastructure", False, False),
-        (failed("evaluator", disagrees=True), 1, "evaluator_failed", "infrastructure", False, False),
+        (failed("evaluator", exhausted=True), 1, "evaluator_failed", "infrastructure", False,
+            False),
+        (failed("evaluator", disagrees=True), 1, "evaluator_failed", "infrastructure", False,
+            False),
         (failed("evaluator", unusable=True), 1, "evaluator_failed", "evaluator", False, False),
         (failed("evaluator", over_content=True), 1, "evaluator_failed", "unclear", False, False),
     ],
@@ -395,9 +449,12 @@ def test_only_what_the_agent_did_by_itself_counts_against_it(
 
 
 @pytest.mark.parametrize(
-    ("peer", "answers", "never_held"), [("agent", 0, True), ("agent", 1, False), ("evaluator", 0, False)]
+    ("peer", "answers", "never_held"),
+    [("agent", 0, True), ("agent", 1, False), ("evaluator", 0, False)],
 )
-def test_a_conversation_without_an_answer_was_never_held(peer: str, answers: int, never_held: bool) -> None:
+def test_a_conversation_without_an_answer_was_never_held(
+    peer: str, answers: int, never_held: bool
+) -> None:
     outcome = dialogue(answers=answers).outcome_of(failed(peer))
     assert outcome.never_held == never_held
     assert bool(outcome.ways) == never_held
@@ -406,15 +463,23 @@ def test_a_conversation_without_an_answer_was_never_held(peer: str, answers: int
 @pytest.mark.parametrize(
     ("error", "protocol", "says"),
     [
-        (failed(status=401), "rest", "set BIOEVAL_AGENT_API_KEY"), (failed(status=403), "rest", "set BIOEVAL_AGENT_API_KEY"),
-        (failed(status=402), "rest", "look at the agent's log"), (failed(unreachable=True), "rest", "start the agent"),
+        (failed(status=401), "rest", "set BIOEVAL_AGENT_API_KEY"),
+        (failed(status=403), "rest", "set BIOEVAL_AGENT_API_KEY"),
+        (failed(status=402), "rest", "look at the agent's log"),
+        (failed(unreachable=True), "rest", "start the agent"),
         (failed(unreachable=True, status=401), "rest", "set BIOEVAL_AGENT_API_KEY"),
-        (failed(status=404), "rest", "give the agent's address with --agent-url"), (failed(status=501), "rest", "give the agent's address"),
-        (failed(status=500), "rest", "look at the agent's log"), (failed(status=499, received=" <p>"), "rest", "give the agent's address"),
-        (failed(status=500, received="<p>"), "rest", "look at the agent's log"), (failed(received="<p>"), "rest", "give the agent's address"),
+        (failed(status=404), "rest", "give the agent's address with --agent-url"),
+        (failed(status=501), "rest", "give the agent's address"),
+        (failed(status=500), "rest", "look at the agent's log"),
+        (failed(status=499, received=" <p>"), "rest", "give the agent's address"),
+        (failed(status=500, received="<p>"), "rest", "look at the agent's log"),
+        (failed(received="<p>"), "rest", "give the agent's address"),
         (failed(status=501, received="<p>"), "rest", "give the agent's address"),
-        (failed(unusable=True), "rest", "give the agent's address"), (failed(unusable=True), "openai", "look at the agent's log"),
-        (failed(), "rest", "look at the agent's log"), (failed(status=404, received="<!doctype html><p>"), "rest", "no agent seems to answer there: give"),
+        (failed(unusable=True), "rest", "give the agent's address"),
+        (failed(unusable=True), "openai", "look at the agent's log"),
+        (failed(), "rest", "look at the agent's log"),
+        (failed(status=404, received="<!doctype html><p>"), "rest",
+            "no agent seems to answer there: give"),
     ],
 )  # fmt: skip
 def test_who_reads_only_this_learns_what_to_do(error: PeerError, protocol: str, says: str) -> None:
@@ -428,7 +493,8 @@ def test_who_reads_only_this_learns_what_to_do(error: PeerError, protocol: str, 
 
 @pytest.mark.parametrize(
     ("received", "said"),
-    [("", ""), ("it failed", ""), ("failed", ""), ("something else", "something else"), ("<!doctype html><title>Nginx</title>", "the page “Nginx”"),
+    [("", ""), ("it failed", ""), ("failed", ""), ("something else", "something else"),
+        ("<!doctype html><title>Nginx</title>", "the page “Nginx”"),
      ("<!doctype html><p>", "HTML")],
 )  # fmt: skip
 def test_what_came_instead_is_said_unless_the_error_says_it(received: str, said: str) -> None:
@@ -437,7 +503,8 @@ def test_what_came_instead_is_said_unless_the_error_says_it(received: str, said:
 
 @pytest.mark.parametrize(
     ("said", "most", "nothing", "reason"),
-    [(1, 12, True, "evaluator_failed"), (1, 12, False, "signed_off"), (2, 12, True, "evaluator_failed"), (9, 4, True, "max_turns"),
+    [(1, 12, True, "evaluator_failed"), (1, 12, False, "signed_off"),
+        (2, 12, True, "evaluator_failed"), (9, 4, True, "max_turns"),
      (9, 6, True, "evaluator_failed"), (9, 6, False, "max_turns")],
 )  # fmt: skip
 async def test_a_user_who_had_turns_and_brought_up_nothing_failed(

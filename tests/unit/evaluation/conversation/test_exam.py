@@ -1,4 +1,6 @@
-"""The judge's exam over many jobs: a sound judge is never refused, one that believes everything always is."""
+"""The judge's exam over many jobs: a sound judge is never refused, one that believes everything
+always is.
+"""
 
 from __future__ import annotations
 
@@ -57,11 +59,19 @@ class Judge:
 
 def job(draw: Random) -> EvaluationJob:
     tasks = [
-        {"task": f"Task {number}", "acceptanceCriteria": draw.choice(draw.choice((TO_DO, TO_LEAVE)))}
+        {
+            "task": f"Task {number}",
+            "acceptanceCriteria": draw.choice(draw.choice((TO_DO, TO_LEAVE))),
+        }
         for number in range(draw.randint(1, 4))
     ]
     return job_from_data(
-        {"target": {"user": "u", "chatbot": "b"}, "aspirationalAverage": 1000, "facts": [], "tasks": tasks}
+        {
+            "target": {"user": "u", "chatbot": "b"},
+            "aspirationalAverage": 1000,
+            "facts": [],
+            "tasks": tasks,
+        }
     )
 
 

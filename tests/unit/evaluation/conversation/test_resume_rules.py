@@ -46,7 +46,9 @@ def talk(
     return ConversationState(ConversationKey(condition, trial), observations=list(starts), **given)
 
 
-def state_of(*talks: ConversationState, trials: int = 1, conditions: tuple[str, ...] = BOTH) -> RunState:
+def state_of(
+    *talks: ConversationState, trials: int = 1, conditions: tuple[str, ...] = BOTH
+) -> RunState:
     begun = Recorded(trials=trials, started={"conditions": conditions}).events()[0]
     assert isinstance(begun, events.RunStarted)
     return RunState(started=begun, conversations={each.key: each for each in talks})
@@ -80,7 +82,8 @@ def test_a_conversation_is_finished_if_it_ended_by_itself_and_was_scored(
 
 
 @pytest.mark.parametrize(
-    ("planned", "held", "trials"), [(1, [], 1), (2, [1], 2), (2, [1, 2], 2), (2, [3, 1], 3), (5, [3], 5)]
+    ("planned", "held", "trials"),
+    [(1, [], 1), (2, [1], 2), (2, [1, 2], 2), (2, [3, 1], 3), (5, [3], 5)],
 )
 def test_a_run_has_the_planned_trials_or_those_that_were_held(
     planned: int, held: list[int], trials: int
@@ -99,16 +102,21 @@ def test_a_run_has_the_planned_trials_or_those_that_were_held(
         (3, [("supplied", 1), ("withheld", 2), ("supplied", 2), ("withheld", 3), ("supplied", 3)]),
     ],
 )
-def test_what_is_missing_comes_trial_by_trial(trials: int | None, missing: list[tuple[str, int]]) -> None:
+def test_what_is_missing_comes_trial_by_trial(
+    trials: int | None, missing: list[tuple[str, int]]
+) -> None:
     assert missing_conversations(state_of(talk(), trials=2), trials) == missing
     assert missing_conversations(RunState(), trials) == []
 
 
 @pytest.mark.parametrize(
     ("conditions", "trials", "owes"),
-    [(BOTH, 1, True), (("withheld",), 1, False), (("withheld",), 2, False), (("withheld",), 3, True), (("supplied",), 1, True), (BOTH, 0, False)],
+    [(BOTH, 1, True), (("withheld",), 1, False), (("withheld",), 2, False),
+        (("withheld",), 3, True), (("supplied",), 1, True), (BOTH, 0, False)],
 )  # fmt: skip
-def test_a_run_owes_what_is_not_finished(conditions: tuple[str, ...], trials: int, owes: bool) -> None:
+def test_a_run_owes_what_is_not_finished(
+    conditions: tuple[str, ...], trials: int, owes: bool
+) -> None:
     found = resumption_of(state_of(talk(), talk(trial=2), talk("supplied", ended=None)))
     assert found.owes(conditions, trials) == owes
 
@@ -117,7 +125,8 @@ def test_trials_without_a_score_are_listed_once_in_order() -> None:
     none = {"score": scored(None)}
     state = state_of(
         talk(trial=3, **none), talk("supplied", 3, **none), talk(trial=1, **none), talk(trial=2),
-        talk(trial=4, ended=ended("cancelled"), **none), talk(trial=5, ended=None), talk(trial=6, score=None),
+        talk(trial=4, ended=ended("cancelled"), **none), talk(trial=5, ended=None),
+        talk(trial=6, score=None),
     )  # fmt: skip
     assert excluded_trials(state) == [1, 3]
 
@@ -136,26 +145,33 @@ A, B, BOTH_PARTS = {"object context": "a"}, {"graph": "g"}, {"object context": "
         ({("withheld", 1): BOTH_PARTS, ("supplied", 1): A}, {"object context"}),
         ({("withheld", 1): A, ("supplied", 1): B}, set()),
         ({("withheld", 1): {}, ("supplied", 1): {}}, set()),
-        ({("withheld", 1): A, ("supplied", 1): BOTH_PARTS, ("withheld", 2): BOTH_PARTS, ("supplied", 2): BOTH_PARTS}, {"object context"}),
+        ({("withheld", 1): A, ("supplied", 1): BOTH_PARTS, ("withheld", 2): BOTH_PARTS,
+                ("supplied", 2): BOTH_PARTS}, {"object context"}),
         ({("withheld", 1): A, ("supplied", 1): A, ("withheld", 2): B, ("supplied", 2): B}, set()),
-        ({("withheld", 1): A, ("withheld", 2): BOTH_PARTS, ("supplied", 2): BOTH_PARTS}, {"object context", "graph"}),
+        ({("withheld", 1): A, ("withheld", 2): BOTH_PARTS, ("supplied", 2): BOTH_PARTS},
+            {"object context", "graph"}),
     ],
 )  # fmt: skip
 def test_only_parts_that_every_whole_trial_compared_were_compared(
     starts: dict[tuple[str, int], dict[str, str] | None], compared: set[str] | None
 ) -> None:
     talks = [
-        talk(*key, *(() if digests is None else (seen(digests=digests),))) for key, digests in starts.items()
+        talk(*key, *(() if digests is None else (seen(digests=digests),)))
+        for key, digests in starts.items()
     ]
     assert resumption_of(state_of(*talks, trials=2)).earlier.compared == compared
-    unfinished = [talk(*key, seen(digests=B), ended=None) for key in (("withheld", 3), ("supplied", 3))]
+    unfinished = [
+        talk(*key, seen(digests=B), ended=None) for key in (("withheld", 3), ("supplied", 3))
+    ]
     assert resumption_of(state_of(*talks, *unfinished, trials=3)).earlier.compared == compared
 
 
 def test_a_start_is_the_first_state_before_a_turn() -> None:
     graph = {"labels": {"Person": 2}, "relationships": {"KNOWS": 1}, "digest": "d"}
     first = seen(object_context={"a": 1}, graph=graph, error="half", digests=BOTH_PARTS)
-    one = talk("withheld", 1, seen(1, object_context={"late": 1}), first, seen(object_context={"again": 1}))
+    one = talk(
+        "withheld", 1, seen(1, object_context={"late": 1}), first, seen(object_context={"again": 1})
+    )
     start = resumption_of(state_of(one)).earlier.finished["withheld", 1].start
     assert start is not None
     assert (start.object_context, start.error, start.digests) == ({"a": 1}, "half", BOTH_PARTS)
@@ -165,12 +181,21 @@ def test_a_start_is_the_first_state_before_a_turn() -> None:
         {"KNOWS": 1},
         "d",
     )
-    bare = resumption_of(state_of(talk("withheld", 1, seen(graph={})))).earlier.finished["withheld", 1].start
+    bare = (
+        resumption_of(state_of(talk("withheld", 1, seen(graph={}))))
+        .earlier.finished["withheld", 1]
+        .start
+    )
     assert bare is not None
     assert bare.graph is not None
     assert (bare.graph.labels, bare.graph.relationships, bare.graph.digest) == ({}, {}, "")
-    assert resumption_of(state_of(talk("withheld", 1, seen(1)))).earlier.finished["withheld", 1].start is None
-    no_graph = resumption_of(state_of(talk("withheld", 1, seen()))).earlier.finished["withheld", 1].start
+    assert (
+        resumption_of(state_of(talk("withheld", 1, seen(1)))).earlier.finished["withheld", 1].start
+        is None
+    )
+    no_graph = (
+        resumption_of(state_of(talk("withheld", 1, seen()))).earlier.finished["withheld", 1].start
+    )
     assert no_graph is not None
     assert no_graph.graph is None
 
@@ -181,7 +206,10 @@ def test_sessions_and_attempts_of_all_conversations_are_known_finished_or_not() 
     silent = talk("supplied", 2, session_id=None)
     earlier = resumption_of(state_of(again, silent, trials=2)).earlier
     assert earlier.attempts == {("withheld", 1): 2, ("supplied", 2): 1}
-    assert earlier.sessions == {"old": "without the facts, trial 1", "new": "without the facts, trial 1"}
+    assert earlier.sessions == {
+        "old": "without the facts, trial 1",
+        "new": "without the facts, trial 1",
+    }
     assert {key: record.score for key, record in earlier.finished.items()} == {("supplied", 2): 0.5}
 
 
@@ -202,8 +230,10 @@ IN_TIME = composite.timing_part(1000.0, [500.0])
 @pytest.mark.parametrize(
     ("end", "counts"),
     [
-        *((scored(None, fault=fault), fault in MOST_UNMEASURED) for fault in ("agent", "evaluator", "none")),
-        *((scored(None, fault=fault), True) for fault in ("infrastructure", "program", "judge", "unclear")),
+        *((scored(None, fault=fault), fault in MOST_UNMEASURED) for fault in ("agent", "evaluator",
+                "none")),
+        *((scored(None, fault=fault), True) for fault in ("infrastructure", "program", "judge",
+                "unclear")),
         (scored(0.0, fault="judge"), False),
         (scored(None, fault="judge", cancelled=True), False),
         (scored(None, fault="infrastructure", parts=(PAUSED,)), False),
@@ -224,7 +254,8 @@ def test_a_conversation_in_a_row_of_lost_ones_is_one_that_the_next_ones_would_re
 
 @pytest.mark.parametrize(
     ("fault", "most"),
-    [("infrastructure", 3), ("program", 3), ("judge", 5), ("unclear", 5), ("agent", None), ("evaluator", None), ("none", None)],
+    [("infrastructure", 3), ("program", 3), ("judge", 5), ("unclear", 5), ("agent", None),
+        ("evaluator", None), ("none", None)],
 )  # fmt: skip
 def test_how_many_in_a_row_are_enough(fault: Fault, most: int | None) -> None:
     assert MOST_UNMEASURED.get(fault) == most
@@ -237,7 +268,9 @@ KEYS = st.lists(st.tuples(st.sampled_from(BOTH), st.integers(1, 4)), unique=True
 def test_what_is_missing_is_what_is_not_finished_and_owed(
     done: list[tuple[str, int]], begun: list[tuple[str, int]], trials: int
 ) -> None:
-    talks = [talk(*key, ended=None) for key in begun if key not in done] + [talk(*key) for key in done]
+    talks = [talk(*key, ended=None) for key in begun if key not in done] + [
+        talk(*key) for key in done
+    ]
     state = state_of(*talks, trials=trials)
     missing = missing_conversations(state)
     assert set(missing) == {(name, n) for n in range(1, trials + 1) for name in BOTH} - set(done)

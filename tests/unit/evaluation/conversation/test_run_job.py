@@ -1,4 +1,6 @@
-"""What a user relies on when a job is run: order, withholding, scores, faults, clean starts, control."""
+"""What a user relies on when a job is run: order, withholding, scores, faults, clean starts,
+control.
+"""
 
 from __future__ import annotations
 
@@ -98,9 +100,10 @@ async def test_max_turns_limits_the_messages() -> None:
     for talk in state.conversations.values():
         assert len(talk.messages) == 6
         assert talk.ended is not None
-        assert (talk.ended.reason, talk.ended.fault) == ("max_turns", "none"), (
-            "an agent stalls, a user rambles"
-        )
+        assert (talk.ended.reason, talk.ended.fault) == (
+            "max_turns",
+            "none",
+        ), "an agent stalls, a user rambles"
         assert talk.score is not None
         assert talk.score.score is not None, "running out of messages is a result"
 
@@ -113,7 +116,9 @@ async def test_a_user_of_three_messages_could_have_brought_up_a_task(
 ) -> None:
     rambles = {"withheld": FakeEvaluator(["more"] * 50)}
     parts = {"brings_up_nothing": lambda view: True}
-    state = await Stage(job(maxTurns=most), evaluators=rambles, parts=parts).run(conditions=("withheld",))
+    state = await Stage(job(maxTurns=most), evaluators=rambles, parts=parts).run(
+        conditions=("withheld",)
+    )
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.ended is not None
@@ -126,7 +131,10 @@ async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_publis
     talk = (await stage.run()).conversation("withheld")
     assert talk is not None
     assert stage.agents["withheld"].received == ["Hello", "Remind me"]
-    assert [message.role for message in stage.judge.views[0].transcript] == ["user", "assistant"] * 2
+    assert [message.role for message in stage.judge.views[0].transcript] == [
+        "user",
+        "assistant",
+    ] * 2
     assert talk.max_messages == 4
     assert talk.ended is not None
     assert talk.ended.reason == "max_turns"
@@ -134,16 +142,19 @@ async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_publis
 
 async def test_a_failed_answer_is_retried_and_counts_as_one_failure() -> None:
     agent = FakeAgent(["hi", broken(), "done"])
-    stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])})
+    stage = Stage(
+        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])}
+    )
     state = await stage.run()
     talk = state.conversation("withheld")
     assert talk is not None
     assert agent.received == ["Hello", "do it", "do it"]
     assert talk.messages[3].text == "done", "what the failed attempt had streamed is gone"
     assert [failure.counted for failure in talk.messages[3].failures] == [True]
-    assert talk.latencies_ms == [pytest.approx(250), pytest.approx(250)], (
-        "latency is the successful attempt's"
-    )
+    assert talk.latencies_ms == [
+        pytest.approx(250),
+        pytest.approx(250),
+    ], "latency is the successful attempt's"
     # (1 + 2) / 3 − 0.3
     assert talk.score is not None
     assert talk.score.score == 0.7
@@ -174,12 +185,16 @@ async def test_a_judge_that_is_down_ends_the_run_early_and_opens_no_further_sess
     assert len(state.conversations) == 3
     assert state.ended is not None
     assert state.ended.status == "cancelled"
-    assert state.ended.detail.startswith("3 conversations in a row could not be measured, the last one: ")
+    assert state.ended.detail.startswith(
+        "3 conversations in a row could not be measured, the last one: "
+    )
     assert "judge.example answered 500" in state.ended.detail
 
 
 @pytest.mark.parametrize("only", [None, "supplied"])
-async def test_conversations_without_a_verdict_do_not_hide_that_the_judge_is_down(only: str | None) -> None:
+async def test_conversations_without_a_verdict_do_not_hide_that_the_judge_is_down(
+    only: str | None,
+) -> None:
     spoilt = [PeerError("evaluator", "the model refused", unusable=True) for _ in range(10)]
     tasks = [{"task": "set a reminder", **({"only": only} if only else {})}]
     stage = Stage(
@@ -254,7 +269,9 @@ async def test_only_what_the_agent_did_counts_against_it(
 
 
 def reset() -> PeerError:
-    return PeerError("agent", "bot closed the connection before its answer was complete", broken=True)
+    return PeerError(
+        "agent", "bot closed the connection before its answer was complete", broken=True
+    )
 
 
 @pytest.mark.parametrize(
@@ -286,11 +303,15 @@ async def test_a_conversation_whose_connection_broke_is_held_again_once(
     assert agent.received[:3] == ["Hello", "do it", "Hello"], "from the start, with the same case"
     assert talk.attempt == 2
     (warned,) = [warning for warning in talk.warnings if warning.code == "held_again"]
-    assert warned.message.startswith("the connection to the agent broke at message 3, so it was held again: ")
+    assert warned.message.startswith(
+        "the connection to the agent broke at message 3, so it was held again: "
+    )
     result = result_of(state)
     assert result is not None
     counted = counted_words(result.summary.conditions[0].score.counted)
-    assert counted.endswith(", 1 held again because the connection broke"), "it stands beside the mean"
+    assert counted.endswith(", 1 held again because the connection broke"), (
+        "it stands beside the mean"
+    )
     if not is_scored:
         assert "broke twice, at message 3, then at message 5" in talk.ended.detail
 
@@ -298,7 +319,9 @@ async def test_a_conversation_whose_connection_broke_is_held_again_once(
 async def test_a_connection_that_broke_before_the_first_answer_is_made_once_more_too() -> None:
     agent = FakeAgent([reset(), "hi", "done"])
     state = await Stage(
-        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it", "Over and out"])}
+        job(),
+        agents={"withheld": agent},
+        evaluators={"withheld": FakeEvaluator(["do it", "Over and out"])},
     ).run(conditions=("withheld",))
     talk = state.conversation("withheld")
     assert talk is not None
@@ -308,7 +331,9 @@ async def test_a_connection_that_broke_before_the_first_answer_is_made_once_more
     assert agent.received[:2] == ["Hello", "Hello"]
 
 
-async def test_a_connection_that_broke_is_not_the_agents_failure_if_a_limit_forbids_another_try() -> None:
+async def test_a_connection_that_broke_is_not_the_agents_failure_if_a_limit_forbids_another_try() -> (
+    None
+):
     agent = FakeAgent(["hi", reset()])
     begun: list[str] = []
 
@@ -318,7 +343,10 @@ async def test_a_connection_that_broke_is_not_the_agents_failure_if_a_limit_forb
 
     parts = {"may_begin": may_begin}
     state = await Stage(
-        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["do it"])}, parts=parts
+        job(),
+        agents={"withheld": agent},
+        evaluators={"withheld": FakeEvaluator(["do it"])},
+        parts=parts,
     ).run(conditions=("withheld",))
     talk = state.conversation("withheld")
     assert talk is not None
@@ -344,7 +372,9 @@ async def test_an_invalid_answer_is_shown_shortened_and_cleaned() -> None:
     page = "<html><title>Sign in\x1b[2J</title>" + "x" * 10_000
     html = PeerError("agent", "answered HTML where JSON was expected", received=page)
     stage = Stage(
-        job(), agents={"withheld": FakeAgent(["hi", html])}, evaluators={"withheld": FakeEvaluator(["x"])}
+        job(),
+        agents={"withheld": FakeAgent(["hi", html])},
+        evaluators={"withheld": FakeEvaluator(["x"])},
     )
     state = await stage.run()
     talk = state.conversation("withheld")
@@ -353,7 +383,10 @@ async def test_an_invalid_answer_is_shown_shortened_and_cleaned() -> None:
     assert talk.ended.reason == "agent_failed"
     assert talk.ended.detail == "answered HTML where JSON was expected"
     assert talk.ended.received == "the page “Sign in␛”"
-    assert talk.ended.explained == "answered HTML where JSON was expected; it sent: the page “Sign in␛”"
+    assert (
+        talk.ended.explained
+        == "answered HTML where JSON was expected; it sent: the page “Sign in␛”"
+    )
     (failed,) = talk.request_failures
     assert failed.received is not None
     assert failed.received.startswith("<html><title>Sign in␛</title>xxx")
@@ -366,7 +399,10 @@ async def test_an_invalid_answer_is_shown_shortened_and_cleaned() -> None:
         (broken(500), "answered 500; look at the agent's log"),
         (broken(401, retryable=False), "set BIOEVAL_AGENT_API_KEY"),
         (broken(404, retryable=False), "give the agent's address with --agent-url"),
-        (broken(404, retryable=False), "with the protocol rest: if it speaks openai, a2a or ag-ui, say so"),
+        (
+            broken(404, retryable=False),
+            "with the protocol rest: if it speaks openai, a2a or ag-ui, say so",
+        ),
     ],
 )
 @pytest.mark.parametrize("where", ["session", "first answer"])
@@ -402,7 +438,9 @@ async def test_empty_answers_are_counted_in_a_warning() -> None:
     state = await Stage(job(), agents=agents, evaluators=evaluators).run()
     said = [[warned.message for warned in talk.warnings] for talk in state.conversations.values()]
     assert said == [["the agent answered without a word 2 times"], []]
-    assert "the agent answered without a word 2 times" in str(run_document(result_of(state))["warnings"])
+    assert "the agent answered without a word 2 times" in str(
+        run_document(result_of(state))["warnings"]
+    )
 
 
 async def test_nobody_is_to_blame_for_calls_that_the_agent_does_not_report() -> None:
@@ -411,7 +449,11 @@ async def test_nobody_is_to_blame_for_calls_that_the_agent_does_not_report() -> 
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.score is not None
-    assert (talk.score.score, talk.fault, result_of(state).conversation("withheld", 1).excluded) == (
+    assert (
+        talk.score.score,
+        talk.fault,
+        result_of(state).conversation("withheld", 1).excluded,
+    ) == (
         None,
         "none",
         "not measured",
@@ -422,16 +464,21 @@ async def test_nobody_is_to_blame_for_calls_that_the_agent_does_not_report() -> 
 
 async def test_the_words_of_an_agents_error_stay_whole() -> None:
     said = "column 7; it sent: nothing; expected end of input"
-    agents = {name: FakeAgent([PeerError("agent", said, status=500)]) for name in ("withheld", "supplied")}
+    agents = {
+        name: FakeAgent([PeerError("agent", said, status=500)]) for name in ("withheld", "supplied")
+    }
     state = await Stage(job(), agents=agents).run()
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.ended is not None
     assert (talk.ended.detail, talk.ended.ways) == (said, ("look at the agent's log",))
     held = shown(state)[0].conversations[0]
-    assert (held.ways, held.cause) == (("look at the agent's log",), f"no conversation took place: {said}")
+    assert (held.ways, held.cause) == (
+        ("look at the agent's log",),
+        f"no conversation took place: {said}",
+    )
     assert said in str(result_of(state).answer.lines)
-    (wrong, to_do) = ("".join(cell.text for cell in line) for line in why_empty(shown(state)[1]))
+    wrong, to_do = ("".join(cell.text for cell in line) for line in why_empty(shown(state)[1]))
     assert wrong.endswith(said)
     assert to_do.endswith("look at the agent's log")
 
@@ -476,7 +523,9 @@ async def test_an_assertion_that_could_not_be_measured_leaves_the_score_not_meas
 async def test_a_missing_verdict_does_not_cover_what_the_agent_may_have_caused(
     tasks: list[str], judge: FakeJudge, unchecked: Fault, fault: Fault
 ) -> None:
-    """A gate allows for a few conversations that a judge took out, and for none that an agent may have."""
+    """A gate allows for a few conversations that a judge took out, and for none that an agent may
+    have.
+    """
 
     async def check(assertion: object, view: object) -> CheckResult:
         return CheckResult(None, error="cannot be read", fault=unchecked)
@@ -494,7 +543,10 @@ async def test_an_assertion_without_weight_is_not_why_there_is_no_score() -> Non
         return CheckResult(None, error=f"{assertion.title} is away", fault=fault)
 
     asked = job(assertions=[shown, ASSERTION])
-    for judge, fault in ((FakeJudge(), "infrastructure"), (FakeJudge(NotMeasuredError("no JSON")), "judge")):
+    for judge, fault in (
+        (FakeJudge(), "infrastructure"),
+        (FakeJudge(NotMeasuredError("no JSON")), "judge"),
+    ):
         state = await Stage(asked, judge=judge, parts={"check": check}).run()
         talk = state.conversation("withheld")
         assert talk is not None
@@ -518,9 +570,16 @@ async def test_an_unreachable_evaluator_is_the_infrastructures_fault() -> None:
 
 async def test_a_guard_retries_a_message_once_and_then_ends_the_conversation() -> None:
     def guard(view: object, text: str) -> list[Violation]:
-        return [Violation("role swap", "speaks as the agent", "speak as the user")] if "BAD" in text else []
+        return (
+            [Violation("role swap", "speaks as the agent", "speak as the user")]
+            if "BAD" in text
+            else []
+        )
 
-    evaluators = {"withheld": FakeEvaluator(["BAD", "good"]), "supplied": FakeEvaluator(["BAD", "BAD"])}
+    evaluators = {
+        "withheld": FakeEvaluator(["BAD", "good"]),
+        "supplied": FakeEvaluator(["BAD", "BAD"]),
+    }
     stage = Stage(job(), evaluators=evaluators, parts={"guard": guard})
     state = await stage.run()
     mended, spoilt = state.conversation("withheld"), state.conversation("supplied")
@@ -535,7 +594,9 @@ async def test_a_guard_retries_a_message_once_and_then_ends_the_conversation() -
 
 async def test_a_message_that_a_guard_marks_is_sent_and_scored() -> None:
     def guard(view: object, text: str) -> list[Violation]:
-        return [Violation("invention", "makes up “7”", "say no number", "mark")] if "7" in text else []
+        return (
+            [Violation("invention", "makes up “7”", "say no number", "mark")] if "7" in text else []
+        )
 
     stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["At 7"])}, parts={"guard": guard})
     talk = (await stage.run()).conversation("withheld")
@@ -554,7 +615,9 @@ async def test_a_message_that_was_void_twice_is_recorded_as_not_sent() -> None:
     def guard(view: object, text: str) -> list[Violation]:
         return [Violation("leak", "shows reasoning", "say no more")] if "BAD" in text else []
 
-    stage = Stage(job(), evaluators={"withheld": FakeEvaluator(["BAD", "BAD"])}, parts={"guard": guard})
+    stage = Stage(
+        job(), evaluators={"withheld": FakeEvaluator(["BAD", "BAD"])}, parts={"guard": guard}
+    )
     state = await stage.run()
     talk = state.conversation("withheld")
     assert talk is not None
@@ -606,7 +669,9 @@ async def test_a_failed_setup_is_the_infrastructures_fault_and_the_agent_is_neve
 
 
 async def test_setups_without_a_graph_are_reported_before_the_first_message() -> None:
-    stage = Stage(job(setups=[{"cypher": "MATCH (n) DELETE n"}]), parts={"no_graph": "no wheel here"})
+    stage = Stage(
+        job(setups=[{"cypher": "MATCH (n) DELETE n"}]), parts={"no_graph": "no wheel here"}
+    )
     state = await stage.run()
     assert state.scores() == {"withheld": None, "supplied": None}
     talk = state.conversation("withheld")
@@ -622,7 +687,10 @@ async def test_cypher_assertions_without_a_graph_are_reported_before_the_first_m
     talk = (await stage.run()).conversation("withheld")
     assert talk is not None
     assert talk.score is not None
-    assert "1 Cypher assertion cannot be checked: no knowledge graph is configured" in talk.score.reason
+    assert (
+        "1 Cypher assertion cannot be checked: no knowledge graph is configured"
+        in talk.score.reason
+    )
     assert [agent.received for agent in stage.agents.values()] == [[], []]
 
 
@@ -670,12 +738,16 @@ async def test_a_conversation_whose_seed_failed_is_not_measured() -> None:
     assert [seed.applied for seed in talk.seeds] == [False]
 
 
-@pytest.mark.parametrize(("context", "calls", "states"), [("none", 0, 0), ("tools", 1, 0), ("all", 1, 2)])
+@pytest.mark.parametrize(
+    ("context", "calls", "states"), [("none", 0, 0), ("tools", 1, 0), ("all", 1, 2)]
+)
 async def test_the_judge_sees_as_much_context_as_the_job_allows(
     context: str, calls: int, states: int
 ) -> None:
     contexts = [{"resources": [{"id": n}], "functions": []} for n in range(3)]
-    stage = Stage(job(scorer={"context": context}), agents={"withheld": FakeAgent(contexts=contexts)})
+    stage = Stage(
+        job(scorer={"context": context}), agents={"withheld": FakeAgent(contexts=contexts)}
+    )
     await stage.run()
     view = stage.judge.views[0]
     assert sum(len(message.generation) for message in view.transcript) == calls
@@ -684,7 +756,9 @@ async def test_the_judge_sees_as_much_context_as_the_job_allows(
 
 
 async def test_runs_with_different_starting_states_are_not_clean() -> None:
-    contexts = [{"resources": [{"id": "old"}], "functions": []}] + [{"resources": [], "functions": []}] * 5
+    contexts = [{"resources": [{"id": "old"}], "functions": []}] + [
+        {"resources": [], "functions": []}
+    ] * 5
     stage = Stage(job(), agents={"supplied": FakeAgent(contexts=contexts)})
     state = await stage.run()
     assert not state.clean
@@ -725,7 +799,9 @@ async def test_conversations_that_share_a_graph_are_never_clean() -> None:
     assert "on one knowledge graph" in state.warnings[0].message
 
 
-async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an_invariant() -> None:
+async def test_an_assertion_that_holds_at_the_start_is_not_clean_unless_it_is_an_invariant() -> (
+    None
+):
     state = await Stage(job(assertions=[ASSERTION])).run()
     assert not state.clean
     assert "no: an assertion passes before the greeting: " in str(result_of(state).answer.lines), (
@@ -741,13 +817,16 @@ async def test_an_assertion_says_whether_it_held_from_the_start() -> None:
         {"name": "only later", "expression": "evaluation.transcript.size > 2"},
         {"name": "no more", "expression": "evaluation.transcript.isEmpty()", "invariant": True},
     ]
-    stage = Stage(job(assertions=kinds), parts={"check": Checker(None), "holds_on_nothing": holds_on_nothing})
+    stage = Stage(
+        job(assertions=kinds), parts={"check": Checker(None), "holds_on_nothing": holds_on_nothing}
+    )
     state = await stage.run()
     talk = state.conversation("withheld")
     assert talk is not None
     found = [(check.title, check.status, check.from_start) for check in talk.final_checks.values()]
     assert found == [
-        ("at the start", "passed", True), ("only later", "passed", False), ("no more", "failed", False),
+        ("at the start", "passed", True), ("only later", "passed", False),
+        ("no more", "failed", False),
     ]  # fmt: skip
     assert state.clean, "invariants, which also hold on nothing"
     assert not any(check.from_start for checks in talk.checks.values() for check in checks)
@@ -758,7 +837,11 @@ async def test_an_assertion_says_whether_it_held_from_the_start() -> None:
     for text in (file.getvalue(), document_of("md", result), document_of("html", result)):
         assert text.count("held from the start") == 2, "once in each condition"
     document = json.loads(document_of("json", result))["runs"][0]["conditions"]["supplied"]
-    assert [check["from_start"] for check in document["trials"][0]["assertions"]] == [True, False, False]
+    assert [check["from_start"] for check in document["trials"][0]["assertions"]] == [
+        True,
+        False,
+        False,
+    ]
     card = score_card_view.rows(result, result.trial(1))
     said = {row.label.text: [cell.text for cell in row.details.get("withheld", ())] for row in card}
     assert said["at the start"] == ["held from the start"]
@@ -806,7 +889,11 @@ async def test_an_assertion_without_a_timeline_is_checked_only_at_the_end() -> N
     stage = Stage(job(assertions=[ASSERTION, {**ASSERTION, "name": "late", "timeline": False}]))
     await stage.run(conditions=("withheld",))
     checks = stage.sink.of("assertion_checked")
-    assert [(c.title, c.final) for c in checks] == [("holds", False), ("holds", True), ("late", True)]
+    assert [(c.title, c.final) for c in checks] == [
+        ("holds", False),
+        ("holds", True),
+        ("late", True),
+    ]
 
 
 async def test_a_slow_observation_is_reported_and_the_conversation_continues() -> None:
@@ -825,7 +912,9 @@ async def test_a_slow_observation_is_reported_and_the_conversation_continues() -
     talk = state.conversation("withheld")
     assert talk is not None
     assert [m.text for m in talk.messages if m.role == "user"] == ["Hello", "one", "two", SIGNOFF]
-    assert [seen.error for seen in talk.observations if seen.after_turn == 2] == ["not observed within 0.5 s"]
+    assert [seen.error for seen in talk.observations if seen.after_turn == 2] == [
+        "not observed within 0.5 s"
+    ]
     assert [(c.after_turn, c.status) for c in talk.checks[0]] == [
         (1, "passed"), (2, "not_measured"), (3, "passed"),
     ]  # fmt: skip
@@ -847,11 +936,16 @@ async def test_a_slow_observation_is_reported_and_the_conversation_continues() -
         (MemoryError(), "no memory is left for this program"),
         (
             RuntimeError("can't start new thread"),
-            "this program cannot start another thread or process: memory, or their number, is limited",
+            (
+                "this program cannot start another thread or process: memory, or their number, is"
+                " limited"
+            ),
         ),
     ],
 )
-async def test_an_error_while_a_turn_is_observed_is_not_passed_over(error: Exception, said: str) -> None:
+async def test_an_error_while_a_turn_is_observed_is_not_passed_over(
+    error: Exception, said: str
+) -> None:
     class Broken(FakeAgent):
         async def observe(self) -> dict[str, object] | None:
             if len(self.received) == 2:
@@ -859,7 +953,9 @@ async def test_an_error_while_a_turn_is_observed_is_not_passed_over(error: Excep
             return {"resources": []}
 
     evaluators = {"withheld": FakeEvaluator(["one", "two"])}
-    stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Broken()}, evaluators=evaluators)
+    stage = Stage(
+        job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Broken()}, evaluators=evaluators
+    )
     talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
     assert talk is not None
     assert talk.ended is not None
@@ -989,7 +1085,9 @@ async def test_cancelling_during_an_observation_ends_the_conversation() -> None:
             return {"resources": []}
 
     agent = SlowToSee()
-    stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["one", "two"])})
+    stage = Stage(
+        job(), agents={"withheld": agent}, evaluators={"withheld": FakeEvaluator(["one", "two"])}
+    )
     running = asyncio.create_task(stage.run(conditions=("withheld",)))
     await looking.wait()
     await _until(lambda: stage.evaluators["withheld"].views)
@@ -1061,15 +1159,21 @@ class NeverSeeable(Unseeable):
 CONTEXT_ASSERTION = {"expression": "objectContext != null", "name": "context"}
 
 
-async def test_a_final_state_that_the_agent_no_longer_gives_fails_the_assertions_that_need_it() -> None:
+async def test_a_final_state_that_the_agent_no_longer_gives_fails_the_assertions_that_need_it() -> (
+    None
+):
     stage = Stage(job(assertions=[CONTEXT_ASSERTION]), agents={"withheld": Unseeable(2)})
     state = await stage.run()
     talk = state.conversation("withheld")
     assert talk is not None
     assert talk.score is not None
-    assert talk.score.score is not None, "else an agent could take a bad conversation out of the mean"
+    assert talk.score.score is not None, (
+        "else an agent could take a bad conversation out of the mean"
+    )
     assert talk.final_checks[0].status == "failed"
-    assert talk.failures == 0, "looking at the state is ours, and no failed request of the conversation"
+    assert talk.failures == 0, (
+        "looking at the state is ours, and no failed request of the conversation"
+    )
 
 
 async def test_a_state_that_was_never_readable_leaves_assertions_not_measured() -> None:
@@ -1133,8 +1237,10 @@ async def test_a_panel_member_without_a_verdict_is_reported_and_the_others_count
     assert [verdict["judge"] for verdict in talk.verdict.verdicts] == ["0.2", "0.6"]
     (warning,) = talk.warnings
     assert warning.code == "verdict_missing"
-    assert warning.message == (
-        "one of the 3 verdicts is missing, so the median is of the others: c: 127.0.0.1 answered 503"
+    assert (
+        warning.message
+        == "one of the 3 verdicts is missing, so the median is of the others: c: 127.0.0.1"
+        " answered 503"
     )
 
 
@@ -1159,7 +1265,9 @@ async def test_judge_and_assertions_never_see_the_sign_off() -> None:
             seen.append([message.content for message in view.transcript])
             return await super().score(view)
 
-    stage = Stage(job(), judge=Reading(), evaluators={"withheld": FakeEvaluator([f"Bye. {SIGNOFF}"])})
+    stage = Stage(
+        job(), judge=Reading(), evaluators={"withheld": FakeEvaluator([f"Bye. {SIGNOFF}"])}
+    )
     await stage.run()
     assert seen == [["Hello", "ok", "Bye.", "ok"], ["Hello", "ok"]]
 
@@ -1223,7 +1331,8 @@ async def test_a_difference_between_starting_states_is_named_with_a_fix() -> Non
     contexts = [{"resources": [{"id": "a", "kind": "plan"}], "functions": []}] * 9
     other = [{"resources": [{"id": "b", "kind": "plan"}], "functions": []}] * 9
     stage = Stage(
-        job(), agents={"withheld": FakeAgent(contexts=contexts), "supplied": FakeAgent(contexts=other)}
+        job(),
+        agents={"withheld": FakeAgent(contexts=contexts), "supplied": FakeAgent(contexts=other)},
     )
     said = " ".join(warning.message for warning in (await stage.run()).warnings)
     assert "the agent's object context differs at `resources[0].id`" in said
@@ -1231,7 +1340,9 @@ async def test_a_difference_between_starting_states_is_named_with_a_fix() -> Non
 
 
 class DriftingJudge(FakeJudge):
-    """Knows every sentinel's verdicts, but scores 0 once it has judged a conversation of the run."""
+    """Knows every sentinel's verdicts, but scores 0 once it has judged a conversation of the
+    run.
+    """
 
     drifted = False
 
@@ -1240,13 +1351,18 @@ class DriftingJudge(FakeJudge):
         if met is None:
             self.drifted = True
             return await super().score(view)
-        tasks = (TaskVerdict(n, float(right and not self.drifted)) for n, right in enumerate(met, 1))
+        tasks = (
+            TaskVerdict(n, float(right and not self.drifted)) for n, right in enumerate(met, 1)
+        )
         return [Verdict("fake judge", tuple(tasks))]
 
 
 async def test_sentinels_show_that_a_judge_drifts_while_a_run_goes_on() -> None:
     """It knows all of them at first, and gives 0 at the end; a job that does not ask has none."""
-    for wanted, told in ((True, "this judge drifts (−0.50 from its first to its last calls)"), (False, "")):
+    for wanted, told in (
+        (True, "this judge drifts (−0.50 from its first to its last calls)"),
+        (False, ""),
+    ):
         stage = Stage(job(scorer={"kind": "llm", "sentinels": wanted}))
         stage.judge = DriftingJudge()
         result = result_of(await stage.run())

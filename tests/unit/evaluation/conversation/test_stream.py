@@ -40,7 +40,9 @@ async def answered(*pieces: Delta | Generation | Reply) -> tuple[Streaming, Stag
 
 async def test_an_answer_without_its_end_is_not_retried_and_its_stream_is_closed() -> None:
     agent, stage, talk = await answered(Delta("The reminder "))
-    assert len(agent.received) == agent.streams_closed == 1, "the agent may have acted on the message"
+    assert len(agent.received) == agent.streams_closed == 1, (
+        "the agent may have acted on the message"
+    )
     (failed,) = stage.sink.of("request_failed")
     assert "the answer ended without its end marker" in failed.error
     assert talk.ended.fault == "agent"
@@ -56,5 +58,7 @@ async def test_a_stream_is_closed_as_soon_as_the_whole_answer_is_there() -> None
 async def test_tool_calls_without_text_are_recorded_and_nothing_is_recorded_for_nothing() -> None:
     _, stage, _ = await answered(Generation(LOOK), Reply("", 0.0, 1.0))
     assert [
-        (delta.text, delta.generation) for delta in stage.sink.of("message_delta") if delta.message == 2
+        (delta.text, delta.generation)
+        for delta in stage.sink.of("message_delta")
+        if delta.message == 2
     ] == [("", (LOOK,))]

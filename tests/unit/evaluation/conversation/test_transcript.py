@@ -25,7 +25,10 @@ def seen(**changes: Any) -> list[tuple[str, int]]:
         TranscriptMessage(4, "assistant", "Bye", 300.0),
     ]
     transcript.signoff = TranscriptMessage(3, "user", "Thanks. So Long", 700.0)
-    return [(part["content"], part["timeTakenMillis"]) for part in transcript.as_evaluation()["transcript"]]
+    return [
+        (part["content"], part["timeTakenMillis"])
+        for part in transcript.as_evaluation()["transcript"]
+    ]
 
 
 @pytest.mark.parametrize("changes", [{}, {"compat": "embabel"}])
@@ -50,7 +53,9 @@ def test_a_transcript_that_grows_is_seen_as_if_it_were_read_whole(seed: int) -> 
         for _ in range(random.randint(1, 2)):  # a failed attempt, too
             attempts.append((turn, traced.begin(2 * turn)))
         generation = (CALL, {"output": turn}) if random.random() < 0.4 else ()
-        transcript.messages.append(TranscriptMessage(2 * turn, "assistant", "A", 9.0, generation=generation))
+        transcript.messages.append(
+            TranscriptMessage(2 * turn, "assistant", "A", 9.0, generation=generation)
+        )
         for number in range(random.randint(0, 3)):
             came, ids = random.choice(attempts[-6:])
             name = random.choice(["look", "book"])
@@ -65,10 +70,18 @@ def test_a_transcript_that_grows_is_seen_as_if_it_were_read_whole(seed: int) -> 
 
 
 def both(transcript: SpokenTranscript) -> tuple[Any, Any]:
-    """Return what assertions see of a transcript that has been read before, and of one that is read for the first time."""
-    anew = SpokenTranscript(transcript.job, transcript.condition, transcript.trial, transcript.model)
+    """Return what assertions see of a transcript that has been read before, and of one that is read
+    for the first time.
+    """
+    anew = SpokenTranscript(
+        transcript.job, transcript.condition, transcript.trial, transcript.model
+    )
     seen = transcript.as_evaluation(), transcript.untraced_turns
-    anew.messages, anew.traces, anew.signoff = transcript.messages, transcript.traces, transcript.signoff
+    anew.messages, anew.traces, anew.signoff = (
+        transcript.messages,
+        transcript.traces,
+        transcript.signoff,
+    )
     anew._untraced = transcript._untraced
     return seen, (anew.as_evaluation(), anew.untraced_turns)
 

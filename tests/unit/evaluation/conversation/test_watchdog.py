@@ -1,4 +1,6 @@
-"""A suspended process is distinguished from a busy one, and a latency that the program itself spoilt does not count."""
+"""A suspended process is distinguished from a busy one, and a latency that the program itself
+spoilt does not count.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,14 @@ class Clocks:
         (0.6, 0.5, 0.0, 0.6),
         (0.2, 0.2, 0.0, 0.0),
     ],
-    ids=["stopped", "stopped and a little work", "flooded", "a busy machine", "blocked", "ordinary work"],
+    ids=[
+        "stopped",
+        "stopped and a little work",
+        "flooded",
+        "a busy machine",
+        "blocked",
+        "ordinary work",
+    ],
 )
 def test_a_gap_without_processor_time_is_a_suspended_process(
     gap_s: float, on_processor_s: float, suspended_s: float, lost_s: float
@@ -54,7 +63,10 @@ def test_a_gap_without_processor_time_is_a_suspended_process(
 
 @pytest.mark.parametrize(
     ("waited_s", "cause"),
-    [(0.2, "it was stopped, or the machine was asleep"), (1.8, "other work kept this machine busy")],
+    [
+        (0.2, "it was stopped, or the machine was asleep"),
+        (1.8, "other work kept this machine busy"),
+    ],
 )
 def test_a_process_that_waits_for_a_processor_was_not_stopped(waited_s: float, cause: str) -> None:
     clocks = Clocks()
@@ -111,7 +123,9 @@ class Blocked(Watchdog):
 
 def stage(watchdog: Watchdog) -> fakes.Stage:
     """Return a run of two answers."""
-    found = fakes.Stage(fakes.job(), parts={"watchdog": watchdog}, options={"conditions": ("withheld",)})
+    found = fakes.Stage(
+        fakes.job(), parts={"watchdog": watchdog}, options={"conditions": ("withheld",)}
+    )
     found.evaluators["withheld"] = fakes.FakeEvaluator(["And tomorrow?"])
     return found
 
@@ -120,7 +134,11 @@ async def test_a_latency_in_which_the_program_did_not_run_says_so_and_does_not_c
     run = stage(Blocked(1))
     state = await run.run()
     first, second = run_document(result_of(state))["conditions"]["withheld"]["latencies"]
-    assert (first["latency_ms"], first["first_token_ms"], round(first["blocked_ms"])) == (None, None, 125)
+    assert (first["latency_ms"], first["first_token_ms"], round(first["blocked_ms"])) == (
+        None,
+        None,
+        125,
+    )
     assert (round(second["latency_ms"]), second["blocked_ms"]) == (250, None)
     (talk,) = state.conversations.values()
     assert talk.score is not None
@@ -138,14 +156,16 @@ async def test_without_any_latency_that_counts_the_conversation_is_not_measured_
         (talk,) = (await run.run()).conversations.values()
         assert talk.score is not None
         assert (talk.score.score, talk.score.fault) == (None, "infrastructure")
-        assert "timing not measured: this program did not run during the answers" in talk.score.reason
+        assert (
+            "timing not measured: this program did not run during the answers" in talk.score.reason
+        )
 
 
 async def test_a_pause_of_this_program_does_not_end_the_run() -> None:
     state = await stage(Blocked(99)).run(trials=5)
-    assert [talk.score is not None and talk.score.fault for talk in state.conversations.values()] == [
-        "infrastructure"
-    ] * 5
+    assert [
+        talk.score is not None and talk.score.fault for talk in state.conversations.values()
+    ] == ["infrastructure"] * 5
     assert state.ended is not None
     assert state.ended.status == "completed"
 
@@ -156,5 +176,6 @@ async def test_a_run_names_what_blocked_it_for_over_five_seconds_in_one_piece() 
     (warned,) = run.sink.of("warned")
     assert isinstance(warned, events.Warned)
     assert (
-        "did not run for over 5 s in one piece, 2 times, the longest 10 s (it was stopped" in warned.message
+        "did not run for over 5 s in one piece, 2 times, the longest 10 s (it was stopped"
+        in warned.message
     )

@@ -6,7 +6,12 @@ from tests.unit.evaluation.conversation.fakes import FakeGraph, Stage
 SECRET = "Zurich"
 JOB = EvaluationJob.model_validate(
     {
-        "target": {"user": "Ann", "chatbot": "Bernie", "systemPrompt": SECRET, "headers": {"X": SECRET}},
+        "target": {
+            "user": "Ann",
+            "chatbot": "Bernie",
+            "systemPrompt": SECRET,
+            "headers": {"X": SECRET},
+        },
         "aspirationalAverage": 1000.0,
         "tasks": ({"task": "Ask", "acceptanceCriteria": SECRET, "rules": ({"pattern": SECRET},)},),
         "facts": (SECRET,),
@@ -25,7 +30,8 @@ JOB = EvaluationJob.model_validate(
 
 
 SHOWN = {
-    "target", "aspirational_average", "tasks", "facts", "evaluator", "max_turns", "greetings", "seed", "order", "telemetry",
+    "target", "aspirational_average", "tasks", "facts", "evaluator", "max_turns", "greetings",
+    "seed", "order", "telemetry",
     "sensitive", "cases", "personas", "compat",
 }  # fmt: skip
 """Keys of a job that an evaluator may see; what is withheld below them is withheld in JOB."""
@@ -40,7 +46,9 @@ async def seen(condition):
 
 async def test_an_unknown_key_of_a_job_is_withheld():
     job = await seen("withheld")
-    others = {name: field for name, field in EvaluationJob.model_fields.items() if name not in SHOWN}
+    others = {
+        name: field for name, field in EvaluationJob.model_fields.items() if name not in SHOWN
+    }
     assert {name: getattr(job, name) for name in others} == {
         name: field.get_default(call_default_factory=True) for name, field in others.items()
     }

@@ -18,7 +18,11 @@ import pytest
 from bioeval_tui.base.errors import RecordingError, UnavailableError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.conversation.resume import Resumption, missing_conversations, resumption_of
+from bioeval_tui.evaluation.conversation.resume import (
+    Resumption,
+    missing_conversations,
+    resumption_of,
+)
 from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
 from bioeval_tui.peers.spending import CallBudget
 from bioeval_tui.protocols import CheckResult, PeerError
@@ -26,7 +30,13 @@ from bioeval_tui.record import events
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import RunState, apply_all
-from tests.unit.evaluation.conversation.fakes import WITHOUT_WAITS, FakeAgent, FakeEvaluator, FakeJudge, job
+from tests.unit.evaluation.conversation.fakes import (
+    WITHOUT_WAITS,
+    FakeAgent,
+    FakeEvaluator,
+    FakeJudge,
+    job,
+)
 
 FAST = RunLimits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS)
 
@@ -73,7 +83,10 @@ class Stages:
             return Counted(template.answers, stall=template.stall)
 
         yield Parts(
-            open_agent, lambda condition, trial: FakeEvaluator(["please", "more"]), FakeJudge(), check
+            open_agent,
+            lambda condition, trial: FakeEvaluator(["please", "more"]),
+            FakeJudge(),
+            check,
         )
 
     def state(self, number: int = 0) -> RunState:
@@ -125,7 +138,9 @@ async def test_runs_that_share_a_graph_are_sequential_and_say_so(stages: Stages)
     async def shared() -> bool:
         return True
 
-    runs = [stages.run(n, plan={"trials": 2, "shared_agent": 4}, shares_graph=shared) for n in range(2)]
+    runs = [
+        stages.run(n, plan={"trials": 2, "shared_agent": 4}, shares_graph=shared) for n in range(2)
+    ]
     await run_batch(runs, stages.folder)
     assert stages.most == 1
     state = stages.state(1)
@@ -145,7 +160,9 @@ async def test_a_failing_run_does_not_end_the_others(stages: Stages) -> None:
     assert "the graph is away" in ended[0].detail
 
 
-async def test_an_existing_recording_is_never_overwritten_and_the_other_runs_continue(stages: Stages) -> None:
+async def test_an_existing_recording_is_never_overwritten_and_the_other_runs_continue(
+    stages: Stages,
+) -> None:
     recording_path(stages.folder, "20260101-000000-abcd").write_bytes(b"something\n")
     with pytest.raises(RecordingError, match="not overwritten"):
         await run_batch([stages.run(0), stages.run(1)], stages.folder)
@@ -187,7 +204,9 @@ async def test_self_inflicted_429s_are_waited_for_and_cost_the_agent_nothing(
     monkeypatch.setattr("bioeval_tui.evaluation.engine.batch.FIRST_PAUSE_S", 0.0)
 
     def busy() -> FakeAgent:
-        refused = [PeerError("agent", "slow down", retryable=True, status=429, retry_after_s=0.0)] * 9
+        refused = [
+            PeerError("agent", "slow down", retryable=True, status=429, retry_after_s=0.0)
+        ] * 9
         return FakeAgent([*refused, "at last"])
 
     stages.agent = busy
@@ -294,13 +313,18 @@ async def test_a_run_cut_off_anywhere_resumes_to_the_same_conversations(stages: 
         recording = read_recording(path)
         assert recording.problems == (), cut
         again = [
-            (e.condition, e.trial) for e in recording.events if isinstance(e, events.ConversationStarted)
+            (e.condition, e.trial)
+            for e in recording.events
+            if isinstance(e, events.ConversationStarted)
         ]
         assert all(again.count(key) == 1 for key in again if key not in owed), cut
 
 
 def said(state: RunState) -> dict[object, list[str]]:
-    return {key: [message.text for message in talk.messages] for key, talk in state.conversations.items()}
+    return {
+        key: [message.text for message in talk.messages]
+        for key, talk in state.conversations.items()
+    }
 
 
 async def test_a_bug_in_one_conversation_does_not_end_the_others(stages: Stages) -> None:
@@ -368,7 +392,10 @@ async def test_resuming_a_run_that_only_lacks_its_end_calls_nobody(stages: Stage
     resumed = stages.run(open_parts=nobody, resume=lambda: resumption_of(stages.state()))
     (ended,) = await run_batch([resumed], stages.folder)
     assert (ended.status, ended.scores, ended.mean) == ("completed", whole.scores, whole.mean)
-    assert [event.kind for event in read_recording(path).events][-2:] == ["run_resumed", "run_ended"]
+    assert [event.kind for event in read_recording(path).events][-2:] == [
+        "run_resumed",
+        "run_ended",
+    ]
 
 
 @pytest.mark.parametrize("when", ["full from the start", "full in the middle"])
@@ -392,7 +419,9 @@ async def test_a_run_that_waits_for_the_disk_can_be_cancelled(
     monkeypatch.setattr("bioeval_tui.evaluation.engine.batch.DISK_S", 0.01)
     monkeypatch.setattr("bioeval_tui.record.recorder.io.FileIO", Full)
     async with asyncio.timeout(60):
-        with pytest.raises(RecordingError, match=r"No space left.*runs resume 20260101-000000-abcd"):
+        with pytest.raises(
+            RecordingError, match=r"No space left.*runs resume 20260101-000000-abcd"
+        ):
             await run_batch([stages.run()], stages.folder, stop=stop)
     assert not [*stages.folder.glob("*.live")]
 
@@ -413,7 +442,9 @@ class AfterRounds:
 
 
 @pytest.mark.parametrize("at_once", [1, 4])
-async def test_a_batch_stops_after_the_same_trials_once_it_is_decided(stages: Stages, at_once: int) -> None:
+async def test_a_batch_stops_after_the_same_trials_once_it_is_decided(
+    stages: Stages, at_once: int
+) -> None:
     runs = [stages.run(n, plan={"trials": 9, "shared_agent": at_once}) for n in range(3)]
     ended = await run_batch(runs, stages.folder, stopping=AfterRounds(2, 3))
     assert [(end.status, end.trials) for end in ended] == [("completed", 2)] * 3
@@ -427,7 +458,9 @@ async def test_a_batch_stops_after_the_same_trials_once_it_is_decided(stages: St
         assert not missing_conversations(state, state.started.trials)
 
 
-async def test_a_batch_whose_runs_share_a_graph_is_decided_one_conversation_at_a_time(stages: Stages) -> None:
+async def test_a_batch_whose_runs_share_a_graph_is_decided_one_conversation_at_a_time(
+    stages: Stages,
+) -> None:
     async def shared() -> bool:
         return True
 

@@ -24,7 +24,10 @@ def test_the_last_call_within_the_limit_is_made_and_no_other() -> None:
         for _ in range(2):
             with request("judge", SAID):
                 pass
-        with pytest.raises(LimitReachedError, match="2 calls made, the limit is 2"), request("judge", SAID):
+        with (
+            pytest.raises(LimitReachedError, match="2 calls made, the limit is 2"),
+            request("judge", SAID),
+        ):
             pytest.fail("it was sent")
     assert budget.whole.calls == {"judge": 2}
 

@@ -19,7 +19,8 @@ async def test_a_command_with_the_token_reaches_the_engine() -> None:
         assert await send_intent(live, "say", "withheld", "hello") == "take over first, then say"
         assert await send_intent(live, "explode") is not None
         assert (
-            await send_intent(live, "pause", "both") == "unknown condition; known are withheld and supplied"
+            await send_intent(live, "pause", "both")
+            == "unknown condition; known are withheld and supplied"
         )
     assert acted[0][:2] == ("pause", "withheld")
     assert "\x1b" not in acted[0][3]

@@ -37,7 +37,9 @@ def ready() -> Iterator[list[socket.socket]]:
             end.close()
 
 
-def test_every_ready_connection_is_served_before_any_is_served_again(ready: list[socket.socket]) -> None:
+def test_every_ready_connection_is_served_before_any_is_served_again(
+    ready: list[socket.socket],
+) -> None:
     with FairSelector() as selector:
         for here in ready:
             selector.register(here, selectors.EVENT_READ)

@@ -25,14 +25,18 @@ def test_a_finished_run_has_no_missing_conversations() -> None:
 
 
 def test_missing_conversations_come_trial_by_trial_as_a_run_holds_them() -> None:
-    begun = folded([event for event in recorded() if event.condition is None and event.kind != "run_ended"])
+    begun = folded(
+        [event for event in recorded() if event.condition is None and event.kind != "run_ended"]
+    )
     wanted = [("withheld", 1), ("supplied", 1), ("withheld", 2), ("supplied", 2)]
     assert missing_conversations(begun, trials=2) == wanted
 
 
 def test_a_run_has_as_many_trials_as_were_held_if_those_are_more_than_planned() -> None:
     events = [event for event in recorded() if event.kind != "run_ended"]
-    third = [event.model_copy(update={"trial": 3}) for event in events if event.condition == "withheld"]
+    third = [
+        event.model_copy(update={"trial": 3}) for event in events if event.condition == "withheld"
+    ]
     assert resumption_of(folded(events)).trials == 1
     found = resumption_of(folded([*events, *third]))
     assert found.trials == 3
@@ -55,13 +59,17 @@ def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
 
 
 def test_a_conversation_that_ended_without_a_score_is_run_again() -> None:
-    events = [event for event in recorded() if event.kind not in ("conversation_scored", "run_ended")]
+    events = [
+        event for event in recorded() if event.kind not in ("conversation_scored", "run_ended")
+    ]
     assert missing_conversations(folded(events)) == [("withheld", 1), ("supplied", 1)]
 
 
 def test_a_cancelled_conversation_is_run_again() -> None:
     events = [
-        event.model_copy(update={"reason": "cancelled"}) if event.kind == "conversation_ended" else event
+        event.model_copy(update={"reason": "cancelled"})
+        if event.kind == "conversation_ended"
+        else event
         for event in recorded()
     ]
     state = folded(events)
@@ -88,7 +96,11 @@ def test_the_sessions_of_abandoned_attempts_are_remembered_too() -> None:
     again = [
         event.model_copy(
             update={"attempt": 2}
-            | ({"session_id": f"second {event.condition}"} if event.kind == "conversation_started" else {})
+            | (
+                {"session_id": f"second {event.condition}"}
+                if event.kind == "conversation_started"
+                else {}
+            )
         )
         for event in first
         if event.condition is not None
@@ -116,7 +128,9 @@ def test_a_trial_of_which_one_conversation_is_finished_has_compared_nothing_yet(
     both = resumption_of(folded(events)).earlier.compared
     assert both
     second = [
-        event.model_copy(update={"trial": 2} | ({"digests": {}} if event.kind == "state_observed" else {}))
+        event.model_copy(
+            update={"trial": 2} | ({"digests": {}} if event.kind == "state_observed" else {})
+        )
         for event in one
         if event.condition is not None
     ]

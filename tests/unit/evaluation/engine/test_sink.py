@@ -13,7 +13,13 @@ from tests.unit.evaluation.conversation.fakes import where
 
 GENERATION = (
     {"systemPrompt": "Patient: Ada"},
-    {"request": {"function": {"name": "look"}, "arguments": {"at": "it"}, "context": "Patient: Ada"}},
+    {
+        "request": {
+            "function": {"name": "look"},
+            "arguments": {"at": "it"},
+            "context": "Patient: Ada",
+        }
+    },
     {"output": "Patient: Ada"},
     {"content": "Patient: Ada", "summaryDirection": "x"},
 )
@@ -39,7 +45,9 @@ async def test_without_prompts_only_function_calls_are_recorded(tmp_path: Path) 
     await recorder.aclose()
     delta, kept = map(json.loads, (tmp_path / "run.jsonl").read_bytes().splitlines())
     assert delta["text"] == "Done."
-    assert kept["generation"] == [{"request": {"function": {"name": "look"}, "arguments": {"at": "it"}}}]
+    assert kept["generation"] == [
+        {"request": {"function": {"name": "look"}, "arguments": {"at": "it"}}}
+    ]
     assert b"Ada" not in (tmp_path / "run.jsonl").read_bytes()
     assert [event.generation for event in seen if event.kind == "message_completed"] == [GENERATION]
 

@@ -24,18 +24,28 @@ from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeEvaluator, F
 TASKS = (JobTask(task="Ask for a reminder"), JobTask(task="Ask the price"))
 SAID = [
     TranscriptMessage(1, "user", "Remind me at 8:15"),
-    TranscriptMessage(2, "assistant", "I’ve set the\nreminder — at 8:15. It costs 3 euros, in all shops."),
+    TranscriptMessage(
+        2, "assistant", "I’ve set the\nreminder — at 8:15. It costs 3 euros, in all shops."
+    ),
 ]
 
 
 def entry(task, **more):
-    return {"task": task, "scored": "x", "score": 0.5, "reason": "r", "evidence": ["3 euros"], **more}
+    return {
+        "task": task,
+        "scored": "x",
+        "score": 0.5,
+        "reason": "r",
+        "evidence": ["3 euros"],
+        **more,
+    }
 
 
 def read_text(text, published=False):
     """Return the verdicts of a usable answer, and its tone."""
     found = read_answer(
-        text, Question(TASKS, SAID, prompt="Give it. A reason of one sentence.", published=published)
+        text,
+        Question(TASKS, SAID, prompt="Give it. A reason of one sentence.", published=published),
     )
     assert not found.problems, found.problems
     return [found.verdicts[task] for task in sorted(found.verdicts)], found.tone
@@ -62,7 +72,10 @@ def test_a_verdict_scores_every_task_once_in_any_order():
 def test_a_custom_prompt_may_answer_in_the_published_shape():
     tasks = [{"scored": "a reminder", "score": 0.9}, {"scored": "the price", "score": 0.4}]
     verdicts, _ = read_text(answer(tasks), published=True)
-    assert [(v.task, v.score, v.reason, v.evidence) for v in verdicts] == [(1, 0.9, "", ()), (2, 0.4, "", ())]
+    assert [(v.task, v.score, v.reason, v.evidence) for v in verdicts] == [
+        (1, 0.9, "", ()),
+        (2, 0.4, "", ()),
+    ]
     assert "does not say which task" in problems_of(answer(tasks))
 
 
@@ -76,15 +89,23 @@ OWN = [{"scored": "a reminder", "score": 0.9}, {"scored": "the price", "score": 
         (EXAMPLE, True),
         ({**EXAMPLE, "tone": 0.3}, False),
         ({**EXAMPLE, "tasks": OWN}, False),
-        ({**EXAMPLE, "tasks": [{**each, "reason": "It said so."} for each in EXAMPLE["tasks"]]}, False),
+        (
+            {**EXAMPLE, "tasks": [{**each, "reason": "It said so."} for each in EXAMPLE["tasks"]]},
+            False,
+        ),
     ],
 )
 def test_the_example_of_a_published_prompt_is_no_verdict(answered, is_copied):
     asked = Question(
-        TASKS, SAID, published=True, examples=f"Judge it {{well}}. Answer like {json.dumps(EXAMPLE)}"
+        TASKS,
+        SAID,
+        published=True,
+        examples=f"Judge it {{well}}. Answer like {json.dumps(EXAMPLE)}",
     )
     found = read_answer(json.dumps(answered), asked)
-    assert found.problems[:1] == ["it is the example of the instructions, word for word"] * is_copied
+    assert (
+        found.problems[:1] == ["it is the example of the instructions, word for word"] * is_copied
+    )
     assert (not found.verdicts) == is_copied
 
 
@@ -102,7 +123,10 @@ def test_the_published_shape_names_tasks_by_their_text():
     assert [v.task for v in read(tasks)[0]] == [1, 2]
 
 
-PROMPT = 'Facts:\n- She takes warfarin, 5 mg every evening\nGive it. A reason of one sentence. Answer like {"score": 0.9, "reason": "Short and to the point"}'
+PROMPT = (
+    "Facts:\n- She takes warfarin, 5 mg every evening\nGive it. A reason of one sentence. Answer"
+    ' like {"score": 0.9, "reason": "Short and to the point"}'
+)
 
 
 @pytest.mark.parametrize(
@@ -127,14 +151,26 @@ PROMPT = 'Facts:\n- She takes warfarin, 5 mg every evening\nGive it. A reason of
         ([entry(1), entry(2, reason=" ,")], "task 2 has no reason"),
         ([entry(1), entry(2, reason="1.2.3.1.2")], "task 2 has no reason"),
         ([entry(1), entry(2, reason="A reason of one sentence.")], "copied from the instructions"),
-        ([entry(1), entry(2, evidence=["a reason of one sentence"])], "copied from the instructions"),
+        (
+            [entry(1), entry(2, evidence=["a reason of one sentence"])],
+            "copied from the instructions",
+        ),
         ([entry(1), entry(2, reason="Short and to the point")], "copied from the instructions"),
-        ([entry(1), entry(2, evidence=[f"Done when: {TASKS[0].task}"])], "copied from the instructions"),
+        (
+            [entry(1), entry(2, evidence=[f"Done when: {TASKS[0].task}"])],
+            "copied from the instructions",
+        ),
         ([entry(1), entry(2, evidence=["takes warfarin, 5 mg"])], "copied from the instructions"),
         ([entry(1), entry(2, reason=f"{TASKS[1].task.lower()}.")], "only repeats words"),
-        ([entry(1), entry(2, reason=f"{SAID[0].content}. {SAID[1].content}")], "only repeats words"),
+        (
+            [entry(1), entry(2, reason=f"{SAID[0].content}. {SAID[1].content}")],
+            "only repeats words",
+        ),
         ([entry(1), entry(2, evidence=[])], "task 2 has a score above 0 and no evidence"),
-        ([entry(1), entry(2, evidence=None, messages=[0])], "task 2 has a score above 0 and no evidence"),
+        (
+            [entry(1), entry(2, evidence=None, messages=[0])],
+            "task 2 has a score above 0 and no evidence",
+        ),
         ([entry(1), entry(2, evidence=[9])], "message 9, which has no words"),
         ([entry(1), entry(2, evidence=[True])], "neither messages nor quotations"),
         ([entry(1), 7], "no score for task 2"),
@@ -145,10 +181,14 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_kept(tasks, says):
     found = read_answer(answer(tasks), Question(TASKS, SAID, prompt=PROMPT))
     assert says in "; ".join(found.problems)
     assert set(found.verdicts) <= ({2} if "task 1 is" in says else {1})
-    assert "there is no task" not in says or not found.verdicts, "the others may be counted from 0, too"
+    assert "there is no task" not in says or not found.verdicts, (
+        "the others may be counted from 0, too"
+    )
 
 
-@pytest.mark.parametrize("text", ["", "[]", "nothing", '{"tasks": NaN}', '{"tasks": [}', "{" * 5000])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "nothing", '{"tasks": NaN}', '{"tasks": [}', "{" * 5000]
+)
 def test_text_that_is_no_json_object_is_malformed(text):
     assert "no" in problems_of(text)
 
@@ -166,7 +206,10 @@ def test_the_messages_that_a_judge_names_are_quoted_in_their_own_words():
     assert words_of(long, "when the pharmacy opens") == "The pharmacy is open until eight."
     assert "createReminder" in words_of(silent[0])
     assert nameable(said) == [1, 2, 5, 6]
-    tasks = [entry(1, evidence=None, messages=[5, 0, 5]), entry(2, evidence=None, message="message 6")]
+    tasks = [
+        entry(1, evidence=None, messages=[5, 0, 5]),
+        entry(2, evidence=None, message="message 6"),
+    ]
     found = read_answer(answer(tasks), Question(TASKS, said))
     assert [[item.message for item in v.evidence] for v in found.verdicts.values()] == [[5], [6]]
     assert not quoted_from_nowhere(list(found.verdicts.values()))
@@ -183,7 +226,8 @@ def test_an_answer_that_was_cut_off_counts_as_far_as_it_is_complete():
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "text", ["{", "[", '{"a":', '"', '{"score":1}', '\\"', ",", "/*", "//", "{'a':", "```", "- ", " ,"]
+    "text",
+    ["{", "[", '{"a":', '"', '{"score":1}', '\\"', ",", "/*", "//", "{'a':", "```", "- ", " ,"],
 )
 def test_hostile_answers_are_read_in_linear_time(text):
     asked = Question(TASKS, SAID)
@@ -253,7 +297,8 @@ def test_the_verdict_schema_is_strict_throughout_and_asks_for_exactly_these_task
         "pattern",
     }
     assert (
-        set(re.findall(r'"(\w+)":', json.dumps(schema))) - {"tasks", "tone", *tasks["items"]["properties"]}
+        set(re.findall(r'"(\w+)":', json.dumps(schema)))
+        - {"tasks", "tone", *tasks["items"]["properties"]}
         <= strict
     )
 
@@ -266,9 +311,9 @@ def test_the_schema_admits_no_reason_that_begins_without_a_word(reason):
 
 
 def test_the_schema_of_a_very_long_conversation_does_not_list_its_messages():
-    items = answer_schema([1], range(1, 2000))["properties"]["tasks"]["items"]["properties"]["messages"][
-        "items"
-    ]
+    items = answer_schema([1], range(1, 2000))["properties"]["tasks"]["items"]["properties"][
+        "messages"
+    ]["items"]
     assert items == {"type": "integer"}
 
 
@@ -349,7 +394,14 @@ async def test_an_earlier_conversation_may_have_asked_for_a_task(seed, asked):
         ((0, None, None), 0),
         ((None,), None),
     ],
-    ids=["most say no", "split", "they name three messages", "most name one", "one says", "none says"],
+    ids=[
+        "most say no",
+        "split",
+        "they name three messages",
+        "most name one",
+        "one says",
+        "none says",
+    ],
 )
 async def test_a_panel_first_decides_whether_a_task_was_asked_for(named, asked):
     verdicts = [Verdict("j", (TaskVerdict(1, 0.5, "It did.", asked=each),)) for each in named]
@@ -368,7 +420,11 @@ def test_two_thirds_of_a_panel_are_enough(given, wanted, is_enough):
 
 async def test_the_place_of_a_quotation_is_looked_up_and_not_taken_from_the_judge() -> None:
     job_ = job(tasks=[{"task": "a"}], greetings=[SAID[0].content])
-    quotes = (Evidence("It costs 3 euros", 1), Evidence("Remind me", None), Evidence("a flight to Mars", 2))
+    quotes = (
+        Evidence("It costs 3 euros", 1),
+        Evidence("Remind me", None),
+        Evidence("a flight to Mars", 2),
+    )
     (task,) = await judged(job_, Verdict("j", (TaskVerdict(1, 1.0, "r", quotes),)))
     assert [item.message for item in task.evidence] == [2, 1, None]
     assert task.fabricated == ("a flight to Mars",)
@@ -396,7 +452,9 @@ async def test_what_only_the_user_said_proves_nothing_that_the_agent_did(
     score: float, evidence: list[Evidence], kind: str, unproved: bool
 ) -> None:
     job_ = job(
-        tasks=[{"task": "a", "rules": [{"pattern": "x"}]}], greetings=[SAID[0].content], scorer={"kind": kind}
+        tasks=[{"task": "a", "rules": [{"pattern": "x"}]}],
+        greetings=[SAID[0].content],
+        scorer={"kind": kind},
     )
     (task,) = await judged(
         job_, Verdict("j", (TaskVerdict(1, score, "r", tuple(evidence)),)), says=["Thanks!"]
@@ -407,15 +465,16 @@ async def test_what_only_the_user_said_proves_nothing_that_the_agent_did(
 async def test_a_job_that_requires_evidence_takes_none_of_the_user_alone() -> None:
     job_ = job(tasks=[{"task": "a"}], greetings=[SAID[0].content], scorer={"evidence": "require"})
     stage = Stage(
-        job_, judge=Panel(Verdict("j", (TaskVerdict(1, 1.0, "r", (Evidence(SAID[0].content, 1),)),)))
+        job_,
+        judge=Panel(Verdict("j", (TaskVerdict(1, 1.0, "r", (Evidence(SAID[0].content, 1),)),))),
     )
     talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
     assert talk is not None
     assert talk.score is not None
     assert (talk.score.score, talk.score.fault) == (None, "judge")
     assert (
-        "names only what the user said, which does not show what the agent did (scorer.evidence: require)"
-        in (talk.score.reason)
+        "names only what the user said, which does not show what the agent did (scorer.evidence:"
+        " require)" in (talk.score.reason)
     )
 
 
@@ -428,4 +487,9 @@ def test_a_call_with_the_users_words_is_the_agents() -> None:
         TaskVerdict(1, 1.0, "r", (Evidence("8:15", 1),)), of_user
     )
     state = '{"resources":[{"name":"Remind me at 8:15"}]}'
-    assert only_of_the_user(TaskVerdict(1, 1.0, "r", (Evidence("Remind me … 8:15", 1),)), SAID, [state]) == ""
+    assert (
+        only_of_the_user(
+            TaskVerdict(1, 1.0, "r", (Evidence("Remind me … 8:15", 1),)), SAID, [state]
+        )
+        == ""
+    )

@@ -16,13 +16,18 @@ tasks:
 """
 
 FOREIGN = (
-    "Demander un rendez-vous avec le médecin", "Pide una cita con el médico", "Chiedi un appuntamento per il controllo",
-    "Een afspraak maken met de dokter", "Umówić wizytę u lekarza", "薬を飲む時間を聞く", "Записаться к врачу на завтра",
+    "Demander un rendez-vous avec le médecin", "Pide una cita con el médico",
+    "Chiedi un appuntamento per il controllo",
+    "Een afspraak maken met de dokter", "Umówić wizytę u lekarza", "薬を飲む時間を聞く",
+    "Записаться к врачу на завтра",
 )  # fmt: skip
 KEYWORDS = (
-    "Refill metformin 500 mg, book HbA1c test, check eGFR", "{{ case.question }} {{ case.options }} {{ case.facts }} {{ x }}",
-    "Sjögren syndrome, Ménière disease, Guillain-Barré: explain differences", "TP53 c.743G>A, ACMG: PS1, PM2, PP3",
-    "α-synuclein, β-amyloid, γ-secretase inhibitors compared", "ask ask ask ask ask ask ask ask", "Ask son about dose", "5 mg per day, x y z",
+    "Refill metformin 500 mg, book HbA1c test, check eGFR",
+    "{{ case.question }} {{ case.options }} {{ case.facts }} {{ x }}",
+    "Sjögren syndrome, Ménière disease, Guillain-Barré: explain differences",
+    "TP53 c.743G>A, ACMG: PS1, PM2, PP3",
+    "α-synuclein, β-amyloid, γ-secretase inhibitors compared", "ask ask ask ask ask ask ask ask",
+    "Ask son about dose", "5 mg per day, x y z",
 )  # fmt: skip
 """Of no language: names and terms."""
 
@@ -35,13 +40,17 @@ def problems(tmp_path, text):
 
 def test_tasks_in_another_language_give_a_warning_about_the_guards(tmp_path):
     path = tmp_path / "job.yml"
-    german = JOB.replace("task: t", "task: Bitte den Chatbot um eine tägliche Erinnerung an die Tablette")
+    german = JOB.replace(
+        "task: t", "task: Bitte den Chatbot um eine tägliche Erinnerung an die Tablette"
+    )
     cases = [(german, 1), (german + "evaluator: {guards: off}\n", 0), (JOB, 0)]
     cases += [(JOB.replace("task: t", f"task: '{text}'"), 1) for text in FOREIGN]
     cases += [(JOB.replace("task: t", f"task: '{text}'"), 0) for text in KEYWORDS]
     for text, expected in cases:
         path.write_text(text, encoding="utf-8")
-        warned = [p for p in check_job(path).problems if p.severity == "warning" and "guards" in p.message]
+        warned = [
+            p for p in check_job(path).problems if p.severity == "warning" and "guards" in p.message
+        ]
         assert len(warned) == expected, text
         assert all((one.field, one.line) == ("tasks", 5) for one in warned)
 
@@ -49,7 +58,10 @@ def test_tasks_in_another_language_give_a_warning_about_the_guards(tmp_path):
 @pytest.mark.parametrize(
     ("task", "says"),
     [
-        ("Frag nach den Nebenwirkungen von Metformin", "the tasks are in German, in which giving up,"),
+        (
+            "Frag nach den Nebenwirkungen von Metformin",
+            "the tasks are in German, in which giving up,",
+        ),
         ("Impftermin beim Hausarzt buchen", "the tasks are in German, "),
         ("Savoir si le médicament est sûr", "the tasks are in French, "),
         ("Peça um lembrete para amanhã às 9", "the tasks are in Portuguese, "),
@@ -86,7 +98,8 @@ def test_one_foreign_task_among_english_ones_is_named(tmp_path):
     path.write_text(
         JOB.replace(
             "task: t",
-            "task: Ask whether the drug is safe\n  - task: Fråga om du får dricka alkohol till maten",
+            "task: Ask whether the drug is safe\n  - task: Fråga om du får dricka alkohol till"
+            " maten",
         ),
         encoding="utf-8",
     )
@@ -119,10 +132,14 @@ def test_a_valid_job_has_no_problems(tmp_path):
         ),
         (
             JOB.replace("chatbot: c", "chatbot: c, protocol: rset"),
-            "1:41: target.protocol: there is no protocol `rset` (did you mean rest?); known are: a2a, ag-ui, openai, python, rest",
+            (
+                "1:41: target.protocol: there is no protocol `rset` (did you mean rest?); known"
+                " are: a2a, ag-ui, openai, python, rest"
+            ),
         ),
         (
-            JOB.replace("chatbot: c", "chatbot: c, protocol: openai") + "seeds: [{text: a paper}]\n",
+            JOB.replace("chatbot: c", "chatbot: c, protocol: openai")
+            + "seeds: [{text: a paper}]\n",
             "6:16: seeds[0].text: an agent that speaks openai does not accept texts",
         ),
     ],
@@ -153,7 +170,8 @@ def test_queries_that_the_embedded_graph_refuses_give_a_warning_where_it_is_used
         (9, 37, "assertions[0].cypher"),
     ]
     assert found.problems[1].message.startswith(
-        "rejected unless Neo4j is configured: the embedded graph finds a pattern of =~ anywhere in the text; use ="
+        "rejected unless Neo4j is configured: the embedded graph finds a pattern of =~ anywhere in"
+        " the text; use ="
     )
 
 
@@ -161,16 +179,24 @@ def test_queries_that_the_embedded_graph_refuses_give_a_warning_where_it_is_used
     ("target", "rest", "says"),
     [
         ("options: {a: 1}", "", "target.options: options are for plug-ins; target.protocol rest takes none"),
-        ("protocol: openai", "scorer: {options: {a: 1}}\n", "scorer.options: options are for plug-ins; scorer.kind llm"),
-        ("protocol: openai, extraBody: {model: x}", "", "target.extraBody.model: the program itself fills this in"),
-        ("protocol: openai, tools: [{name: a, template: '{{ x'}]", "", "target.tools[0].template: no template: line 1"),
-        ("protocol: openai, tools: [{name: a, function: 'os:system'}]", "", "target.tools[0].function: module os not found"),
+        ("protocol: openai", "scorer: {options: {a: 1}}\n",
+            "scorer.options: options are for plug-ins; scorer.kind llm"),
+        ("protocol: openai, extraBody: {model: x}", "",
+            "target.extraBody.model: the program itself fills this in"),
+        ("protocol: openai, tools: [{name: a, template: '{{ x'}]", "",
+            "target.tools[0].template: no template: line 1"),
+        ("protocol: openai, tools: [{name: a, function: 'os:system'}]", "",
+            "target.tools[0].function: module os not found"),
         ("protocol: openai, tools: [{name: a}]", "", "target.tools[0]: a tool needs"),
-        ("headers: {Authorization: Bearer x}", "", "target.headers.Authorization: a job must not contain secrets"),
+        ("headers: {Authorization: Bearer x}", "",
+            "target.headers.Authorization: a job must not contain secrets"),
         ("headers: {Host: x}", "", "target.headers.Host: this header is set by the program itself"),
-        ("headersEnv: {X-Key: s e c r e t}", "", "target.headersEnv.X-Key: must be the name of an environment variable"),
-        ("protocol: a2a, systemPrompt: Be kind", "", "warning: an agent that speaks a2a does not use this key; it is for openai, ag-ui"),
-        ("protocol: a2a", "assertions: [{expression: objectContext == null}]\n", "warning: objectContext is null: the state of an agent that speaks a2a is read at target.objectContextUrl"),
+        ("headersEnv: {X-Key: s e c r e t}", "",
+            "target.headersEnv.X-Key: must be the name of an environment variable"),
+        ("protocol: a2a, systemPrompt: Be kind", "",
+            "warning: an agent that speaks a2a does not use this key; it is for openai, ag-ui"),
+        ("protocol: a2a", "assertions: [{expression: objectContext == null}]\n",
+            "warning: objectContext is null: the state of an agent that speaks a2a is read at target.objectContextUrl"),
     ],
 )  # fmt: skip
 def test_errors_in_the_target_are_reported_with_their_position(

@@ -1,4 +1,6 @@
-"""Testing connections sends one request to each peer, with no text of the job, and a key only to its own host."""
+"""Testing connections sends one request to each peer, with no text of the job, and a key only to
+its own host.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +91,10 @@ def test_testing_connections_sends_one_request_each_and_the_key_to_its_host_only
         ("judge", "works"),
     ]
     assert found[0].said.endswith(" opened a session")
-    assert server.seen == [("/api/v1/chat/sessions", None, 0), *[("/v1/models", "Bearer sk-1", 0)] * 2]
+    assert server.seen == [
+        ("/api/v1/chat/sessions", None, 0),
+        *[("/v1/models", "Bearer sk-1", 0)] * 2,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,25 +109,36 @@ def test_a_web_server_that_answers_is_not_yet_an_agent(
     server: Server, tmp_path: Path, target: str, state: str, said: str
 ) -> None:
     job = tmp_path / "job.yml"
-    text = f"target: {{user: u, chatbot: c, {target}, url: '{server.url}/agent'}}\naspirationalAverage: 1\nfacts: []\ntasks: [{{task: t, rules: [{{pattern: x}}]}}]\n"
-    job.write_text(text + "evaluator: {kind: scripted, lines: [{say: x}]}\nscorer: {kind: rules}\n", "utf-8")
+    text = (
+        f"target: {{user: u, chatbot: c, {target}, url:"
+        f" '{server.url}/agent'}}\naspirationalAverage: 1\nfacts: []\ntasks: [{{task: t, rules:"
+        " [{pattern: x}]}]\n"
+    )
+    job.write_text(
+        text + "evaluator: {kind: scripted, lines: [{say: x}]}\nscorer: {kind: rules}\n", "utf-8"
+    )
     (agent,) = connections(RunRequest(jobs=(job,)), settings(tmp_path))
     assert (agent.state, said in agent.said) == (state, True), agent.said
 
 
 def test_missing_settings_are_reported_and_another_host_needs_consent(tmp_path: Path) -> None:
     job = tmp_path / "job.yml"
-    text = JOB.read_text("utf-8").replace("kind: scripted", "kind: llm\n  url: https://models.invalid/v1")
+    text = JOB.read_text("utf-8").replace(
+        "kind: scripted", "kind: llm\n  url: https://models.invalid/v1"
+    )
     job.write_text(text, encoding="utf-8")
     agent, evaluator = connections(
-        RunRequest(jobs=(job,), agent_url="http://127.0.0.1:9"), settings(tmp_path, OPENAI_API_KEY="sk-1")
+        RunRequest(jobs=(job,), agent_url="http://127.0.0.1:9"),
+        settings(tmp_path, OPENAI_API_KEY="sk-1"),
     )
     assert (agent.state, agent.said) == ("broken", "127.0.0.1:9 refused the connection")
     assert evaluator.state == "broken"
     assert "--allow-host" in evaluator.said
 
 
-def test_a_missing_key_is_said_in_the_same_words_before_a_run_without_asking_anybody(tmp_path: Path) -> None:
+def test_a_missing_key_is_said_in_the_same_words_before_a_run_without_asking_anybody(
+    tmp_path: Path,
+) -> None:
     asked = RunRequest(jobs=(JOB,), agent_url="http://127.0.0.1:9", mode="llm")
     without = settings(tmp_path)
     said = {one.part: one.said for one in connections(asked, without)}
@@ -143,14 +159,21 @@ def test_a_rehearsal_is_suggested_only_where_there_is_a_script_and_refused_befor
     job = tmp_path / "job.yml"
     target = "target: {user: u, chatbot: c, url: 'http://127.0.0.1:9'}"
     job.write_text(
-        f"{target}\naspirationalAverage: 1\nfacts: []\ntasks: [{{task: t, acceptanceCriteria: c}}]\n"
+        f"{target}\naspirationalAverage: 1\nfacts: []\ntasks: [{{task: t, acceptanceCriteria:"
+        " c}]\n"
     )
     asked = RunRequest(jobs=(job,))
     assert "needs none)" in why_no_key(asked, settings(tmp_path))
     assert "rehearsal" not in why_no_key(asked, settings(tmp_path))
-    assert why_no_key(replace(asked, mode="rehearsal"), settings(tmp_path)).startswith("a rehearsal needs")
+    assert why_no_key(replace(asked, mode="rehearsal"), settings(tmp_path)).startswith(
+        "a rehearsal needs"
+    )
 
 
-def test_testing_connections_does_not_call_a_sample_agent_that_is_not_running(tmp_path: Path) -> None:
-    (agent,) = connections(RunRequest(jobs=(JOB,), sample_agent=True, mode="rehearsal"), settings(tmp_path))
+def test_testing_connections_does_not_call_a_sample_agent_that_is_not_running(
+    tmp_path: Path,
+) -> None:
+    (agent,) = connections(
+        RunRequest(jobs=(JOB,), sample_agent=True, mode="rehearsal"), settings(tmp_path)
+    )
     assert agent.said == "the sample agent is started with the run"

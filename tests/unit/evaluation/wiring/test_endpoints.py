@@ -13,7 +13,11 @@ from bioeval_tui.jobs.models import EvaluatorConfig, ScorerConfig, TargetConfig
 
 OPENAI = {"OPENAI_API_KEY": "sk-openai"}
 LOCAL = {**OPENAI, "OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}
-JUDGE = {**LOCAL, "BIOEVAL_JUDGE_BASE_URL": "https://judge.example/v1", "BIOEVAL_JUDGE_API_KEY": "sk-judge"}
+JUDGE = {
+    **LOCAL,
+    "BIOEVAL_JUDGE_BASE_URL": "https://judge.example/v1",
+    "BIOEVAL_JUDGE_API_KEY": "sk-judge",
+}
 
 
 def judge_at(environment: dict[str, str], *allowed: str, **asked: Any) -> Endpoint:
@@ -22,7 +26,9 @@ def judge_at(environment: dict[str, str], *allowed: str, **asked: Any) -> Endpoi
 
 
 def test_models_are_openais_by_default_with_its_key_and_account() -> None:
-    assert judge_at(OPENAI) == Endpoint("https://api.openai.com/v1", "sk-openai", "openai", "chat", True)
+    assert judge_at(OPENAI) == Endpoint(
+        "https://api.openai.com/v1", "sk-openai", "openai", "chat", True
+    )
 
 
 def test_each_role_can_have_its_own_endpoint_key_and_model() -> None:
@@ -56,7 +62,9 @@ def test_a_job_may_name_the_endpoint_that_the_environment_names() -> None:
 @pytest.mark.parametrize(
     "url", ["https://elsewhere.example/v1", "http://judge.example/v1", "https://judge.example:8443"]
 )
-def test_a_host_that_only_the_job_names_gets_no_key_and_no_transcript_without_consent(url: str) -> None:
+def test_a_host_that_only_the_job_names_gets_no_key_and_no_transcript_without_consent(
+    url: str,
+) -> None:
     with pytest.raises(UsageError, match="no key is set for that host; pass --allow-host"):
         judge_at(JUDGE, url=url)
     host = url.partition("://")[2].partition("/")[0]
@@ -69,7 +77,8 @@ def test_a_job_names_the_variable_of_a_key_and_the_user_allows_its_host(
     monkeypatch.setenv("OTHER_API_KEY", "sk-other")
     asked = {"url": "https://other.example/v1", "api_key_env": "OTHER_API_KEY"}
     with pytest.raises(
-        UsageError, match=r"the key in OTHER_API_KEY to other\.example, a host that it does not belong to"
+        UsageError,
+        match=r"the key in OTHER_API_KEY to other\.example, a host that it does not belong to",
     ):
         judge_at(LOCAL, **asked)
     assert judge_at(LOCAL, "other.example", **asked).api_key == "sk-other"
@@ -88,12 +97,17 @@ def test_no_environment_variable_is_sent_to_a_host_that_the_job_names(
 
 
 def test_a_variable_that_is_not_set_is_named() -> None:
-    with pytest.raises(UsageError, match=r"scorer\.apiKeyEnv names NOWHERE_API_KEY, which is not set"):
+    with pytest.raises(
+        UsageError, match=r"scorer\.apiKeyEnv names NOWHERE_API_KEY, which is not set"
+    ):
         judge_at(OPENAI, api_key_env="NOWHERE_API_KEY")
 
 
 def test_azure_uses_its_own_key() -> None:
-    azure = {"BIOEVAL_JUDGE_API_TYPE": "azure", "BIOEVAL_JUDGE_BASE_URL": "https://me.openai.azure.com"}
+    azure = {
+        "BIOEVAL_JUDGE_API_TYPE": "azure",
+        "BIOEVAL_JUDGE_BASE_URL": "https://me.openai.azure.com",
+    }
     with pytest.raises(UsageError, match="BIOEVAL_JUDGE_API_KEY is not set"):
         judge_at({**OPENAI, **azure})
     found = judge_at({**azure, "BIOEVAL_JUDGE_API_KEY": "k"})
@@ -111,7 +125,9 @@ def key_for(
     url: str, environment: dict[str, str], *allowed: str, given: bool = False, **asked: Any
 ) -> str | None:
     target = TargetConfig(user="u", chatbot="c", **asked)
-    return agent_key(target, url, Settings.from_environment(environment), allowed, url_is_given=given)
+    return agent_key(
+        target, url, Settings.from_environment(environment), allowed, url_is_given=given
+    )
 
 
 AGENT = {"BIOEVAL_AGENT_API_KEY": "k-agent"}
@@ -119,7 +135,9 @@ THERE = {**AGENT, "BIOEVAL_AGENT_URL": "https://agent.example"}
 
 
 def test_the_agents_key_is_sent_to_the_agent_that_the_user_named() -> None:
-    assert key_for("http://127.0.0.1:9000", AGENT) == "k-agent", "by default the agent is on this machine"
+    assert key_for("http://127.0.0.1:9000", AGENT) == "k-agent", (
+        "by default the agent is on this machine"
+    )
     assert key_for("https://agent.example/base", THERE) == "k-agent"
     assert key_for("https://typed.example", THERE, given=True) == "k-agent"
     assert key_for("https://allowed.example", THERE, "allowed.example") == "k-agent"

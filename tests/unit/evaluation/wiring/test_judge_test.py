@@ -37,7 +37,8 @@ DEFECTS: dict[str, Scored] = {
 
 
 class Synthetic:
-    """Scores each task by what it is called, with some noise, and one defect; sentinels as they are, or as `known` says.
+    """Scores each task by what it is called, with some noise, and one defect; sentinels as they
+    are, or as `known` says.
 
     `known` takes whether a task is met, and the number of calls so far.
     """
@@ -61,9 +62,13 @@ class Synthetic:
         self.calls += 1
         if (met := known_verdicts(view)) is not None:
             scores = [self.known(right, self.calls) for right in met]
-            tasks = (TaskVerdict(n, score, "so", self.evidence) for n, score in enumerate(scores, 1))
+            tasks = (
+                TaskVerdict(n, score, "so", self.evidence) for n, score in enumerate(scores, 1)
+            )
             return [Verdict("synthetic", tuple(tasks))]
-        if self.reacts and not any(m.role == "assistant" and "Hello" in m.content for m in view.transcript):
+        if self.reacts and not any(
+            m.role == "assistant" and "Hello" in m.content for m in view.transcript
+        ):
             return [Verdict("synthetic", tuple(TaskVerdict(n, 0.0, "no") for n in (1, 2, 3)))]
         first = view.transcript[0].content if view.transcript else ""
         verdicts = []
@@ -128,7 +133,10 @@ def test_a_random_judge_is_found_by_repeating_its_verdicts(
 def test_a_reliable_judge_passes(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = test(run, monkeypatch, Synthetic(lambda view, place, score: score), "--fail-on-accused")
     assert done.return_value == 0
-    assert "no change has a significant effect on this judge (60 conversations or cases)" in done.stdout
+    assert (
+        "no change has a significant effect on this judge (60 conversations or cases)"
+        in done.stdout
+    )
 
 
 def test_a_judge_that_does_not_react_to_what_was_said_fails(
@@ -137,16 +145,26 @@ def test_a_judge_that_does_not_react_to_what_was_said_fails(
     sound = Synthetic(lambda view, place, score: score)
     done = test(run, monkeypatch, sound, "--conversations", "7")
     assert done.return_value == 0
-    assert "7 conversations, each asked up to 7 times, and 20 controls; 12 sentinels, twice" in done.stderr
+    assert (
+        "7 conversations, each asked up to 7 times, and 20 controls; 12 sentinels, twice"
+        in done.stderr
+    )
     assert "scores the controls clearly lower" in done.stdout
     blind = Synthetic(lambda view, place, score: 0.8, reacts=False)
     done = test(run, monkeypatch, blind, "--conversations", "7")
     assert done.return_value == 1
-    assert "does not react to the conversation: it scores empty, swapped, off-topic, dismissed" in done.stdout
+    assert (
+        "does not react to the conversation: it scores empty, swapped, off-topic, dismissed"
+        in done.stdout
+    )
     done = test(run, monkeypatch, blind, "--conversations", "7", "--json")
     controls = json.loads(done.stdout[done.stdout.index("{") :])["controls"]
-    assert [(one["reacts"], round(one["score"], 1)) for one in controls.values()] == [(False, 0.8)] * 4
-    done = test(run, monkeypatch, Synthetic(lambda view, place, score: 0.0, 0.0), "--conversations", "2")
+    assert [(one["reacts"], round(one["score"], 1)) for one in controls.values()] == [
+        (False, 0.8)
+    ] * 4
+    done = test(
+        run, monkeypatch, Synthetic(lambda view, place, score: 0.0, 0.0), "--conversations", "2"
+    )
     assert done.return_value == 3
     assert "too low to tell whether the judge reacts" in done.stdout
 
@@ -155,7 +173,10 @@ def test_a_judge_that_does_not_react_to_what_was_said_fails(
     ("known", "words"),
     [
         (lambda met, calls: 1.0, "is too lenient (scores what is not met 1.00, right is 0)"),
-        (lambda met, calls: min(1.0, met + 0.35), "is too lenient (scores what is not met 0.35, right is 0)"),
+        (
+            lambda met, calls: min(1.0, met + 0.35),
+            "is too lenient (scores what is not met 0.35, right is 0)",
+        ),
         (lambda met, calls: 0.6 * met, "is too strict (what is met lacks 0.40, right is 0)"),
         (lambda met, calls: met * max(0.0, 1 - calls / 50), "drifts (−0."),
         (
@@ -172,7 +193,9 @@ def test_a_judge_that_gets_known_verdicts_wrong_is_named_with_the_size_of_its_fa
     assert done.return_value == (0 if "nothing" in words else 1)
 
 
-def test_a_judge_that_invents_quotations_is_named(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_judge_that_invents_quotations_is_named(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     done = test(run, monkeypatch, Synthetic(quotes="I never said that"), "--conversations", "6")
     assert "invents quotations (in 100 % of the conversations)" in done.stdout
     assert done.return_value == 1
@@ -188,7 +211,10 @@ def test_a_judge_that_changed_since_an_earlier_test_is_named(
     options = (*few, "--since", str(earlier))
     assert "gets nothing wrong" in test(run, monkeypatch, Synthetic(), *options).stdout
     milder = Synthetic(known=lambda met, calls: 1.0 if met else 0.15)
-    assert "has changed (+0.07 since the earlier test)" in test(run, monkeypatch, milder, *options).stdout
+    assert (
+        "has changed (+0.07 since the earlier test)"
+        in test(run, monkeypatch, milder, *options).stdout
+    )
     told = json.loads(earlier.read_text("utf-8"))
     first, *others = told["sentinels"]["contents"]
     told["sentinels"]["contents"][first] = "of another version"
@@ -212,7 +238,9 @@ def test_where_a_task_stands_shows_its_size(run: Path, monkeypatch: pytest.Monke
     assert -0.22 < changes["reordered"]["shift"] < -0.15
 
 
-def test_the_same_conversations_are_drawn_each_time(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_conversations_are_drawn_each_time(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     options = ("--conversations", "12", "--json")
     first = test(run, monkeypatch, Synthetic(DEFECTS["polite"]), *options)
     again = test(run, monkeypatch, Synthetic(DEFECTS["polite"]), *options)

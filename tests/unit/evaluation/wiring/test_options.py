@@ -25,7 +25,9 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(openai_api_key=Secret("k"), data_dir_override=str(tmp_path))
 
 
-def test_keys_of_the_job_set_what_the_options_leave_to_it(tmp_path: Path, settings: Settings) -> None:
+def test_keys_of_the_job_set_what_the_options_leave_to_it(
+    tmp_path: Path, settings: Settings
+) -> None:
     keys = JOB.replace("target: {", "target: {recordEvents: false, maxRequestsPerMinute: 30, ")
     own, other = tmp_path / "own.yml", tmp_path / "other.yml"
     own.write_text(keys + "order: parallel\n", encoding="utf-8")
@@ -33,7 +35,10 @@ def test_keys_of_the_job_set_what_the_options_leave_to_it(tmp_path: Path, settin
         JOB.replace("target: {", "target: {maxRequestsPerMinute: 90, ") + "order: parallel\n",
         encoding="utf-8",
     )
-    first, second = RunSpec("20260101-000000-abcd", str(own)), RunSpec("20260101-000000-abce", str(other))
+    first, second = (
+        RunSpec("20260101-000000-abcd", str(own)),
+        RunSpec("20260101-000000-abce", str(other)),
+    )
     spec = EngineSpec(runs=(first, second))
     runs = [prepare_run(spec, each, settings) for each in spec.runs]
     assert [(run.plan.parallel, run.keep_prompts) for run in runs] == [(True, False), (True, True)]
@@ -44,10 +49,14 @@ def test_keys_of_the_job_set_what_the_options_leave_to_it(tmp_path: Path, settin
     assert (run.plan.parallel, run.plan.random_order, run.requests_per_minute) == (False, True, 120)
 
 
-def test_the_options_of_a_run_are_recorded_without_credentials(tmp_path: Path, settings: Settings) -> None:
+def test_the_options_of_a_run_are_recorded_without_credentials(
+    tmp_path: Path, settings: Settings
+) -> None:
     path = tmp_path / "job.yml"
     path.write_text(JOB, encoding="utf-8")
-    spec = EngineSpec(runs=(), agent_url="http://user:secret@127.0.0.1:5/base?key=secret", concurrency=3)
+    spec = EngineSpec(
+        runs=(), agent_url="http://user:secret@127.0.0.1:5/base?key=secret", concurrency=3
+    )
     plan = prepare_run(spec, RunSpec("20260101-000000-abcd", str(path)), settings).plan
     assert plan.options["agent_url"] == "http://127.0.0.1:5/base"
     assert plan.options["concurrency"] == plan.shared_agent == 3

@@ -36,7 +36,9 @@ def settings(url: str) -> Settings:
 
 def verdict(body: dict[str, Any]) -> srv.Answer:
     """Give each task half, with a quotation that stands in the transcript."""
-    said = re.findall(r'"role": "assistant", "content": "([^"\\]{10,40})', body["messages"][0]["content"])
+    said = re.findall(
+        r'"role": "assistant", "content": "([^"\\]{10,40})', body["messages"][0]["content"]
+    )
     tasks = [
         {
             "task": n,
@@ -65,7 +67,11 @@ async def test_rescoring_with_a_model_records_the_hash_of_its_prompt(recording: 
         ("rules", None, False),
         ("asked for another, served stand-in", "ada", True),
     ] * 2
-    assert all(re.fullmatch(r"[0-9a-f]{64}", i["prompts"]["eval/score"]) for i in shown if not i["recorded"])
+    assert all(
+        re.fullmatch(r"[0-9a-f]{64}", i["prompts"]["eval/score"])
+        for i in shown
+        if not i["recorded"]
+    )
     before, after = [item for item in shown if item["condition"] == "supplied"]
     # The parts that no judge decides are as recorded: timing 1, assertions 1; (1 + 2·0.5 + 4) / 7
     assert (before["score"], after["score"]) == (1.0, 0.86)
@@ -74,7 +80,9 @@ async def test_rescoring_with_a_model_records_the_hash_of_its_prompt(recording: 
 
 async def test_a_judge_without_a_verdict_adds_no_score(recording: Path) -> None:
     async with srv.OpenAIServer(otherwise=lambda body: srv.say("They did well.")) as server:
-        found = await Rescorer(recording, settings(server.url), judge_model=("m",)).judge_again("ada")
+        found = await Rescorer(recording, settings(server.url), judge_model=("m",)).judge_again(
+            "ada"
+        )
     assert all("no usable verdict" in item.error for item in found)
     assert read_overlay(recording).events == ()
 

@@ -31,7 +31,9 @@ def told(request: RunRequest, known: Settings) -> dict[str, Resolved]:
     return {line.label: line for line in will_happen(request, known)}
 
 
-def test_each_part_says_who_it_is_and_where_that_was_set(request_: RunRequest, tmp_path: Path) -> None:
+def test_each_part_says_who_it_is_and_where_that_was_set(
+    request_: RunRequest, tmp_path: Path
+) -> None:
     lines = told(request_, settings(tmp_path, BIOEVAL_EVALUATOR_MODEL="large"))
     assert lines["agent"][1:3] == ("127.0.0.1:29102 · rest", "from dose.yml")
     user = lines["user"]
@@ -55,16 +57,20 @@ def test_what_would_be_sent_is_what_a_dry_run_says(request_: RunRequest, tmp_pat
     known, request = settings(tmp_path), replace(request_, trials=3)
     (estimate,) = estimate_batch(spec_of(request, known.runs_dir), known)
     roles = estimate["roles"]
-    assert told(request, known)["will send"].what == (
-        f"6 conversations, up to {roles['agent']['calls']} calls of the agent, "
-        f"{roles['evaluator']['calls']} of the user, {roles['judge']['calls']} of the judge; cost unknown: no price"
+    assert (
+        told(request, known)["will send"].what
+        == f"6 conversations, up to {roles['agent']['calls']} calls of the agent,"
+        f" {roles['evaluator']['calls']} of the user, {roles['judge']['calls']} of the judge;"
+        " cost unknown: no price"
     )
     rehearsal = told(replace(request, mode="rehearsal"), known)
     assert (rehearsal["user"].what, rehearsal["judge"].what) == ("a script", "rules, no model")
     assert rehearsal["will send"].what.endswith("$0 and the agent's own cost")
 
 
-def test_without_a_key_it_is_still_told_who_would_be_asked(request_: RunRequest, tmp_path: Path) -> None:
+def test_without_a_key_it_is_still_told_who_would_be_asked(
+    request_: RunRequest, tmp_path: Path
+) -> None:
     lines = told(request_, Settings.from_environment({"BIOEVAL_DATA_DIR": str(tmp_path)}))
     assert lines["user"].what.endswith(" at api.openai.com")
     assert "will send" not in lines

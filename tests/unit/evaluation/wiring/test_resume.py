@@ -13,7 +13,12 @@ import pytest
 from bioeval_tui.base.errors import RecordingError, UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.batch import run_batch
-from bioeval_tui.evaluation.wiring.start import owed_reruns, prepare_resumed, rerun_offer, resume_spec
+from bioeval_tui.evaluation.wiring.start import (
+    owed_reruns,
+    prepare_resumed,
+    rerun_offer,
+    resume_spec,
+)
 from bioeval_tui.peers.models.prompting import find_prompt
 from bioeval_tui.peers.spending import CallBudget
 from bioeval_tui.record.runs import LiveInfo, process_start, write_live
@@ -61,7 +66,8 @@ def test_a_recording_without_options_resumes_with_what_it_recorded(recording: An
 def test_a_run_resumes_with_the_options_it_was_started_with(recording: Any) -> None:
     options = {
         "agent_url": "http://127.0.0.1:9", "sample_agent": False, "judge_model": ["a", "b"],
-        "order": "random", "parallel": True, "concurrency": 6, "graph": "none", "keep_prompts": False,
+        "order": "random", "parallel": True, "concurrency": 6, "graph": "none",
+        "keep_prompts": False,
     }  # fmt: skip
 
     def change(rows: Rows) -> Rows:
@@ -70,8 +76,17 @@ def test_a_run_resumes_with_the_options_it_was_started_with(recording: Any) -> N
 
     spec = resume_spec(recording(change))
     assert spec is not None
-    assert (spec.agent_url, spec.judge_model, spec.order) == ("http://127.0.0.1:9", ("a", "b"), "random")
-    assert (spec.parallel, spec.concurrency, spec.graph, spec.keep_prompts) == (True, 6, "none", False)
+    assert (spec.agent_url, spec.judge_model, spec.order) == (
+        "http://127.0.0.1:9",
+        ("a", "b"),
+        "random",
+    )
+    assert (spec.parallel, spec.concurrency, spec.graph, spec.keep_prompts) == (
+        True,
+        6,
+        "none",
+        False,
+    )
 
 
 def test_a_rerun_adds_a_trial_for_each_one_not_measured(recording: Any) -> None:
@@ -112,7 +127,11 @@ def test_a_trial_that_was_already_rerun_is_not_rerun_again(recording: Any) -> No
     path = recording(spoilt_then_again)  # the further trial was spoilt, too: one is still owed
     assert owed_reruns(path) == [0]
     mended = [
-        row | {"score": 0.5} if row.get("trial") == 2 and row["kind"] == "conversation_scored" else row
+        (
+            row | {"score": 0.5}
+            if row.get("trial") == 2 and row["kind"] == "conversation_scored"
+            else row
+        )
         for row in map(json.loads, path.read_text().splitlines())
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in mended))
@@ -120,7 +139,9 @@ def test_a_trial_that_was_already_rerun_is_not_rerun_again(recording: Any) -> No
     assert resume_spec(path, rerun=True) is None
 
 
-def test_a_run_in_progress_and_one_without_its_first_event_cannot_be_resumed(recording: Any) -> None:
+def test_a_run_in_progress_and_one_without_its_first_event_cannot_be_resumed(
+    recording: Any,
+) -> None:
     with pytest.raises(RecordingError, match="the first event, which contains the job, is missing"):
         resume_spec(recording(lambda rows: rows[1:]))
     path = recording(lambda rows: rows[:50])
@@ -134,7 +155,8 @@ def test_an_imported_run_resumes_only_with_the_users_own_job_and_agent(
 ) -> None:
     def change(rows: Rows) -> Rows:
         rows[0]["options"] = {
-            "agent_url": "http://elsewhere.example", "sample_agent": False, "job_file": "/home/x/job.yml",
+            "agent_url": "http://elsewhere.example", "sample_agent": False,
+            "job_file": "/home/x/job.yml",
             "submissions": ["/etc"],
         }  # fmt: skip
         return rows[:50]
@@ -145,7 +167,8 @@ def test_an_imported_run_resumes_only_with_the_users_own_job_and_agent(
     assert (own.agent_url, own.runs[0].job_path) == ("http://elsewhere.example", "/home/x/job.yml")
     path = import_recording(given, tmp_path / "runs").path
     with pytest.raises(
-        UsageError, match=r"--job FILE \(it names /home/x/job.yml\).*--agent-url URL \(it names http://els"
+        UsageError,
+        match=r"--job FILE \(it names /home/x/job.yml\).*--agent-url URL \(it names http://els",
     ):
         resume_spec(path)
     job = tmp_path / "own.yml"
@@ -153,7 +176,11 @@ def test_an_imported_run_resumes_only_with_the_users_own_job_and_agent(
         resume_spec(path, job_file=job)
     spec = resume_spec(path, job_file=job, agent_url="http://127.0.0.1:9")
     assert spec is not None
-    assert (spec.agent_url, spec.runs[0].job_path, spec.submissions) == ("http://127.0.0.1:9", str(job), ())
+    assert (spec.agent_url, spec.runs[0].job_path, spec.submissions) == (
+        "http://127.0.0.1:9",
+        str(job),
+        (),
+    )
 
 
 def test_an_imported_run_does_not_resume_with_another_job_even_when_forced(
@@ -163,7 +190,8 @@ def test_an_imported_run_does_not_resume_with_another_job_even_when_forced(
     path = import_recording(recording(lambda rows: rows[:50]), tmp_path / "runs").path
     job = tmp_path / "own.yml"
     job.write_text(
-        (JOBS / "medication_reminder.yml").read_text("utf-8").replace("5 mg", "50 mg"), encoding="utf-8"
+        (JOBS / "medication_reminder.yml").read_text("utf-8").replace("5 mg", "50 mg"),
+        encoding="utf-8",
     )
     spec = resume_spec(path, job_file=job, force=True)
     assert spec is not None
@@ -187,7 +215,8 @@ scorer: {kind: rules}
     [
         ({}, ""),
         ({"setups": [{"cypher": "MATCH (n) DETACH DELETE n"}]}, "+++ case b of "),
-        ({"evaluator": {"kind": "scripted", "lines": [{"say": "hello"}], "url": "http://x.example"}}, "-  url: http://x"),
+        ({"evaluator": {"kind": "scripted", "lines": [{"say": "hello"}],
+                    "url": "http://x.example"}}, "-  url: http://x"),
         ({"evaluator": {"kind": "strangers-plug-in"}}, "-  kind: strangers-plug-in"),
     ],
 )  # fmt: skip
@@ -213,7 +242,9 @@ async def test_the_cases_of_an_imported_run_must_be_those_of_the_users_own_job(
     assert said in str(refused.value)
 
 
-def test_a_file_that_is_not_a_job_is_refused_in_one_sentence(recording: Any, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_job_is_refused_in_one_sentence(
+    recording: Any, tmp_path: Path
+) -> None:
     def change(rows: Rows) -> Rows:
         rows[0]["job"]["target"] = {"user": 5}
         return rows[: len(rows) // 2]
@@ -223,7 +254,9 @@ def test_a_file_that_is_not_a_job_is_refused_in_one_sentence(recording: Any, tmp
     assert spec is not None
     settings = Settings.from_environment({"BIOEVAL_DATA_DIR": str(tmp_path)})
     (tmp_path / "runs").symlink_to(tmp_path)
-    with pytest.raises(RecordingError, match=r"the job in its first event cannot be used: target\."):
+    with pytest.raises(
+        RecordingError, match=r"the job in its first event cannot be used: target\."
+    ):
         prepare_resumed(spec, spec.runs[0], settings)
 
 

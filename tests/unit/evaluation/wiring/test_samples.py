@@ -1,4 +1,6 @@
-"""Samples are found by name wherever the program is installed, and copied without overwriting anything."""
+"""Samples are found by name wherever the program is installed, and copied without overwriting
+anything.
+"""
 
 from __future__ import annotations
 
@@ -55,18 +57,24 @@ def test_a_path_never_selects_a_sample_job(text: str) -> None:
 
 
 def test_an_unknown_sample_name_lists_the_samples() -> None:
-    with pytest.raises(UsageError, match="is neither a file nor a sample job; use one of cohort_question, "):
+    with pytest.raises(
+        UsageError, match="is neither a file nor a sample job; use one of cohort_question, "
+    ):
         find_job(Path("medication_remindr"))
     with pytest.raises(UsageError, match="nor a sample agent; use one of broken, careful, hasty"):
         find_submission(Path("best"), TASK)
-    with pytest.raises(UsageError, match="hasty has no submission for proteins/antimicrobial-peptides"):
+    with pytest.raises(
+        UsageError, match="hasty has no submission for proteins/antimicrobial-peptides"
+    ):
         find_submission(Path("hasty"), "proteins/antimicrobial-peptides")
 
 
 def test_copying_the_samples_twice_changes_nothing(here: Path) -> None:
     written = copy_samples(here / "try")
     assert (here / "try" / "sample_jobs" / "medication_reminder.yml") in written
-    listed = (here / "try" / "sample_submissions" / "submissions.jsonl").read_text("utf-8").splitlines()
+    listed = (
+        (here / "try" / "sample_submissions" / "submissions.jsonl").read_text("utf-8").splitlines()
+    )
     for line in listed:
         assert (here / "try" / "sample_submissions" / json.loads(line)["submission_path"]).is_file()
     assert copy_samples(here / "try") == []
@@ -84,7 +92,10 @@ def test_a_benchmark_is_copied_with_its_cases_and_their_source(here: Path) -> No
 
 def test_a_changed_copy_is_overwritten_only_with_force(here: Path) -> None:
     copy_samples(here)
-    changed, gone = here / "sample_jobs" / "drug_interaction.yml", here / "sample_jobs" / "variant_triage.yml"
+    changed, gone = (
+        here / "sample_jobs" / "drug_interaction.yml",
+        here / "sample_jobs" / "variant_triage.yml",
+    )
     changed.write_text("mine\n", "utf-8")
     gone.unlink()
     with pytest.raises(UsageError, match=r"drug_interaction\.yml would be overwritten: .* --force"):

@@ -1,4 +1,6 @@
-"""A recording that came from elsewhere is judged at the user's own endpoint, whatever its job says of the judge."""
+"""A recording that came from elsewhere is judged at the user's own endpoint, whatever its job says
+of the judge.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +32,23 @@ async def test_neither_address_nor_key_nor_body_of_a_strangers_judge_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTHER_API_KEY", "other")
-    async with srv.OpenAIServer(otherwise=verdict) as own, srv.OpenAIServer(otherwise=verdict) as theirs:
+    async with (
+        srv.OpenAIServer(otherwise=verdict) as own,
+        srv.OpenAIServer(otherwise=verdict) as theirs,
+    ):
         monkeypatch.setenv("OTHER_BASE_URL", theirs.url)
         tool = {"type": "mcp", "server_url": theirs.url}
         path = strangers(
-            tmp_path, url=theirs.url, apiKeyEnv="OTHER_API_KEY", api="responses", extraBody={"tools": [tool]}
+            tmp_path,
+            url=theirs.url,
+            apiKeyEnv="OTHER_API_KEY",
+            api="responses",
+            extraBody={"tools": [tool]},
         )
         settings = Settings(
-            data_dir_override=str(tmp_path / "data"), openai_api_key=Secret("k"), openai_base_url=own.url
+            data_dir_override=str(tmp_path / "data"),
+            openai_api_key=Secret("k"),
+            openai_base_url=own.url,
         )
         rescorer = Rescorer(path, settings, judge_model=("mine",))
         assert rescorer.hosts == (own.url.removeprefix("http://").removesuffix("/v1"),)
@@ -52,6 +63,7 @@ def test_a_plug_in_that_a_stranger_names_is_not_loaded(tmp_path: Path) -> None:
     path = strangers(tmp_path, kind="their-plug-in")
     rescorer = Rescorer(path, Settings(data_dir_override=str(tmp_path / "data")))
     with pytest.raises(
-        UsageError, match="came from elsewhere, so its judge, the plug-in their-plug-in, is not used"
+        UsageError,
+        match="came from elsewhere, so its judge, the plug-in their-plug-in, is not used",
     ):
         rescorer.make_judge()

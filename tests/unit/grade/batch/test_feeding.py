@@ -1,4 +1,6 @@
-"""What a worker writes is an answer only if the program itself could have written it about this very submission."""
+"""What a worker writes is an answer only if the program itself could have written it about this
+very submission.
+"""
 
 from __future__ import annotations
 

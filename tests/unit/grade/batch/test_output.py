@@ -19,7 +19,9 @@ from bioeval_tui.grading import TaskReport, aggregate_reports, load_reports
 
 
 class Breaks:
-    """Grades in process, in reverse order, and breaks off after some; remembers what it was asked for."""
+    """Grades in process, in reverse order, and breaks off after some; remembers what it was asked
+    for.
+    """
 
     def __init__(self, tasks, after: int | None = None) -> None:
         self.inner, self.after, self.asked = InProcess(tasks.registry), after, []
@@ -47,7 +49,9 @@ def read(path: Path) -> dict:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def test_the_report_has_the_published_shape_in_the_lists_order(tasks, listed: Path, tmp_path: Path) -> None:
+def test_the_report_has_the_published_shape_in_the_lists_order(
+    tasks, listed: Path, tmp_path: Path
+) -> None:
     result = grade_batch(listed, tmp_path / "out", Breaks(tasks))
     report = read(result.report_path)
     expected = aggregate_reports(load_reports(result.report_path))
@@ -62,7 +66,9 @@ def test_the_report_has_the_published_shape_in_the_lists_order(tasks, listed: Pa
     assert {key: report[key] for key in expected} == expected
     agents = [(item["extra"].get("agent")) for item in report["task_reports"]]
     assert agents == [f"agent{n}" for n in range(10)] + [None]
-    assert report["task_reports"][3]["submission_path"] == str(listed.parent / "2025_run-group_agent3/s.csv")
+    assert report["task_reports"][3]["submission_path"] == str(
+        listed.parent / "2025_run-group_agent3/s.csv"
+    )
     assert (result.valid, result.invalid, result.not_graded) == (10, 1, ())
     singles = sorted(result.individual_dir.iterdir())
     assert len(singles) == 11
@@ -96,7 +102,9 @@ def comparable(report: dict) -> dict:
     return report
 
 
-def test_a_journal_cut_in_mid_line_loses_only_that_line(tasks, listed: Path, tmp_path: Path) -> None:
+def test_a_journal_cut_in_mid_line_loses_only_that_line(
+    tasks, listed: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
         grade_batch(listed, out, Breaks(tasks, after=4))
@@ -117,7 +125,9 @@ def test_a_changed_list_is_not_resumed(tasks, listed: Path, tmp_path: Path) -> N
         grade_batch(listed, tmp_path / "out", Breaks(tasks), resume=True)
 
 
-def test_resuming_without_an_earlier_batch_starts_a_new_one(tasks, listed: Path, tmp_path: Path) -> None:
+def test_resuming_without_an_earlier_batch_starts_a_new_one(
+    tasks, listed: Path, tmp_path: Path
+) -> None:
     assert grade_batch(listed, tmp_path / "out", Breaks(tasks), resume=True).valid == 10
 
 
@@ -154,14 +164,18 @@ def test_hostile_paths_and_ids_stay_inside_the_output_folder(tasks, tmp_path: Pa
 
 
 def test_reports_of_the_published_programs_can_be_loaded(tmp_path: Path) -> None:
-    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())["cases"][10]
+    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())[
+        "cases"
+    ][10]
     reports = golden["task_reports"]
     file = tmp_path / "2025_grading_report.json"
     file.write_text(json.dumps({**golden["expect"], "task_reports": reports}))
     assert [report.to_dict() for report in load_reports(file)] == reports
     assert len(load_reports(tmp_path)) == len(reports)
     older = {
-        key: value for key, value in reports[0].items() if "percentile" not in key and key != "beats_human"
+        key: value
+        for key, value in reports[0].items()
+        if "percentile" not in key and key != "beats_human"
     }
     older["competition_id"] = older.pop("task_id")
     (tmp_path / "mle.json").write_text(json.dumps({"competition_reports": [older]}))
@@ -183,7 +197,9 @@ def test_a_full_disk_ends_the_batch_with_one_sentence_and_resume_completes_it(
 
     with monkeypatch.context() as patched:
         patched.setattr(files.os, "write", filling)
-        with pytest.raises(StorageError, match=r"the disk is full.*run the same command with --resume"):
+        with pytest.raises(
+            StorageError, match=r"the disk is full.*run the same command with --resume"
+        ):
             grade_batch(listed, out, Breaks(tasks))
     for single in out.glob("*_individual_reports/*"):
         assert single.suffix == ".json"
@@ -205,15 +221,21 @@ def test_resume_rewrites_a_report_cut_by_a_crash(tasks, listed: Path, tmp_path: 
 
 @pytest.mark.parametrize("key", ["gold_threshold", "valid_submission", "leaderboard_size", "extra"])
 def test_a_value_of_the_wrong_type_in_a_report_is_named(tmp_path: Path, key: str) -> None:
-    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())["cases"][10]
+    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())[
+        "cases"
+    ][10]
     file = tmp_path / "r.json"
     file.write_text(json.dumps({"task_reports": [{**golden["task_reports"][0], key: "yes"}]}))
     with pytest.raises(InputError, match=f"r.json is not a grading report: `{key}` must be"):
         load_reports(file)
 
 
-def test_a_published_report_with_a_score_of_nan_is_invalid_and_writes_standard_json(tmp_path: Path) -> None:
-    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())["cases"][10]
+def test_a_published_report_with_a_score_of_nan_is_invalid_and_writes_standard_json(
+    tmp_path: Path,
+) -> None:
+    golden = json.loads((Path(__file__).parents[3] / "golden" / "aggregate.json").read_text())[
+        "cases"
+    ][10]
     changed = {
         **golden["task_reports"][0],
         "score": math.nan,

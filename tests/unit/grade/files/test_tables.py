@@ -63,12 +63,15 @@ CELLS = [
 def test_a_frame_is_what_pandas_reads(tmp_path: Path, data: st.DataObject) -> None:
     width = data.draw(st.integers(1, 3))
     rows = data.draw(
-        st.lists(st.lists(st.sampled_from(CELLS), min_size=width, max_size=width), min_size=1, max_size=5)
+        st.lists(
+            st.lists(st.sampled_from(CELLS), min_size=width, max_size=width), min_size=1, max_size=5
+        )
     )
     end = data.draw(st.sampled_from(["", "\n", "\r\n", "\n\n"]))
     path = tmp_path / "table.csv"
     path.write_text(
-        "\n".join([",".join("abc"[:width]), *(",".join(row) for row in rows)]) + end, encoding="utf-8"
+        "\n".join([",".join("abc"[:width]), *(",".join(row) for row in rows)]) + end,
+        encoding="utf-8",
     )
     try:
         expected = read_exactly(path)
@@ -111,7 +114,26 @@ def ready(tasks: Any) -> TaskGrading:
     st.integers(0, len(GOOD) - 1),
     st.integers(0, 3),
     st.sampled_from(
-        ["", ",", "\n", '"', "1", "x", " ", "e", ".", "_", "-", "\r", "\r\n", "\n\n", ",,", "é", "\0", "nan"]
+        [
+            "",
+            ",",
+            "\n",
+            '"',
+            "1",
+            "x",
+            " ",
+            "e",
+            ".",
+            "_",
+            "-",
+            "\r",
+            "\r\n",
+            "\n\n",
+            ",,",
+            "é",
+            "\0",
+            "nan",
+        ]
     ),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -153,7 +175,9 @@ def test_an_ordinary_file_is_read_fast_with_the_same_score(
     )
     guess.sample(frac=1, random_state=1).to_csv(path, index=False)
     assert tables.read_expected(path.read_bytes(), expected) is None
-    assert scorer.score(path) == pytest.approx(float((truth["y"] - guess["y"]).abs().mean()), rel=1e-14)
+    assert scorer.score(path) == pytest.approx(
+        float((truth["y"] - guess["y"]).abs().mean()), rel=1e-14
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Shipped tasks prepared once for all tests of this folder, and a small task to break in many ways."""
+"""Shipped tasks prepared once for all tests of this folder, and a small task to break in many
+ways.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from bioeval_tui.grading import Registry, Task, prepare_task
 
 ROOT = Path(__file__).parents[4]
 SHIPPED = ROOT / "bioeval_tui" / "sample" / "tasks"
-SHIPPED_IDS = sorted(path.parent.relative_to(SHIPPED).as_posix() for path in SHIPPED.glob("*/*/config.yaml"))
+SHIPPED_IDS = sorted(
+    path.parent.relative_to(SHIPPED).as_posix() for path in SHIPPED.glob("*/*/config.yaml")
+)
 
 
 def lower_is_better(task: Task) -> bool:
@@ -52,7 +56,9 @@ class Toy:
         self.config()
         (self.folder / "description.md").write_text("# Squares\n")
         (self.folder / "prepare.py").write_text(PREPARER)
-        (self.folder / "leaderboard.csv").write_text("teamName,score,submissionDate\na,1.0,\nb,2.0,\n")
+        (self.folder / "leaderboard.csv").write_text(
+            "teamName,score,submissionDate\na,1.0,\nb,2.0,\n"
+        )
 
     def config(
         self, source: str = "{type: builtin}", grader: str = "{name: mae, metric: mae, target: y}"
@@ -83,6 +89,8 @@ def foreign(tmp_path: Path) -> Toy:
 
 @pytest.fixture
 def toy(foreign: Toy, monkeypatch: pytest.MonkeyPatch) -> Toy:
-    """A task of four rows as if it were shipped: its preparer runs in this process, which is quicker."""
+    """A task of four rows as if it were shipped: its preparer runs in this process, which is
+    quicker.
+    """
     monkeypatch.setattr(prepare, "SHIPPED_TASKS", foreign.task.root)
     return foreign

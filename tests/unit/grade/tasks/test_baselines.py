@@ -1,4 +1,6 @@
-"""Baselines: valid files for every task, the same for the same seed, and ridge better than guessing."""
+"""Baselines: valid files for every task, the same for the same seed, and ridge better than
+guessing.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def baseline(task: Task, folder: Path, kind: str, seed: int = 42) -> Path:
 
 @pytest.mark.parametrize("task_id", SHIPPED_IDS)
 @pytest.mark.long
-def test_every_baseline_is_valid_and_ridge_is_best(shipped: Registry, task_id: str, tmp_path: Path) -> None:
+def test_every_baseline_is_valid_and_ridge_is_best(
+    shipped: Registry, task_id: str, tmp_path: Path
+) -> None:
     task = shipped.get_task(task_id)
     scores = {}
     for kind, path in baselines(task, tmp_path, "all", 1).items():
@@ -67,7 +71,10 @@ def test_the_seed_decides_a_random_baseline(shipped: Registry, tmp_path: Path) -
         ("{name: mae, metric: mae, target: y}", {"simple": 2.5, "majority": 1.0}),
         ("{name: roc, metric: roc_auc, target: y}", {"simple": 0.75, "majority": 1.0}),
         ("{name: f1, metric: f1_macro, target: y}", {"simple": 1.0, "majority": 1.0}),
-        ("{name: c, metric: concordance_index, target: y, event: event}", {"simple": 1.0, "majority": 1.0}),
+        (
+            "{name: c, metric: concordance_index, target: y, event: event}",
+            {"simple": 1.0, "majority": 1.0},
+        ),
     ],
 )
 def test_constant_baselines_predict_the_documented_values(
@@ -92,9 +99,13 @@ def test_random_baselines_predict_existing_labels(toy: Toy, tmp_path: Path) -> N
 
 
 def test_a_published_task_with_its_own_grader_works(toy: Toy, tmp_path: Path) -> None:
-    # The sample submission's column may have another name than the target, which is the last of train.csv.
+    # The sample submission's column may have another name than the target, which is the last of
+    # train.csv.
     toy.config(grader="{name: own, grade_fn: 'grade:grade'}")
-    grade = "def grade(submission, answers):\n    return float((submission['guess'] - answers['y']).abs().mean())\n"
+    grade = (
+        "def grade(submission, answers):\n    return float((submission['guess'] -"
+        " answers['y']).abs().mean())\n"
+    )
     (toy.folder / "grade.py").write_text(grade)
     prepare_task(toy.task)
     toy.task.sample_submission.write_text("id,guess\n3,0\n4,0\n")
@@ -178,7 +189,15 @@ def test_baseline_prepares_the_task_writes_files_and_prints_the_list(
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "data"))
     code, out, err = run(
-        *["oncology/breast-cancer", "--kind", "all", "--seed", "7", "--output-dir", str(tmp_path / "out")]
+        *[
+            "oncology/breast-cancer",
+            "--kind",
+            "all",
+            "--seed",
+            "7",
+            "--output-dir",
+            str(tmp_path / "out"),
+        ]
     )
     assert code == ExitCode.OK
     listing = Path(out.strip())

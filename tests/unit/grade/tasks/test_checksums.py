@@ -19,7 +19,9 @@ from bioeval_tui.grade.tasks.prepare import (
 )
 
 
-def write_h5(path: Path, value: float = 1.0, compression: str | None = None, name: str = "gene") -> Path:
+def write_h5(
+    path: Path, value: float = 1.0, compression: str | None = None, name: str = "gene"
+) -> Path:
     with h5py.File(path, "w") as file:
         file.create_dataset("X/data", data=np.array([value, 2.0]), compression=compression)
         file.create_dataset("names", data=np.array([name, "b"], dtype=h5py.string_dtype()))
@@ -40,7 +42,9 @@ def test_hdf5_files_are_compared_by_content(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [{"value": 1.0000001}, {"name": "gen"}])
-def test_another_value_or_name_changes_the_checksum(tmp_path: Path, change: dict[str, object]) -> None:
+def test_another_value_or_name_changes_the_checksum(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
     before = file_checksum(write_h5(tmp_path / "a.h5ad"), CONTENT)
     assert file_checksum(write_h5(tmp_path / "b.h5ad", **change), CONTENT) != before  # type: ignore[arg-type]
 

@@ -26,7 +26,9 @@ def test_the_shipped_data_stays_small() -> None:
 
 def test_the_licences_named_in_the_notice_are_there() -> None:
     notice = (SHIPPED / "NOTICE.md").read_text(encoding="utf-8")
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in (SHIPPED / "licences").glob("*.txt")}
+    texts = {
+        path.stem: path.read_text(encoding="utf-8") for path in (SHIPPED / "licences").glob("*.txt")
+    }
     assert set(texts) == {"deepchem", "deepsurv", "scanpy", "modlamp"}
     for package, text in texts.items():
         assert f"| {package}" in notice.lower()

@@ -25,7 +25,9 @@ TOLERANCE = 0.005
 
 @pytest.fixture(scope="module")
 def script() -> Iterator[Any]:
-    """The modules of scripts/train-leaderboards: `plans` with `scoring` and `survival` beside it."""
+    """The modules of scripts/train-leaderboards: `plans` with `scoring` and `survival` beside
+    it.
+    """
     names = ("plans", "scoring", "survival", "models", "features", "boards")
     sys.path.insert(0, str(ROOT / "scripts" / "train-leaderboards"))
     try:
@@ -47,12 +49,16 @@ def held(task: Task) -> pd.Series[float]:
 def test_constant_models_are_not_on_leaderboards_and_the_linear_model_is_the_reference(
     shipped: Registry,
 ) -> None:
-    """All settings of a method are tuned on the training data: each enters once, and none is without a source."""
+    """All settings of a method are tuned on the training data: each enters once, and none is
+    without a source.
+    """
     methods = (SHIPPED / "METHODS.md").read_text(encoding="utf-8")
     for task_id in SHIPPED_IDS:
         task = shipped.get_task(task_id)
         teams = list(pd.read_csv(task.leaderboard)["teamName"])
-        assert not [team for team in teams if team.startswith(("dummy", "mean", "median", "constant"))]
+        assert not [
+            team for team in teams if team.startswith(("dummy", "mean", "median", "constant"))
+        ]
         assert task.reference is not None
         assert task.reference.team.startswith(("ridge", "logistic", "cox"))
         settings: dict[str, set[str]] = {}
@@ -123,7 +129,9 @@ def test_scoring_by_scikit_learn_agrees_with_the_programs_metrics(script: Any, n
     generator = np.random.default_rng(3)
     kind = METRICS[name].kind
     truth = generator.integers(0, 2, 200) if kind != "number" else generator.normal(size=200)
-    guess = generator.integers(0, 2, 200) if kind == "label" else generator.normal(size=200).round(1)
+    guess = (
+        generator.integers(0, 2, 200) if kind == "label" else generator.normal(size=200).round(1)
+    )
     theirs = scoring.METRICS[name](truth, guess)
     integers = kind == "label"
     ours = METRICS[name].function(

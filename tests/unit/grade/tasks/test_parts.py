@@ -1,4 +1,6 @@
-"""A task's answers in a public and a private part: who has no seed cannot tell which rows are which."""
+"""A task's answers in a public and a private part: who has no seed cannot tell which rows are
+which.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def answers(rows: int = ROWS) -> str:
 
 
 def off_by(public_ids: set[str], public: float, private: float) -> str:
-    """A submission that is wrong by one amount on the public rows and by another on the private ones."""
+    """A submission that is wrong by one amount on the public rows and by another on the private
+    ones.
+    """
     rows = ((f"p{n}", n + (public if f"p{n}" in public_ids else private)) for n in range(ROWS))
     return "id,y\n" + "".join(f"{name},{value}\n" for name, value in rows)
 
@@ -46,7 +50,17 @@ def split(
     file = output.parent / "seed"
     file.write_bytes(seed)
     done = call(
-        *("tasks", "split", "lab/numbers", "--seed-file", file, "--output-dir", output, "--public", share),
+        *(
+            "tasks",
+            "split",
+            "lab/numbers",
+            "--seed-file",
+            file,
+            "--output-dir",
+            output,
+            "--public",
+            share,
+        ),
         *("--tasks-dir", tasks.root, "--data-dir", data or tasks.data, "--json"),
         catch_exceptions=False,
     )
@@ -59,7 +73,9 @@ def part_of(tasks: TaskFolder, found: dict[str, Any], name: str) -> Task:
 
 
 @pytest.mark.parametrize("code", [None, CODE])
-def test_each_part_has_its_own_score_for_the_same_file(tasks, tmp_path: Path, code: str | None) -> None:
+def test_each_part_has_its_own_score_for_the_same_file(
+    tasks, tmp_path: Path, code: str | None
+) -> None:
     tasks.add(code=code, answers=answers())
     found = split(tasks, SEED, 0.25, tmp_path / "parts")
     assert (found["public"]["rows"], found["private"]["rows"]) == (10, 30)
@@ -68,14 +84,15 @@ def test_each_part_has_its_own_score_for_the_same_file(tasks, tmp_path: Path, co
     assert ids.isdisjoint(pd.read_csv(private.answers)["id"])
     file = tasks.submit(off_by(ids, 0.2, 0.7))
     reports = [
-        TaskGrading(each).grade(file) for each in (public, private, tasks.registry.get_task("lab/numbers"))
+        TaskGrading(each).grade(file)
+        for each in (public, private, tasks.registry.get_task("lab/numbers"))
     ]
     assert all(isinstance(report, TaskReport) for report in reports)
     assert [report.score for report in reports] == [0.2, 0.7, 0.575]  # type: ignore[union-attr]
     seen = reports[0].extra.warnings[0]  # type: ignore[union-attr]
     assert (
-        seen
-        == "scored on the public part of the answers (10 of 40 rows); the final board uses the private part"
+        seen == "scored on the public part of the answers (10 of 40 rows); the final board uses the"
+        " private part"
     )
     shown = [report.rows_note for report in reports]  # type: ignore[union-attr]
     assert shown == [
@@ -85,7 +102,9 @@ def test_each_part_has_its_own_score_for_the_same_file(tasks, tmp_path: Path, co
     ]
     assert TaskReport.from_dict(reports[0].to_dict()).rows_note == shown[0]  # type: ignore[union-attr]
     file_of_reports = tmp_path / "reports.json"
-    file_of_reports.write_text(json.dumps({"task_reports": [report.to_dict() for report in reports]}))  # type: ignore[union-attr]
+    file_of_reports.write_text(
+        json.dumps({"task_reports": [report.to_dict() for report in reports]})
+    )  # type: ignore[union-attr]
     assert shown[0] in call("medals", file_of_reports, catch_exceptions=False).stdout
 
 
@@ -155,7 +174,9 @@ def test_a_part_is_neither_split_again_nor_overwritten(tasks, tmp_path: Path) ->
         split(tasks, SEED, 0.5, tmp_path / "again", Path(found["public"]["data_dir"]))
 
 
-def test_the_commands_split_and_grade_a_part(tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_split_and_grade_a_part(
+    tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("BIOEVAL_TASKS_DIR", str(tasks.root))
     tasks.add(answers=answers())
     seed = tmp_path / "seed"

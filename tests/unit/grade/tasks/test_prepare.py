@@ -81,7 +81,9 @@ def test_data_downloaded_by_hand_is_used(toy: Toy, tmp_path: Path) -> None:
 
 def test_an_archive_with_another_checksum_is_refused_and_removed(toy: Toy, tmp_path: Path) -> None:
     (toy.folder / "checksums.yaml").write_text("zip: 00000000000000000000000000000000\n")
-    with pytest.raises(PrepareError, match=r"data\.zip is not the file that .*checksums\.yaml expects"):
+    with pytest.raises(
+        PrepareError, match=r"data\.zip is not the file that .*checksums\.yaml expects"
+    ):
         prepare_task(toy.task, source=FakeSource(tmp_path))
     assert list(toy.task.raw_dir.iterdir()) == []
 
@@ -120,7 +122,9 @@ def test_an_archive_that_cannot_be_unpacked_is_named_and_removed(
 
 
 @pytest.mark.parametrize("error", [SourceError("no network"), KeyboardInterrupt()])
-def test_a_failed_download_leaves_nothing_behind(toy: Toy, tmp_path: Path, error: BaseException) -> None:
+def test_a_failed_download_leaves_nothing_behind(
+    toy: Toy, tmp_path: Path, error: BaseException
+) -> None:
     source = FakeSource(tmp_path)
     source.error = error
     with pytest.raises(type(error)):
@@ -158,7 +162,9 @@ def test_a_failed_preparation_keeps_the_old_data(toy: Toy) -> None:
     with pytest.raises(PrepareError):
         prepare_task(toy.task, force=True)
     assert toy.task.answers.read_bytes() == before
-    assert [item.name for item in toy.task.answers.parents[2].iterdir() if item.name.startswith(".")] == []
+    assert [
+        item.name for item in toy.task.answers.parents[2].iterdir() if item.name.startswith(".")
+    ] == []
 
 
 def test_leftovers_of_a_killed_process_are_removed_and_work_in_progress_is_kept(
@@ -213,7 +219,11 @@ def test_a_failing_preparer_is_one_sentence(toy: Toy, line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", [pytest.param(line, marks=[pytest.mark.long] * (line in [*PREPARERS][1:])) for line in CHILDREN]
+    "line",
+    [
+        pytest.param(line, marks=[pytest.mark.long] * (line in [*PREPARERS][1:]))
+        for line in CHILDREN
+    ],
 )
 def test_a_failing_preparer_in_a_child_process_is_one_sentence(foreign: Toy, line: str) -> None:
     (foreign.folder / "prepare.py").write_text(f"def prepare(raw, public, private):\n    {line}\n")
@@ -225,7 +235,9 @@ def test_a_failing_preparer_in_a_child_process_is_one_sentence(foreign: Toy, lin
 
 def test_a_preparer_with_one_folder_is_called_with_it(toy: Toy) -> None:
     text = PREPARER.replace("def prepare(raw, public, private):", "def work(raw, public, private):")
-    text += "def prepare(raw, prepared):\n    work(raw, prepared / 'public', prepared / 'private')\n"
+    text += (
+        "def prepare(raw, prepared):\n    work(raw, prepared / 'public', prepared / 'private')\n"
+    )
     (toy.folder / "prepare.py").write_text(text)
     assert not prepare_task(toy.task).was_ready
 
@@ -238,7 +250,9 @@ def test_a_preparer_with_other_arguments_is_refused(toy: Toy) -> None:
 
 def test_a_missing_leaderboard_comes_from_the_source(toy: Toy, tmp_path: Path) -> None:
     (toy.folder / "leaderboard.csv").unlink()
-    source = FakeSource(tmp_path, [BoardRow("a\x1b[2Jb, c", 0.1, "2024-01-01"), BoardRow("d", 0.25)])
+    source = FakeSource(
+        tmp_path, [BoardRow("a\x1b[2Jb, c", 0.1, "2024-01-01"), BoardRow("d", 0.25)]
+    )
     prepare_task(toy.task, source=source)
     lines = (toy.folder / "leaderboard.csv").read_text(encoding="utf-8").splitlines()
     assert lines == ["teamName,score,submissionDate", '"a␛b, c",0.1,2024-01-01', "d,0.25,"]
@@ -247,14 +261,17 @@ def test_a_missing_leaderboard_comes_from_the_source(toy: Toy, tmp_path: Path) -
 def test_without_a_leaderboard_the_error_says_where_to_put_one(toy: Toy) -> None:
     (toy.folder / "leaderboard.csv").unlink()
     with pytest.raises(
-        PrepareError, match=r"put a CSV file with the columns teamName, score, submissionDate at .*csv"
+        PrepareError,
+        match=r"put a CSV file with the columns teamName, score, submissionDate at .*csv",
     ):
         prepare_task(toy.task)
 
 
 def test_an_unknown_source_lists_the_known_ones(toy: Toy) -> None:
     toy.config(source="{type: carrier-pigeon}")
-    with pytest.raises(InputError, match=r"carrier-pigeon.*builtin, kaggle, manual, polaris, proteingym"):
+    with pytest.raises(
+        InputError, match=r"carrier-pigeon.*builtin, kaggle, manual, polaris, proteingym"
+    ):
         prepare_task(toy.task)
 
 
@@ -264,7 +281,9 @@ def test_every_source_reports_missing_config_in_one_sentence(tmp_path: Path) -> 
             get_source({"type": kind}).download({"type": kind}, tmp_path)
 
 
-def test_a_preparer_may_print_and_import_biomlbench(foreign: Toy, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_preparer_may_print_and_import_biomlbench(
+    foreign: Toy, capfd: pytest.CaptureFixture[str]
+) -> None:
     text = "from biomlbench.utils import get_logger\nprint('hello')\n"
     (foreign.folder / "prepare.py").write_text(text + PREPARER)
     assert not prepare_task(foreign.task).was_ready
@@ -285,7 +304,9 @@ def test_preparers_of_polaris_tasks_need_no_polaris(foreign: Toy, noted: bool) -
     foreign.config(source="{type: polaris, benchmark_id: a/b}")
     raw = foreign.task.raw_dir
     raw.mkdir(parents=True)
-    (raw / "polaris_train_data.csv").write_text("smiles,extra,Y\nC,1,2\n" if noted else "smiles,Y\nC,2\n")
+    (raw / "polaris_train_data.csv").write_text(
+        "smiles,extra,Y\nC,1,2\n" if noted else "smiles,Y\nC,2\n"
+    )
     if noted:
         (raw / "polaris_benchmark.json").write_text('{"target_cols": ["Y"]}')
     ask = "import polaris as po\n    assert list(po.load_benchmark('a/b').target_cols) == ['Y']\n"

@@ -38,21 +38,33 @@ def test_a_broken_config_is_listed_with_file_and_line(tasks) -> None:
         ("id: x\n", "`dataset` is missing"),
         ("dataset: {answers: a, sample_submission: b}\n", "`grader` is missing"),
         (
-            "dataset: {answers: 3, sample_submission: b}\ngrader: {name: x, metric: mse, target: y}\n",
+            (
+                "dataset: {answers: 3, sample_submission: b}\ngrader: {name: x, metric: mse,"
+                " target: y}\n"
+            ),
             "dataset.answers",
         ),
-        ("dataset: {answers: a, sample_submission: b}\ngrader: {name: x}\n", "needs `grade_fn` or `metric`"),
+        (
+            "dataset: {answers: a, sample_submission: b}\ngrader: {name: x}\n",
+            "needs `grade_fn` or `metric`",
+        ),
         (
             "dataset: {answers: a, sample_submission: b}\ngrader: {metric: speerman, target: y}\n",
             "did you mean spearman",
         ),
         ("dataset: {answers: a, sample_submission: b}\ngrader: {metric: mse}\n", "grader.target"),
         (
-            "dataset: {answers: a, sample_submission: b}\ngrader: {metric: mse, h5ad: {cells: x}}\n",
+            (
+                "dataset: {answers: a, sample_submission: b}\ngrader: {metric: mse, h5ad: {cells:"
+                " x}}\n"
+            ),
             "one of obs, obsm",
         ),
         (
-            "dataset: {answers: a, sample_submission: b}\ngrader: {metric: concordance_index, target: t}\n",
+            (
+                "dataset: {answers: a, sample_submission: b}\ngrader: {metric: concordance_index,"
+                " target: t}\n"
+            ),
             "grader.event",
         ),
         (
@@ -60,7 +72,10 @@ def test_a_broken_config_is_listed_with_file_and_line(tasks) -> None:
             "module:function",
         ),
         (
-            "dataset: {answers: a, sample_submission: b}\ngrader: {metric: mse, target: y, is_lower_better: low}\n",
+            (
+                "dataset: {answers: a, sample_submission: b}\ngrader: {metric: mse, target: y,"
+                " is_lower_better: low}\n"
+            ),
             "true or false",
         ),
     ],
@@ -97,7 +112,12 @@ def test_the_chosen_leaderboard_ranks_tasks_that_are_added_later(tasks, tmp_path
 def test_tasks_can_be_filtered(tasks) -> None:
     tasks.add(
         "lab/one",
-        config={"domain": "oncology", "difficulty": "easy", "task_type": "x", "awards_medals": True},
+        config={
+            "domain": "oncology",
+            "difficulty": "easy",
+            "task_type": "x",
+            "awards_medals": True,
+        },
     )
     unprepared = tasks.add("lab/two", config={"domain": "oncology"})
     (tasks.data / unprepared / "prepared" / "private" / "answers.csv").unlink()
@@ -118,7 +138,9 @@ def test_the_folder_names_the_task_and_a_mismatch_gives_a_warning(tasks) -> None
     tasks.add("copies/task", config={"id": "originals/task"})
     task = tasks.registry.get_task("copies/task")
     assert task.id == "copies/task"
-    assert task.warnings == ("config.yaml says id `originals/task`; the folder's id `copies/task` is used",)
+    assert task.warnings == (
+        "config.yaml says id `originals/task`; the folder's id `copies/task` is used",
+    )
     assert grade_submission(tasks.submit("id,y\na,1\nb,2\nc,3\n"), task).task_id == "copies/task"
 
 
@@ -130,7 +152,10 @@ def test_ids_cannot_leave_the_tasks_folder(tasks) -> None:
 
 
 def test_graders_load_from_folders_with_hyphens_and_dots_with_relative_imports(tasks) -> None:
-    code = "from .constants import SCORE\nfrom . import helper\ndef grade(s, a):\n    return SCORE + helper.more()\n"
+    code = (
+        "from .constants import SCORE\nfrom . import helper\ndef grade(s, a):\n    return SCORE +"
+        " helper.more()\n"
+    )
     reference = {"name": "x", "grade_fn": "biomlbench.tasks.lab-a.task-v1.2.grade:grade"}
     task_id = tasks.add("lab-a/task-v1.2", code=code, grader=reference)
     folder = tasks.root / task_id
@@ -143,13 +168,19 @@ def test_graders_load_from_folders_with_hyphens_and_dots_with_relative_imports(t
 def test_two_tasks_can_have_modules_of_the_same_name(tasks) -> None:
     ids = [tasks.add(f"lab/task-{n}", code=f"def grade(s, a):\n    return 0.{n}\n") for n in (1, 2)]
     file = tasks.submit("id,y\na,1\n")
-    assert [grade_submission(file, tasks.registry.get_task(task_id)).score for task_id in ids] == [0.1, 0.2]
+    assert [grade_submission(file, tasks.registry.get_task(task_id)).score for task_id in ids] == [
+        0.1,
+        0.2,
+    ]
 
 
 @pytest.mark.parametrize(
     ("code", "what"),
     [
-        ("import no_such_package_here\n", "needs the package no_such_package_here, which is not installed"),
+        (
+            "import no_such_package_here\n",
+            "needs the package no_such_package_here, which is not installed",
+        ),
         ("def score(s, a): ...\n", "has no function `grade`"),
         ("1/0\n", "ZeroDivisionError"),
     ],
@@ -172,7 +203,9 @@ def test_environment_variables_set_the_folders_of_tasks_and_data(
     tasks, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks.add("lab/one")
-    monkeypatch.setenv("BIOEVAL_TASKS_DIR", os.pathsep.join([str(tmp_path / "nothing"), str(tasks.root)]))
+    monkeypatch.setenv(
+        "BIOEVAL_TASKS_DIR", os.pathsep.join([str(tmp_path / "nothing"), str(tasks.root)])
+    )
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path / "elsewhere"))
     registry = Registry()
     assert "lab/one" in registry.list_task_ids()
@@ -186,13 +219,18 @@ def in_python(code: str) -> str:
 
 
 def test_importing_grading_loads_no_pandas() -> None:
-    code = "import bioeval_tui.grading, sys; print({'pandas', 'numpy', 'sklearn', 'anndata', 'pyarrow'} & set(sys.modules))"
+    code = (
+        "import bioeval_tui.grading, sys; print({'pandas', 'numpy', 'sklearn', 'anndata',"
+        " 'pyarrow'} & set(sys.modules))"
+    )
     assert in_python(code) == "set()\n"
 
 
 def test_every_public_name_can_be_imported() -> None:
     assert (
-        in_python("import bioeval_tui.grading as g; print(all(getattr(g, name) for name in g.__all__))")
+        in_python(
+            "import bioeval_tui.grading as g; print(all(getattr(g, name) for name in g.__all__))"
+        )
         == "True\n"
     )
 
@@ -236,7 +274,10 @@ grade_jsonl(path_to_submissions=Path("runs/my-run-group/submission.jsonl"), outp
 
 
 def test_biomlbench_exists_only_after_the_import() -> None:
-    code = "import bioeval_tui.grade.grade, importlib.util; print(importlib.util.find_spec('biomlbench'))"
+    code = (
+        "import bioeval_tui.grade.grade, importlib.util;"
+        " print(importlib.util.find_spec('biomlbench'))"
+    )
     assert in_python(code) == "None\n"
 
 
@@ -247,9 +288,16 @@ def test_a_folder_called_biomlbench_in_the_working_folder_changes_nothing(tmp_pa
         folder.mkdir(parents=True)
         if package == "package":
             (folder / "__init__.py").write_text("raise RuntimeError('the checkout itself')\n")
-        code = "from bioeval_tui.compat import biomlbench; from biomlbench.grade import grade_csv; print(grade_csv)"
+        code = (
+            "from bioeval_tui.compat import biomlbench; from biomlbench.grade import grade_csv;"
+            " print(grade_csv)"
+        )
         done = subprocess.run(
-            [sys.executable, "-c", code], cwd=folder.parent, capture_output=True, text=True, check=False
+            [sys.executable, "-c", code],
+            cwd=folder.parent,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert "function grade_csv" in done.stdout, done.stderr
 
@@ -263,8 +311,9 @@ def test_graders_of_one_folder_can_import_one_another_after_compat(tasks) -> Non
     (tasks.root / "kaggle" / "utils.py").write_text("half = 0.5\n")
     file = tasks.submit("id,y\na,1\nb,2\nc,3\n")
     code = (
-        "from bioeval_tui.compat import biomlbench; from bioeval_tui.grading import Grader, Registry, grade_submission; "
-        f"print(grade_submission({str(file)!r}, Registry([{str(tasks.root)!r}], {str(tasks.data)!r}).get_task({task!r})).score)"
+        "from bioeval_tui.compat import biomlbench; from bioeval_tui.grading import Grader,"
+        f" Registry, grade_submission; print(grade_submission({str(file)!r},"
+        f" Registry([{str(tasks.root)!r}], {str(tasks.data)!r}).get_task({task!r})).score)"
     )
     assert in_python(code) == "0.5\n"
 

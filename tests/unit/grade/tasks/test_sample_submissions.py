@@ -1,4 +1,6 @@
-"""The sample submissions: careful beats hasty, and each broken file is refused for its own error."""
+"""The sample submissions: careful beats hasty, and each broken file is refused for its own
+error.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ def test_the_careful_agent_beats_every_median_and_the_hasty_one_none(
         assert (good.score < poor.score) == lower
 
 
-def test_every_broken_file_is_refused_for_its_own_fault(reports: dict[tuple[str, str], TaskReport]) -> None:
+def test_every_broken_file_is_refused_for_its_own_fault(
+    reports: dict[tuple[str, str], TaskReport],
+) -> None:
     broken = {name: report for (agent, name), report in reports.items() if agent == "broken"}
     assert set(broken) == set(FAULTS)
     for name, report in broken.items():

@@ -1,4 +1,6 @@
-"""What a user relies on in the tasks that ship: they prepare offline, hide their answers, and say what they are."""
+"""What a user relies on in the tasks that ship: they prepare offline, hide their answers, and say
+what they are.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +31,11 @@ def test_a_shipped_task_can_be_prepared_again_and_matches_its_checksums(
     assert again.verified
 
 
-def test_preparing_gives_the_same_files_every_time(shipped: Registry, task_id: str, tmp_path: Path) -> None:
-    # Checksums are compared inside; a split that varies, or a new NumPy that shuffles otherwise, fails here.
+def test_preparing_gives_the_same_files_every_time(
+    shipped: Registry, task_id: str, tmp_path: Path
+) -> None:
+    # Checksums are compared inside; a split that varies, or a new NumPy that shuffles otherwise,
+    # fails here.
     result = prepare_task(Registry([], tmp_path).get_task(task_id))
     assert not result.was_ready
     assert result.verified
@@ -48,7 +53,10 @@ def test_a_changed_answer_is_detected(shipped: Registry, task_id: str, tmp_path:
 def test_answers_are_not_public(shipped: Registry, task_id: str) -> None:
     task = shipped.get_task(task_id)
     if is_h5ad(task):
-        answers, test = anndata.read_h5ad(task.answers), anndata.read_h5ad(task.public_dir / "test.h5ad")
+        answers, test = (
+            anndata.read_h5ad(task.answers),
+            anndata.read_h5ad(task.public_dir / "test.h5ad"),
+        )
         train = anndata.read_h5ad(task.public_dir / "train.h5ad")
         assert not set(answers.obs.columns) & set(test.obs.columns)
         assert not set(answers.var_names) & set(test.var_names)
@@ -81,7 +89,9 @@ def test_no_row_is_in_both_sets(shipped: Registry, task_id: str) -> None:
     assert test.merge(train.drop_duplicates(), how="inner").empty
 
 
-def test_the_sample_submission_is_valid_and_the_answers_score_best(shipped: Registry, task_id: str) -> None:
+def test_the_sample_submission_is_valid_and_the_answers_score_best(
+    shipped: Registry, task_id: str
+) -> None:
     task = shipped.get_task(task_id)
     sample = grade_submission(task.sample_submission, task)
     assert sample.valid_submission, sample.extra
@@ -113,7 +123,10 @@ def test_a_tasks_description_is_complete(shipped: Registry, task_id: str) -> Non
     assert f"Self-trained: {len(pd.read_csv(task.leaderboard)):,} entries" in text
     (reference,) = pd.read_csv(task.folder / "reference.csv").itertuples()
     assert task.reference is not None
-    assert (task.reference.team, float(task.reference.score)) == (reference.teamName, reference.score)
+    assert (task.reference.team, float(task.reference.score)) == (
+        reference.teamName,
+        reference.score,
+    )
     assert reference.teamName not in set(pd.read_csv(task.leaderboard)["teamName"])
     assert f"`{task.config['grader']['metric']}`" in text
     assert re.search(r"(BSD-3-Clause|MIT|Apache-2\.0)", text)

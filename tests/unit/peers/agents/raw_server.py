@@ -35,7 +35,9 @@ def stream_head() -> bytes:
 
 @contextlib.asynccontextmanager
 async def raw_server(handler: Handler) -> AsyncIterator[Seen]:
-    """Serve `handler(writer, number of the request)` on 127.0.0.1; the connection closes after it."""
+    """Serve `handler(writer, number of the request)` on 127.0.0.1; the connection closes after
+    it.
+    """
     seen = Seen()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -21,8 +21,12 @@ THERE, ASKED = "http://127.0.0.1:9", "@@@"
 """Stand for the server's address, and for the id of its request."""
 
 ODD = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.sampled_from(["", "x", "c1", "m1", "TASK_STATE_COMPLETED", "function_call"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["id", "text", "data", "name", "parts", "function", "content", "request", "output", "error"]), inner, max_size=3),
+    st.none() | st.booleans() | st.integers(-3,
+        3) | st.floats(allow_nan=False) | st.sampled_from(["", "x", "c1", "m1",
+            "TASK_STATE_COMPLETED", "function_call"]),
+    lambda inner: st.lists(inner,
+        max_size=3) | st.dictionaries(st.sampled_from(["id", "text", "data", "name", "parts",
+                "function", "content", "request", "output", "error"]), inner, max_size=3),
     max_leaves=6,
 )  # fmt: skip
 
@@ -30,13 +34,21 @@ ODD = st.recursive(
 def whole(value: Any) -> st.SearchStrategy[Any]:
     """Return strategies for a value of this shape, of which any part may be something else."""
     if isinstance(value, dict):
-        return st.fixed_dictionaries({}, optional={key: whole(item) for key, item in value.items()}) | ODD
+        return (
+            st.fixed_dictionaries({}, optional={key: whole(item) for key, item in value.items()})
+            | ODD
+        )
     if isinstance(value, list):
         return st.lists(st.one_of(*(whole(item) for item in value)), max_size=3) | ODD
     return st.just(value) | ODD
 
 
-PART = {"text": "Hi", "data": {"name": "look", "args": {"a": 1}, "id": "c1", "response": {"x": 1}}, "metadata": {"adk_type": "function_call"}, "raw": "eA=="}  # fmt: skip
+PART = {
+    "text": "Hi",
+    "data": {"name": "look", "args": {"a": 1}, "id": "c1", "response": {"x": 1}},
+    "metadata": {"adk_type": "function_call"},
+    "raw": "eA==",
+}
 MESSAGE = {"messageId": "m", "contextId": "x", "role": "ROLE_AGENT", "parts": [PART]}
 STATUS = {"state": "TASK_STATE_INPUT_REQUIRED", "message": MESSAGE}
 ARTIFACT = {"artifactId": "a", "parts": [PART]}
@@ -47,7 +59,8 @@ FRAMES = st.one_of(
     whole({"artifactUpdate": {"taskId": "t", "artifact": ARTIFACT, "append": True}}),
 ).filter(lambda frame: isinstance(frame, dict))
 CARD = {
-    "supportedInterfaces": [{"url": THERE, "protocolBinding": "JSONRPC", "protocolVersion": "1.0", "tenant": "t"}],
+    "supportedInterfaces": [{"url": THERE, "protocolBinding": "JSONRPC", "protocolVersion": "1.0",
+            "tenant": "t"}],
     "capabilities": {"streaming": True},
     "securitySchemes": {"k": {"apiKeySecurityScheme": {"location": "header", "name": "X-Key"}}},
 }  # fmt: skip
@@ -59,7 +72,9 @@ async def serving(frames: list[str], card: Any = None) -> AsyncIterator[str]:
 
     async def described(request: web.Request) -> web.Response:
         here = f"http://{request.host}/agent"
-        return web.Response(text=json.dumps(card).replace(THERE, here), content_type="application/json")
+        return web.Response(
+            text=json.dumps(card).replace(THERE, here), content_type="application/json"
+        )
 
     async def answer(request: web.Request) -> web.StreamResponse:
         asked = await request.json()
@@ -88,7 +103,8 @@ def agent_of(protocol: str, url: str, **more: Any) -> Agent:
     assert found is not None
     agent: Agent = found.load()(
         AgentTerms(
-            target=target, url=url, model="m", key="k", may_call=lambda other: other.startswith("http")
+            target=target, url=url, model="m", key="k",
+            may_call=lambda other: other.startswith("http")
         )
     )  # fmt: skip
     return agent
@@ -109,7 +125,9 @@ async def held(agent: Agent) -> None:
 
 @given(st.lists(FRAMES, max_size=3))
 def test_any_a2a_frame_is_an_answer_or_the_agents_failure(frames: list[dict[str, Any]]) -> None:
-    sent = [f'{{"jsonrpc": "2.0", "id": {ASKED}, "result": {json.dumps(frame)}}}' for frame in frames]
+    sent = [
+        f'{{"jsonrpc": "2.0", "id": {ASKED}, "result": {json.dumps(frame)}}}' for frame in frames
+    ]
 
     async def hold() -> None:
         async with serving(sent, CARD) as url:
@@ -141,10 +159,12 @@ EVENTS = st.one_of(
             "TOOL_CALL_RESULT": {"toolCallId": "c1", "content": [{"type": "text", "text": "x"}]},
             "STATE_SNAPSHOT": {"snapshot": {"a": 1}},
             "STATE_DELTA": {"delta": [{"op": "add", "path": "/a", "value": 1}]},
-            "MESSAGES_SNAPSHOT": {"messages": [{"id": "a", "role": "assistant", "content": "Hi", "toolCalls": [CALL]}, {"id": "b", "role": "tool", "toolCallId": "c1"}]},
+            "MESSAGES_SNAPSHOT": {"messages": [{"id": "a", "role": "assistant", "content": "Hi",
+                        "toolCalls": [CALL]}, {"id": "b", "role": "tool", "toolCallId": "c1"}]},
             "REASONING_MESSAGE_CONTENT": {"messageId": "r", "delta": "Hm"},
             "RUN_ERROR": {"message": "no", "code": "E"},
-            "RUN_FINISHED": {"outcome": {"type": "interrupt", "interrupts": [{"id": "i", "message": "?"}]}, "usage": [{"inputTokens": 1}]},
+            "RUN_FINISHED": {"outcome": {"type": "interrupt",
+                    "interrupts": [{"id": "i", "message": "?"}]}, "usage": [{"inputTokens": 1}]},
         }.items()
     )
 ).filter(lambda event: isinstance(event, dict))  # fmt: skip
@@ -154,7 +174,9 @@ EVENTS = st.one_of(
 def test_any_ag_ui_event_is_an_answer_or_the_agents_failure(
     events: list[dict[str, Any]], finishes: bool
 ) -> None:
-    sent = [json.dumps(event) for event in [*events, *([{"type": "RUN_FINISHED"}] if finishes else [])]]
+    sent = [
+        json.dumps(event) for event in [*events, *([{"type": "RUN_FINISHED"}] if finishes else [])]
+    ]
 
     async def hold() -> None:
         async with serving(sent) as url:
@@ -164,7 +186,9 @@ def test_any_ag_ui_event_is_an_answer_or_the_agents_failure(
 
 
 def deep_text(levels: int) -> str:
-    """Return JSON of so many levels, of which the second is `value`; what comes before is no part of its place."""
+    """Return JSON of so many levels, of which the second is `value`; what comes before is no part
+    of its place.
+    """
     return '{"a": [{"[": "\\"]"}, {}], "value": ' + "[" * (levels - 1) + "]" * (levels - 1) + "}"
 
 
@@ -180,7 +204,11 @@ DEEP = {
         "result.value[0][0]",
         "event 2 of its stream",
     ),
-    "openai": (['{"choices": []}', '{"choices": DEEP}'], "choices.value[0][0]", "event 2 of its stream"),
+    "openai": (
+        ['{"choices": []}', '{"choices": DEEP}'],
+        "choices.value[0][0]",
+        "event 2 of its stream",
+    ),
 }
 
 

@@ -1,5 +1,6 @@
-"""Agents that are Python functions, in this process and in another interpreter's: what they return, raise and tell, and
-where they are loaded from."""
+"""Agents that are Python functions, in this process and in another interpreter's: what they return,
+raise and tell, and where they are loaded from.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +134,9 @@ def other_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("other") / "venv"
     EnvBuilder(symlinks=sys.platform != "win32").create(folder)
     return next(
-        path for path in (folder / "bin" / "python", folder / "Scripts" / "python.exe") if path.exists()
+        path
+        for path in (folder / "bin" / "python", folder / "Scripts" / "python.exe")
+        if path.exists()
     )
 
 
@@ -172,7 +175,9 @@ def terms(folder: Path, function: str, python: Path | None = None, **target: Any
 async def say(agent: Agent, words: str = "hello") -> tuple[list[Any], Reply]:
     pieces: list[Any] = [piece async for piece in agent.send(words)]
     assert isinstance(pieces[-1], Reply)
-    assert list(pieces[-1].generation) == [piece.data for piece in pieces if isinstance(piece, Generation)]
+    assert list(pieces[-1].generation) == [
+        piece.data for piece in pieces if isinstance(piece, Generation)
+    ]
     return pieces[:-1], pieces[-1]
 
 
@@ -187,14 +192,18 @@ async def say(agent: Agent, words: str = "hello") -> tuple[list[Any], Reply]:
         ("instance.method", "from a method"),
     ],
 )
-async def test_functions_of_every_kind_can_be_agents(connect: Connect, function: str, says: str) -> None:
+async def test_functions_of_every_kind_can_be_agents(
+    connect: Connect, function: str, says: str
+) -> None:
     pieces, reply = await say(await connect(function, options={"mode": "fast"}))
     assert reply.content == says
     assert "".join(piece.text for piece in pieces if isinstance(piece, Delta)) in ("", says)
     assert reply.started <= (reply.first_token or reply.started) <= reply.ended
 
 
-async def test_a_number_that_no_double_holds_is_named_from_another_process_too(elsewhere: Connect) -> None:
+async def test_a_number_that_no_double_holds_is_named_from_another_process_too(
+    elsewhere: Connect,
+) -> None:
     with pytest.raises(PeerError, match=r"larger than a double holds at told\.event\.a\[1\]"):
         await say(await elsewhere("large"))
 
@@ -206,14 +215,20 @@ async def test_a_function_reports_tool_calls_like_any_agent(connect: Connect) ->
     assert result == {"output": {"found": True}, "id": call["request"]["id"]}
     assert (reply.tokens_in, reply.tokens_out) == (3, 4)
     pieces, _ = await say(await connect("steps"))
-    assert [type(piece) for piece in pieces] == [Delta, Generation, Generation, Generation, Delta], (
-        "in their order"
-    )
+    assert [type(piece) for piece in pieces] == [
+        Delta,
+        Generation,
+        Generation,
+        Generation,
+        Delta,
+    ], "in their order"
     assert pieces[2].data["error"] is True
     assert "class 'object'" in pieces[3].data["thought"]
 
 
-async def test_a_function_reports_the_models_id_and_arguments_as_they_were_written(connect: Connect) -> None:
+async def test_a_function_reports_the_models_id_and_arguments_as_they_were_written(
+    connect: Connect,
+) -> None:
     _, reply = await say(await connect("names"))
     told = calls_of([{"role": "assistant", "events": reply.generation}])
     assert [(call.arguments, call.failed) for call in told] == [
@@ -302,7 +317,9 @@ async def test_a_start_comes_before_the_first_message(connect: Connect) -> None:
     _, second = await say(agent, "again")
     assert first.content == "True ['Hi']"
     assert second.content == f"True {['Hi', 'hello', first.content]}"
-    with pytest.raises(PeerError, match="my_test_agent:cannot_start: its start raised OSError: no disk"):
+    with pytest.raises(
+        PeerError, match="my_test_agent:cannot_start: its start raised OSError: no disk"
+    ):
         await connect("cannot_start")
 
 
@@ -371,7 +388,13 @@ def process_code(folder: Path) -> None:
 async def test_another_interpreter_has_its_own_packages_and_none_of_this_programs_keys(
     process_code: None, elsewhere: Connect, other_python: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("OPENAI_API_KEY", "BIOEVAL_JUDGE_API_KEY", "NEO_PASSWORD", "PYTHONPATH", "BIOEVAL_DATA_DIR"):
+    for name in (
+        "OPENAI_API_KEY",
+        "BIOEVAL_JUDGE_API_KEY",
+        "NEO_PASSWORD",
+        "PYTHONPATH",
+        "BIOEVAL_DATA_DIR",
+    ):
         monkeypatch.setenv(name, "x")
     _, reply = await say(await elsewhere("my_process:where"))
     prefix = str(other_python.parents[1])
@@ -408,7 +431,8 @@ async def test_a_process_that_ends_or_says_too_much_is_the_agents_failure(
         await agent.observe()
 
 
-@pytest.mark.parametrize("written", ["no json", "[1]", '{"number": 2}', '{"number": 2, "told": {"piece": 5}}',
+@pytest.mark.parametrize("written",
+    ["no json", "[1]", '{"number": 2}', '{"number": 2, "told": {"piece": 5}}',
                                      '{"number": 2, "done": {"a": 1}}', "[" * 100_000])  # fmt: skip
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the descriptor is found on Linux")
 async def test_what_is_no_message_of_the_process_is_the_agents_failure(
@@ -476,7 +500,9 @@ async def test_an_interpreter_that_cannot_run_the_function_says_why(
 ) -> None:
     with pytest.raises(PeerError, match="my_test_nowhere:answer is not there"):
         await elsewhere("my_test_nowhere:answer")
-    with pytest.raises(PeerError, match="my_test_broken:answer cannot be loaded: ModuleNotFoundError"):
+    with pytest.raises(
+        PeerError, match="my_test_broken:answer cannot be loaded: ModuleNotFoundError"
+    ):
         await elsewhere("my_test_broken:answer")
     with pytest.raises(PeerError, match="first parameter must be called `message`"):
         await elsewhere("other")
@@ -512,14 +538,19 @@ def test_the_script_needs_only_an_old_python_and_nothing_of_this_package() -> No
         ("my_test_agent:missing", "has no function missing"),
         ("my_test_broken:answer", "has no function answer"),
         ("my_test_broken:nowhere_at_all", "cannot be loaded: ModuleNotFoundError"),
-        ("my_test_nowhere:answer", "module my_test_nowhere not found: it is not installed, nor in "),
+        (
+            "my_test_nowhere:answer",
+            "module my_test_nowhere not found: it is not installed, nor in ",
+        ),
         ("os:system", "module os not found: it is not installed, nor in"),
         ("subprocess:getoutput", "module subprocess not found"),
         ("pandas:read_pickle", "was not written for this"),
         ("pandas.io.nowhere:f", r"module pandas\.io\.nowhere not found"),
     ],
 )
-def test_only_functions_written_as_agents_are_called(folder: Path, reference: str, says: str) -> None:
+def test_only_functions_written_as_agents_are_called(
+    folder: Path, reference: str, says: str
+) -> None:
     with pytest.raises(UsageError, match=says):
         agent_of(terms(folder, reference))
 
@@ -565,22 +596,33 @@ facts: []
     ("more", "with_code", "says"),
     [
         (", function: my_test_agent:plain", True, ""),
-        (", function: my_test_agent:plain", False, "2:59: target.function: module my_test_agent not found: it is not installed, and no folder"),
+        (", function: my_test_agent:plain", False,
+            "2:59: target.function: module my_test_agent not found: it is not installed, and no folder"),
         ("", True, "2:41: target.protocol: an agent in Python needs the key `function`"),
         (", function: my_test_agent", True, "target.function: must be of the form module:function"),
         (", function: my_test_agent:plain, python: venv/bin/python", True, ""),
         (", function: only_there:plain, python: venv/bin/python", True, ""),
-        (", function: my_test_agent:missing, python: venv/bin/python", True, "has no function missing"),
-        (", function: os:system, python: venv/bin/python", True, "target.function: module os not found"),
-        (", function: my_test_agent:plain, python: venv/bin/python", False, "target.python: venv/bin/python is in no folder that was given with --code DIR"),
-        (", function: my_test_agent:plain, python: ../linked", True, "target.python: ../linked is in no folder that was given with --code DIR"),
-        (", function: my_test_agent:plain, python: /bin/sh", True, "target.python: /bin/sh is in no folder that was given with --code DIR"),
-        (", function: my_test_agent:plain, python: link/sh", True, "target.python: link/sh is in no folder that was given with --code DIR"),
-        (", function: my_test_agent:plain, python: nowhere/python", True, "target.python: interpreter nowhere/python not found, beside the job or in"),
-        (", function: my_test_agent:plain, python: my_test_agent.py", True, "target.python: my_test_agent.py is not a program: it must be executable"),
+        (", function: my_test_agent:missing, python: venv/bin/python", True,
+            "has no function missing"),
+        (", function: os:system, python: venv/bin/python", True,
+            "target.function: module os not found"),
+        (", function: my_test_agent:plain, python: venv/bin/python", False,
+            "target.python: venv/bin/python is in no folder that was given with --code DIR"),
+        (", function: my_test_agent:plain, python: ../linked", True,
+            "target.python: ../linked is in no folder that was given with --code DIR"),
+        (", function: my_test_agent:plain, python: /bin/sh", True,
+            "target.python: /bin/sh is in no folder that was given with --code DIR"),
+        (", function: my_test_agent:plain, python: link/sh", True,
+            "target.python: link/sh is in no folder that was given with --code DIR"),
+        (", function: my_test_agent:plain, python: nowhere/python", True,
+            "target.python: interpreter nowhere/python not found, beside the job or in"),
+        (", function: my_test_agent:plain, python: my_test_agent.py", True,
+            "target.python: my_test_agent.py is not a program: it must be executable"),
     ],
 )  # fmt: skip
-def test_check_reports_a_missing_function(folder: Path, more: str, with_code: bool, says: str) -> None:
+def test_check_reports_a_missing_function(
+    folder: Path, more: str, with_code: bool, says: str
+) -> None:
     job = folder / "job.yml"
     job.write_text(JOB.format(more=more), encoding="utf-8")
     (folder / "venv" / "bin").mkdir(parents=True)
@@ -588,5 +630,7 @@ def test_check_reports_a_missing_function(folder: Path, more: str, with_code: bo
     (folder / "link").symlink_to("/bin")
     (folder.parent / "linked").unlink(missing_ok=True)
     (folder.parent / "linked").symlink_to(sys.executable)
-    errors = [str(problem) for problem in check_job(job, code=(folder,) if with_code else ()).errors]
+    errors = [
+        str(problem) for problem in check_job(job, code=(folder,) if with_code else ()).errors
+    ]
     assert errors == [] if not says else any(says in error for error in errors), errors

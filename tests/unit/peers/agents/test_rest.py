@@ -90,7 +90,10 @@ async def test_a_json_answer_is_one_reply() -> None:
         "message": {"content": "Hello", "role": "user"},
         "model": "m",
     }
-    assert json.loads(seen.requests[0].partition(b"\r\n\r\n")[2]) == {"user": "ada", "chatbot": "bot"}
+    assert json.loads(seen.requests[0].partition(b"\r\n\r\n")[2]) == {
+        "user": "ada",
+        "chatbot": "bot",
+    }
 
 
 async def test_an_endpoints_path_is_added_before_the_query_of_its_url() -> None:
@@ -150,7 +153,11 @@ async def test_without_streaming_the_agent_is_not_asked_for_events() -> None:
 
 async def test_hostile_text_is_cleaned_in_pieces_answers_and_events() -> None:
     nasty = "\x1b]52;c;aGk=\x07 \u202eevil"
-    answer = {**ANSWER, "message": {"content": nasty, "role": "assistant"}, "events": [{"output": nasty}]}
+    answer = {
+        **ANSWER,
+        "message": {"content": nasty, "role": "assistant"},
+        "events": [{"output": nasty}],
+    }
     stream = stream_head() + event("delta", {"content": nasty}) + event("message", answer)
     async with raw_server(answering(stream)) as seen:
         pieces = await pieces_of(agent_at(seen))
@@ -178,7 +185,10 @@ async def test_hostile_text_is_cleaned_in_pieces_answers_and_events() -> None:
         (b'{"sessionId": "s1", "message": "x"}', "message is not an object"),
         (b'{"sessionId": "s1", "message": {"role": "assistant"}}', "message.content is missing"),
         (b'{"sessionId": "s1", "message": {"content": 5}}', "message.content is not text"),
-        (b'{"sessionId": "s1", "message": {"content": "x"}, "events": "y"}', "events is not a list"),
+        (
+            b'{"sessionId": "s1", "message": {"content": "x"}, "events": "y"}',
+            "events is not a list",
+        ),
         (b"\xff\xfe\x00", "not JSON"),
     ],
 )
@@ -199,7 +209,9 @@ async def test_an_event_that_is_no_object_of_json_or_exceeds_the_limits_is_named
         "oops": "something that is not JSON",
     }.items():
         stream = (
-            stream_head() + event("delta", {"content": "Hi"}) + f"event: {name}\ndata: {data}\n\n".encode()
+            stream_head()
+            + event("delta", {"content": "Hi"})
+            + f"event: {name}\ndata: {data}\n\n".encode()
         )
         error = await failure_of(answering(stream))
         assert says in str(error)
@@ -207,7 +219,9 @@ async def test_an_event_that_is_no_object_of_json_or_exceeds_the_limits_is_named
 
 
 async def test_an_html_answer_is_named_as_such() -> None:
-    error = await failure_of(answering(http(b"<!DOCTYPE html><p>Sign in\x1b[2J", content_type="text/html")))
+    error = await failure_of(
+        answering(http(b"<!DOCTYPE html><p>Sign in\x1b[2J", content_type="text/html"))
+    )
     assert "HTML" in str(error)
     assert "Sign in" in error.received
     assert "\x1b" not in error.received
@@ -228,14 +242,18 @@ async def test_an_html_answer_is_named_as_such() -> None:
     ],
 )
 async def test_only_some_http_statuses_are_retried(status: str, retryable: bool) -> None:
-    error = await failure_of(answering(http(b"oh no", status, extra="Location: http://127.0.0.1:9/\r\n")))
+    error = await failure_of(
+        answering(http(b"oh no", status, extra="Location: http://127.0.0.1:9/\r\n"))
+    )
     assert error.status == int(status[:3])
     assert error.retryable is retryable
     assert error.received == "oh no"
 
 
 async def test_retry_after_is_passed_on() -> None:
-    error = await failure_of(answering(http(b"", "429 Too Many Requests", extra="Retry-After: 3600\r\n")))
+    error = await failure_of(
+        answering(http(b"", "429 Too Many Requests", extra="Retry-After: 3600\r\n"))
+    )
     assert error.retry_after_s == 3600
 
 
@@ -294,11 +312,15 @@ async def test_a_stream_without_its_last_event_is_a_failure() -> None:
 )
 async def test_the_error_that_ends_a_stream_is_in_the_sentence(told: bytes) -> None:
     error = await failure_of(answering(stream_head() + event("delta", {"content": "Done"}) + told))
-    assert str(error).endswith("ended its stream before the complete answer, with the error: no model")
+    assert str(error).endswith(
+        "ended its stream before the complete answer, with the error: no model"
+    )
     assert (error.peer, error.retryable) == ("agent", False)
 
 
-@pytest.mark.parametrize("last", [b"event: message\ndata: {oops\n\n", event("message", {"sessionId": "s1"})])
+@pytest.mark.parametrize(
+    "last", [b"event: message\ndata: {oops\n\n", event("message", {"sessionId": "s1"})]
+)
 async def test_a_stream_with_a_malformed_last_event_is_not_retried(last: bytes) -> None:
     error = await failure_of(answering(stream_head() + last))
     assert not error.retryable
@@ -430,7 +452,11 @@ async def test_an_object_context_is_cleaned() -> None:
     async with raw_server(answering(http(json.dumps(context).encode()))) as seen:
         agent = agent_at(seen)
         await agent.open()
-        assert await agent.observe() == {"context": "c", "resources": [{"name": "␛red"}], "functions": []}
+        assert await agent.observe() == {
+            "context": "c",
+            "resources": [{"name": "␛red"}],
+            "functions": [],
+        }
         await agent.aclose()
 
 
@@ -439,7 +465,9 @@ async def test_an_agent_that_takes_no_seed_texts_is_reported() -> None:
         writer.write(http(b"ok") if number == 1 else http(b"", "404 Not Found"))
 
     async with raw_server(handler) as seen:
-        agent = rest_agent("http://127.0.0.1:9", user="a/b", chatbot="b", model="m", knowledge_url=seen.url)
+        agent = rest_agent(
+            "http://127.0.0.1:9", user="a/b", chatbot="b", model="m", knowledge_url=seen.url
+        )
         with pytest.raises(PeerError, match="does not accept texts") as raised:
             await agent.seed_text("x")
         await agent.aclose()
@@ -461,7 +489,9 @@ async def test_a_session_without_an_id_is_refused() -> None:
         await agent.aclose()
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "http://", "nonsense", "http://[::1", "http://host:99999999"])
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "http://", "nonsense", "http://[::1", "http://host:99999999"]
+)
 async def test_an_invalid_url_is_one_sentence(url: str) -> None:
     agent = rest_agent(url, user="a", chatbot="b", model="m")
     with pytest.raises(PeerError) as raised:
@@ -480,4 +510,6 @@ async def test_a_password_in_the_url_is_never_shown() -> None:
 
 def test_a_key_that_cannot_be_sent_in_a_header_is_an_input_error() -> None:
     with pytest.raises(UsageError, match="BIOEVAL_AGENT_API_KEY"):
-        rest_agent("http://127.0.0.1:9", user="a", chatbot="b", model="m", api_key="x\r\nHost: evil")
+        rest_agent(
+            "http://127.0.0.1:9", user="a", chatbot="b", model="m", api_key="x\r\nHost: evil"
+        )

@@ -38,7 +38,9 @@ def as_stream(value: object) -> bytes:
 
 @pytest.fixture
 def stamping() -> Iterator[None]:
-    """Wait until the kernel stamps bytes as they come: it begins some moments after the first socket asked for it."""
+    """Wait until the kernel stamps bytes as they come: it begins some moments after the first
+    socket asked for it.
+    """
     arrivals = Arrivals()
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = listener.getsockname()
@@ -58,7 +60,9 @@ def stamping() -> Iterator[None]:
 @pytest.mark.usefixtures("stamping")
 @pytest.mark.skipif(not STAMPED, reason="this kernel stamps no bytes")
 @pytest.mark.parametrize("answer", [as_json(WHOLE), as_stream(WHOLE)], ids=["json", "stream"])
-async def test_latency_ends_when_the_answer_arrived_even_if_the_event_loop_was_busy(answer: bytes) -> None:
+async def test_latency_ends_when_the_answer_arrived_even_if_the_event_loop_was_busy(
+    answer: bytes,
+) -> None:
     loop = asyncio.get_running_loop()
     sent_at: list[float] = []
 

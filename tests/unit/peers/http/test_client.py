@@ -15,7 +15,12 @@ STREAM = (
     b'event: delta\r\ndata: {"content": "\xc3\xa9"}\r\n\r\n: comment\n\ndata:one\ndata: two\n\n'
     b"id: 5\nevent: message\rdata: end\r\rdata: \xff"
 )
-EVENTS = [("delta", '{"content": "é"}'), ("message", "one\ntwo"), ("message", "end"), ("message", "\ufffd")]
+EVENTS = [
+    ("delta", '{"content": "é"}'),
+    ("message", "one\ntwo"),
+    ("message", "end"),
+    ("message", "\ufffd"),
+]
 
 
 class Pieces(httpx2.AsyncByteStream):
@@ -28,7 +33,10 @@ class Pieces(httpx2.AsyncByteStream):
 
 
 def answering(
-    pieces: Iterable[bytes], timeouts: Timeouts | None = None, kind: str = "text/plain", status: int = 200
+    pieces: Iterable[bytes],
+    timeouts: Timeouts | None = None,
+    kind: str = "text/plain",
+    status: int = 200,
 ) -> httpx2.AsyncClient:
     """Return a client whose answers consist of these pieces, none of which has to be waited for."""
 

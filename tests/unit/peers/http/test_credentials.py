@@ -36,7 +36,9 @@ class Repeating:
             return web.json_response({"sessionId": "s1"})
         if request.path.endswith("/messages"):
             message = {"content": said, "role": "assistant"}
-            return web.json_response({"sessionId": "s1", "message": message, "events": [{"said": said}]})
+            return web.json_response(
+                {"sessionId": "s1", "message": message, "events": [{"said": said}]}
+            )
         return web.json_response({"context": said, "resources": [], "functions": []})
 
 
@@ -57,7 +59,9 @@ async def served(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Repeatin
 
 
 @pytest.mark.parametrize("served", [401, 503], indirect=True)
-async def test_an_error_that_quotes_the_request_shows_no_credential(served: tuple[Repeating, Agent]) -> None:
+async def test_an_error_that_quotes_the_request_shows_no_credential(
+    served: tuple[Repeating, Agent],
+) -> None:
     peer, agent = served
     with pytest.raises(PeerError) as caught:
         await agent.open()
@@ -77,7 +81,9 @@ async def test_an_answer_that_repeats_the_request_shows_no_credential(
     await agent.open()
     (reply,) = [piece async for piece in agent.send("hello")]
     assert isinstance(reply, Reply)
-    shown = reply.content + json.dumps([reply.generation, await agent.observe()], ensure_ascii=False)
+    shown = reply.content + json.dumps(
+        [reply.generation, await agent.observe()], ensure_ascii=False
+    )
     assert shown.count(HIDDEN) >= 9
     assert not [credential for credential in EVERYTHING if credential in shown]
 

@@ -1,4 +1,6 @@
-"""Agents and models over TLS: a trusted certificate is accepted, any other is refused in one sentence."""
+"""Agents and models over TLS: a trusted certificate is accepted, any other is refused in one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from tests.servers.agents import rest_agent
 from tests.servers.openai_server import OpenAIServer
 from tests.servers.rest_agent import RestAgentServer
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
+pytestmark = pytest.mark.skipif(
+    shutil.which("openssl") is None, reason="openssl makes the certificates"
+)
 
 
 def certificate(folder: Path, names: str) -> Path:
@@ -27,9 +31,11 @@ def certificate(folder: Path, names: str) -> Path:
     made = folder / f"{len(list(folder.iterdir()))}.pem"
     subprocess.run(
         [
-            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+            "-nodes",
             "-keyout", str(made) + ".key", "-out", str(made), "-days", "2", "-subj", "/CN=test",
-            "-addext", f"subjectAltName={names}", "-addext", "keyUsage=critical,digitalSignature,keyCertSign",
+            "-addext", f"subjectAltName={names}", "-addext",
+            "keyUsage=critical,digitalSignature,keyCertSign",
         ],
         check=True, capture_output=True,
     )  # fmt: skip
@@ -94,7 +100,9 @@ async def test_an_agent_with_a_certificate_that_the_user_trusts_can_be_called(
         assert (await talk(url)).content == "I made a note of it."
 
 
-async def test_a_self_signed_certificate_is_refused_in_one_sentence(certificates: dict[str, Path]) -> None:
+async def test_a_self_signed_certificate_is_refused_in_one_sentence(
+    certificates: dict[str, Path],
+) -> None:
     agent = RestAgentServer()
     async with served(agent, certificates["this"]) as url:
         said = await refused(url)
@@ -146,4 +154,7 @@ async def test_model_endpoints_need_a_trusted_certificate_too(
 async def test_https_to_an_http_port_is_one_sentence_and_not_retried() -> None:
     async with RestAgentServer() as agent:
         said = await refused(agent.url.replace("http://", "https://"))
-    assert said == "no TLS connection to AGENT: it answers without TLS; should its URL start with http://?"
+    assert (
+        said
+        == "no TLS connection to AGENT: it answers without TLS; should its URL start with http://?"
+    )

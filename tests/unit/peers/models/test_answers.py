@@ -1,4 +1,6 @@
-"""Any response of an endpoint becomes an answer or one `PeerError`, and no message contains a key."""
+"""Any response of an endpoint becomes an answer or one `PeerError`, and no message contains a
+key.
+"""
 
 import json
 
@@ -11,7 +13,9 @@ from bioeval_tui.protocols import PeerError
 
 ANY = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -21,7 +25,11 @@ def shaped(part):
     function = st.fixed_dictionaries({"name": ANY, "arguments": ANY}) | ANY
     call = st.fixed_dictionaries({"index": ANY, "function": function}) | ANY
     message = st.fixed_dictionaries(
-        {"content": st.text(max_size=5) | ANY, "refusal": ANY, "tool_calls": st.lists(call, max_size=3) | ANY}
+        {
+            "content": st.text(max_size=5) | ANY,
+            "refusal": ANY,
+            "tool_calls": st.lists(call, max_size=3) | ANY,
+        }
     )
     choice = st.fixed_dictionaries({part: message | ANY, "finish_reason": ANY | st.just("stop")})
     usage = ANY | st.fixed_dictionaries({"prompt_tokens": ANY, "completion_tokens": ANY})
@@ -39,9 +47,15 @@ def outcome(read):
 
 @given(shaped("message") | ANY)
 @example({"choices": [{"message": {"content": "x", "tool_calls": 5}}]})
-@example({"choices": [{"message": {"content": "x", "tool_calls": [{"function": 1}]}}], "usage": "much"})
 @example(
-    {"choices": [{"message": {"content": "", "tool_calls": [{"function": {"arguments": "[" * 100_000}}]}}]}
+    {"choices": [{"message": {"content": "x", "tool_calls": [{"function": 1}]}}], "usage": "much"}
+)
+@example(
+    {
+        "choices": [
+            {"message": {"content": "", "tool_calls": [{"function": {"arguments": "[" * 100_000}}]}}
+        ]
+    }
 )
 def test_any_model_response_is_an_answer_or_one_sentence(data):
     found = outcome(lambda: AnswerReader("agent", "host", 0.0).whole(json.dumps(data).encode()))
@@ -54,7 +68,10 @@ def test_any_model_response_is_an_answer_or_one_sentence(data):
     [
         {
             "choices": [
-                {"delta": {"tool_calls": [{"index": [], "function": {"name": {}}}]}, "finish_reason": "stop"}
+                {
+                    "delta": {"tool_calls": [{"index": [], "function": {"name": {}}}]},
+                    "finish_reason": "stop",
+                }
             ]
         }
     ]
@@ -102,10 +119,14 @@ def test_keys_are_removed_from_an_answer(text):
 
 
 def call_delta(**function):
-    return {"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "c1", "function": function}]}}]}
+    return {
+        "choices": [{"delta": {"tool_calls": [{"index": 0, "id": "c1", "function": function}]}}]
+    }
 
 
-@pytest.mark.parametrize("repeated", [{}, {"name": "query"}], ids=["named once", "named in each piece"])
+@pytest.mark.parametrize(
+    "repeated", [{}, {"name": "query"}], ids=["named once", "named in each piece"]
+)
 def test_the_arguments_of_a_call_may_be_long_and_arrive_in_small_pieces(repeated):
     reader = AnswerReader("agent", "host", 0.0)
     written = json.dumps({"sql": "S" * 200_000})
@@ -149,14 +170,23 @@ def piece(name=None, arguments=None, **more):
 
 
 CALLS = {
-    "no index, a call each": [[piece("look", '{"a": 1}', id="1")], [piece("remind", '{"b": 2}', id="2")]],
-    "no index, both at once": [[piece("look", '{"a": 1}', id="1"), piece("remind", '{"b": 2}', id="2")]],
+    "no index, a call each": [
+        [piece("look", '{"a": 1}', id="1")],
+        [piece("remind", '{"b": 2}', id="2")],
+    ],
+    "no index, both at once": [
+        [piece("look", '{"a": 1}', id="1"), piece("remind", '{"b": 2}', id="2")]
+    ],
     "two ids at index 0": [
         [piece("look", '{"a"', id="1", index=0)],
         [piece(None, ": 1}", index=0)],
         [piece("remind", '{"b": 2}', id="2", index=0)],
     ],
-    "no ids, no index": [[piece("look", '{"a": 1}')], [piece("remind", '{"b": ')], [piece(None, "2}")]],
+    "no ids, no index": [
+        [piece("look", '{"a": 1}')],
+        [piece("remind", '{"b": ')],
+        [piece(None, "2}")],
+    ],
     "no ids, index 0 for both": [
         [piece("look", '{"a": 1}', index=0)],
         [piece("remind", '{"b": 2}', index=0)],
@@ -187,7 +217,9 @@ CALLS = {
         [piece("look", '{"a"', id="1", index=0), piece("remind", '{"b"', id="2", index=1)],
         [piece(None, ": 1}", index=0), piece(None, ": 2}", index=1)],
     ],
-    "arguments as an object": [[piece("look", {"a": 1}, id="1"), piece("remind", {"b": 2}, id="2")]],
+    "arguments as an object": [
+        [piece("look", {"a": 1}, id="1"), piece("remind", {"b": 2}, id="2")]
+    ],
 }
 
 
@@ -270,7 +302,9 @@ def test_a_call_that_is_sent_once_more_at_the_end_is_one_call(again):
     reader.add(delta(tool_calls=[piece(None, " 1}", index=0)]))
     reader.add(again)
     reader.add({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
-    assert [(call.name, call.arguments) for call in reader.streamed().tool_calls] == [("look", {"a": 1})]
+    assert [(call.name, call.arguments) for call in reader.streamed().tool_calls] == [
+        ("look", {"a": 1})
+    ]
 
 
 def test_a_content_in_parts_is_its_text_with_the_rest_beside_it():

@@ -29,14 +29,21 @@ JOB = EvaluationJob.model_validate(
         "target": {"user": "Ann", "chatbot": "Bot"},
         "aspirationalAverage": 1000.0,
         "tasks": (
-            {"task": "T1 {{ config }}", "acceptanceCriteria": "CRITERION", "rules": ({"pattern": "RULE"},)},
+            {
+                "task": "T1 {{ config }}",
+                "acceptanceCriteria": "CRITERION",
+                "rules": ({"pattern": "RULE"},),
+            },
         ),
         "facts": ("FACT {{ 7 * 7 }}",),
         "setups": ({"cypher": "SETUP"},),
         "seeds": ({"text": "SEED"},),
         "assertions": ({"expression": "ASSERTION"},),
         "evaluator": {"lines": ({"say": "LINE"},)},
-        "rubric": ({"criterion": "RUBRIC {{ 1 }}", "points": 7.25}, {"criterion": "SCOLDS", "points": -3.5}),
+        "rubric": (
+            {"criterion": "RUBRIC {{ 1 }}", "points": 7.25},
+            {"criterion": "SCOLDS", "points": -3.5},
+        ),
     }
 )
 SAID = [
@@ -67,20 +74,27 @@ def test_the_evaluators_prompt_contains_nothing_withheld(condition):
 CALL = {"request": {"function": {"name": "createReminder"}, "arguments": {"at": "9"}}}
 DID = [
     TranscriptMessage(1, "user", "Hi"),
-    TranscriptMessage(2, "assistant", "", generation=({"systemPrompt": "be kind"}, CALL, {"output": "ok"})),
+    TranscriptMessage(
+        2, "assistant", "", generation=({"systemPrompt": "be kind"}, CALL, {"output": "ok"})
+    ),
 ]
 STATES = ({"resources": []}, {"resources": [{"type": "Reminder"}]})
 
 
 def judge_told(context, prompt=None, said=DID):
     job = JOB.model_copy(update={"scorer": JOB.scorer.model_copy(update={"context": context})})
-    return judge_prompt(prompt or find_prompt("eval/score", None), JudgeView(job, "withheld", said, *STATES))
+    return judge_prompt(
+        prompt or find_prompt("eval/score", None), JudgeView(job, "withheld", said, *STATES)
+    )
 
 
 def test_the_judge_sees_tool_calls_with_arguments_and_results_by_default():
     assert JOB.scorer.context == "tools"
     told = judge_told("tools")
-    assert '{"message": 2, "function": "createReminder", "arguments": {"at": "9"}, "result": "ok"}' in told
+    assert (
+        '{"message": 2, "function": "createReminder", "arguments": {"at": "9"}, "result": "ok"}'
+        in told
+    )
     assert "be kind" not in told
     assert "state_after" not in told
 
@@ -103,7 +117,9 @@ def test_the_judge_is_told_of_files_with_their_message_whatever_the_job_shows_it
     event = attachment_event("scan.png", "image/png", 12_000)
     job = JOB.model_copy(update={"scorer": JOB.scorer.model_copy(update={"context": context})})
     said = [DID[0], TranscriptMessage(2, "assistant", "Here:", generation=(event, CALL))]
-    told = judge_prompt(find_prompt("eval/score", None), for_judge(job, "withheld", said, None, None))
+    told = judge_prompt(
+        find_prompt("eval/score", None), for_judge(job, "withheld", said, None, None)
+    )
     assert '"content": "Here:\\n[picture: scan.png, image/png, 12 kB]"' in told
     assert told.count("scan.png") == 1
     assert ("createReminder" in told) == (context != "none")
@@ -113,7 +129,9 @@ def test_the_judge_sees_json_that_is_the_whole_answer():
     event = {"part": {"data": {"dose": 5}}}
     shown = shown_text(TranscriptMessage(2, "assistant", "", generation=(event,)), 1_000)
     assert shown == '[data: {"dose":5}]'
-    assert shown_text(TranscriptMessage(2, "assistant", "5 mg", generation=(event,)), 1_000) == "5 mg"
+    assert (
+        shown_text(TranscriptMessage(2, "assistant", "5 mg", generation=(event,)), 1_000) == "5 mg"
+    )
 
 
 def test_a_custom_judge_prompt_sees_only_the_variables_it_uses():
@@ -138,7 +156,8 @@ def test_text_that_is_too_long_is_cut_in_the_middle_and_marked():
 
 def test_the_judges_prompt_has_facts_criteria_and_an_example():
     told = judge_prompt(
-        find_prompt("eval/score", None), JudgeView(JOB.model_copy(update={"rubric": ()}), "withheld", SAID)
+        find_prompt("eval/score", None),
+        JudgeView(JOB.model_copy(update={"rubric": ()}), "withheld", SAID),
     )
     assert "CRITERION" in told
     assert "FACT" in told
@@ -168,7 +187,10 @@ def test_the_boundary_around_a_transcript_cannot_be_guessed():
         ("{{ ''.__class__.__mro__ }}", "p`"),
         ("{{ config.__init__.__globals__ }}", "p`"),
         ("{% for i in range(99999999) %}x{% endfor %}", "steps of range"),
-        ("{% for i in range(999) %}{% for j in range(999) %}{% endfor %}{% endfor %}", "steps of range"),
+        (
+            "{% for i in range(999) %}{% for j in range(999) %}{% endfor %}{% endfor %}",
+            "steps of range",
+        ),
         ("{{ 'x' * 999999999 }}", "numbers up to"),
         ("{{ 9 ** 99999 }}", "up to 16"),
         ("{{ 'x'.center(999999999) }}", "p`"),
@@ -260,7 +282,13 @@ def test_the_judge_of_a_rubric_sees_its_items_and_the_conversation_but_no_points
 
 def test_the_evaluators_prompt_describes_its_persona() -> None:
     personas = (
-        {"name": "p", "voice": "You mumble", "patience": "low", "language": "Spanish", "tells": "all"},
+        {
+            "name": "p",
+            "voice": "You mumble",
+            "patience": "low",
+            "language": "Spanish",
+            "tells": "all",
+        },
     )
     job = EvaluationJob.model_validate({**JOB.model_dump(), "personas": personas})
     (persona,) = job.personas
@@ -277,20 +305,26 @@ def test_the_evaluators_prompt_describes_its_persona() -> None:
 
 @pytest.mark.parametrize("tells", ["asked", "some", "all"])
 def test_the_evaluators_prompts_of_both_conditions_differ_in_the_facts_alone(tells: str) -> None:
-    job = EvaluationJob.model_validate({**JOB.model_dump(), "personas": ({"name": "p", "tells": tells},)})
+    job = EvaluationJob.model_validate(
+        {**JOB.model_dump(), "personas": ({"name": "p", "tells": tells},)}
+    )
     prompt = find_prompt("eval/socrates", None)
     told = {
         name: evaluator_prompt(prompt, EvaluatorView(job, name, 1, facts, SAID)).splitlines()
         for name, facts in (("withheld", ()), ("supplied", job.facts))
     }
     assert job.facts
-    assert [line for line in told["supplied"] if line not in {f"- {fact}" for fact in job.facts}] == [
+    assert [
+        line for line in told["supplied"] if line not in {f"- {fact}" for fact in job.facts}
+    ] == [
         line for line in told["withheld"] if line != "- Nothing but what is written on this page."
     ]
     assert any("Never make up a place, a date, a time, a dose" in line for line in told["supplied"])
 
 
-def test_the_example_is_part_of_the_prompts_identity_unless_the_prompt_shows_the_transcript(monkeypatch):
+def test_the_example_is_part_of_the_prompts_identity_unless_the_prompt_shows_the_transcript(
+    monkeypatch,
+):
     ours, own = find_prompt("eval/socrates", None), Prompt("p", "{{ transcript }}", "job")
     assert with_example(own) == own
     before = with_example(ours)
@@ -300,9 +334,17 @@ def test_the_example_is_part_of_the_prompts_identity_unless_the_prompt_shows_the
 
 def test_the_turns_contain_nothing_withheld_and_alternate():
     said = evaluator_view("withheld")
-    for transcript in (said.transcript, said.transcript[:1], (), (*said.transcript, *said.transcript)):
+    for transcript in (
+        said.transcript,
+        said.transcript[:1],
+        (),
+        (*said.transcript, *said.transcript),
+    ):
         sent = turns(replace(said, transcript=transcript))
-        assert [message["role"] for message in sent] == ["user", *["assistant", "user"] * (len(sent) // 2)]
+        assert [message["role"] for message in sent] == [
+            "user",
+            *["assistant", "user"] * (len(sent) // 2),
+        ]
         assert all(message["content"] for message in sent)
         assert "FACT" not in str(sent)
         assert "LINE" not in str(sent)

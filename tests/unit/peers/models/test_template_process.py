@@ -19,15 +19,24 @@ from tests.rendered import evaluator_prompt
 from tests.unit.peers.models.test_prompting import evaluator_view
 
 ENDLESS = {
-    "loops in loops": "{% set many = range(300) | list %}" + "{% for x in many %}" * 6 + "{% endfor %}" * 6,
-    "macros that call themselves": "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}",
+    "loops in loops": (
+        "{% set many = range(300) | list %}" + "{% for x in many %}" * 6 + "{% endfor %}" * 6
+    ),
+    "macros that call themselves": (
+        "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}"
+    ),
     "slices": "{{ range(1000) | slice(99999999) | list | length }}",
     "batches": "{{ [1] | batch(999999999, 'x') | list | length }}",
     "JSON indented": "{{ range(1000) | list | tojson(99999999) }}",
-    "texts that double": "{% set ns = namespace(t='xxxxxxxxxx') %}{% for i in range(60) %}{% set ns.t = ns.t ~ ns.t %}{% endfor %}{{ ns.t }}",
-    "replaced texts": "{% set a = config.target.user ~ 'xxxxxxxxxxxxxxxxxxxx' %}"
-    + "{% set a = a | replace('x', a) %}" * 8
-    + "{{ a }}",
+    "texts that double": (
+        "{% set ns = namespace(t='xxxxxxxxxx') %}{% for i in range(60) %}{% set ns.t = ns.t ~ ns.t"
+        " %}{% endfor %}{{ ns.t }}"
+    ),
+    "replaced texts": (
+        "{% set a = config.target.user ~ 'xxxxxxxxxxxxxxxxxxxx' %}"
+        + "{% set a = a | replace('x', a) %}" * 8
+        + "{{ a }}"
+    ),
     "a regular expression": "{{ ('a.' | list | join(range(100000) | join('a.'))) | urlize }}" * 50,
     "words": "{{ (range(90000) | join(' ')) | wordwrap(1) | length }}" * 200,
 }
@@ -41,7 +50,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS)
 @pytest.mark.long
-async def test_an_endless_template_is_stopped_and_the_next_one_rendered(text: str, short: None) -> None:
+async def test_an_endless_template_is_stopped_and_the_next_one_rendered(
+    text: str, short: None
+) -> None:
     templates = Templates()
     context = evaluator_context(evaluator_view())
     try:
@@ -72,10 +83,14 @@ async def test_a_template_renders_the_same_in_its_own_process() -> None:
     templates = Templates()
     packaged = find_prompt("eval/socrates", None)
     view = evaluator_view("supplied")
-    elsewhere = await render_prompt(Prompt("mine", packaged.text, "job"), evaluator_context(view), templates)
+    elsewhere = await render_prompt(
+        Prompt("mine", packaged.text, "job"), evaluator_context(view), templates
+    )
     await templates.aclose()
     assert elsewhere == evaluator_prompt(packaged, view)
-    assert await templates.render("p", "{{ '<b>a</b> b' | striptags }}", {}) == "a b", "its module is there"
+    assert await templates.render("p", "{{ '<b>a</b> b' | striptags }}", {}) == "a b", (
+        "its module is there"
+    )
     with pytest.raises(UsageError, match="'nope' is undefined"):
         await templates.render("p", "{{ nope }}", {})
     await templates.aclose()
@@ -83,5 +98,7 @@ async def test_a_template_renders_the_same_in_its_own_process() -> None:
 
 async def test_included_prompts_are_rendered_without_a_process() -> None:
     templates = Templates()
-    await render_prompt(find_prompt("eval/socrates", None), evaluator_context(evaluator_view()), templates)
+    await render_prompt(
+        find_prompt("eval/socrates", None), evaluator_context(evaluator_view()), templates
+    )
     assert templates._process is None

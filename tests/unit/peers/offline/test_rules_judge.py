@@ -23,7 +23,9 @@ def view(rules, *said):
         }
     )
     roles = ("user", "assistant")
-    return JudgeView(job, "withheld", [TranscriptMessage(i + 1, roles[i % 2], t) for i, t in enumerate(said)])
+    return JudgeView(
+        job, "withheld", [TranscriptMessage(i + 1, roles[i % 2], t) for i, t in enumerate(said)]
+    )
 
 
 async def verdict(rules, *said):
@@ -37,7 +39,8 @@ async def test_the_score_is_the_weighted_share_of_rules_that_match():
     assert task.score == pytest.approx(0.75)
     assert (
         task.reason
-        == "3 of 4 points = 0.75: the agent said `reminder is SET` (3). No points for “the agent said `8:15`” (1)."
+        == "3 of 4 points = 0.75: the agent said `reminder is SET` (3). No points for “the agent"
+        " said `8:15`” (1)."
     )
 
 
@@ -98,7 +101,9 @@ async def test_a_task_whose_rules_cannot_be_applied_is_not_measured(rules, says)
         await verdict(rules, "Hi", "a" * 60 + "!")
 
 
-@pytest.mark.parametrize("pattern", ["(", "[a", "a{3", "a" * 1001, "(" * 900 + ")" * 900, r"\p{Nope}", "*"])
+@pytest.mark.parametrize(
+    "pattern", ["(", "[a", "a{3", "a" * 1001, "(" * 900 + ")" * 900, r"\p{Nope}", "*"]
+)
 async def test_any_pattern_is_searched_or_cannot_be_read(pattern):
     with suppress(NotMeasuredError):
         assert (await verdict([{"pattern": pattern}], "Hi", "a")).score in (0, 1)
@@ -107,8 +112,8 @@ async def test_any_pattern_is_searched_or_cannot_be_read(pattern):
 def test_checking_a_job_names_the_column_of_a_pattern_that_cannot_be_read(tmp_path):
     path = tmp_path / "job.yml"
     path.write_text(
-        "target: {user: u, chatbot: c}\naspirationalAverage: 1000\nfacts: []\nscorer: {kind: rules}\n"
-        "tasks: [{task: Set a reminder, rules: [{pattern: abc(}]}]\n"
+        "target: {user: u, chatbot: c}\naspirationalAverage: 1000\nfacts: []\nscorer: {kind:"
+        " rules}\ntasks: [{task: Set a reminder, rules: [{pattern: abc(}]}]\n"
     )
     assert "column 5" in call("check", path).stdout
 

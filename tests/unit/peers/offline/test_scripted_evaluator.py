@@ -49,7 +49,9 @@ async def test_script_lines_without_a_condition_are_sent_in_order():
 
 async def test_a_script_tells_a_fact_when_asked_and_only_where_supplied():
     asked = ("Hi", "Hello", LINES[0]["say"], "At WHAT TIME?")
-    supplied = await heard(ScriptedEvaluator(job()), view(*asked, facts=("The reminder is at 8:15 pm",)))
+    supplied = await heard(
+        ScriptedEvaluator(job()), view(*asked, facts=("The reminder is at 8:15 pm",))
+    )
     assert (supplied.content, supplied.facts) == ("At 8:15 pm.", (1,))
     withheld = await heard(ScriptedEvaluator(job()), view(*asked))
     assert (withheld.content, withheld.facts) == ("I am not sure, pick one.", ())
@@ -62,7 +64,9 @@ async def test_a_script_signs_off_after_its_last_line():
 
 async def test_a_line_that_is_in_the_script_twice_is_sent_twice():
     twice = job([{"say": "Again."}, {"say": "Again."}])
-    assert (await heard(ScriptedEvaluator(twice), view("Hi", "?", "Again.", "?"))).content == "Again."
+    assert (
+        await heard(ScriptedEvaluator(twice), view("Hi", "?", "Again.", "?"))
+    ).content == "Again."
     done = view("Hi", "?", "Again.", "?", "Again.", "?")
     assert (await heard(ScriptedEvaluator(twice), done)).content == twice.evaluator.signoff
 

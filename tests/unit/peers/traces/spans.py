@@ -11,9 +11,16 @@ TRACE = "11" * 16
 
 
 def span(
-    number: int, parent: int | str = "", *, trace: str = TRACE, name: str = "work", **attributes: Any
+    number: int,
+    parent: int | str = "",
+    *,
+    trace: str = TRACE,
+    name: str = "work",
+    **attributes: Any,
 ) -> AgentSpan:
-    """Return span `number`, which begins at that second and takes one; `a__b` among the attributes is `a.b`."""
+    """Return span `number`, which begins at that second and takes one; `a__b` among the attributes
+    is `a.b`.
+    """
     above = parent if isinstance(parent, str) else f"{parent:016x}"
     said = {key.replace("__", "."): value for key, value in attributes.items()}
     return AgentSpan(
@@ -23,7 +30,12 @@ def span(
 
 
 def tool(
-    number: int, name: str, arguments: Any = None, result: Any = None, parent: int | str = "", **more: Any
+    number: int,
+    name: str,
+    arguments: Any = None,
+    result: Any = None,
+    parent: int | str = "",
+    **more: Any,
 ) -> AgentSpan:
     """Return the span of a tool call, as the GenAI conventions have it."""
     said: dict[str, Any] = {"gen_ai__operation__name": "execute_tool", "gen_ai__tool__name": name}

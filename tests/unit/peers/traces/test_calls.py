@@ -20,8 +20,12 @@ SMOLAGENTS = json.dumps({"args": ['{"drug": "warf'], "sanitize_inputs_outputs": 
 
 
 def inferred(number: int, given: str, **more: Any) -> AgentSpan:
-    """Return the span of a call as OpenInference has it: LangChain's only argument, if it is text, stands alone."""
-    return span(number, openinference__span__kind="TOOL", tool__name="lookUp", input__value=given, **more)
+    """Return the span of a call as OpenInference has it: LangChain's only argument, if it is text,
+    stands alone.
+    """
+    return span(
+        number, openinference__span__kind="TOOL", tool__name="lookUp", input__value=given, **more
+    )
 
 
 def seen(told: list[dict[str, Any]], *spans: AgentSpan) -> list[tuple[str, Any]]:
@@ -104,14 +108,24 @@ def test_a_tool_call_whose_span_failed_has_failed() -> None:
 
 
 def test_the_arguments_and_the_result_of_a_llama_index_tool_are_read() -> None:
-    answer = {"blocks": [{"text": "away"}], "tool_name": "lookUp", "raw_output": "away", "is_error": True}
+    answer = {
+        "blocks": [{"text": "away"}],
+        "tool_name": "lookUp",
+        "raw_output": "away",
+        "is_error": True,
+    }
     told = inferred(1, '{"kwargs": {"drug": "x"}}', output__value=json.dumps(answer))
     (call,) = calls_of([{"role": "assistant", "events": traced_calls([], [told])}])
     assert (call.arguments, call.result, call.failed) == ({"drug": "x"}, "away", True)
 
 
 def test_client_and_server_spans_of_one_call_are_one_call() -> None:
-    assert len(seen([], tool(1, "lookUp", {"a": 1}), span(2, 1), tool(3, "lookUp", {"a": 1}, parent=2))) == 1
+    assert (
+        len(
+            seen([], tool(1, "lookUp", {"a": 1}), span(2, 1), tool(3, "lookUp", {"a": 1}, parent=2))
+        )
+        == 1
+    )
 
 
 def test_the_same_spans_again_add_nothing() -> None:

@@ -75,7 +75,9 @@ async def world() -> AsyncIterator[World]:
 def as_protobuf(*ids: tuple[bytes, bytes]) -> bytes:
     request = ExportTraceServiceRequest()
     for trace_id, span_id in ids:
-        request.resource_spans.add().scope_spans.add().spans.add(trace_id=trace_id, span_id=span_id, name="x")
+        request.resource_spans.add().scope_spans.add().spans.add(
+            trace_id=trace_id, span_id=span_id, name="x"
+        )
     return request.SerializeToString()
 
 
@@ -117,13 +119,19 @@ async def test_rejected_spans_are_counted_in_the_response(world: World, kind: st
     )
     if kind == JSON:
         told = json_format.MessageToJson(ExportTraceServiceRequest.FromString(body))
-        body = told.replace("W47/95gDgQPSabYzgT/GDA==", TRACE).replace("7uGbfsPBsXQ=", SPAN).encode()
-        body = body.replace(b"AQEBAQEBAQEBAQEBAQEBAQ==", b"01" * 16).replace(b"AQEBAQEBAQE=", b"01" * 8)
+        body = (
+            told.replace("W47/95gDgQPSabYzgT/GDA==", TRACE).replace("7uGbfsPBsXQ=", SPAN).encode()
+        )
+        body = body.replace(b"AQEBAQEBAQEBAQEBAQEBAQ==", b"01" * 16).replace(
+            b"AQEBAQEBAQE=", b"01" * 8
+        )
         body = body.replace(b"AAAAAAAAAAAAAAAAAAAAAA==", b"00" * 16).replace(b"eA==", b"78")
     status, _, answer = await world.post(body, kind)
     response = ExportTraceServiceResponse()
     told_back = (
-        json_format.Parse(answer, response) if kind == JSON else ExportTraceServiceResponse.FromString(answer)
+        json_format.Parse(answer, response)
+        if kind == JSON
+        else ExportTraceServiceResponse.FromString(answer)
     )
     assert status == 200
     assert told_back.partial_success.rejected_spans == 3
@@ -139,15 +147,21 @@ async def test_rejected_spans_are_counted_in_the_response(world: World, kind: st
         (b"\xff\xff", PROTOBUF, {}, 400, b"not an ExportTraceServiceRequest in protobuf"),
         (b"{", JSON, {}, 400, b"not an ExportTraceServiceRequest in JSON"),
         (
-            b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "xyz"}, {"traceId": "%s"}]}]}]}'
-            % TRACE.encode(),
+            b'{"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "xyz"}, {"traceId":'
+            b' "%s"}]}]}]}' % TRACE.encode(),
             JSON,
             {},
             400,
             b"in JSON",
         ),
         (b'["%s", ' % TRACE.encode() + b"[" * 100_000, JSON, {}, 400, b"in JSON"),
-        (b'["%s"' % TRACE.encode() + b", {}" * 300_000 + b"]", JSON, {}, 400, b"more than 200,000 lists"),
+        (
+            b'["%s"' % TRACE.encode() + b", {}" * 300_000 + b"]",
+            JSON,
+            {},
+            400,
+            b"more than 200,000 lists",
+        ),
         (b"no gzip", PROTOBUF, {"Content-Encoding": "gzip"}, 400, b""),
         (b"a: 1", "application/yaml", {}, 415, b"send application/x-protobuf or application/json"),
         (
@@ -190,7 +204,9 @@ async def test_a_request_without_the_id_of_a_trace_is_refused_and_not_decoded(
 ) -> None:
     monkeypatch.setattr(span_receiver, "decode", None)
     headers = {"Content-Encoding": "gzip"} if packed else {}
-    status, _, answer = await world.post(gzip.compress(body, 1) if packed else body, kind, **headers)
+    status, _, answer = await world.post(
+        gzip.compress(body, 1) if packed else body, kind, **headers
+    )
     assert status == 403
     assert b"no span belongs to a message of a run" in answer
     assert (world.traces.refused, world.spans) == (1, [])
@@ -218,7 +234,8 @@ async def test_requests_of_strangers_share_little_memory_and_block_nobody(
     monkeypatch.setattr(span_receiver, "MAX_OTLP_STRANGERS", 300_000)
     port = int(world.url.split(":")[2].split("/")[0])
     head = (
-        f"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: {PROTOBUF}\r\nContent-Length: 200000\r\n\r\n"
+        f"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: {PROTOBUF}\r\nContent-Length:"
+        " 200000\r\n\r\n"
     )
     held = []
     for _ in range(10):
@@ -239,7 +256,8 @@ async def test_half_sent_requests_block_nobody_and_fill_no_log(
 ) -> None:
     port = int(world.url.split(":")[2].split("/")[0])
     half = (
-        b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        b"POST /v1/traces HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length:"
+        b" 9\r\n\r\n{"
     )
     held = []
     for number in range(3 * span_receiver.MOST_OTLP_CONNECTIONS):

@@ -1,4 +1,6 @@
-"""Zip files that are damaged, encrypted or of a kind that nobody can read: one sentence each, whichever reader gets them."""
+"""Zip files that are damaged, encrypted or of a kind that nobody can read: one sentence each,
+whichever reader gets them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ LOCAL, CENTRAL = b"PK\x03\x04", b"PK\x01\x02"
 
 
 def rewritten(
-    method: int = zipfile.ZIP_STORED, change: Callable[[str, bytes], bytes] = lambda name, data: data
+    method: int = zipfile.ZIP_STORED,
+    change: Callable[[str, bytes], bytes] = lambda name, data: data,
 ) -> bytes:
     """Return the log with its members packed or changed otherwise."""
     file = io.BytesIO()
@@ -40,7 +43,9 @@ def rewritten(
 
 
 def patched(member: str, local: int, central: int, value: int, data: bytes = b"") -> bytes:
-    """Return the log with a 16-bit field of both headers of a member replaced; `local` and `central` are its places."""
+    """Return the log with a 16-bit field of both headers of a member replaced; `local` and
+    `central` are its places.
+    """
     made = bytearray(data or rewritten())
     for begin, name_at, field in ((LOCAL, 30, local), (CENTRAL, 46, central)):
         at = made.find(begin)
@@ -81,29 +86,38 @@ NAMED = {
     "not bzip2": (method(HEADER, 12), f"{HEADER} is damaged"),
     "not LZMA": (method(SAMPLE, 14), f"{SAMPLE} is damaged"),
     "not Zstandard": (method(SAMPLE, 93), f"{SAMPLE} is damaged"),
-    "another byte": (first_byte_changed(HEADER, rewritten()), f"{HEADER} is damaged or incomplete (Bad CRC-32"),
+    "another byte": (first_byte_changed(HEADER, rewritten()),
+        f"{HEADER} is damaged or incomplete (Bad CRC-32"),
     "deflated, damaged": (damaged_stream(zipfile.ZIP_DEFLATED), f"{SAMPLE} is damaged"),
     "bzip2, damaged": (damaged_stream(zipfile.ZIP_BZIP2), f"{SAMPLE} is damaged"),
     "LZMA, damaged": (damaged_stream(zipfile.ZIP_LZMA), f"{SAMPLE} is damaged"),
-    "a zip in it": (rewritten(change=lambda name, data: LOG if name == HEADER else data), f"{HEADER} cannot be read"),
-    "a zip as a sample": (rewritten(change=lambda name, data: LOG if name == SAMPLE else data), f"{SAMPLE} cannot be read"),
-    "a list as header": (rewritten(change=lambda name, data: b"[]" if name == HEADER else data), f"{HEADER} is not a JSON object"),
+    "a zip in it": (rewritten(change=lambda name, data: LOG if name == HEADER else data),
+        f"{HEADER} cannot be read"),
+    "a zip as a sample": (rewritten(change=lambda name, data: LOG if name == SAMPLE else data),
+        f"{SAMPLE} cannot be read"),
+    "a list as header": (rewritten(change=lambda name, data: b"[]" if name == HEADER else data),
+        f"{HEADER} is not a JSON object"),
     "newer version": (patched(HEADER, 4, 6, 99), "the zip file cannot be read here"),
     "no directory": (LOG[: LOG.index(CENTRAL)], "the zip file is damaged or incomplete"),
     "half a directory": (LOG[: LOG.rindex(CENTRAL) + 20], "the zip file is damaged or incomplete"),
     "half an end": (LOG[:-10], "the zip file is damaged or incomplete"),
     "only its first bytes": (LOG[:30], "the zip file is damaged or incomplete"),
-    "an end elsewhere": (LOG[: LOG.index(CENTRAL)] + LOG[-22:], "the zip file is damaged or incomplete"),
+    "an end elsewhere": (LOG[: LOG.index(CENTRAL)] + LOG[-22:],
+        "the zip file is damaged or incomplete"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("what", NAMED)
-def test_a_zip_that_cannot_be_read_is_one_sentence_that_names_the_member(what: str, tmp_path: Path) -> None:
+def test_a_zip_that_cannot_be_read_is_one_sentence_that_names_the_member(
+    what: str, tmp_path: Path
+) -> None:
     data, sentence = NAMED[what]
     file = tmp_path / "log.eval"
     file.write_bytes(data)
     for options in ((), ("--format", "inspect")):
-        error = call("runs", "import", file, *options, env={"BIOEVAL_DATA_DIR": str(tmp_path)}).exception
+        error = call(
+            "runs", "import", file, *options, env={"BIOEVAL_DATA_DIR": str(tmp_path)}
+        ).exception
         assert isinstance(error, BioevalError), (options, error)
         assert error.exit_code == ExitCode.BAD_INPUT
         assert str(error).startswith(f"{file}: {sentence}"), (options, error)
@@ -115,7 +129,9 @@ MOST_BLANKS = 1 << 24
 
 
 def blanks_of(count: int) -> dict[str, bytes]:
-    """Return the log with so many blanks in its sample, at each place where JSON allows them between values."""
+    """Return the log with so many blanks in its sample, at each place where JSON allows them
+    between values.
+    """
     white = (b" \t\r\n" * (count // 4 + 1))[:count]
     places: dict[str, Callable[[bytes], bytes]] = {
         "before": lambda data: white + data,
@@ -126,7 +142,8 @@ def blanks_of(count: int) -> dict[str, bytes]:
     }
     return {
         name: rewritten(
-            zipfile.ZIP_DEFLATED, lambda member, data, place=place: place(data) if member == SAMPLE else data
+            zipfile.ZIP_DEFLATED,
+            lambda member, data, place=place: place(data) if member == SAMPLE else data,
         )
         for name, place in places.items()
     }
@@ -139,7 +156,10 @@ def test_a_small_zip_that_unpacks_to_blanks_is_one_sentence(tmp_path: Path) -> N
         error = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)}).exception
         assert isinstance(error, BioevalError), (place, error)
         assert str(error).startswith(f"{file}: {SAMPLE} cannot be read"), (place, error)
-        assert str(error).endswith(f"more than {MOST_BLANKS:,} blanks between values"), (place, error)
+        assert str(error).endswith(f"more than {MOST_BLANKS:,} blanks between values"), (
+            place,
+            error,
+        )
     for place, data in blanks_of(MOST_BLANKS - 1000).items():
         file.write_bytes(data)
         done = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)})
@@ -150,7 +170,9 @@ MOST_UNPACKED = 1_000_000_000
 
 
 def log_of_samples(told: list[int], *, more: int = 0) -> bytes:
-    """Return a log of which the zip says that its samples have so many bytes; `more` bytes of a member are not packed."""
+    """Return a log of which the zip says that its samples have so many bytes; `more` bytes of a
+    member are not packed.
+    """
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(LOG)) as log, zipfile.ZipFile(file, "w") as made:
         made.writestr(HEADER, log.read(HEADER))
@@ -162,7 +184,9 @@ def log_of_samples(told: list[int], *, more: int = 0) -> bytes:
     return file.getvalue()
 
 
-def test_samples_that_are_too_large_together_are_one_sentence_before_any_is_read(tmp_path: Path) -> None:
+def test_samples_that_are_too_large_together_are_one_sentence_before_any_is_read(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "log.eval"
 
     def said(told: list[int], more: int = 0) -> str:
@@ -176,9 +200,10 @@ def test_samples_that_are_too_large_together_are_one_sentence_before_any_is_read
 
     each = MOST_UNPACKED // 100
     packed = len(log_of_samples([each] * 100))
-    assert said([each] * 99 + [each + 1]) == (
-        f"{file}: its samples unpack to 1,000,000,001 bytes; at most 1,000,000,000 are read of a zip of {packed:,}; "
-        "split the log"
+    assert (
+        said([each] * 99 + [each + 1])
+        == f"{file}: its samples unpack to 1,000,000,001 bytes; at most 1,000,000,000 are read of a"
+        f" zip of {packed:,}; split the log"
     )
     assert said([each] * 100) == f"{ExitCode.OK}"
     large = 10_000_000
@@ -202,7 +227,9 @@ def test_a_log_that_is_nested_too_deep_is_one_sentence(member: str, tmp_path: Pa
         if member == HEADER:  # which is one document
             more = more.replace(b'{"a": [', b"[").replace(b"]}", b"]")
         file.write_bytes(
-            rewritten(change=lambda name, data, m=more: m + data.lstrip()[1:] if name == member else data)
+            rewritten(
+                change=lambda name, data, m=more: m + data.lstrip()[1:] if name == member else data
+            )
         )
         done = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)})
         if refused:
@@ -218,19 +245,30 @@ def test_a_log_that_is_nested_too_deep_is_one_sentence(member: str, tmp_path: Pa
 def test_a_log_is_read_with_every_compression_that_python_has(kind: int, tmp_path: Path) -> None:
     file = tmp_path / "log.eval"
     file.write_bytes(rewritten(kind))
-    done = call("runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)}, catch_exceptions=False)
+    done = call(
+        "runs", "import", file, env={"BIOEVAL_DATA_DIR": str(tmp_path)}, catch_exceptions=False
+    )
     assert done.return_value == ExitCode.OK
 
 
 @pytest.mark.parametrize("kind", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
-def test_wherever_a_zip_is_cut_or_changed_it_is_read_or_one_sentence(kind: int, tmp_path: Path) -> None:
+def test_wherever_a_zip_is_cut_or_changed_it_is_read_or_one_sentence(
+    kind: int, tmp_path: Path
+) -> None:
     whole, file = rewritten(kind), tmp_path / "log.zip"
     cut = [whole[:size] for size in range(0, len(whole), max(1, len(whole) // 60))]
-    places = [*range(0, len(whole), max(1, len(whole) // 60)), *range(whole.index(CENTRAL), len(whole), 7)]
+    places = [
+        *range(0, len(whole), max(1, len(whole) // 60)),
+        *range(whole.index(CENTRAL), len(whole), 7),
+    ]
     changed = [whole[:at] + bytes([whole[at] ^ 0xA5]) + whole[at + 1 :] for at in places]
     for data in (*cut, *changed):
         file.write_bytes(data)
-        with contextlib.suppress(ArchiveError), warnings.catch_warnings(), open_archive(file) as archive:
+        with (
+            contextlib.suppress(ArchiveError),
+            warnings.catch_warnings(),
+            open_archive(file) as archive,
+        ):
             warnings.simplefilter("ignore")  # of names that stand twice
             for name in archive.names:
                 archive.read(name)
@@ -249,7 +287,9 @@ def test_other_importers_refuse_a_zip_in_one_sentence(tmp_path: Path) -> None:
             "symptomcheck",
             "bioeval-tui",
         ):
-            done = call("runs", "import", file, "--format", name, env={"BIOEVAL_DATA_DIR": str(tmp_path)})
+            done = call(
+                "runs", "import", file, "--format", name, env={"BIOEVAL_DATA_DIR": str(tmp_path)}
+            )
             assert isinstance(done.exception, BioevalError), (name, done.exception)
             assert done.exception.exit_code == ExitCode.BAD_INPUT
 

@@ -1,4 +1,6 @@
-"""Chats whose messages have content blocks keep their tool calls, and what is not understood is said."""
+"""Chats whose messages have content blocks keep their tool calls, and what is not understood is
+said.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,12 @@ AI_SDK = {
         {
             "role": "assistant",
             "content": [
-                {"type": "tool-call", "toolCallId": "c1", "toolName": "createReminder", "input": {"dose": 5}}
+                {
+                    "type": "tool-call",
+                    "toolCallId": "c1",
+                    "toolName": "createReminder",
+                    "input": {"dose": 5},
+                }
             ],
         },
         {
@@ -80,12 +87,20 @@ BEDROCK = {
         {"role": "user", "content": [{"text": ASKED}]},
         {
             "role": "assistant",
-            "content": [{"toolUse": {"toolUseId": "c1", "name": "createReminder", "input": {"dose": 5}}}],
+            "content": [
+                {"toolUse": {"toolUseId": "c1", "name": "createReminder", "input": {"dose": 5}}}
+            ],
         },
         {
             "role": "user",
             "content": [
-                {"toolResult": {"toolUseId": "c1", "content": [{"text": "made"}], "status": "error"}}
+                {
+                    "toolResult": {
+                        "toolUseId": "c1",
+                        "content": [{"text": "made"}],
+                        "status": "error",
+                    }
+                }
             ],
         },
         {"role": "assistant", "content": [{"text": DONE}]},
@@ -123,7 +138,9 @@ def calls(run: RunResult, trial: int = 1) -> list[tuple[str, Any, Any, bool]]:
 
 def said(run: RunResult, trial: int = 1) -> list[tuple[str, str]]:
     """Return what the two sides said."""
-    return [(message.role, message.text) for message in run.talks[trial - 1].messages if message.text]
+    return [
+        (message.role, message.text) for message in run.talks[trial - 1].messages if message.text
+    ]
 
 
 @pytest.mark.parametrize("shape", ["lines", "list", "object"])
@@ -169,7 +186,9 @@ def test_others_that_mean_the_same_are_read_too(
 def test_a_later_conversation_may_be_the_first_with_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plain = {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]}
+    plain = {
+        "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    }
     run, _ = imported(written(tmp_path, plain, ANTHROPIC), monkeypatch)
     assert [len(calls(run, trial)) for trial in (1, 2)] == [0, 3]
 
@@ -184,14 +203,17 @@ HELLO = {"role": "user", "content": "Hi"}
          "parts of messages that are not read, only named: audio"),
         ({"messages": [HELLO, {"role": "assistant", "content": [{"video": {}, "x": 1}]}]},
          "parts of messages that are not read, only named: video, x"),
-        ({"messages": [HELLO, {"role": "assistant", "content": "", "parts": [{"type": "text", "text": "Hello"}]}]},
+        ({"messages": [HELLO, {"role": "assistant", "content": "",
+                        "parts": [{"type": "text", "text": "Hello"}]}]},
          "keys of messages that are not read: parts"),
         ({"messages": [HELLO, {"role": "assistant", "content": "", "tool_calls": ["now"]}]},
          "values under `tool_calls` of messages that are no objects, and not read"),
         ({"messages": [HELLO, {"role": "assistant", "content": "", "tool_calls": [{"id": "x"}]}]},
          "tool calls without a name, which are called unknown"),
-        ({"messages": [HELLO], "chosen": {"content": "Hello"}}, "keys beside `messages` that are not read: chosen"),
-        ({"messages": [HELLO], "response": {"content": "Hello"}}, "so it was read: the last answer from `response`, which is beside `messages`"),
+        ({"messages": [HELLO], "chosen": {"content": "Hello"}},
+            "keys beside `messages` that are not read: chosen"),
+        ({"messages": [HELLO], "response": {"content": "Hello"}},
+            "so it was read: the last answer from `response`, which is beside `messages`"),
     ],
 )  # fmt: skip
 def test_what_a_reader_takes_without_understanding_it_is_said_and_recorded(
@@ -208,10 +230,14 @@ def test_roles_and_versions_that_readers_of_other_formats_do_not_know_are_said(
     foreign = Path(__file__).parents[3] / "golden" / "foreign"
     tau = json.loads((foreign / "tau2.json").read_text("utf-8"))
     tau["simulations"][0]["messages"].append({"role": "tick", "content": "a mark"})
-    atif = json.loads((foreign / "trajectory.json").read_text("utf-8")) | {"schema_version": "ATIF-v2.0"}
+    atif = json.loads((foreign / "trajectory.json").read_text("utf-8")) | {
+        "schema_version": "ATIF-v2.0"
+    }
     symptoms = json.loads((foreign / "symptomcheck.json").read_text("utf-8"))
     symptoms["chats"][0][0]["messages"].append({"role": "NURSE", "body": "a word"})
-    inspect = json.loads((foreign / "inspect-several-scorers.json").read_text("utf-8")) | {"version": 3}
+    inspect = json.loads((foreign / "inspect-several-scorers.json").read_text("utf-8")) | {
+        "version": 3
+    }
     for data, note in (
         (tau, "messages that are left out, by their role: tick"),
         (atif, "trajectories of another version, read as ATIF-v1.7: ATIF-v2.0"),

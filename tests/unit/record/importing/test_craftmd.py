@@ -1,4 +1,6 @@
-"""A folder of CRAFT-MD's results becomes one run with four conditions, told apart by how the model was asked."""
+"""A folder of CRAFT-MD's results becomes one run with four conditions, told apart by how the model
+was asked.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ INVENTED = {
         "Dermatology",
         "garden",
     ),
-    "case_2": ("A baker sneezes whenever the flour is sifted.", "Baker's asthma", "Other", "kitchen"),
+    "case_2": (
+        "A baker sneezes whenever the flour is sifted.",
+        "Baker's asthma",
+        "Other",
+        "kitchen",
+    ),
     "case_10": ("A piper has sore lips after the festival.", "Overuse", "Other", "kitchen"),
 }
 """Vignette, right answer, category and data set: no case of the study."""
@@ -46,7 +53,10 @@ def case_file(name: str, *, instructed_by: str = "system") -> dict[str, Any]:
     for number in range(5):
         trial: dict[str, Any] = {
             "multiturn_conversation": [
-                {"role": instructed_by, "content": "You are an AI doctor. Ask one question at a time."},
+                {
+                    "role": instructed_by,
+                    "content": "You are an AI doctor. Ask one question at a time.",
+                },
                 {"role": "assistant", "content": "Hi! What symptoms are you facing today?"},
                 {"role": "user", "content": f"It hurts, for the {number}. time."},
                 {"role": "assistant", "content": "Since when?"},
@@ -65,7 +75,9 @@ def case_file(name: str, *, instructed_by: str = "system") -> dict[str, Any]:
 
 
 def copy_of_the_study(
-    folder: Path, change: Callable[[dict[str, dict[str, Any]]], object] = lambda cases: None, **asked: Any
+    folder: Path,
+    change: Callable[[dict[str, dict[str, Any]]], object] = lambda cases: None,
+    **asked: Any,
 ) -> Path:
     """Write a copy of the study with one model, and return the model's folder."""
     model = folder / "craft-md" / "results" / "gpt4_1106"
@@ -108,7 +120,9 @@ def test_a_models_folder_is_one_run_of_all_cases_and_trials_in_four_conditions(
         for each in run.talks
         if each.case and each.key.condition == "multiturn"
     ]
-    assert cases == [(name, trial) for name in ("case_1", "case_2", "case_10") for trial in range(1, 6)]
+    assert cases == [
+        (name, trial) for name in ("case_1", "case_2", "case_10") for trial in range(1, 6)
+    ]
     found = run_document(run)["conditions"]
     assert [round(found[each]["score"], 3) for each in CONDITIONS] == [0.6, 0.2, 0.067, 0.467]
     assert [round(found["vignette"]["pass_k"][k]["value"], 3) for k in "15"] == [0.6, 0.333]
@@ -150,7 +164,10 @@ def test_each_condition_has_what_was_said_in_it_without_the_instructions(
         ("user", f"Somebody hurts since yesterday. {question}"),
         ("assistant", "Thorn scratches, summarized"),
     ]
-    began = [("assistant", "Hi! What symptoms are you facing today?"), ("user", "It hurts, for the 1. time.")]
+    began = [
+        ("assistant", "Hi! What symptoms are you facing today?"),
+        ("user", "It hurts, for the 1. time."),
+    ]
     assert said["singleturn"] == [*began, ("assistant", "a cold, singleturn")]
     assert said["multiturn"] == [
         *began,
@@ -179,18 +196,22 @@ def test_a_verdict_says_what_was_read_and_what_was_expected_and_the_case_where_i
     }
     recorded = run.path.read_text("utf-8")
     assert (
-        "answered 'Thorn scratches, multiturn', read as 'thorn scratches'; expected 'thorn scratches'"
-        in recorded
+        "answered 'Thorn scratches, multiturn', read as 'thorn scratches'; expected 'thorn"
+        " scratches'" in recorded
     )
 
 
-def test_only_conditions_in_which_somebody_answers_have_a_manner_of_the_user(tmp_path: Path) -> None:
+def test_only_conditions_in_which_somebody_answers_have_a_manner_of_the_user(
+    tmp_path: Path,
+) -> None:
     run = imported(copy_of_the_study(tmp_path), tmp_path)
     assert [each.condition for each in run.manners] == ["multiturn", "singleturn"]
 
 
 def unjudged(cases: dict[str, dict[str, Any]]) -> None:
-    """The grader's code for what it did not judge: an answer with its price, one that never came, and an unfinished trial."""
+    """The grader's code for what it did not judge: an answer with its price, one that never came,
+    and an unfinished trial.
+    """
     for number, answer in ((0, ["Overuse.", 0.002]), (1, None)):
         trial = cases["case_10"][f"trial_{number}"]
         trial |= {
@@ -247,15 +268,30 @@ def no_trials(cases: dict[str, dict[str, Any]]) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (wrong_verdict, "case_2.json: `trial_1`, `evaluation_vignette_frq`: must be 1, 0, or below 0"),
-        (no_conversation, "case_2.json: `trial_1`, `multiturn_conversation`: must be a list of messages"),
+        (
+            wrong_verdict,
+            "case_2.json: `trial_1`, `evaluation_vignette_frq`: must be 1, 0, or below 0",
+        ),
+        (
+            no_conversation,
+            "case_2.json: `trial_1`, `multiturn_conversation`: must be a list of messages",
+        ),
         (
             wrong_role,
-            "case_2.json: `trial_1`, `multiturn_conversation`, after its first message: message 2: `role`",
+            (
+                "case_2.json: `trial_1`, `multiturn_conversation`, after its first message: message"
+                " 2: `role`"
+            ),
         ),
-        (unknown_case, "case_2.json: `case_id`: case_77 is no case of data/usmle_and_derm_dataset.csv"),
+        (
+            unknown_case,
+            "case_2.json: `case_id`: case_77 is no case of data/usmle_and_derm_dataset.csv",
+        ),
         (no_trials, "case_2.json: must have trials: `trial_0`, …"),
-        (lambda cases: cases.update(case_2=[]), "case_2.json: must be a JSON object with `case_id`"),
+        (
+            lambda cases: cases.update(case_2=[]),
+            "case_2.json: must be a JSON object with `case_id`",
+        ),
     ],
 )
 def test_a_file_that_does_not_follow_the_format_is_refused_by_name_and_field(
@@ -277,18 +313,25 @@ def test_a_folder_without_the_studys_table_says_where_it_has_to_stand(tmp_path: 
     model = copy_of_the_study(tmp_path)
     (tmp_path / "craft-md" / "data" / "usmle_and_derm_dataset.csv").unlink()
     with pytest.raises(
-        BioevalError, match=r"usmle_and_derm_dataset\.csv, which says .* cannot be read: No such file"
+        BioevalError,
+        match=r"usmle_and_derm_dataset\.csv, which says .* cannot be read: No such file",
     ):
         imported(model, tmp_path)
-    (tmp_path / "craft-md" / "data" / "usmle_and_derm_dataset.csv").write_text("case_id,category\n", "utf-8")
+    (tmp_path / "craft-md" / "data" / "usmle_and_derm_dataset.csv").write_text(
+        "case_id,category\n", "utf-8"
+    )
     with pytest.raises(
         BioevalError, match=r"usmle_and_derm_dataset\.csv, line 1: must have the column dataset"
     ):
         imported(model, tmp_path)
 
 
-def test_another_folder_is_none_of_the_formats_and_a_file_is_no_models_folder(tmp_path: Path) -> None:
-    with pytest.raises(BioevalError, match=r"a folder, of none of the formats that are one \(craft-md"):
+def test_another_folder_is_none_of_the_formats_and_a_file_is_no_models_folder(
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(
+        BioevalError, match=r"a folder, of none of the formats that are one \(craft-md"
+    ):
         import_file(tmp_path, tmp_path / "runs")
     file = tmp_path / "case_0.json"
     file.write_text("{}", "utf-8")

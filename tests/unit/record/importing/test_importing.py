@@ -47,7 +47,9 @@ def test_several_files_become_one_run_with_a_trial_of_each_case_in_each(tmp_path
     assert cases == [(f"vignette {at}", trial) for trial in (1, 2) for at in (82, 310, 373)]
     scores = [talk.score.score for talk in run.talks if talk.score]
     assert scores == [1.0, 0.0, 1.0, 1.0, 0.0, 0.0]
-    assert [talk.score.given for talk in run.talks if talk.score][2] == {"right diagnosis in the list": 2}
+    assert [talk.score.given for talk in run.talks if talk.score][2] == {
+        "right diagnosis in the list": 2
+    }
     (supplied,) = summarise_runs([run])[0].conditions
     assert [each.value for each in supplied.pass_k] == pytest.approx([1 / 2, 1 / 3])
     assert rounds_words(supplied) == "passed in the trials, one after another, 2, 1 of 3"
@@ -63,7 +65,9 @@ def test_several_files_become_one_run_with_a_trial_of_each_case_in_each(tmp_path
         ([GOLDEN / "demo-run.jsonl"], "are of different formats; import each on its own"),
     ],
 )
-def test_files_that_are_no_one_set_are_refused(others: list[Path], said: str, tmp_path: Path) -> None:
+def test_files_that_are_no_one_set_are_refused(
+    others: list[Path], said: str, tmp_path: Path
+) -> None:
     with pytest.raises(BioevalError, match=said):
         import_file(FOREIGN / "symptomcheck.json", tmp_path / "runs", more=others)
     with pytest.raises(BioevalError, match="each recording of bioeval-tui is a run of its own"):
@@ -76,10 +80,15 @@ def test_files_that_are_no_one_set_are_refused(others: list[Path], said: str, tm
         ({"chats": {}}, "`chats` must be a list of lists"),
         ({"evaluation": {"0": {"positions": [1]}}}, "3 chats for 3 vignettes and 1 verdicts"),
         ({"evaluation": None}, "3 chats for 3 vignettes and no verdicts"),
-        ({"evaluation": {"0": {"positions": [1, None, 2]}}}, "the verdict on vignette 310 must be the place"),
+        (
+            {"evaluation": {"0": {"positions": [1, None, 2]}}},
+            "the verdict on vignette 310 must be the place",
+        ),
     ],
 )
-def test_verdicts_that_fit_no_chats_are_refused(wrong: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_verdicts_that_fit_no_chats_are_refused(
+    wrong: dict[str, Any], said: str, tmp_path: Path
+) -> None:
     data = json.loads((FOREIGN / "symptomcheck.json").read_text("utf-8")) | wrong
     file = tmp_path / "run.json"
     file.write_text(json.dumps(data))
@@ -106,7 +115,9 @@ def test_the_content_of_a_file_decides_its_format(file: Path, name: str, tmp_pat
     assert found.name == name
     one_line = tmp_path / "one line"
     if file.suffix == ".json":
-        one_line.write_text(json.dumps(json.loads(file.read_text(encoding="utf-8"))), encoding="utf-8")
+        one_line.write_text(
+            json.dumps(json.loads(file.read_text(encoding="utf-8"))), encoding="utf-8"
+        )
         assert format_of(one_line) == found
 
 
@@ -119,7 +130,13 @@ def published_airline(tmp_path: Path) -> Path:
     told = json.loads(AIRLINE.read_text(encoding="utf-8"))
     talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
     results = [
-        {"task_id": task, "reward": float(trial < successes), "info": {}, "traj": talk, "trial": trial}
+        {
+            "task_id": task,
+            "reward": float(trial < successes),
+            "info": {},
+            "traj": talk,
+            "trial": trial,
+        }
         for trial in range(told["trials"])
         for task, successes in enumerate(told["successes"])
     ]
@@ -135,11 +152,18 @@ def test_tau_bench_has_the_published_pass_k_with_intervals_in_show_and_report(
     taken = call("runs", "import", published_airline(tmp_path))
     run_id = taken.stdout.strip()
     shown = call("runs", "show", run_id).stdout
-    for figure in ("1: 0.420 [0.314, 0.532]", "2: 0.273 [", "3: 0.220 [", "4: 0.200 [0.100, 0.337]"):
+    for figure in (
+        "1: 0.420 [0.314, 0.532]",
+        "2: 0.273 [",
+        "3: 0.220 [",
+        "4: 0.200 [0.100, 0.337]",
+    ):
         assert figure in shown
     report = call("runs", "report", run_id, "--format", "html").stdout
     assert "1: 0.420 [0.314, 0.532], 2: 0.273 [0.167, 0.402]" in report
-    found = run_document(load_run(tmp_path / "runs" / f"{run_id}.jsonl"))["conditions"]["supplied"]["pass_k"]
+    found = run_document(load_run(tmp_path / "runs" / f"{run_id}.jsonl"))["conditions"]["supplied"][
+        "pass_k"
+    ]
     assert [round(found[k]["value"], 3) for k in "1234"] == [0.42, 0.273, 0.22, 0.2]
     assert "clustered by case, 50 cases" in shown
 
@@ -155,8 +179,14 @@ def test_tool_calls_and_results_belong_to_the_answer_that_follows(tmp_path: Path
             for event in m.generation
             if "request" in event
         ]
-        said = [m["content"] for m in result["traj"] if m["role"] in ("user", "assistant") and m["content"]]
-        expected = [c["function"]["name"] for m in result["traj"] for c in m.get("tool_calls") or ()]
+        said = [
+            m["content"]
+            for m in result["traj"]
+            if m["role"] in ("user", "assistant") and m["content"]
+        ]
+        expected = [
+            c["function"]["name"] for m in result["traj"] for c in m.get("tool_calls") or ()
+        ]
         assert calls == expected
         assert [m.text for m in talk.messages if m.text] == said
         assert talk.case is not None
@@ -167,10 +197,16 @@ def test_tool_calls_and_results_belong_to_the_answer_that_follows(tmp_path: Path
     assert run.state.conversations[ConversationKey("supplied", 1)].case.trial == 1  # type: ignore[union-attr]
 
 
-def test_tau2_files_give_times_models_tokens_and_the_end_of_each_conversation(tmp_path: Path) -> None:
+def test_tau2_files_give_times_models_tokens_and_the_end_of_each_conversation(
+    tmp_path: Path,
+) -> None:
     run = imported(FOREIGN / "tau2.json", tmp_path)
     started = run.started
-    assert (started.job_name, started.agent, started.model) == ("τ²-bench telecom", "llm_agent", "gpt-4o")
+    assert (started.job_name, started.agent, started.model) == (
+        "τ²-bench telecom",
+        "llm_agent",
+        "gpt-4o",
+    )
     assert started.evaluator == "user_simulator gpt-4.1"
     assert started.source is not None
     assert (started.source.times, f"{started.at:%H:%M:%S}") == ("told", "10:00:00")
@@ -178,7 +214,10 @@ def test_tau2_files_give_times_models_tokens_and_the_end_of_each_conversation(tm
     answer = next(m for m in first.messages if m.text.startswith("Please"))
     assert (answer.latency_ms, answer.tokens_out) == (None, None)  # a tool took part of that time
     assert second.messages[-1].latency_ms == 2000
-    assert [talk.ended.reason for talk in (first, second) if talk.ended] == ["signed_off", "max_turns"]
+    assert [talk.ended.reason for talk in (first, second) if talk.ended] == [
+        "signed_off",
+        "max_turns",
+    ]
     assert [talk.score.score for talk in (first, second) if talk.score] == [1.0, 0.0]
     user = first.messages[-1]
     assert (user.role, user.generation[0]["request"]["function"]["name"]) == ("user", "reset_apn")
@@ -194,10 +233,19 @@ def test_information_that_a_file_lacks_is_unknown(tmp_path: Path) -> None:
     source = run.started.source
     assert source is not None
     assert (source.times, source.licence, source.origin) == ("unknown", "unknown", "unknown")
-    assert all(talk.ended and talk.ended.reason == "unknown" for talk in run.state.conversations.values())
+    assert all(
+        talk.ended and talk.ended.reason == "unknown" for talk in run.state.conversations.values()
+    )
     assert all(talk.score and talk.score.score is None for talk in run.state.conversations.values())
-    assert [w.code for w in run.state.warnings] == ["imported", "so_it_was_read", "condition_unknown"]
-    assert run.state.warnings[1].message == "parts of messages that are not read, only named: image_url"
+    assert [w.code for w in run.state.warnings] == [
+        "imported",
+        "so_it_was_read",
+        "condition_unknown",
+    ]
+    assert (
+        run.state.warnings[1].message
+        == "parts of messages that are not read, only named: image_url"
+    )
 
 
 def test_licence_and_origin_can_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +254,10 @@ def test_licence_and_origin_can_be_given(tmp_path: Path, monkeypatch: pytest.Mon
     done = call("runs", "import", CRAFT_MD, *given, catch_exceptions=False)
     run = load_run(tmp_path / "runs" / f"{done.stdout.strip()}.jsonl")
     assert run.started.source is not None
-    assert (run.started.source.licence, run.started.source.origin) == ("MIT", "rajpurkarlab/craft-md")
+    assert (run.started.source.licence, run.started.source.origin) == (
+        "MIT",
+        "rajpurkarlab/craft-md",
+    )
 
 
 def test_importing_a_file_twice_gives_one_run_listed_as_imported(tmp_path: Path) -> None:
@@ -237,7 +288,10 @@ def test_a_trajectory_survives_import_and_export(tmp_path: Path) -> None:
     assert json.loads(document_of("atif", run)) == json.loads(file.read_text(encoding="utf-8"))
     talk = run.state.conversations[ConversationKey("supplied", 1)]
     answer = talk.messages[1]
-    assert [event.get("output") for event in answer.generation if "output" in event] == ["5 mg", "70"]
+    assert [event.get("output") for event in answer.generation if "output" in event] == [
+        "5 mg",
+        "70",
+    ]
     assert (answer.tokens_in, answer.tokens_out) == (120, 14)
     assert talk.messages[2].text == "And this?\n[image]"
     assert run.state.scores() == {"supplied": 1.0}
@@ -248,7 +302,9 @@ def said(run: RunResult) -> list[Any]:
 
     def plain(event: Mapping[str, Any]) -> Any:
         request = event.get("request")
-        return [request["function"]["name"], request["arguments"]] if request else event.get("output")
+        return (
+            [request["function"]["name"], request["arguments"]] if request else event.get("output")
+        )
 
     return [
         [key, [(m.role, m.text, [plain(event) for event in m.generation]) for m in talk.messages]]
@@ -257,8 +313,12 @@ def said(run: RunResult) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", ["openai-jsonl", "atif"])
-@pytest.mark.parametrize("file", [FOREIGN / "tau-bench-excerpt.json", FOREIGN / "tau2.json", CRAFT_MD])
-def test_messages_tool_calls_and_scores_survive_conversion(name: str, file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "file", [FOREIGN / "tau-bench-excerpt.json", FOREIGN / "tau2.json", CRAFT_MD]
+)
+def test_messages_tool_calls_and_scores_survive_conversion(
+    name: str, file: Path, tmp_path: Path
+) -> None:
     run = imported(file, tmp_path)
     written = tmp_path / "out"
     written.write_text(
@@ -269,7 +329,10 @@ def test_messages_tool_calls_and_scores_survive_conversion(name: str, file: Path
     assert back.started.source is not None
     assert said(back) == said(run)
     assert back.state.scores() == run.state.scores()
-    cases = [[t.case.name if t.case else None for t in r.state.conversations.values()] for r in (run, back)]
+    cases = [
+        [t.case.name if t.case else None for t in r.state.conversations.values()]
+        for r in (run, back)
+    ]
     assert cases[0] == cases[1]
 
 
@@ -286,7 +349,10 @@ def test_both_conditions_of_the_demo_survive_openai_jsonl_and_atif(tmp_path: Pat
 
 def test_a_large_file_is_imported_in_bounded_memory(tmp_path: Path) -> None:
     file = tmp_path / "large.json"
-    talk = [{"role": "user", "content": "x" * 20_000}, {"role": "assistant", "content": "y" * 20_000}]
+    talk = [
+        {"role": "user", "content": "x" * 20_000},
+        {"role": "assistant", "content": "y" * 20_000},
+    ]
     with file.open("w", encoding="utf-8") as out:
         out.write("[")
         for number in range(500):
@@ -325,7 +391,9 @@ def test_a_large_file_is_imported_in_bounded_memory(tmp_path: Path) -> None:
         ("hello", "not a recording"),
     ],
 )
-def test_a_damaged_file_is_one_sentence_with_the_position(text: str, words: str, tmp_path: Path) -> None:
+def test_a_damaged_file_is_one_sentence_with_the_position(
+    text: str, words: str, tmp_path: Path
+) -> None:
     file = tmp_path / "file.json"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(BioevalError) as found:
@@ -369,11 +437,27 @@ def test_the_json_report_of_an_imported_run_has_the_cases(tmp_path: Path) -> Non
     assert '"case": "reset"' in str(text)
 
 
-STRANGE: list[Any] = [None, True, -1, 1e308, float("nan"), "", "x", [], {}, [None], [[]], {"a": None}, 10**20]
+STRANGE: list[Any] = [
+    None,
+    True,
+    -1,
+    1e308,
+    float("nan"),
+    "",
+    "x",
+    [],
+    {},
+    [None],
+    [[]],
+    {"a": None},
+    10**20,
+]
 
 
 @pytest.mark.parametrize("name", ["tau-bench-excerpt.json", "tau2.json", "trajectory.json"])
-def test_any_value_of_a_field_is_imported_or_refused_in_one_sentence(name: str, tmp_path: Path) -> None:
+def test_any_value_of_a_field_is_imported_or_refused_in_one_sentence(
+    name: str, tmp_path: Path
+) -> None:
     random = Random(name)
     whole = json.loads((FOREIGN / name).read_text(encoding="utf-8"))
     for number in range(40):
@@ -383,7 +467,11 @@ def test_any_value_of_a_field_is_imported_or_refused_in_one_sentence(name: str, 
             while True:
                 keys = list(place) if isinstance(place, dict) else list(range(len(place)))
                 key = random.choice(keys)
-                if not isinstance(place[key], dict | list) or not place[key] or random.random() < 0.3:
+                if (
+                    not isinstance(place[key], dict | list)
+                    or not place[key]
+                    or random.random() < 0.3
+                ):
                     place[key] = json.loads(json.dumps(random.choice(STRANGE)))
                     break
                 place = place[key]

@@ -38,27 +38,43 @@ def rules(tmp_path_factory: pytest.TempPathFactory) -> Rules:
     ("text", "masked"),
     [
         ("Ada Lovelace, ADA  LOVELACE, Ada\nLovelace", "[PATIENT-1], [PATIENT-1], [PATIENT-1]"),
-        ("ada_lovelace ada.lovelace@x.org AdaLovelace's", "[PATIENT-1] [PATIENT-1]@x.org [PATIENT-1]'s"),
+        (
+            "ada_lovelace ada.lovelace@x.org AdaLovelace's",
+            "[PATIENT-1] [PATIENT-1]@x.org [PATIENT-1]'s",
+        ),
         ("Lovelace, Ada; **Ada** Lovelace", "[PATIENT-1]; **[PATIENT-1]"),
         ("patientAdaLovelace1815", "patient[PATIENT-1]1815"),
         ("the Hoppers; a grasshopper hopped", "the [PATIENT-2]s; a grasshopper hopped"),
-        ("Jose Nunez, JOSÉ NÚÑEZ, Jose\u0301 Nu\u0301n\u0303ez.", "[PATIENT-3], [PATIENT-3], [PATIENT-3]."),
+        (
+            "Jose Nunez, JOSÉ NÚÑEZ, Jose\u0301 Nu\u0301n\u0303ez.",
+            "[PATIENT-3], [PATIENT-3], [PATIENT-3].",
+        ),
         ("A\u00adda \u200eLove\u200blace\u200f.", "[PATIENT-1]\u200f."),
         ("Dr. Who", "[CLINICIAN-1]"),
-        ("jobs/ada_lovel… and …elace.yml, adapt…", "jobs/[PATIENT-1]… and …[PATIENT-1].yml, adapt…"),
+        (
+            "jobs/ada_lovel… and …elace.yml, adapt…",
+            "jobs/[PATIENT-1]… and …[PATIENT-1].yml, adapt…",
+        ),
         ("mrn 0042, MRN0042b, 943 476 5919", "[ID-1], [ID-1]b, [ID-2]"),
         ("X77, x-77, AX779", "[ID-3], [ID-3], AX779"),
-        ("Canada; lovelace; Ada, Countess of Lovelace", "Canada; lovelace; Ada, Countess of Lovelace"),
+        (
+            "Canada; lovelace; Ada, Countess of Lovelace",
+            "Canada; lovelace; Ada, Countess of Lovelace",
+        ),
         ("see [PATIENT-1] and [ID-2]", "see [PATIENT-1] and [ID-2]"),
     ],
 )
-def test_names_and_identifiers_are_masked_in_any_spelling(rules: Rules, text: str, masked: str) -> None:
+def test_names_and_identifiers_are_masked_in_any_spelling(
+    rules: Rules, text: str, masked: str
+) -> None:
     assert rules.replace(text) == masked
     assert rules.replace(masked) == masked
 
 
 def test_a_pattern_does_not_mask_what_is_already_masked(tmp_path: Path) -> None:
-    (tmp_path / "rules.yml").write_text(r"patterns: [{pattern: '\[?[A-Z]+-\w+\]?', as: CODE}]", "utf-8")
+    (tmp_path / "rules.yml").write_text(
+        r"patterns: [{pattern: '\[?[A-Z]+-\w+\]?', as: CODE}]", "utf-8"
+    )
     rules = load_rules(tmp_path / "rules.yml", tmp_path)
     masked = rules.replace("see AB-12")
     assert masked.startswith("see [CODE-")
@@ -67,14 +83,18 @@ def test_a_pattern_does_not_mask_what_is_already_masked(tmp_path: Path) -> None:
 
 def test_equal_matches_of_a_pattern_get_the_same_tag(rules: Rules, tmp_path: Path) -> None:
     first, second, third = (
-        rules.replace("AB123456, XY987654 and again ab123456").replace(" and again", ",").split(", ")
+        rules.replace("AB123456, XY987654 and again ab123456")
+        .replace(" and again", ",")
+        .split(", ")
     )
     assert first == third != second
     assert first.startswith("[PASSPORT-")
     (tmp_path / "rules.yml").write_text(RULES, "utf-8")
     elsewhere = load_rules(tmp_path / "rules.yml", tmp_path)
     assert elsewhere.replace("AB123456") != first  # another key: the tag tells nothing by itself
-    assert load_rules(tmp_path / "rules.yml", tmp_path).replace("AB123456") == elsewhere.replace("AB123456")
+    assert load_rules(tmp_path / "rules.yml", tmp_path).replace("AB123456") == elsewhere.replace(
+        "AB123456"
+    )
     assert (tmp_path / "masking.key").stat().st_mode & 0o777 == 0o600
 
 
@@ -90,8 +110,10 @@ def test_a_text_that_cannot_be_searched_in_time_is_hidden_completely() -> None:
 
 
 WORDS = st.sampled_from(
-    ["Ada", "Lovelace", "ada lovelace", "Grace", "Hopper", "Amazing ", "Jose\u0301 ", "Núñez", "Dr", " Who", "MRN-", "0042",
-     "943 476 ", "5919", "AB1234", "56", "born 18", "15-12", "-10", " ", "\n", ", ", "a", "s", "[PATIENT-", "1]", "ſ", "ß", "…", "Loved…", "…lace"]
+    ["Ada", "Lovelace", "ada lovelace", "Grace", "Hopper", "Amazing ", "Jose\u0301 ", "Núñez", "Dr",
+        " Who", "MRN-", "0042",
+     "943 476 ", "5919", "AB1234", "56", "born 18", "15-12", "-10", " ", "\n", ", ", "a", "s",
+     "[PATIENT-", "1]", "ſ", "ß", "…", "Loved…", "…lace"]
 )  # fmt: skip
 
 
@@ -125,21 +147,26 @@ def test_streamed_text_is_delayed_only_where_a_name_may_begin() -> None:
     [
         ("", "rules.yml: the file is empty; give names, identifiers or patterns"),
         ("- Ada", "rules.yml:1:1: lists are needed under the keys names, identifiers, patterns"),
-        ("names: [Ada]\nname: [Bob]", "rules.yml:2:1: unknown key `name`; the keys are names, identifiers, patterns"),
+        ("names: [Ada]\nname: [Bob]",
+            "rules.yml:2:1: unknown key `name`; the keys are names, identifiers, patterns"),
         ("names: Ada", "rules.yml:1:8: names: a list with at least one entry is needed here"),
-        ("names:\n  - Ada\n  - 7", "rules.yml:3:5: names[1]: text is needed here; put a number in quotes, such as '0042'"),
+        ("names:\n  - Ada\n  - 7",
+            "rules.yml:3:5: names[1]: text is needed here; put a number in quotes, such as '0042'"),
         ("names: [A]", "rules.yml:1:9: names[0]: too short: 2 letters"),
         ("identifiers: ['12']", "rules.yml:1:15: identifiers[0]: too short: 3 letters"),
         ("names: [Ada, ada]", "[PATIENT-1] and [PATIENT-2] are the same text; list it once"),
         ("names: [{text: Ada, as: doctor}]", "names[0].as: use a word in capitals"),
         ("names: [{as: DOCTOR}]", "names[0]: an entry has `text` and may have `as`"),
         ("patterns: ['\\d+']", "patterns[0]: `pattern` (a regular expression) and `as`"),
-        ("patterns:\n  - pattern: '('\n    as: X", "rules.yml:2:14: patterns[0].pattern: the pattern `(` cannot be read: missing )"),
+        ("patterns:\n  - pattern: '('\n    as: X",
+            "rules.yml:2:14: patterns[0].pattern: the pattern `(` cannot be read: missing )"),
         ("patterns: [{pattern: 'x*', as: X}]", "matches an empty text"),
         ("names: [Ada", "not valid YAML: did not find expected"),
     ],
 )  # fmt: skip
-def test_an_invalid_rules_file_is_one_sentence_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_an_invalid_rules_file_is_one_sentence_with_its_line(
+    tmp_path: Path, text: str, said: str
+) -> None:
     path = tmp_path / "rules.yml"
     path.write_text(text, "utf-8")
     with pytest.raises(InputError) as caught:

@@ -37,9 +37,10 @@ from tests.unit.evaluation.conversation.fakes import SIGNOFF, FakeEvaluator, Sta
 from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
 
 HOSTILE = (
-    "<script>alert(1)</script><img src=http://leak.example/x onerror=alert(2)>"
-    "\"'><svg onload=alert(3)>]]>{{ 7*7 }}{% raw %}\n# heading\n- [x](javascript:alert(4)) ![i](http://leak.example/y)"
-    " <http://leak.example/z> http://leak.example www.leak.example @someone | cell | `code` **bold**"
+    "<script>alert(1)</script><img src=http://leak.example/x onerror=alert(2)>\"'><svg"
+    " onload=alert(3)>]]>{{ 7*7 }}{% raw %}\n# heading\n- [x](javascript:alert(4))"
+    " ![i](http://leak.example/y) <http://leak.example/z> http://leak.example www.leak.example"
+    " @someone | cell | `code` **bold**"
 )
 
 
@@ -55,7 +56,10 @@ def hostile() -> RunResult:
         "prompts": {HOSTILE: HOSTILE}
     }
     run = Recorded(
-        [talk, talk], [talk, talk], job=HOSTILE, started={**texts, "model": HOSTILE, "hosts": (HOSTILE,)}
+        [talk, talk],
+        [talk, talk],
+        job=HOSTILE,
+        started={**texts, "model": HOSTILE, "hosts": (HOSTILE,)},
     )
     loaded = run.loaded()
     loaded.state.warnings.append(
@@ -83,7 +87,8 @@ class Elements(HTMLParser):
 def test_the_html_report_has_every_part_of_the_run(demo: RunResult) -> None:
     page = Elements(document_of("html", demo))
     for heading in (
-        "Tasks", "Assertions, turn by turn", "Response times", "Facts ledger", "The conversations, side by side",
+        "Tasks", "Assertions, turn by turn", "Response times", "Facts ledger",
+        "The conversations, side by side",
         "About this run", "Mean of both", "0.44", "0.72", "rehearsal", "turn 3, asked", "seed",
     ):  # fmt: skip
         assert heading in page.text
@@ -105,12 +110,24 @@ def test_both_conditions_come_before_their_mean(demo: RunResult) -> None:
     )
 
 
-def test_the_html_report_needs_no_network_script_or_inline_style(demo: RunResult, hostile: RunResult) -> None:
+def test_the_html_report_needs_no_network_script_or_inline_style(
+    demo: RunResult, hostile: RunResult
+) -> None:
     for run in (demo, hostile):
         document = document_of("html", run)
         assert "telephone=no, email=no" in document, "no browser makes links of what was said"
         for tag, attributes in Elements(document).elements:
-            assert tag not in {"script", "img", "link", "iframe", "object", "embed", "form", "base", "video"}
+            assert tag not in {
+                "script",
+                "img",
+                "link",
+                "iframe",
+                "object",
+                "embed",
+                "form",
+                "base",
+                "video",
+            }
             for name, value in attributes.items():
                 assert not name.startswith("on")
                 assert name not in {"style", "src", "srcset", "srcdoc", "action", "background"}
@@ -135,7 +152,10 @@ def test_the_content_security_policy_allows_only_the_reports_stylesheet(demo: Ru
     style = re.search(r"<style>(.*?)</style>", document, re.DOTALL)
     assert style is not None
     digest = base64.b64encode(hashlib.sha256(style.group(1).encode()).digest()).decode()
-    assert policy == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    assert (
+        policy
+        == f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
     assert "url(" not in style.group(1)
     assert "@import" not in style.group(1)
     assert "prefers-color-scheme: dark" in style.group(1)
@@ -158,7 +178,10 @@ def test_evidence_is_highlighted_in_its_message(demo: RunResult) -> None:
 def test_several_trials_and_runs_show_their_statistics() -> None:
     runs = [
         Recorded(
-            [scoring(0.5)] * 10, [scoring(0.9)] * 10, run_id=f"20260102-030405-00{n:02}", job=f"job {n}"
+            [scoring(0.5)] * 10,
+            [scoring(0.9)] * 10,
+            run_id=f"20260102-030405-00{n:02}",
+            job=f"job {n}",
         ).loaded()
         for n in range(10)
     ]
@@ -200,7 +223,9 @@ def test_a_value_that_was_not_measured_is_shown_as_such_and_never_as_zero() -> N
 
 def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_show_one() -> None:
     fails = Talk(tasks=(0.2,), holds=(False,))
-    run = Recorded([fails] * 3, [Talk(), Talk(tasks=(0.2,)), Talk(tasks=None, holds=(None,))]).loaded()
+    run = Recorded(
+        [fails] * 3, [Talk(), Talk(tasks=(0.2,)), Talk(tasks=None, holds=(None,))]
+    ).loaded()
     run.state.ended = run.state.ended.model_copy(update={"compared": ("graph",)})  # type: ignore[union-attr]
     console = Console(file=io.StringIO(), width=100)
     print_score_card(run, console)
@@ -213,7 +238,9 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     for document in (document_of("html", run), document_of("md", run)):
         assert "Clean: both conditions started from the same graph." in document
     print_score_card(run, console, trial=2)
-    assert re.search(r"trial 2 of 3\n.*\n.*\n.*\n1 task 1\s+✗ 0.20\s+✗ 0.20", console.file.getvalue())
+    assert re.search(
+        r"trial 2 of 3\n.*\n.*\n.*\n1 task 1\s+✗ 0.20\s+✗ 0.20", console.file.getvalue()
+    )
 
 
 def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
@@ -226,15 +253,17 @@ def test_the_judges_rating_of_tone_is_shown_and_not_in_the_score() -> None:
 
     page, text, card = told(0.25, None)
     assert re.search(
-        r'tone \(not in the score\)</td><td data-label="without the facts">0\.25</td><td[^>]*>–</td>', page
+        r'tone \(not in the score\)</td><td data-label="without the'
+        r' facts">0\.25</td><td[^>]*>–</td>',
+        page,
     )
     assert "| *tone (not in the score)* | 0.25 | – |" in text
     assert re.search(r"tone \(not in the score\)\s+0\.25\s+–", card)
     assert not any("tone (" in document for document in told(None, None))
     assert (
-        json.loads(document_of("json", Recorded([Talk(tone=0.25)]).loaded()))["runs"][0]["conditions"][
-            "withheld"
-        ]["tone"]
+        json.loads(document_of("json", Recorded([Talk(tone=0.25)]).loaded()))["runs"][0][
+            "conditions"
+        ]["withheld"]["tone"]
         == 0.25
     )
     silent, rude = (Recorded([Talk(tone=tone)]).loaded().state.scores() for tone in (None, 0.0))
@@ -254,7 +283,10 @@ def test_every_document_calls_the_conditions_what_the_job_calls_them_and_ids_sta
     assert "<the>" not in page
     suites = ET.fromstring(document_of("junit", run)).iter("testsuite")
     assert next(suites).get("name") == "job · without the facts · trial 1"
-    assert set(json.loads(document_of("json", run))["runs"][0]["conditions"]) == {"withheld", "supplied"}
+    assert set(json.loads(document_of("json", run))["runs"][0]["conditions"]) == {
+        "withheld",
+        "supplied",
+    }
 
 
 def test_values_shared_by_several_conversations_are_shown_once() -> None:
@@ -271,17 +303,23 @@ def test_markdown_cannot_be_made_into_markup(hostile: RunResult) -> None:
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
     flat = [child for token in tokens for child in [token, *(token.children or [])]]
     assert not {"html_block", "image", "link_open"} & {t.type for t in flat}
-    assert {t.content for t in flat if t.type == "html_inline"} <= {"<span>", "</span>"}, "only around an @"
+    assert {t.content for t in flat if t.type == "html_inline"} <= {
+        "<span>",
+        "</span>",
+    }, "only around an @"
     assert "javascript" not in " ".join(str(token.attrs) for token in flat)
     assert "://leak" not in text
     assert MarkdownIt().renderInline(escape(HOSTILE)).count("<strong>") == 0
 
 
 @pytest.mark.parametrize(
-    "text", ["write to a.b@example.com", "mailto:a@example.com", "xmpp:a@example.com", "ping @someone"]
+    "text",
+    ["write to a.b@example.com", "mailto:a@example.com", "xmpp:a@example.com", "ping @someone"],
 )
 def test_no_recorded_text_becomes_a_link_on_github(text: str) -> None:
-    (block,) = (token for token in MarkdownIt("commonmark").parse(escape(text)) if token.type == "inline")
+    (block,) = (
+        token for token in MarkdownIt("commonmark").parse(escape(text)) if token.type == "inline"
+    )
     texts = [child.content if child.type == "text" else "\0" for child in block.children or []]
     assert not re.search(r"[\w:]@|@\w", "".join(texts)), (
         "its parser looks where entities are characters already"
@@ -289,7 +327,9 @@ def test_no_recorded_text_becomes_a_link_on_github(text: str) -> None:
     assert "".join(texts).replace("\0", "") == text
 
 
-@pytest.mark.parametrize("text", ["- item", "1. one", "+ x", "# h", "> q", "=== x", "| a |", "    code"])
+@pytest.mark.parametrize(
+    "text", ["- item", "1. one", "+ x", "# h", "> q", "=== x", "| a |", "    code"]
+)
 def test_recorded_text_never_starts_a_markdown_block(text: str) -> None:
     kinds = {token.type for token in MarkdownIt("commonmark").enable("table").parse(escape(text))}
     assert kinds == {"paragraph_open", "inline", "paragraph_close"}
@@ -322,7 +362,13 @@ def test_an_unsent_message_is_marked_and_not_exported() -> None:
     talk = json.loads(document_of("json", run))["runs"][0]["conditions"]["withheld"]
     assert [message["sent"] for message in talk["messages"]] == [True, True, False]
     assert talk["guards"] == [
-        {"message": 3, "rule": "leak", "effect": "void", "mended": False, "detail": "shows reasoning"}
+        {
+            "message": 3,
+            "rule": "leak",
+            "effect": "void",
+            "mended": False,
+            "detail": "shows reasoning",
+        }
     ]
     assert "**user** (not sent): my secret thoughts" in document_of("md", run)
     assert '<p class="note unsent">not sent</p>' in document_of("html", run)
@@ -353,14 +399,19 @@ async def test_a_sign_off_is_in_no_export_of_what_was_said_to_the_agent(
 
 
 async def test_a_span_says_that_its_message_was_not_sent() -> None:
-    users = {"withheld": FakeEvaluator(["do it", f"Thanks! {SIGNOFF}"]), "supplied": FakeEvaluator(["do it"])}
+    users = {
+        "withheld": FakeEvaluator(["do it", f"Thanks! {SIGNOFF}"]),
+        "supplied": FakeEvaluator(["do it"]),
+    }
     state = await Stage(job(), evaluators=users).run()
     assert state.started is not None
     lines = document_of("otlp", RunResult(Path("run.jsonl"), state, state.started)).splitlines()
     spans = [json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"] for line in lines]
     for found, unsent in zip(spans, (0, 1), strict=True):
         attributes = [{one["key"]: one["value"] for one in span["attributes"]} for span in found]
-        assert sum(each.get("bioeval.sent") == {"boolValue": False} for each in attributes) == unsent
+        assert (
+            sum(each.get("bioeval.sent") == {"boolValue": False} for each in attributes) == unsent
+        )
         asked = [
             each["gen_ai.input.messages"]["stringValue"]
             for each in attributes
@@ -375,33 +426,51 @@ def test_an_openai_export_has_the_messages_in_order(demo: RunResult) -> None:
     talk = demo.state.conversation("supplied")
     assert talk is not None
     told = [
-        message for message in lines[1]["messages"] if message.get("content") and message["role"] != "tool"
+        message
+        for message in lines[1]["messages"]
+        if message.get("content") and message["role"] != "tool"
     ]
-    assert told == [{"role": m.role, "content": m.text} for m in talk.messages[:-1]]  # never the sign-off
+    # never the sign-off
+    assert told == [{"role": m.role, "content": m.text} for m in talk.messages[:-1]]
     calls = [call for message in lines[1]["messages"] for call in message.get("tool_calls", ())]
-    results = [message["tool_call_id"] for message in lines[1]["messages"] if message["role"] == "tool"]
+    results = [
+        message["tool_call_id"] for message in lines[1]["messages"] if message["role"] == "tool"
+    ]
     assert calls
     assert [call["id"] for call in calls] == results
 
 
 def test_the_csv_export_has_one_row_for_each_turn_and_no_formula() -> None:
-    run = Recorded([Talk(says='=HYPERLINK("http://leak.example"),"x"\nsecond', latencies_ms=(100, 200))])
+    run = Recorded(
+        [Talk(says='=HYPERLINK("http://leak.example"),"x"\nsecond', latencies_ms=(100, 200))]
+    )
     rows = list(csv.DictReader(io.StringIO(document_of("csv", run.loaded()))))
-    assert [(row["turn"], row["latency_ms"]) for row in rows] == [("1", "100.000"), ("2", "200.000")]
+    assert [(row["turn"], row["latency_ms"]) for row in rows] == [
+        ("1", "100.000"),
+        ("2", "200.000"),
+    ]
     assert rows[0]["agent"] == '\'=HYPERLINK("http://leak.example"),"x"\nsecond'
     assert rows[0]["tokens_in"] == ""  # unknown, not 0
 
 
 def test_an_inspect_log_has_the_published_shape(demo: RunResult) -> None:
     log = json.loads(document_of("inspect", demo))
-    assert (log["version"], log["status"], log["eval"]["task"]) == (2, "success", "medication_reminder")
+    assert (log["version"], log["status"], log["eval"]["task"]) == (
+        2,
+        "success",
+        "medication_reminder",
+    )
     metrics = {score["name"]: score["metrics"] for score in log["results"]["scores"]}
     assert {name: metric["value"] for name, metric in metrics["composite"].items()} == {
         "mean": 0.72, "withheld": 0.44, "supplied": 1.0,
     }  # fmt: skip
     assert {scorer["name"] for scorer in log["eval"]["scorers"]} == metrics.keys()
     sample = log["samples"][1]
-    said = [message for message in sample["messages"] if message["content"] and message["role"] != "tool"]
+    said = [
+        message
+        for message in sample["messages"]
+        if message["content"] and message["role"] != "tool"
+    ]
     assert (sample["id"], sample["epoch"], len(said)) == ("supplied", 1, 12)
     assert sample["messages"][1]["metadata"]["latency_ms"] > 0
     assert {event["event"] for event in sample["events"]} == {
@@ -429,7 +498,8 @@ def test_an_explanation_agrees_with_the_formula() -> None:
     assert withheld["needed"]["assertion"]["needed"] == pytest.approx((0.8 * 7 - 1 - 1.5) / 4)
     assert withheld["needed"]["timing"] == {"now": 1.0, "needed": None, "best_score": 0.44}
     assert withheld["reweighted"] == {
-        "score": round((2 * 0.75 + 4 / 7) / 6, 2), "weights": {"timing": 0.0, "task": 2.0, "assertion": 4.0},
+        "score": round((2 * 0.75 + 4 / 7) / 6, 2),
+        "weights": {"timing": 0.0, "task": 2.0, "assertion": 4.0},
     }  # fmt: skip
     assert supplied["needed"]["task"]["needed"] == pytest.approx(0.3)
     shown = call(*asked).stdout
@@ -437,7 +507,9 @@ def test_an_explanation_agrees_with_the_formula() -> None:
     assert "timing alone cannot reach 0.80: even 1.00 gives 0.44" in shown
 
 
-@pytest.mark.parametrize("text", ["speed=1", "timing=x", "timing=-1", "timing", "tasks=inf", "tasks=nan"])
+@pytest.mark.parametrize(
+    "text", ["speed=1", "timing=x", "timing=-1", "timing", "tasks=inf", "tasks=nan"]
+)
 def test_an_invalid_weight_says_what_is_allowed(text: str) -> None:
     with pytest.raises(UsageError, match="--weights"):
         raise call("runs", "explain", GOLDEN, "--weights", text).exception or AssertionError
@@ -456,7 +528,10 @@ class Bar(NamedTuple):
 def bars_of(document: str) -> list[Bar]:
     found = [attributes for tag, attributes in Elements(document).elements if tag == "rect"]
     return [
-        Bar(each["class"] or "", *(float(each[name] or "") for name in ("x", "y", "width", "height")))
+        Bar(
+            each["class"] or "",
+            *(float(each[name] or "") for name in ("x", "y", "width", "height")),
+        )
         for each in found
     ]
 
@@ -479,9 +554,13 @@ def test_latency_bars_stay_inside_the_chart_and_never_touch(latencies: tuple[flo
         r'viewBox="0 0 [\d.]+ ([\d.]+)" role="img" aria-label="response times by turn"', document
     )
     assert height is not None
-    bars = sorted((bar for bar in bars_of(document) if bar.name in PUBLISHED_NAMES), key=lambda bar: bar.x)
+    bars = sorted(
+        (bar for bar in bars_of(document) if bar.name in PUBLISHED_NAMES), key=lambda bar: bar.x
+    )
     assert len(bars) == 2 * len(latencies)
-    assert all(bar.width > 0 and bar.y >= 0 and bar.y + bar.height <= float(height[1]) for bar in bars)
+    assert all(
+        bar.width > 0 and bar.y >= 0 and bar.y + bar.height <= float(height[1]) for bar in bars
+    )
     assert all(left.x + left.width <= right.x + 0.02 for left, right in pairwise(bars))
 
 
@@ -489,8 +568,10 @@ def graded(**changes: Any) -> TaskReport:
     fields: dict[str, Any] = {
         "task_id": "oncology/x", "score": 0.9, "gold_threshold": 0.95, "silver_threshold": 0.9,
         "bronze_threshold": 0.85, "median_threshold": 0.7, "any_medal": True, "gold_medal": False,
-        "silver_medal": True, "bronze_medal": False, "above_median": True, "submission_exists": True,
-        "valid_submission": True, "is_lower_better": False, "created_at": now(), "submission_path": "x.csv",
+        "silver_medal": True, "bronze_medal": False, "above_median": True,
+        "submission_exists": True,
+        "valid_submission": True, "is_lower_better": False, "created_at": now(),
+        "submission_path": "x.csv",
     }  # fmt: skip
     return TaskReport(**{**fields, **changes})
 
@@ -501,14 +582,17 @@ def submitted(report: dict[str, Any] | None, error: str | None = None) -> RunRes
     talk = loaded.state.conversation("withheld")
     assert talk is not None
     base = {"run_id": "r", "seq": 50, "at": loaded.started.at, "condition": "withheld", "trial": 1}
-    talk.submissions.append(events.SubmissionGraded(**base, assertion=0, report=report, error=error))
+    talk.submissions.append(
+        events.SubmissionGraded(**base, assertion=0, report=report, error=error)
+    )
     return loaded
 
 
 def test_the_medal_scale_runs_from_worst_to_best_in_both_directions() -> None:
     up = graded()
     down = graded(
-        is_lower_better=True, score=0.1, gold_threshold=0.05, silver_threshold=0.1, bronze_threshold=0.15,
+        is_lower_better=True, score=0.1, gold_threshold=0.05, silver_threshold=0.1,
+        bronze_threshold=0.15,
         median_threshold=0.3,
     )  # fmt: skip
     for report in (up, down):
@@ -522,8 +606,12 @@ def test_the_medal_scale_runs_from_worst_to_best_in_both_directions() -> None:
         ]
         own = re.search(r'<path class="own" d="M ([\d.]+) 24 l', document)
         assert own is not None
-        assert float(own[1]) == pytest.approx(next(float(x) for x, name in named if name == "silver"))
-    assert "the medal thresholds" not in document_of("html", submitted(graded(score=None).to_dict()))
+        assert float(own[1]) == pytest.approx(
+            next(float(x) for x, name in named if name == "silver")
+        )
+    assert "the medal thresholds" not in document_of(
+        "html", submitted(graded(score=None).to_dict())
+    )
 
 
 def test_the_report_contains_medal_cards() -> None:

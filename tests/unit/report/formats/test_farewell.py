@@ -17,14 +17,21 @@ from bioeval_tui.report.formats.console import say_goodbye
     ("end", "code", "said"),
     [
         ({}, 0, ["mean of both 0.", "runs replay"]),
-        ({"status": "cancelled", "mean": None}, 130, ["interrupted;", "have stopped", "runs replay", "runs resume", "130"]),
-        ({"status": "cancelled", "mean": None, "detail": "cancelled before it started"}, 130, ["interrupted;", "130"]),
-        ({"status": "cancelled", "mean": None, "detail": "100 calls are spent"}, 3, ["mean of both –", "3"]),
+        ({"status": "cancelled", "mean": None}, 130,
+            ["interrupted;", "have stopped", "runs replay", "runs resume", "130"]),
+        ({"status": "cancelled", "mean": None, "detail": "cancelled before it started"}, 130,
+            ["interrupted;", "130"]),
+        ({"status": "cancelled", "mean": None, "detail": "100 calls are spent"}, 3,
+            ["mean of both –", "3"]),
         ({"status": "completed", "mean": None}, 3, ["mean of both –", "runs replay", "3"]),
     ],
 )  # fmt: skip
 def test_the_last_lines_show_scores_next_commands_and_exit_code(
-    end: dict[str, Any], code: int, said: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    end: dict[str, Any],
+    code: int,
+    said: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     *events, ended = scripted_run()
     assert isinstance(ended, RunEnded)

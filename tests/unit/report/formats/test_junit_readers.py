@@ -1,8 +1,9 @@
 """The JUnit file as GitLab, Jenkins and pytest's schema read it.
 
-None of the three can run here, so each is a small reader of our own that keeps the rules which their public sources
-state: GitLab's `Gitlab::Ci::Parsers::Test::Junit` and `Reports::TestSuite`, Jenkins' `SuiteResult` and `CaseResult`, and
-the schema `junit-10.xsd` that Jenkins' xUnit plugin and pytest's own tests share.
+None of the three can run here, so each is a small reader of our own that keeps the rules which
+their public sources state: GitLab's `Gitlab::Ci::Parsers::Test::Junit` and `Reports::TestSuite`,
+Jenkins' `SuiteResult` and `CaseResult`, and the schema `junit-10.xsd` that Jenkins' xUnit plugin
+and pytest's own tests share.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ from bioeval_tui.report.gate import GateRules
 from tests.documents import gate_of
 from tests.unit.report.recorded import Recorded, Talk
 
-HOSTILE = "]]><failure/>&lt;!ENTITY x '\"\x00\x1b[2J\ud800\ufffe\u202e \U0001f600\r\n[[ATTACHMENT|../../etc/passwd]] <b>"
+HOSTILE = (
+    "]]><failure/>&lt;!ENTITY x '\"\x00\x1b[2J\ud800\ufffe\u202e"
+    " \U0001f600\r\n[[ATTACHMENT|../../etc/passwd]] <b>"
+)
 AWAY = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
 
 
 def hostile_runs() -> list[Recorded]:
-    """Two runs of one job and model, a third of another model: passed, failing, not measured, skipped, twins."""
+    """Two runs of one job and model, a third of another model: passed, failing, not measured,
+    skipped, twins.
+    """
     job = {
         "aspirationalAverage": 1000.0,
         "tasks": [{"task": HOSTILE}, {"task": "twin"}, {"task": "twin"}, {"task": "twin (2)"}],
@@ -51,7 +57,11 @@ def hostile_runs() -> list[Recorded]:
             trials=6,
             started={"job": job, "model": model},
         )
-        for run_id, model in (("20260102-a", "one-1.5"), ("20260102-b", "one-1.5"), ("20260102-c", "two"))
+        for run_id, model in (
+            ("20260102-a", "one-1.5"),
+            ("20260102-b", "one-1.5"),
+            ("20260102-c", "two"),
+        )
     ]
 
 
@@ -65,12 +75,16 @@ def document() -> str:
 def written(document: str) -> list[tuple[str, ET.Element]]:
     """Return each case with the name of its suite, in order."""
     return [
-        (suite.attrib["name"], case) for suite in ET.fromstring(document) for case in suite.iter("testcase")
+        (suite.attrib["name"], case)
+        for suite in ET.fromstring(document)
+        for case in suite.iter("testcase")
     ]
 
 
 def to_hash(element: ET.Element) -> Any:
-    """Convert as ActiveSupport does: attributes and children are keys alike, and a text hides the attributes."""
+    """Convert as ActiveSupport does: attributes and children are keys alike, and a text hides the
+    attributes.
+    """
     found: dict[str, Any] = {}
     for child in element:
         found.setdefault(child.tag.replace("-", "_"), []).append(to_hash(child))
@@ -80,16 +94,22 @@ def to_hash(element: ET.Element) -> Any:
     if found.get("type") in ("yaml", "symbol"):
         raise ValueError(f"disallowed type {found['type']}")
     if text.strip():
-        assert found.get("type") not in ("file", "integer", "array", "boolean", "datetime"), (
-            "would be converted"
-        )
+        assert found.get("type") not in (
+            "file",
+            "integer",
+            "array",
+            "boolean",
+            "datetime",
+        ), "would be converted"
         return text
     return found or None
 
 
 @dataclass
 class GitLab:
-    """What GitLab keeps: by status and key one case; `attachments` are files that it would link to."""
+    """What GitLab keeps: by status and key one case; `attachments` are files that it would link
+    to.
+    """
 
     cases: dict[str, dict[tuple[str, str, str], dict[str, Any]]] = field(default_factory=dict)
     attachments: list[str] = field(default_factory=list)
@@ -121,14 +141,19 @@ class GitLab:
         ):
             self.attachments.append(at.group(1))
         key = (suite, case["classname"], case["name"])
-        self.cases.setdefault(status, {})[key] = {"says": case.get(status), "time": float(case["time"])}
+        self.cases.setdefault(status, {})[key] = {
+            "says": case.get(status),
+            "time": float(case["time"]),
+        }
 
 
 def test_gitlab_shows_every_case_with_its_reason(document: str) -> None:
     found = GitLab().read(document)
     kinds = Counter(next((child.tag for child in case), "passed") for _, case in written(document))
     assert set(kinds) == {"passed", "failure", "error", "skipped"}
-    assert {status: len(cases) for status, cases in found.cases.items()} == kinds, "some were called the same"
+    assert {status: len(cases) for status, cases in found.cases.items()} == kinds, (
+        "some were called the same"
+    )
     keys = [key for cases in found.cases.values() for key in cases]
     assert len(set(keys)) == len(keys)
     for status in ("failure", "error", "skipped"):
@@ -183,10 +208,13 @@ def test_jenkins_distinguishes_the_cases_without_the_suite(document: str) -> Non
     assert {case[3] for case in found} == {"passed", "failed", "skipped"}
     assert all(words for *_, status, words in found if status != "passed")
     assert {
-        package.endswith((".withheld", ".supplied")) or name == "gate" for package, name, *_ in found
+        package.endswith((".withheld", ".supplied")) or name == "gate"
+        for package, name, *_ in found
     } == {True}
     gate = [name for _, group, name, *_ in found if group == "gate"]
-    assert {model for model in ("one-1.5", "two") if any(f"· {model}" in name for name in gate)} == {
+    assert {
+        model for model in ("one-1.5", "two") if any(f"· {model}" in name for name in gate)
+    } == {
         "one-1.5",
         "two",
     }
@@ -199,7 +227,8 @@ SCHEMA: dict[str, tuple[set[str], set[str], set[str]]] = {
     # element: (attributes that it may have, those of them that it must have, children)
     "testsuites": ({"name", "time", "tests", "failures", "errors"}, set(), {"testsuite"}),
     "testsuite": (
-        {"name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname", "id", "package",
+        {"name", "tests", "failures", "errors", "group", "time", "skipped", "timestamp", "hostname",
+            "id", "package",
          "file", "log", "url"},
         {"name", "tests", "failures", "errors"},
         {"testsuite", "properties", "testcase", "system-out", "system-err"},

@@ -18,16 +18,22 @@ from tests.documents import medals_of
 EVIL = '=1+1"><script>alert(1)</script>|`[x](http://evil)'
 
 
-def report(score: float | None, *, medal: str = "", agent: str = "careful", error: str = "") -> TaskReport:
+def report(
+    score: float | None, *, medal: str = "", agent: str = "careful", error: str = ""
+) -> TaskReport:
     valid = score is not None
     return TaskReport(
         task_id="oncology/breast-cancer", score=score, gold_threshold=0.99, silver_threshold=0.98,
-        bronze_threshold=0.97, median_threshold=0.9, any_medal=bool(medal), gold_medal=medal == "gold",
+        bronze_threshold=0.97, median_threshold=0.9, any_medal=bool(medal),
+        gold_medal=medal == "gold",
         silver_medal=medal == "silver", bronze_medal=medal == "bronze", above_median=bool(medal),
         submission_exists=True, valid_submission=valid, is_lower_better=False, created_at=now(),
-        submission_path="a.csv", leaderboard_percentile=90.0 if valid else None, leaderboard_size=120,
-        extra=ReportExtra(agent=agent, error=error or None, next_medal="gold" if medal == "silver" else None,
-                          score_needed=0.99 if medal == "silver" else None, leaderboard_position=11 if valid else None),
+        submission_path="a.csv", leaderboard_percentile=90.0 if valid else None,
+        leaderboard_size=120,
+        extra=ReportExtra(agent=agent, error=error or None,
+            next_medal="gold" if medal == "silver" else None,
+                          score_needed=0.99 if medal == "silver" else None,
+                          leaderboard_position=11 if valid else None),
     )  # fmt: skip
 
 
@@ -40,15 +46,17 @@ REPORTS = [
 
 def test_the_summary_counts_medals_and_gives_the_mean_with_invalid_ones_as_0() -> None:
     words = (
-        "1 gold, 1 silver, 1 invalid of 3 submissions by 1 agent; 2 above the median; average percentile 90.0 "
-        "over 2 valid, 60.0 with 1 invalid as 0."
+        "1 gold, 1 silver, 1 invalid of 3 submissions by 1 agent; 2 above the median; average"
+        " percentile 90.0 over 2 valid, 60.0 with 1 invalid as 0."
     )
     assert words in medals_of("md", REPORTS)
     assert "Nothing is graded." in medals_of("md", [])
 
 
 def test_every_format_shows_medal_score_and_missing_submissions() -> None:
-    texts: dict[str, str | bytes] = {kind: medals_of(kind, REPORTS) for kind in ("html", "md", "csv", "json")}
+    texts: dict[str, str | bytes] = {
+        kind: medals_of(kind, REPORTS) for kind in ("html", "md", "csv", "json")
+    }
     for kind in ("html", "md"):
         assert "gold begins at 0.99" in texts[kind]
         assert "7 ids are missing" in texts[kind]

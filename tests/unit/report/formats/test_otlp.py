@@ -37,12 +37,17 @@ def read(line: str) -> TracesData:
 
 def spans_of(data: TracesData) -> list[Span]:
     return [
-        span for resource in data.resource_spans for scope in resource.scope_spans for span in scope.spans
+        span
+        for resource in data.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
     ]
 
 
 def attributes(owner: Any) -> dict[str, Any]:
-    return {pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in owner.attributes}
+    return {
+        pair.key: getattr(pair.value, pair.value.WhichOneof("value")) for pair in owner.attributes
+    }
 
 
 def traced(run: Recorded, *told: events.EventBase) -> RunResult:
@@ -65,14 +70,18 @@ def test_each_conversation_is_one_trace_of_connected_spans() -> None:
         told = [message for message in talk.messages if message.role == "assistant"]
         assert len(answers) == len(told)
         for span, message in zip(answers, told, strict=True):
-            took = timedelta(microseconds=(span.end_time_unix_nano - span.start_time_unix_nano) / 1000)
+            took = timedelta(
+                microseconds=(span.end_time_unix_nano - span.start_time_unix_nano) / 1000
+            )
             assert abs(took / timedelta(milliseconds=1) - (message.latency_ms or 0)) < 0.01
             assert (
                 message.text
                 in json.loads(attributes(span)["gen_ai.output.messages"])[0]["parts"][0]["content"]
             )
         calls = [span for span in spans if span.name.startswith("execute_tool")]
-        assert len(calls) == sum("request" in event for message in told for event in message.generation)
+        assert len(calls) == sum(
+            "request" in event for message in told for event in message.generation
+        )
 
 
 def test_scores_are_events_with_the_standard_attributes() -> None:
@@ -84,7 +93,9 @@ def test_scores_are_events_with_the_standard_attributes() -> None:
         said = attributes(event)
         assert event.name == "gen_ai.evaluation.result"
         own = {name for name in said if name.startswith("gen_ai.")}
-        assert own <= {value for value in vars(gen_ai_attributes).values() if isinstance(value, str)}
+        assert own <= {
+            value for value in vars(gen_ai_attributes).values() if isinstance(value, str)
+        }
         scored[said["bioeval.kind"], said["gen_ai.evaluation.name"]] = said
     assert talk.verdict is not None
     title = talk.verdict.tasks[0].title
@@ -98,10 +109,14 @@ def test_scores_are_events_with_the_standard_attributes() -> None:
 
 def test_the_agents_own_spans_are_exported_unchanged() -> None:
     told = AgentSpan(
-        trace_id="11" * 16, span_id=SPAN, parent_id=ANSWER, name="execute_tool lookUp", kind="client", service="helper",
-        scope="lib", start_ns=1_700_000_000_000_000_001, end_ns=1_700_000_000_000_000_999, status="error",
-        status_message="no", attributes={"n": 9007199254740993, "x": 1.0, "ok": True, "many": ["a", {"b": 2}]},
-        events=({"name": "exception", "time_ns": 1_700_000_000_000_000_500, "attributes": {"exception.type": "E"}},),
+        trace_id="11" * 16, span_id=SPAN, parent_id=ANSWER, name="execute_tool lookUp",
+        kind="client", service="helper",
+        scope="lib", start_ns=1_700_000_000_000_000_001, end_ns=1_700_000_000_000_000_999,
+        status="error",
+        status_message="no", attributes={"n": 9007199254740993, "x": 1.0, "ok": True,
+            "many": ["a", {"b": 2}]},
+        events=({"name": "exception", "time_ns": 1_700_000_000_000_000_500,
+                "attributes": {"exception.type": "E"}},),
         links=({"trace_id": "44" * 16, "span_id": "55" * 8, "attributes": {"k": "v"}},),
     )  # fmt: skip
     base = Recorded(withheld=[Talk()])
@@ -119,5 +134,11 @@ def test_the_agents_own_spans_are_exported_unchanged() -> None:
     found, invalid = decode(line.encode(), is_json=True)
     (span,) = (one for one in found if one.service == "helper")
     assert invalid == 0
-    own_link = {"trace_id": told.trace_id, "span_id": SPAN, "attributes": {"bioeval.link": "as told"}}
-    assert span == told.model_copy(update={"trace_id": found[0].trace_id, "links": (own_link, *told.links)})
+    own_link = {
+        "trace_id": told.trace_id,
+        "span_id": SPAN,
+        "attributes": {"bioeval.link": "as told"},
+    }
+    assert span == told.model_copy(
+        update={"trace_id": found[0].trace_id, "links": (own_link, *told.links)}
+    )

@@ -70,7 +70,9 @@ async def test_a_batch_of_the_history_is_read_from_its_recordings(settings: Sett
 async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_complete(
     settings: Settings,
 ) -> None:
-    spec = EngineSpec(runs=tuple(RunSpec(i, "jobs/a.yml", "m") for i in IDS[:2]), trials=2, batch_id=IDS[0])
+    spec = EngineSpec(
+        runs=tuple(RunSpec(i, "jobs/a.yml", "m") for i in IDS[:2]), trials=2, batch_id=IDS[0]
+    )
     path = settings.runs_dir / f"{IDS[0]}.jsonl"
     whole = b"".join(write_event(event) for event in script(IDS[0], end=True))
     pieces = [whole[:50_000], whole[50_000:]]
@@ -90,7 +92,9 @@ async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_compl
     services, view = AppServices(settings), Writing(path)
     services.note(spec, view)
     assert view.batch_id == IDS[0]
-    looks = [[glance.rank for glance in glances] async for glances in services.batches.follow(IDS[0])]
+    looks = [
+        [glance.rank for glance in glances] async for glances in services.batches.follow(IDS[0])
+    ]
     assert looks[0].count(Rank.QUEUED) > looks[1].count(Rank.QUEUED) >= 4
     # The engine ended before the second run began.
     assert looks[-1][-4:] == [Rank.NOT_MEASURED] * 4
@@ -99,4 +103,6 @@ async def test_queued_runs_are_shown_and_a_partial_line_is_read_once_it_is_compl
 
 async def test_a_finished_batch_cannot_be_stopped(settings: Settings) -> None:
     write(settings, IDS[0], script(IDS[0], end=True))
-    assert await AppServices(settings).batches.stop(IDS[0]) == "no run of this batch is live any more"
+    assert (
+        await AppServices(settings).batches.stop(IDS[0]) == "no run of this batch is live any more"
+    )

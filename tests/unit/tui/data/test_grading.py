@@ -64,7 +64,9 @@ async def test_new_reports_in_a_watched_folder_appear_by_themselves(
 async def test_the_screen_has_one_row_of_each_submission_of_runs_and_reports_as_the_table_has(
     tmp_path: Path,
 ) -> None:
-    """One run cannot be graded here but is in a report; of one whose file came later, the report says that it left none."""
+    """One run cannot be graded here but is in a report; of one whose file came later, the report
+    says that it left none.
+    """
     group = tmp_path / "runs" / "2025-07-01T10-00-00-GMT_run-group_ada"
     known = {}
     for number, task in enumerate(("t-1", "t-2", "t-3")):
@@ -101,7 +103,11 @@ async def test_the_screen_has_one_row_of_each_submission_of_runs_and_reports_as_
         table.add(graded)
     services.close()
     shown = sorted((entry.row.task_id, entry.row.agent, entry.standing) for entry in table.entries)
-    assert shown == [("t-1", "ada", "gold"), ("t-2", "ada", "not_graded"), ("t-3", "ada", "invalid")]
+    assert shown == [
+        ("t-1", "ada", "gold"),
+        ("t-2", "ada", "not_graded"),
+        ("t-3", "ada", "invalid"),
+    ]
     counts = "1 gold, 1 invalid, 1 not graded of 3 submissions by 1 agent"
     assert counts in table.answer.what
     printed = call("medals", tmp_path / "runs", "--table").stdout
@@ -109,12 +115,18 @@ async def test_the_screen_has_one_row_of_each_submission_of_runs_and_reports_as_
 
 
 async def test_a_mended_file_is_graded_again_and_stays_so(tmp_path: Path) -> None:
-    """Where the session's reports are; a copy of the samples, of which one is replaced by a good one."""
+    """Where the session's reports are; a copy of the samples, of which one is replaced by a good
+    one.
+    """
     samples = tmp_path / "samples"
     shutil.copytree(sample_submissions(), samples)
-    good, bad = (next(samples.glob(f"*_{agent}")) / "breast-cancer.csv" for agent in ("careful", "broken"))
+    good, bad = (
+        next(samples.glob(f"*_{agent}")) / "breast-cancer.csv" for agent in ("careful", "broken")
+    )
     listed = tmp_path / "list.jsonl"
-    listed.write_text(json.dumps({"task_id": "oncology/breast-cancer", "submission_path": str(bad)}))
+    listed.write_text(
+        json.dumps({"task_id": "oncology/breast-cancer", "submission_path": str(bad)})
+    )
     out = tmp_path / "out"
     assert call("grade", listed, "--output-dir", out).return_value == 1
 

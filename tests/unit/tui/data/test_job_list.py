@@ -62,7 +62,9 @@ def listed(folder: Path, *places: Path) -> Sequence[JobItem]:
     return found
 
 
-def held(folder: Path, job: str, day: int, *talks: Talk, ended: bool = True, alone: bool = False) -> None:
+def held(
+    folder: Path, job: str, day: int, *talks: Talk, ended: bool = True, alone: bool = False
+) -> None:
     """Write the recording of a run of this job and day."""
     made = Recorded([] if alone else talks, talks, job=job, run_id=f"202601{day:02}-000000-aaaa")
     shift = datetime(2026, 1, day, tzinfo=UTC) - START
@@ -108,7 +110,9 @@ def test_a_job_with_a_python_agent_needs_the_folder_of_its_code(tmp_path: Path, 
     assert (worse.runnable, worse.needs_code) == (False, True)
 
 
-def test_problems_carry_lines_and_expressions_are_checked(services: AppServices, jobs: Path) -> None:
+def test_problems_carry_lines_and_expressions_are_checked(
+    services: AppServices, jobs: Path
+) -> None:
     (jobs / "job.yml").write_text(JOB + "assertions:\n  - expression: 'objectContext.size ==='\n")
     (item,) = services.job_list.items()
     assert not item.runnable
@@ -170,14 +174,18 @@ def test_a_deleted_folder_has_no_jobs(tmp_path: Path) -> None:
     assert listed(tmp_path, tmp_path / "nowhere") == []
 
 
-def test_the_sample_jobs_are_listed_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_sample_jobs_are_listed_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     found = listed(tmp_path)
     assert sample_jobs() in {item.path.parent for item in found}
     assert all(item.runnable for item in found)
-    assert {item.name for item in found if not item.sample} == {"missed_dose", "mediq", "symptomcheck"}, (
-        "of packages, or with a model as the agent"
-    )
+    assert {item.name for item in found if not item.sample} == {
+        "missed_dose",
+        "mediq",
+        "symptomcheck",
+    }, "of packages, or with a model as the agent"
 
 
 def test_the_editor_is_the_one_in_the_environment(

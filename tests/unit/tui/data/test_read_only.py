@@ -57,7 +57,9 @@ def files(folder: Path) -> dict[Path, bytes]:
     }
 
 
-async def test_in_read_only_mode_every_change_is_refused(services: AppServices, tmp_path: Path) -> None:
+async def test_in_read_only_mode_every_change_is_refused(
+    services: AppServices, tmp_path: Path
+) -> None:
     assert [run.run_id for run in services.run_list.runs()] == [RUN]
     before = files(tmp_path)
     methods = public(AppServices) - PARTS.keys() - GIVEN
@@ -96,7 +98,10 @@ async def test_in_read_only_mode_only_recordings_of_the_runs_folder_are_read(
     services: AppServices, tmp_path: Path
 ) -> None:
     elsewhere = shutil.copy(GOLDEN, tmp_path / "other.jsonl")
-    for read in (services.from_runs(preview, str(elsewhere)), services.from_runs(reviewed, str(elsewhere))):
+    for read in (
+        services.from_runs(preview, str(elsewhere)),
+        services.from_runs(reviewed, str(elsewhere)),
+    ):
         with pytest.raises(UsageError, match="no such run"):
             await read
 
@@ -120,10 +125,19 @@ async def test_in_read_only_mode_keys_that_change_something_are_hidden(
         for _ in range(6):
             await pilot.pause()
         listed = {
-            binding.binding.action for binding in app.screen.active_bindings.values() if binding.enabled
+            binding.binding.action
+            for binding in app.screen.active_bindings.values()
+            if binding.enabled
         }
         assert "replay" in listed
-        assert not listed & {"delete", "report", "picture", "go('jobs')", "go('medals')", "go('benchmarks')"}
+        assert not listed & {
+            "delete",
+            "report",
+            "picture",
+            "go('jobs')",
+            "go('medals')",
+            "go('benchmarks')",
+        }
         for key in ("d", "x", "s", "1", "4", "5", "delete"):
             await pilot.press(key)
         assert app.current_mode == "runs"

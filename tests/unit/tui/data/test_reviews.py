@@ -60,10 +60,14 @@ async def rows_at(settings: Settings, place: Path) -> list[MedalRow]:
 
 
 def test_an_unasked_task_offers_no_score_to_accept(settings: Settings, recording: Path) -> None:
-    text = recording.read_text(encoding="utf-8").replace('"task":2,', '"task":2,"asked":0,"kept_by":"user",')
+    text = recording.read_text(encoding="utf-8").replace(
+        '"task":2,', '"task":2,"asked":0,"kept_by":"user",'
+    )
     recording.write_text(text, encoding="utf-8")
     items = desk_of(settings).review_desk.queue(ReviewSource((ID,)))
-    (judged,) = (i.judged for i in items if i.id.key and i.id.key.condition == "withheld" and i.id.task == 2)
+    (judged,) = (
+        i.judged for i in items if i.id.key and i.id.key.condition == "withheld" and i.id.task == 2
+    )
     assert judged is not None
     assert judged.score is None
     assert judged.why_not.startswith("The user never asked for it")
@@ -82,11 +86,19 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     assert first.judged.score is not None
     assert load_run(recording).reviewed is None
     give(ada, first, NewReview("override", score=0.5, why="half of it"))
-    give(ben, ben.review_desk.queue(source)[0], NewReview("override", score=1.0, why="all of it", blind=True))
-    give(ada, items[1], NewReview("accept", score=items[1].judged.score if items[1].judged else None))
+    give(
+        ben,
+        ben.review_desk.queue(source)[0],
+        NewReview("override", score=1.0, why="all of it", blind=True),
+    )
+    give(
+        ada, items[1], NewReview("accept", score=items[1].judged.score if items[1].judged else None)
+    )
     note = give(ada, items[0], NewReview("note", why="odd"))
     again = ada.review_desk.queue(source)
-    assert again[0].conversation is first.conversation, "a reader's place in the transcript must not be lost"
+    assert again[0].conversation is first.conversation, (
+        "a reader's place in the transcript must not be lost"
+    )
     opinions = again[0].opinions
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.5, "ben": 1.0}
     assert opinions["ada"].before == first.judged.score
@@ -104,7 +116,9 @@ def test_two_people_can_review_a_run(settings: Settings, recording: Path) -> Non
     assert stat.S_IMODE(overlay_path(recording).stat().st_mode) == 0o600
 
 
-def test_a_second_score_is_never_blind_even_after_an_undo(settings: Settings, recording: Path) -> None:
+def test_a_second_score_is_never_blind_even_after_an_undo(
+    settings: Settings, recording: Path
+) -> None:
     desk, source = desk_of(settings), ReviewSource((ID,))
     blind = NewReview("override", score=0.5, why="half of it", blind=True)
     first, second = desk.review_desk.queue(source)[:2]
@@ -128,7 +142,9 @@ def test_a_fault_applies_to_the_whole_conversation(settings: Settings, recording
     assert (found.scores["withheld"], found.mean) == (None, None)
 
 
-def test_with_masked_names_reviews_can_be_read_but_not_added(settings: Settings, recording: Path) -> None:
+def test_with_masked_names_reviews_can_be_read_but_not_added(
+    settings: Settings, recording: Path
+) -> None:
     desk = desk_of(settings, "Ada")
     give(
         desk,
@@ -149,14 +165,17 @@ def test_with_masked_names_reviews_can_be_read_but_not_added(settings: Settings,
 def report(task: str, **changes: object) -> TaskReport:
     found = TaskReport(
         task_id=task, score=0.9, gold_threshold=0.8, silver_threshold=0.7, bronze_threshold=0.6,
-        median_threshold=0.5, any_medal=True, gold_medal=True, silver_medal=False, bronze_medal=False,
+        median_threshold=0.5, any_medal=True, gold_medal=True, silver_medal=False,
+        bronze_medal=False,
         above_median=True, submission_exists=True, valid_submission=True, is_lower_better=False,
         created_at=datetime(2026, 11, 21), submission_path=f"{task}/submission.csv",
     )  # fmt: skip
     return replace(found, **changes)  # type: ignore[arg-type]
 
 
-async def test_marks_of_submissions_are_stored_beside_the_report(settings: Settings, tmp_path: Path) -> None:
+async def test_marks_of_submissions_are_stored_beside_the_report(
+    settings: Settings, tmp_path: Path
+) -> None:
     folder = tmp_path / "results"
     single = folder / "2026_individual_reports" / "a.json"
     single.parent.mkdir(parents=True)
@@ -167,15 +186,22 @@ async def test_marks_of_submissions_are_stored_beside_the_report(settings: Setti
     before = whole.read_bytes()
     desk = desk_of(settings)
     items = desk.review_desk.queue(ReviewSource(reports=(whole,)))
-    assert [(item.title, item.graded) for item in items] == [("made/a", "valid"), ("made/b", "invalid")]
+    assert [(item.title, item.graded) for item in items] == [
+        ("made/a", "valid"),
+        ("made/b", "invalid"),
+    ]
     give(
-        desk, items[0], NewReview("override", mark="suspicious", why="the scores of the leaderboard's first")
+        desk,
+        items[0],
+        NewReview("override", mark="suspicious", why="the scores of the leaderboard's first"),
     )
     give(desk, items[1], NewReview("accept", mark="invalid"))
     for place in (whole, folder, single):
         rows = await rows_at(settings, place)
         assert mark_of(desk.review_desk.marks(rows)[0]) == "suspicious"
-    assert [bool(item.opinions) for item in desk.review_desk.queue(ReviewSource(reports=(folder,)))] == [
+    assert [
+        bool(item.opinions) for item in desk.review_desk.queue(ReviewSource(reports=(folder,)))
+    ] == [
         True,
         True,
     ]
@@ -187,16 +213,21 @@ async def test_marks_of_submissions_are_stored_beside_the_report(settings: Setti
     assert desk.review_desk.queue(ReviewSource(rows=(replace(rows[0], folder=None),))) == []
 
 
-def test_exported_medal_tables_include_the_reviewers_marks(settings: Settings, tmp_path: Path) -> None:
+def test_exported_medal_tables_include_the_reviewers_marks(
+    settings: Settings, tmp_path: Path
+) -> None:
     folder = tmp_path / "results"
     folder.mkdir()
     whole = folder / "2026_grading_report.json"
-    whole.write_text(json.dumps({"task_reports": [report("made/a").to_dict(), report("made/b").to_dict()]}))
+    whole.write_text(
+        json.dumps({"task_reports": [report("made/a").to_dict(), report("made/b").to_dict()]})
+    )
     desk = desk_of(settings)
     item = desk.review_desk.queue(ReviewSource(reports=(folder,)))[0]
     give(desk, item, NewReview("override", mark="invalid", why="=leaked <b>"))
     for kind, words in (
-        ("html", "reviewed: invalid (ada: =leaked &lt;b&gt;)"), ("md", "invalid (ada: =leaked &lt;b&gt;)"),
+        ("html", "reviewed: invalid (ada: =leaked &lt;b&gt;)"),
+        ("md", "invalid (ada: =leaked &lt;b&gt;)"),
         ("csv", "invalid (ada: =leaked <b>)"),
     ):  # fmt: skip
         result = call("medals", whole, "--format", kind)

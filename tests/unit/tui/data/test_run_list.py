@@ -10,7 +10,13 @@ from run_script import write_runs
 
 from bioeval_tui.base.errors import BioevalError, UsageError
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.record.runs import LiveInfo, overlay_path, process_start, recording_path, write_live
+from bioeval_tui.record.runs import (
+    LiveInfo,
+    overlay_path,
+    process_start,
+    recording_path,
+    write_live,
+)
 from bioeval_tui.tui.data.services import AppServices
 
 IDS = ["20261120-090000-aaaa", "20261120-100000-bbbb"]
@@ -40,7 +46,9 @@ def test_an_unchanged_run_is_not_read_again(services: AppServices) -> None:
     assert first[0].rehearsal
 
 
-def test_restoring_a_deleted_run_restores_all_of_its_files(services: AppServices, settings: Settings) -> None:
+def test_restoring_a_deleted_run_restores_all_of_its_files(
+    services: AppServices, settings: Settings
+) -> None:
     before = sorted(path.name for path in settings.runs_dir.glob("*.jsonl"))
     services.run_list.delete([IDS[0]])
     assert ids(services) == [IDS[1]]
@@ -78,7 +86,9 @@ def test_files_that_are_not_runs_are_not_deleted(services: AppServices, run_id: 
     assert ids(services) == IDS
 
 
-def test_undo_does_not_overwrite_a_run_that_exists_again(services: AppServices, settings: Settings) -> None:
+def test_undo_does_not_overwrite_a_run_that_exists_again(
+    services: AppServices, settings: Settings
+) -> None:
     text = recording_path(settings.runs_dir, IDS[0]).read_text()
     overlay = overlay_path(recording_path(settings.runs_dir, IDS[0]))
     overlay.touch()

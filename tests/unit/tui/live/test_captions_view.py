@@ -31,25 +31,34 @@ def captions(
 
 def test_the_demo_has_captions_from_beginning_to_end() -> None:
     told = captions()
-    assert told[0] == "Conversation 1 of 2: the user knows no facts, and cannot answer when the agent asks."
     assert (
-        "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as “a reminder exists”."
-        in told
+        told[0]
+        == "Conversation 1 of 2: the user knows no facts, and cannot answer when the agent asks."
+    )
+    assert (
+        "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as “a"
+        " reminder exists”." in told
     )
     assert any(
-        words.startswith("Conversation 2 of 2: the same user again, who now knows 2 facts") for words in told
+        words.startswith("Conversation 2 of 2: the same user again, who now knows 2 facts")
+        for words in told
     )
     assert any(words.startswith("The conversations differ from here") for words in told)
     assert "The user gives fact 1 because the agent asked." in told
     assert any(words.startswith("Now true: “a reminder exists” and 2 more") for words in told)
-    assert "With the facts the agent scores 1.00: all 4 assertions hold, such as “a reminder exists”." in told
+    assert (
+        "With the facts the agent scores 1.00: all 4 assertions hold, such as “a reminder exists”."
+        in told
+    )
     assert told[-1].startswith("0.44 → 1.00 with the facts. Fails without the facts only: ")
 
 
 def test_side_by_side_the_fork_comes_first_and_no_caption_comes_twice() -> None:
     told = captions(order=side_by_side)
     assert len(told) == len(set(told))
-    fork = told.index("The conversations differ from here. Until now, they were the same, word for word.")
+    fork = told.index(
+        "The conversations differ from here. Until now, they were the same, word for word."
+    )
     assert told[fork - 1].startswith("The agent asks. This user knows no facts")
     assert told[fork + 1] == "The user gives fact 1 because the agent asked."
     assert sorted(told) == sorted(captions()), "the same moments in another order"
@@ -81,7 +90,10 @@ def test_what_is_shown_beside_each_other_never_changes_while_the_run_is_written(
 
 def test_the_batch_demo_says_what_the_careful_agent_keeps_and_the_guessing_one_breaks() -> None:
     careful, guessing = (captions(path) for path in sample_recordings("batch"))
-    kept = "Without the facts the agent scores 1.00: all 2 assertions hold, such as “no reminder is set without a time zone”."
+    kept = (
+        "Without the facts the agent scores 1.00: all 2 assertions hold, such as “no reminder is"
+        " set without a time zone”."
+    )
     assert kept in careful
     assert "No longer true without the facts: “no reminder is set without a time zone”." in guessing
 

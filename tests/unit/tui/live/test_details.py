@@ -1,4 +1,6 @@
-"""What the live screen says about an assertion and the times of answers: changes of the state by turn, and bars."""
+"""What the live screen says about an assertion and the times of answers: changes of the state by
+turn, and bars.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ async def test_the_detail_of_an_assertion_shows_what_changed_in_each_turn_beside
     None
 ):
     events = [
-        event.model_copy(update={"object_context": STATES[event.after_turn], "graph": None})
-        if isinstance(event, StateObserved) and event.after_turn in STATES
-        else event
+        (
+            event.model_copy(update={"object_context": STATES[event.after_turn], "graph": None})
+            if isinstance(event, StateObserved) and event.after_turn in STATES
+            else event
+        )
         for event in scripted_run()
     ]
     ended = next(at for at, event in enumerate(events) if event.kind == "conversation_scored")

@@ -49,7 +49,10 @@ def test_each_possible_gain_follows_the_formula(state: RunState) -> None:
 
 def test_both_scores_come_first_and_their_mean_is_the_published_one(state: RunState) -> None:
     first = score_card_view.rows(*shown(state))[0]
-    assert (first.label.text, [cell.text for cell in first.cells.values()]) == ("score", ["0.29", "0.96"])
+    assert (first.label.text, [cell.text for cell in first.cells.values()]) == (
+        "score",
+        ["0.29", "0.96"],
+    )
     assert first.uplift.text == "+0.67"
     assert score_card_view.mean(*shown(state)) == f"{state.ended.mean:.2f}"
 
@@ -66,7 +69,10 @@ def test_the_usual_model_is_named_only_where_somebody_named_it() -> None:
     named = started.model_copy(update={"job": {**started.job, "target": {"model": "gpt-4.1-mini"}}})
     for first, shows in ((started, False), (named, True)):
         held = apply_all(RunState(), [first, *events[1:]])
-        assert any("gpt-4.1-mini" in line for line in score_card_view.brief_text(shown(held)[0])) == shows
+        assert (
+            any("gpt-4.1-mini" in line for line in score_card_view.brief_text(shown(held)[0]))
+            == shows
+        )
 
 
 def test_a_run_that_is_not_clean_shows_no_uplift_anywhere() -> None:
@@ -88,7 +94,8 @@ def test_a_missing_verdict_of_a_panel_is_shown_beside_the_others() -> None:
     script = scripted_run()
     scored = next(e for e in script if e.kind == "transcript_scored" and e.condition == "supplied")
     lacks = Warned(
-        run_id=scored.run_id, seq=0, at=scored.at, condition="supplied", trial=1, attempt=scored.attempt,
+        run_id=scored.run_id, seq=0, at=scored.at, condition="supplied", trial=1,
+        attempt=scored.attempt,
         code="verdict_missing", message="one of the 3 verdicts is missing",
     )  # fmt: skip
     row = score_card_view.rows(*shown(apply_all(RunState(), [*script, lacks])))[1]
@@ -97,14 +104,18 @@ def test_a_missing_verdict_of_a_panel_is_shown_beside_the_others() -> None:
 
 
 def test_tone_is_marked_as_not_in_the_score(state: RunState) -> None:
-    assert any(row.label.text == "tone (not in score)" for row in score_card_view.more_rows(*shown(state)))
+    assert any(
+        row.label.text == "tone (not in score)" for row in score_card_view.more_rows(*shown(state))
+    )
 
 
 def test_faults_are_counted_by_who_caused_them(state: RunState) -> None:
     assert score_card_view.faults(shown(state)[0]) == ""
     spoilt = Talk(reason="evaluator_failed", fault="evaluator")
     unjudged = Talk(tasks=None)
-    recorded = Recorded([spoilt] * 4, [unjudged, Talk(reason="agent_failed", fault="agent", failures=2)])
+    recorded = Recorded(
+        [spoilt] * 4, [unjudged, Talk(reason="agent_failed", fault="agent", failures=2)]
+    )
     run = recorded.loaded()
     assert score_card_view.faults(shown(run.state)[0]).endswith(": agent 1 · evaluator 4 · judge 1")
     told = sorted(held["fault"] for held in table_rows([run], "conversations"))
@@ -127,7 +138,9 @@ def test_an_unmeasured_score_is_a_dash_with_its_reason() -> None:
 def test_the_judges_evidence_is_shown_without_its_markdown() -> None:
     found = score_card_view.rows(*shown(load_run(GOLDEN).state))
     details = [cell.text for row in found for cell in row.details.get("supplied", ())]
-    assert any(text.startswith("“Warfarin and ibuprofen interact (major): raised risk") for text in details)
+    assert any(
+        text.startswith("“Warfarin and ibuprofen interact (major): raised risk") for text in details
+    )
 
 
 def test_a_check_that_fails_in_both_says_so_in_place_of_a_change() -> None:

@@ -56,8 +56,8 @@ def test_a_growing_text_is_split_like_the_whole_text(parts: list[str], seed: int
     while at < len(text):
         at = min(len(text), at + pick.randint(1, 400))
         chunks = cut(text[:at], chunks)
-    # A half line ("```" before "```a```") may have been cut otherwise than the whole line, so chunks may
-    # begin elsewhere; no text is lost or said twice.
+    # A half line ("```" before "```a```") may have been cut otherwise than the whole line, so
+    # chunks may begin elsewhere; no text is lost or said twice.
     assert letters(chunks or []) == letters(cut(text))
 
 
@@ -101,12 +101,17 @@ def test_a_long_table_is_split_with_its_heading_repeated() -> None:
 @pytest.mark.parametrize("width", range(14, 64, 4))
 def test_a_table_breaks_no_word(width: int) -> None:
     console = Console(width=width, file=io.StringIO())
-    rows = "| simvastatin | lowers cholesterol |\n| clarithromycin | slows the breakdown of simvastatin |\n"
+    rows = (
+        "| simvastatin | lowers cholesterol |\n| clarithromycin | slows the breakdown of"
+        " simvastatin |\n"
+    )
     console.print(TranscriptMarkdown(f"| drug | what it does |\n|---|---|\n{rows}"))
     lines = console.file.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     shown = " ".join(lines).replace(":", " ").split()
-    assert {"drug", "does", "simvastatin", "cholesterol", "clarithromycin", "breakdown"} <= set(shown)
+    assert {"drug", "does", "simvastatin", "cholesterol", "clarithromycin", "breakdown"} <= set(
+        shown
+    )
 
 
 def test_splitting_a_text_loses_nothing() -> None:

@@ -1,4 +1,6 @@
-"""The board above a batch's grid: progress, each model with its interval, and a heat map by job or task."""
+"""The board above a batch's grid: progress, each model with its interval, and a heat map by job or
+task.
+"""
 
 import pytest
 from batches import glances
@@ -12,8 +14,10 @@ from tests.unit.tui.lines import texts
 def ended(model: str, condition: str, trial: int, value: float) -> Glance:
     key = GlanceKey(f"run-{model}", condition, trial)  # type: ignore[arg-type]
     return Glance(
-        key, Rank.DONE, Cell("■ signed off"), Cell(f"{value:.2f}"), value, "job", model, (400.0, 900.0),
-        tasks=(("set a reminder", value), ("ask", 1.0)), difference={"small": 0.4, "large": 0.5}[model],
+        key, Rank.DONE, Cell("■ signed off"), Cell(f"{value:.2f}"), value, "job", model,
+        (400.0, 900.0),
+        tasks=(("set a reminder", value), ("ask", 1.0)),
+        difference={"small": 0.4, "large": 0.5}[model],
     )  # fmt: skip
 
 
@@ -46,9 +50,14 @@ def test_columns_are_jobs_or_tasks_shaded_in_five_steps() -> None:
     lines = board(batch(1), 120, 40, None)
     assert "set a reminder" in texts(lines)[5]
     fields = [cell for cell in lines[7] if cell.tone.startswith("heat")]
-    assert [(cell.text.strip(), cell.tone) for cell in fields[:2]] == [("0.41", "heat2"), ("0.91", "heat4")]
+    assert [(cell.text.strip(), cell.tone) for cell in fields[:2]] == [
+        ("0.41", "heat2"),
+        ("0.91", "heat4"),
+    ]
     heading = texts(board(glances(40), 120, 40, None))[6]
-    assert all(job in heading for job in ("medication_reminder", "drug_interaction", "cohort_question"))
+    assert all(
+        job in heading for job in ("medication_reminder", "drug_interaction", "cohort_question")
+    )
 
 
 def test_a_row_shows_its_uplift_only_when_complete() -> None:

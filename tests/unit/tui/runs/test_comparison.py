@@ -1,4 +1,6 @@
-"""Two runs compared on screen: the largest change comes first, and differences are drawn around zero."""
+"""Two runs compared on screen: the largest change comes first, and differences are drawn around
+zero.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ async def test_the_largest_change_comes_first_and_is_drawn_and_equal_rows_can_be
         await loaded(app, pilot)
         before, _, after = screen_text(app).partition("WITH THE FACTS")
         parts = [
-            before.index(f"  {name} ") for name in ("score", "from penalty", "from assertions", "from tasks")
+            before.index(f"  {name} ")
+            for name in ("score", "from penalty", "from assertions", "from tasks")
         ]
         assert parts == sorted(parts)
         rows = [line.strip(" │") for line in after.splitlines()]

@@ -19,7 +19,9 @@ def batch(jobs: int) -> list[Glance]:
                     + Random(f"{model} {job} {trial}").uniform(-0.05, 0.05)
                 )
                 key = GlanceKey(f"{model}{job}", "supplied", trial)
-                found.append(Glance(key, Rank.DONE, Cell("done"), value=value, job=f"job {job}", model=model))
+                found.append(
+                    Glance(key, Rank.DONE, Cell("done"), value=value, job=f"job {job}", model=model)
+                )
     return found
 
 

@@ -83,7 +83,15 @@ class Emulator:
         return [
             ("", cell.bg, cell.underscore, cell.reverse and cell.fg)
             if cell.data == " "
-            else (cell.data, cell.fg, cell.bg, cell.bold, cell.italics, cell.underscore, cell.reverse)
+            else (
+                cell.data,
+                cell.fg,
+                cell.bg,
+                cell.bold,
+                cell.italics,
+                cell.underscore,
+                cell.reverse,
+            )
             for cell in cells
         ]
 
@@ -119,7 +127,11 @@ def told(written: Written, *parts: tuple[str, str], x: int = 0) -> list[tuple[in
     found = written.unwritten(
         ChopsUpdate([{x: piece}], [(0, x, x + piece.cell_length)], [[x + piece.cell_length]]), TRUE
     )
-    return [] if found is None else [(x, "".join(text for text, _ in parts)) for x, _, parts in found.pieces]
+    return (
+        []
+        if found is None
+        else [(x, "".join(text for text, _ in parts)) for x, _, parts in found.pieces]
+    )
 
 
 def test_only_cells_that_changed_are_written() -> None:
@@ -142,8 +154,12 @@ def test_the_colour_of_a_space_is_not_seen() -> None:
     assert told(written, ("a", "red on blue"), ("   ", "underline green on blue")) == [(1, "   ")]
 
 
-@pytest.mark.parametrize(("name", "blank"), [("日本", False), ("👩\u200d⚕\ufe0f", True), ("e\u0301", True)])
-def test_a_piece_whose_width_terminals_disagree_about_is_written_whole(name: str, blank: bool) -> None:
+@pytest.mark.parametrize(
+    ("name", "blank"), [("日本", False), ("👩\u200d⚕\ufe0f", True), ("e\u0301", True)]
+)
+def test_a_piece_whose_width_terminals_disagree_about_is_written_whole(
+    name: str, blank: bool
+) -> None:
     """Over blanks, if a terminal may need less cells for it."""
     written = Written()
     width = strip((f"{name} 1 s", "red")).cell_length
@@ -190,7 +206,8 @@ def test_what_follows_joined_signs_stands_in_its_cell(name: str) -> None:
 
 def test_links_are_written_around_their_text() -> None:
     found = Written().unwritten(
-        whole([[Strip([Segment("a", Style(link="https://example.org", bold=True))])]] * HEIGHT), TRUE
+        whole([[Strip([Segment("a", Style(link="https://example.org", bold=True))])]] * HEIGHT),
+        TRUE,
     )
     assert found is not None
     text = found.render_segments(CONSOLE)

@@ -11,7 +11,10 @@ DATA = Path(__file__).parent / "molecules.csv"
 
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
-    """Write the split; isomers, which have the same weight, are on one side of it. `raw` is not used."""
+    """Write the split; isomers, which have the same weight, are on one side of it.
+
+    `raw` is not used.
+    """
     frame = read_exactly(DATA)
     return publish_csv_task(
         frame,

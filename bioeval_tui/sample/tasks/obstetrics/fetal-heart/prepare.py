@@ -13,7 +13,9 @@ DATA = Path(__file__).parent / "cardiotocograms.csv"
 def prepare(raw: Path, public: Path, private: Path) -> Path:
     """Write the split; the segments of one recording are on one side of it. `raw` is not used."""
     frame = read_exactly(DATA)
-    frame = frame.drop_duplicates([name for name in frame.columns if name not in ("recording", "state")])
+    frame = frame.drop_duplicates(
+        [name for name in frame.columns if name not in ("recording", "state")]
+    )
     frame["abnormal"] = (frame["state"] > 1).astype(int)
     return publish_csv_task(
         frame.drop(columns=["recording", "state"]),

@@ -13,10 +13,17 @@ FOLDER = Path(__file__).parent
 
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
-    """Write the split: one hospital's patients are known, another study's are held out. `raw` is not used."""
-    known, held_out = (read_exactly(FOLDER / name) for name in ("rotterdam.csv", "german-trial.csv"))
+    """Write the split: one hospital's patients are known, another study's are held out.
+
+    `raw` is not used.
+    """
+    known, held_out = (
+        read_exactly(FOLDER / name) for name in ("rotterdam.csv", "german-trial.csv")
+    )
     covariates = [name for name in known.columns if name not in ("months", "event")]
-    alike = pd.MultiIndex.from_frame(known[covariates]).isin(pd.MultiIndex.from_frame(held_out[covariates]))
+    alike = pd.MultiIndex.from_frame(known[covariates]).isin(
+        pd.MultiIndex.from_frame(held_out[covariates])
+    )
     known = known[~alike]  # five who equal a held-out patient by chance
     frame = pd.concat([known, held_out], ignore_index=True)
     return publish_csv_task(

@@ -31,7 +31,9 @@ def prepare(raw: Path, public: Path, private: Path) -> Path:
 
 
 def families(sequences: list[str]) -> list[int]:
-    """Return a family number per sequence: the transitive closure of sharing `SHARED` residues in a row."""
+    """Return a family number per sequence: the transitive closure of sharing `SHARED` residues in a
+    row.
+    """
     parent = list(range(len(sequences)))
 
     def root(item: int) -> int:

@@ -18,7 +18,10 @@ SEEN_IN = 0.1
 
 
 def prepare(raw: Path, public: Path, private: Path) -> Path:
-    """Write the split: 40 % of the cells are held out, 150 genes hidden in them. `raw` is not used."""
+    """Write the split: 40 % of the cells are held out, 150 genes hidden in them.
+
+    `raw` is not used.
+    """
     full = anndata.read_h5ad(DATA)
     seen = np.asarray((full.X > 0).mean(axis=0)).ravel() >= SEEN_IN
     order = [i for i in stable_order(full.n_vars, "pbmc-gene-panel-genes-1") if seen[i]]

@@ -1,4 +1,6 @@
-"""Data sources, with a local server and stand-ins for their clients; without these, one sentence of advice."""
+"""Data sources, with a local server and stand-ins for their clients; without these, one sentence of
+advice.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ from bioeval_tui.grade.tasks.sources import BoardRow, SourceError
 
 
 class Server:
-    """A web server on this machine: `answers` maps a path to the (status, body) pairs that it gives in turn."""
+    """A web server on this machine: `answers` maps a path to the (status, body) pairs that it gives
+    in turn.
+    """
 
     def __init__(self) -> None:
         self.answers: dict[str, list[tuple[int, bytes]]] = {}
@@ -59,7 +63,9 @@ class Server:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
@@ -95,7 +101,9 @@ def raw_folder(tmp_path: Path, task: str = "BLAT_ECOLX") -> Path:
 
 
 def gym(server: Server) -> ProteinGymSource:
-    server.answers.setdefault("/tables/DMS_substitutions.csv", [(200, b"DMS_id,target_seq\nA,MKV\n")])
+    server.answers.setdefault(
+        "/tables/DMS_substitutions.csv", [(200, b"DMS_id,target_seq\nA,MKV\n")]
+    )
     return ProteinGymSource(
         Addresses(f"{server.url}/archives", f"{server.url}/tables", f"{server.url}/boards")
     )
@@ -107,7 +115,9 @@ BOARD = "/boards/substitutions/Spearman/DMS_substitutions_Spearman_DMS_level.csv
 
 
 def test_the_archive_is_downloaded_once_for_all_assays(server: Server, tmp_path: Path) -> None:
-    server.answers[SINGLES] = [(200, zipped(folds__BLAT_ECOLX="mutant\nA1C\n", folds__GFP="mutant\nM1K\n"))]
+    server.answers[SINGLES] = [
+        (200, zipped(folds__BLAT_ECOLX="mutant\nA1C\n", folds__GFP="mutant\nM1K\n"))
+    ]
     first, second = raw_folder(tmp_path), raw_folder(tmp_path, "GFP")
     gym(server).download({"benchmark_id": "BLAT_ECOLX"}, first)
     gym(server).download({"benchmark_id": "GFP"}, second)
@@ -130,12 +140,17 @@ def test_a_download_is_redirected_through_the_proxy_for_the_next_host(
     assert downloads.fetch_text(f"{server.url}/first", "by hand") == "here"
     assert server.asked == ["/first", "http://data.example.org/second", "/third"]
     monkeypatch.setenv("HTTP_PROXY", "socks5://ann:word@127.0.0.1:1")
-    said = r"data\.example\.org cannot be called through the proxy socks5://127\.0\.0\.1:1 of HTTP_PROXY, .*; by hand"
+    said = (
+        r"data\.example\.org cannot be called through the proxy socks5://127\.0\.0\.1:1 of"
+        r" HTTP_PROXY, .*; by hand"
+    )
     with pytest.raises(SourceError, match=said):
         downloads.fetch_text(f"{server.url}/first", "by hand")
 
 
-def test_multiple_mutants_and_indels_have_their_own_archives(server: Server, tmp_path: Path) -> None:
+def test_multiple_mutants_and_indels_have_their_own_archives(
+    server: Server, tmp_path: Path
+) -> None:
     server.answers[SINGLES] = [(200, zipped(A="x"))]
     server.answers[MULTIPLES] = [(200, zipped(B="pair"))]
     server.answers["/archives/cv_folds_indels.zip"] = [(200, zipped(C_indels="gap"))]
@@ -152,7 +167,9 @@ def test_files_downloaded_by_hand_need_no_network(tmp_path: Path) -> None:
     (shared / "DMS_substitutions.csv").write_text("DMS_id\n")
     (shared / "cv_folds_singles_substitutions.zip").write_bytes(zipped(BLAT_ECOLX="mutant\n"))
     nowhere = "http://127.0.0.1:9"
-    ProteinGymSource(Addresses(nowhere, nowhere, nowhere)).download({"benchmark_id": "BLAT_ECOLX"}, raw)
+    ProteinGymSource(Addresses(nowhere, nowhere, nowhere)).download(
+        {"benchmark_id": "BLAT_ECOLX"}, raw
+    )
     assert (raw / "BLAT_ECOLX.csv").exists()
 
 
@@ -179,7 +196,9 @@ def test_a_busy_server_is_retried(server: Server, statuses: tuple[int, ...]) -> 
 
 
 @pytest.mark.parametrize("status", [404, 403, 503])
-def test_a_refused_download_says_where_to_put_the_file(server: Server, tmp_path: Path, status: int) -> None:
+def test_a_refused_download_says_where_to_put_the_file(
+    server: Server, tmp_path: Path, status: int
+) -> None:
     server.answers[SINGLES] = [(status, b"")]
     raw = raw_folder(tmp_path)
     with pytest.raises(
@@ -190,11 +209,15 @@ def test_a_refused_download_says_where_to_put_the_file(server: Server, tmp_path:
     assert not list((tmp_path / "proteingym-dms").glob("*.zip*")), "no half of an archive stays"
 
 
-def test_a_download_without_network_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_download_without_network_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(downloads, "BACKOFF_S", 0.0)
     nowhere = "http://127.0.0.1:9"
     source = ProteinGymSource(Addresses(nowhere, nowhere, nowhere))
-    with pytest.raises(SourceError, match=r"127\.0\.0\.1:9 cannot be reached \(.*\); put the file at"):
+    with pytest.raises(
+        SourceError, match=r"127\.0\.0\.1:9 cannot be reached \(.*\); put the file at"
+    ):
         source.download({"benchmark_id": "A"}, raw_folder(tmp_path))
 
 
@@ -202,7 +225,9 @@ def test_a_damaged_archive_is_named(server: Server, tmp_path: Path) -> None:
     server.answers[SINGLES] = [(200, b"not a zip")]
     with pytest.raises(
         SourceError,
-        match=r"singles_substitutions\.zip: the zip file is damaged or incomplete \(.*\); delete it",
+        match=(
+            r"singles_substitutions\.zip: the zip file is damaged or incomplete \(.*\); delete it"
+        ),
     ):
         gym(server).download({"benchmark_id": "A"}, raw_folder(tmp_path))
 
@@ -228,7 +253,9 @@ class FakeKaggle:
         self._raise()
         Path(path, f"{competition}.zip").write_bytes(zipped(train="id\n"))
 
-    def competition_leaderboard_download(self, competition: str, path: str, quiet: bool = True) -> None:
+    def competition_leaderboard_download(
+        self, competition: str, path: str, quiet: bool = True
+    ) -> None:
         self._raise()
         Path(path, f"{competition}.zip").write_bytes(
             zipped(**{f"{competition}-publicleaderboard": self.board})
@@ -257,7 +284,10 @@ def test_kaggle_gives_one_archive_and_keeps_stdout_clean(
 
 def test_kaggles_whole_leaderboard_is_read(kaggle: FakeKaggle) -> None:
     board = KaggleSource().leaderboard(CONFIG)
-    assert [(row.score, row.submission_date) for row in board] == [(0.9, "2020-01-01"), (0.8, "2020-01-02")]
+    assert [(row.score, row.submission_date) for row in board] == [
+        (0.9, "2020-01-01"),
+        (0.8, "2020-01-02"),
+    ]
     assert "\u202e" not in board[0].team_name
 
 
@@ -292,7 +322,8 @@ def test_without_the_kaggle_client_the_error_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "kaggle", None)
     with pytest.raises(
-        SourceError, match=r"client is not installed: `.*kaggle.*`, or put stanford-covid-vaccine\.zip"
+        SourceError,
+        match=r"client is not installed: `.*kaggle.*`, or put stanford-covid-vaccine\.zip",
     ):
         KaggleSource().download(CONFIG, tmp_path)
 
@@ -351,7 +382,10 @@ def test_polaris_data_is_read_by_a_separate_interpreter(polaris: None, tmp_path:
 
 
 def test_a_refusal_by_polaris_is_one_sentence(polaris: None, tmp_path: Path) -> None:
-    expected = r"^Polaris did not return a/b: ValueError: no such benchmark: a/b; sign in .*or put polaris_train_data\.csv"
+    expected = (
+        r"^Polaris did not return a/b: ValueError: no such benchmark: a/b; sign in .*or put"
+        r" polaris_train_data\.csv"
+    )
     with pytest.raises(SourceError, match=expected) as caught:
         PolarisSource().download({"benchmark_id": "a/b"}, tmp_path)
     assert "\n" not in str(caught.value)
@@ -367,7 +401,9 @@ def test_without_polaris_the_error_says_what_to_install(
         PolarisSource().download({"benchmark_id": "a/b"}, tmp_path)
 
 
-def test_an_empty_package_is_not_taken_for_polaris(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_empty_package_is_not_taken_for_polaris(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv(POLARIS_PYTHON, raising=False)
     monkeypatch.setitem(sys.modules, "polaris", ModuleType("polaris"))
     with pytest.raises(SourceError, match=r"install polaris-lib"):
@@ -401,7 +437,12 @@ def test_a_page_without_a_leaderboard_says_what_to_do(server: Server) -> None:
 
 
 def test_unexpected_pages_give_no_leaderboard() -> None:
-    for page in ("", "<table>", "<td>1</td>", "<table><tr><th>Name</th></tr><tr><td>x</td></tr></table>"):
+    for page in (
+        "",
+        "<table>",
+        "<td>1</td>",
+        "<table><tr><th>Name</th></tr><tr><td>x</td></tr></table>",
+    ):
         assert read_board(page) == []
 
 
