@@ -174,7 +174,7 @@ def write(finding: object) -> str:
 
 
 @write.register
-def _(finding: of.EvaluatorFailures) -> str:
+def _evaluator_failures(finding: of.EvaluatorFailures) -> str:
     did = (("stepped out of its role", finding.left_role), ("failed", finding.failed))
     parts = [
         f"{what} {_places(which.places)} ({_short(which.detail)})" for what, which in did if which
@@ -185,7 +185,7 @@ def _(finding: of.EvaluatorFailures) -> str:
 
 
 @write.register
-def _(finding: of.JudgeFailures) -> str:
+def _judge_failures(finding: of.JudgeFailures) -> str:
     failed = finding.judge
     kept = "the conversation is" if len(failed.places.at) == 1 else "the conversations are"
     return (
@@ -195,7 +195,7 @@ def _(finding: of.JudgeFailures) -> str:
 
 
 @write.register
-def _(finding: of.AgentBroke) -> str:
+def _agent_broke(finding: of.AgentBroke) -> str:
     did = (("the agent failed", finding.failed), ("the conversation ran out of time", finding.late))
     parts = [
         f"{what} {_places(which.places)}{_bracket(which.detail)}" for what, which in did if which
@@ -209,7 +209,7 @@ def _(finding: of.AgentBroke) -> str:
 
 
 @write.register
-def _(finding: of.RunScores) -> str:
+def _run_scores(finding: of.RunScores) -> str:
     """Return such as `0.39 → 0.89 with the facts.
 
     Fails both times: 2 “A forgotten dose” (0.30, 0.35).`.
@@ -281,7 +281,7 @@ def _fails(fails: Sequence[of.Fails]) -> str:
 
 
 @write.register
-def _(finding: of.ModelScores) -> str:
+def _model_scores(finding: of.ModelScores) -> str:
     """Return such as `Mean of both conditions: large 0.95 (0.90 → 1.00 with the facts), small 0.75
     (0.50 → 1.00).`.
     """
@@ -299,7 +299,7 @@ def _mean_of(models: Sequence[of.ModelScore]) -> str:
 
 
 @write.register
-def _(finding: of.Decided) -> str:
+def _decided(finding: of.Decided) -> str:
     agent = f"{finding.agent}, " if finding.agent else ""
     trial = f"{finding.place.trial}, " if finding.place.trial else ""
     turn = f", turn {finding.place.turn}" if finding.place.turn else ""
@@ -462,7 +462,7 @@ def write_sure(finding: object) -> str:
 
 
 @write_sure.register
-def _(finding: of.OneCondition) -> str:
+def _one_condition(finding: of.OneCondition) -> str:
     used = finding.trials.used
     if finding.trials.planned == 1:
         return "no: one trial"
@@ -474,32 +474,32 @@ def _(finding: of.OneCondition) -> str:
 
 
 @write_sure.register
-def _(finding: of.NothingToGain) -> str:
+def _nothing_to_gain(finding: of.NothingToGain) -> str:
     if not finding.enough:
         return f"no: {_spelt(finding.trials.used, 'trial')}; nothing was left to gain"
     return f"yes: nothing was left to gain{_over(finding.trials, all_equal=True)}"
 
 
 @write_sure.register
-def _(finding: of.NoEffectOfFacts) -> str:
+def _no_effect_of_facts(finding: of.NoEffectOfFacts) -> str:
     return f"yes: the facts change nothing{_over(finding.trials, all_equal=True)}"
 
 
 @write_sure.register
-def _(finding: of.EffectOfFacts) -> str:
+def _effect_of_facts(finding: of.EffectOfFacts) -> str:
     verb = "help" if finding.by > 0 else "hurt"
     over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
     return f"yes: the facts {verb}, {signed(finding.by)}{over}"
 
 
 @write_sure.register
-def _(finding: of.EffectWithinChance) -> str:
+def _effect_within_chance(finding: of.EffectWithinChance) -> str:
     over = _over(finding.trials, finding.interval)
     return f"no: {signed(finding.by)} cannot be distinguished from chance{over}"
 
 
 @write_sure.register
-def _(finding: of.TooFewForEffect) -> str:
+def _too_few_for_effect(finding: of.TooFewForEffect) -> str:
     one = finding.cases == 1 or (finding.cases is None and finding.trials.used == 1)
     verb = "is" if one else "are"
     return (
@@ -518,7 +518,7 @@ def _few(finding: of.TooFewForEffect) -> str:
 
 
 @write_sure.register
-def _(finding: of.BestModel) -> str:
+def _best_model(finding: of.BestModel) -> str:
     than, by = (finding.other, "by") if finding.other else ("every other model", "by at least")
     return (
         f"yes: {finding.model} does better than {than}, {by} {number(finding.margin)} in the mean"
@@ -526,20 +526,20 @@ def _(finding: of.BestModel) -> str:
 
 
 @write_sure.register
-def _(finding: of.ModelsTied) -> str:
+def _models_tied(finding: of.ModelsTied) -> str:
     few = f"; {_too_few(finding.few)} to tell more" if finding.few else ""
     return f"no: {listed(finding.tied)} score the same{few}"
 
 
 @write_sure.register
-def _(finding: of.GradedSubmission) -> str:
+def _graded_submission(finding: of.GradedSubmission) -> str:
     if finding.doubts:
         return f"no: in doubt: {finding.doubts}"
     return "no interval was computed"
 
 
 @write_sure.register
-def _(finding: of.MedalCounts) -> str:
+def _medal_counts(finding: of.MedalCounts) -> str:
     valid = finding.submissions - sum(
         n for name, n in finding.counts if name in ("invalid", "not_graded")
     )
@@ -572,7 +572,7 @@ def _(finding: of.MedalCounts) -> str:
 
 
 @write.register
-def _(finding: of.EffectBasis) -> str:
+def _effect_basis(finding: of.EffectBasis) -> str:
     if finding.shared.is_nothing:
         return "each condition has its own criteria, so no difference is claimed"
     return f"the difference is of what both conditions share: {shared_words(finding.shared)}"
@@ -591,7 +591,7 @@ def shared_words(shared: of.Shared) -> str:
 
 
 @write.register
-def _(finding: of.NoUplift) -> str:
+def _no_uplift(finding: of.NoUplift) -> str:
     return (
         f"{finding.cleanness}:"
         f" {finding.why}{', so no difference is shown' if finding.missed else ''}"
@@ -599,7 +599,7 @@ def _(finding: of.NoUplift) -> str:
 
 
 @write.register
-def _(finding: of.NoMean) -> str:
+def _no_mean(finding: of.NoMean) -> str:
     if finding.only:
         return f"The mean {needs_all(finding.conditions)}, and this run has {finding.only} only."
     if not finding.ended:
@@ -608,7 +608,7 @@ def _(finding: of.NoMean) -> str:
 
 
 @write.register
-def _(finding: of.NeverAsked) -> str:
+def _never_asked(finding: of.NeverAsked) -> str:
     why = {
         "user": (
             "The user never asked for it and could have: not measured, the user's fault and not the"
@@ -621,7 +621,7 @@ def _(finding: of.NeverAsked) -> str:
 
 
 @write.register
-def _(finding: of.UserErred) -> str:
+def _user_erred(finding: of.UserErred) -> str:
     kinds = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in finding.kinds)
     judged = f" ({finding.judged} found by the judge)" if finding.judged else ""
     return (
@@ -639,12 +639,12 @@ def seen_in(where: Sequence[str], text: str) -> str:
 
 
 @write.register
-def _(finding: of.InvalidSubmission) -> str:
+def _invalid_submission(finding: of.InvalidSubmission) -> str:
     return f"The submission for {finding.task} is invalid: it has no score."
 
 
 @write.register
-def _(finding: of.NotGradedSubmission) -> str:
+def _not_graded_submission(finding: of.NotGradedSubmission) -> str:
     return f"The submission for {finding.task} was not graded: the file is not at fault."
 
 
@@ -653,7 +653,7 @@ _COUNTED = {"none": "without a medal", "not_graded": "not graded"}
 
 
 @write.register
-def _(finding: of.MedalCounts) -> str:
+def _write_medal_counts(finding: of.MedalCounts) -> str:
     if not finding.submissions:
         return "Nothing is graded."
     counts = ", ".join(f"{number:,} {_COUNTED.get(name, name)}" for name, number in finding.counts)
@@ -675,13 +675,13 @@ def _average(finding: of.MedalCounts) -> str:
 
 
 @write.register
-def _(finding: of.WithoutScore) -> str:
+def _without_score(finding: of.WithoutScore) -> str:
     reason = shorten(clean_line(finding.reason, 2000), LONGEST_LOSS)
     return f"{_whose(finding)}: {finding.kind}: {reason}"
 
 
 @write.register
-def _(finding: of.FurthestFromMedal) -> str:
+def _furthest_from_medal(finding: of.FurthestFromMedal) -> str:
     away = f", {finding.away}" if finding.away else ""
     return (
         f"furthest from a medal: {_whose(finding)}: percentile {number1(finding.percentile)}{away}"
@@ -694,7 +694,7 @@ def _whose(finding: of.WithoutScore | of.FurthestFromMedal) -> str:
 
 
 @write.register
-def _(finding: of.GradedSubmission) -> str:
+def _write_graded_submission(finding: of.GradedSubmission) -> str:
     medal = finding.medal.capitalize() if finding.medal else "No medal"
     median = "above the median" if finding.above_median else "not above the median"
     place = f"place {finding.place}" if finding.place else ""
@@ -703,7 +703,7 @@ def _(finding: of.GradedSubmission) -> str:
 
 
 @write.register
-def _(finding: of.MedalLimits) -> str:
+def _medal_limits(finding: of.MedalLimits) -> str:
     bronze, silver, gold, median = map(
         score_text, (finding.bronze, finding.silver, finding.gold, finding.median)
     )
@@ -718,7 +718,7 @@ def _(finding: of.MedalLimits) -> str:
 
 
 @write.register
-def _(finding: of.Gain) -> str:
+def _gain(finding: of.Gain) -> str:
     match finding.kind:
         case "assertion":
             return f"assertion “{finding.title}”"
@@ -733,26 +733,26 @@ def _(finding: of.Gain) -> str:
 
 
 @write.register
-def _(finding: of.TaskFellShort) -> str:
+def _task_fell_short(finding: of.TaskFellShort) -> str:
     return _loss(f"“{finding.title}”: {finding.reason or f'the judge scored it {finding.judged}'}")
 
 
 @write.register
-def _(finding: of.AssertionFails) -> str:
+def _assertion_fails(finding: of.AssertionFails) -> str:
     since = f" since turn {finding.since}" if finding.since else ""
     reason = f": {finding.reason}" if finding.reason else ""
     return _loss(f"“{finding.title}” fails{since}{reason}")
 
 
 @write.register
-def _(finding: of.SlowAnswers) -> str:
+def _slow_answers(finding: of.SlowAnswers) -> str:
     if finding.turn is None:
         return "slow answers"
     return f"slow answers: the slowest, in turn {finding.turn}, took {latency(finding.latency_ms)}"
 
 
 @write.register
-def _(finding: of.RequestsFailed) -> str:
+def _requests_failed(finding: of.RequestsFailed) -> str:
     return _loss(
         plural(finding.count, "failed request") + (f": {finding.error}" if finding.error else "")
     )
@@ -766,7 +766,7 @@ def _loss(text: str) -> str:
 
 
 @write.register
-def _(finding: of.RunsCompared) -> str:
+def _runs_compared(finding: of.RunsCompared) -> str:
     """Return such as `A scored higher: in 3 of 3 pairs without the facts (+0.39), in 2 of 3 with
     the facts (+0.10).`.
     """
@@ -821,7 +821,7 @@ def _by_how_much(one: of.ConditionCompared) -> str:
 
 
 @write.register
-def _(finding: of.NothingShared) -> str:
+def _nothing_shared(finding: of.NothingShared) -> str:
     if finding.a == finding.b:
         return (
             f"A and B are not compared: both are runs of {finding.a}, but of other tasks, facts or"
@@ -831,7 +831,7 @@ def _(finding: of.NothingShared) -> str:
 
 
 @write_sure.register
-def _(finding: of.RunsCompared) -> str:
+def _write_sure_runs_compared(finding: of.RunsCompared) -> str:
     measured = [one for one in finding.conditions if one.difference.mean is not None]
     if not measured:
         return "no: nothing was measured in both"
@@ -843,7 +843,7 @@ def _(finding: of.RunsCompared) -> str:
 
 
 @write.register
-def _(finding: of.WhyApart) -> str:
+def _why_apart(finding: of.WhyApart) -> str:
     part = PARTS.get(finding.part, finding.part)
     better, worse = "BA" if finding.by > 0 else "AB"
     gained = f"{better}'s {part} {signed(abs(finding.by))}"
@@ -861,7 +861,7 @@ def _(finding: of.WhyApart) -> str:
 
 
 @write.register
-def _(finding: of.NothingApart) -> str:
+def _nothing_apart(finding: of.NothingApart) -> str:
     fail = f"; in both fails {_named(finding.failing)}" if finding.failing else ""
     return f"no part of the score differs{fail}"
 
@@ -874,7 +874,7 @@ def _named(titles: Sequence[str]) -> str:
 
 
 @write.register
-def _(finding: of.ChecksCorrected) -> str:
+def _checks_corrected(finding: of.ChecksCorrected) -> str:
     parts = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
     what = f"significantly different: {parts}" if parts else "none is significantly different"
     return (
@@ -884,7 +884,7 @@ def _(finding: of.ChecksCorrected) -> str:
 
 
 @write.register
-def _(finding: of.FellBeyondChance) -> str:
+def _fell_beyond_chance(finding: of.FellBeyondChance) -> str:
     return (
         f"{finding.condition}: {_checked(finding.checked)} fell,"
         f" {difference_words(finding.found)}{_p(finding.found.p)}"
@@ -892,7 +892,7 @@ def _(finding: of.FellBeyondChance) -> str:
 
 
 @write.register
-def _(finding: of.RegressionUndecided) -> str:
+def _regression_undecided(finding: of.RegressionUndecided) -> str:
     needed, few = finding.needed, finding.few
     enough = (
         f"{needed} trials of each run (--repeat {needed})"
@@ -904,7 +904,7 @@ def _(finding: of.RegressionUndecided) -> str:
 
 
 @write.register
-def _(finding: of.PairsWithoutInterval) -> str:
+def _pairs_without_interval(finding: of.PairsWithoutInterval) -> str:
     seen = "One pair shows" if finding.pairs == 1 else f"{finding.pairs} pairs show"
     return (
         f"{seen} what happened, not what to expect: {FEWEST} trials of each run could tell a large"
@@ -913,13 +913,13 @@ def _(finding: of.PairsWithoutInterval) -> str:
 
 
 @write.register
-def _(finding: of.PairsWithinChance) -> str:
+def _pairs_within_chance(finding: of.PairsWithinChance) -> str:
     few = plural(finding.few.count, finding.few.unit)
     return f"{few} cannot tell a difference from chance: {finding.needed} would do."
 
 
 @write.register
-def _(finding: of.UnseenDifference) -> str:
+def _unseen_difference(finding: of.UnseenDifference) -> str:
     more = ""
     if finding.enough is not None:
         units = _units(of_cases=finding.of_cases)
@@ -928,7 +928,7 @@ def _(finding: of.UnseenDifference) -> str:
 
 
 @write.register
-def _(finding: of.OpenDifference) -> str:
+def _open_difference(finding: of.OpenDifference) -> str:
     more = ""
     if finding.needed is not None:
         units, power = _units(of_cases=finding.of_cases), share(finding.power)
@@ -942,7 +942,7 @@ def _(finding: of.OpenDifference) -> str:
 
 
 @write.register
-def _(finding: of.JobsDiffer) -> str:
+def _jobs_differ(finding: of.JobsDiffer) -> str:
     listed = list(map(_changed, finding.changed))
     if finding.more:
         listed.append(f"and {finding.more} more")
@@ -960,14 +960,14 @@ def _changed(change: tuple[str, str, str]) -> str:
 
 
 @write.register
-def _(finding: of.NothingCompared) -> str:
+def _nothing_compared(finding: of.NothingCompared) -> str:
     return "; ".join(
         ["cannot tell whether B is worse: no score is of the same in both runs", *finding.why]
     )
 
 
 @write.register
-def _(finding: of.CasesOfOneRun) -> str:
+def _cases_of_one_run(finding: of.CasesOfOneRun) -> str:
     cases = f"{plural(finding.count, 'case')} {'is' if finding.count == 1 else 'are'}"
     return (
         f"{cases} only in {finding.run} and not compared: {_first_of(finding.named, finding.count)}"
@@ -981,7 +981,7 @@ def _first_of(named: Sequence[str], count: int) -> str:
 
 
 @write.register
-def _(finding: of.ContentsDiffer) -> str:
+def _contents_differ(finding: of.ContentsDiffer) -> str:
     changes = "; ".join(map(_changed, finding.changed))
     what = (
         "only what is the same in them is compared" if finding.in_part else "they are not compared"
@@ -1004,19 +1004,19 @@ def _(finding: of.ContentsDiffer) -> str:
 
 
 @write.register
-def _(finding: of.IdentityDiffers) -> str:
+def _identity_differs(finding: of.IdentityDiffers) -> str:
     listed = "; ".join(_changed((what, a or "none", b or "none")) for what, a, b in finding.changed)
     return f"the runs differ in more than their results ({listed})"
 
 
 @write.register
-def _(finding: of.TimingLeftOut) -> str:
+def _timing_left_out(finding: of.TimingLeftOut) -> str:
     why = ", because the targets for response times differ" if finding.targets_differ else ""
     return f"scores here leave out the timing part on both sides{why}"
 
 
 @write.register
-def _(finding: of.PeopleWouldSay) -> str:
+def _people_would_say(finding: of.PeopleWouldSay) -> str:
     where = f"{finding.title}: " if finding.title else ""
     if finding.estimate is None or finding.interval is None:
         return f"{where}what people would say about the tasks is unknown: {finding.refused}"
@@ -1029,7 +1029,7 @@ def _(finding: of.PeopleWouldSay) -> str:
 
 
 @write.register
-def _(finding: of.JudgeOnSentinels) -> str:
+def _judge_on_sentinels(finding: of.JudgeOnSentinels) -> str:
     count = plural(
         finding.sentinels, "conversation with a known verdict", "conversations with known verdicts"
     )
@@ -1054,12 +1054,12 @@ def _(finding: of.JudgeOnSentinels) -> str:
 
 
 @write.register
-def _(finding: of.JudgeNotExamined) -> str:
+def _judge_not_examined(finding: of.JudgeNotExamined) -> str:
     return f"judge not examined: {finding.why or 'it was asked about no control'}"
 
 
 @write.register
-def _(finding: of.JudgeExam) -> str:
+def _judge_exam(finding: of.JudgeExam) -> str:
     if finding.refusal:
         return finding.refusal
     left = plural(finding.left_out, "task")
@@ -1073,7 +1073,7 @@ def _(finding: of.JudgeExam) -> str:
 
 
 @write.register
-def _(finding: of.SimulatedUsers) -> str:
+def _simulated_users(finding: of.SimulatedUsers) -> str:
     apart, interval = finding.difference.mean, finding.difference.estimate.interval
     if apart is None:
         return (
@@ -1097,7 +1097,7 @@ def _(finding: of.SimulatedUsers) -> str:
 
 
 @write.register
-def _(finding: of.VerdictsReplaced) -> str:
+def _verdicts_replaced(finding: of.VerdictsReplaced) -> str:
     run = f"{finding.run}: " if finding.run else ""
     what = f"{run}{finding.conversations} of {plural(finding.held, 'conversation')} judged again"
     what += f" by the criteria of {clean_line(finding.job, 80)}" if finding.job else ""
@@ -1116,7 +1116,7 @@ def _(finding: of.VerdictsReplaced) -> str:
 
 
 @write.register
-def _(finding: of.CriteriaChanged) -> str:
+def _criteria_changed(finding: of.CriteriaChanged) -> str:
     recorded, given = (
         f"“{shorten(clean_line(words), LONGEST_CRITERIA)}”" if words else "nothing"
         for words in (finding.recorded, finding.given)
@@ -1125,7 +1125,7 @@ def _(finding: of.CriteriaChanged) -> str:
 
 
 @write.register
-def _(finding: of.AssertionChanged) -> str:
+def _assertion_changed(finding: of.AssertionChanged) -> str:
     recorded, given = (
         words.replace("_", " ") or "not asked" for words in (finding.recorded, finding.given)
     )
@@ -1141,7 +1141,7 @@ def _(finding: of.AssertionChanged) -> str:
 
 
 @write.register
-def _(finding: of.ScoreBasis) -> str:
+def _score_basis(finding: of.ScoreBasis) -> str:
     if not finding.needed:
         return "; ".join(counted_with_causes(counted) for _, counted in finding.counted)
     listed = "; ".join(
@@ -1161,7 +1161,7 @@ def needs_all(conditions: int) -> str:
 
 
 @write.register
-def _(finding: of.NotExcused) -> str:
+def _not_excused(finding: of.NotExcused) -> str:
     ours = dict(finding.counted.reasons).get("program", 0)
     theirs = finding.counted.unexcused - ours
     by_agent = (
@@ -1179,7 +1179,7 @@ def _(finding: of.NotExcused) -> str:
 
 
 @write.register
-def _(finding: of.PassShareBasis) -> str:
+def _pass_share_basis(finding: of.PassShareBasis) -> str:
     if finding.measured:
         return f"over {plural(finding.tasks, 'task')}"
     if not finding.tasks:
@@ -1188,7 +1188,7 @@ def _(finding: of.PassShareBasis) -> str:
 
 
 @write.register
-def _(finding: of.TimesBasis) -> str:
+def _times_basis(finding: of.TimesBasis) -> str:
     if not finding.answers:
         return "no answer in a conversation that counts"
     scope = f"of {plural(finding.answers, 'answer')} in conversations that count"
@@ -1201,12 +1201,12 @@ def _(finding: of.TimesBasis) -> str:
 
 
 @write.register
-def _(finding: of.AssertionMissed) -> str:
+def _assertion_missed(finding: of.AssertionMissed) -> str:
     return f"{finding.trial}: {finding.reason or 'failed'}"
 
 
 @write.register
-def _(finding: of.StopDecision) -> str:
+def _stop_decision(finding: of.StopDecision) -> str:
     left = (
         f"; {plural(finding.left_out, 'round')} left out, since a conversation could not be"
         " measured"
@@ -1246,7 +1246,7 @@ def _subject(finding: of.StopDecision) -> str:
 
 
 @write.register
-def _(finding: of.RanksBasis) -> str:
+def _ranks_basis(finding: of.RanksBasis) -> str:
     cases = plural(finding.cases, "common case")
     if finding.cases < finding.needed:
         return f"{cases}: too few for ranks that hold on other cases, {finding.needed} are needed"
@@ -1255,7 +1255,7 @@ def _(finding: of.RanksBasis) -> str:
 
 
 @write.register
-def _(finding: of.AgentRanksBasis) -> str:
+def _agent_ranks_basis(finding: of.AgentRanksBasis) -> str:
     if finding.unranked and len(finding.unranked) == finding.agents:
         return "no ranks: percentiles on leaderboards are unknown for all valid submissions"
     of = "all agents have"
@@ -1275,7 +1275,7 @@ def _(finding: of.AgentRanksBasis) -> str:
 
 
 @write.register
-def _(finding: of.BehindNext) -> str:
+def _behind_next(finding: of.BehindNext) -> str:
     mean, interval, pairs = (
         finding.behind.mean,
         finding.behind.estimate.interval,
@@ -1292,7 +1292,7 @@ def _(finding: of.BehindNext) -> str:
 
 
 @write.register
-def _(finding: of.MannerBasis) -> str:
+def _manner_basis(finding: of.MannerBasis) -> str:
     few = ""
     if finding.conversations < finding.needed:
         few = (
@@ -1306,7 +1306,7 @@ def _(finding: of.MannerBasis) -> str:
 
 
 @write.register
-def _(finding: of.PartNeeded) -> str:
+def _part_needed(finding: of.PartNeeded) -> str:
     part, target = finding.part, number(finding.target)
     name = PARTS[part.part]
     if part.value is None:
@@ -1318,7 +1318,7 @@ def _(finding: of.PartNeeded) -> str:
 
 
 @write.register
-def _(finding: of.IntervalExpected) -> str:
+def _interval_expected(finding: of.IntervalExpected) -> str:
     about = (
         f"an interval of about ±{number(finding.half)}, if trials vary by"
         f" {number(finding.deviation)}"
@@ -1332,7 +1332,7 @@ def _(finding: of.IntervalExpected) -> str:
 
 
 @write.register
-def _(finding: of.Beginning) -> str:
+def _beginning(finding: of.Beginning) -> str:
     return f"Conversation {finding.number} of {finding.of}: {_knows(finding)}."
 
 
@@ -1349,7 +1349,7 @@ def _knows(finding: of.Beginning) -> str:
 
 
 @write.register
-def _(finding: of.RequestJustFailed) -> str:
+def _request_just_failed(finding: of.RequestJustFailed) -> str:
     error = shorten(finding.error, LONGEST_TITLE)
     return (
         f"A request to the {finding.peer} failed ({error}); failures of the agent lower its score."
@@ -1357,7 +1357,7 @@ def _(finding: of.RequestJustFailed) -> str:
 
 
 @write.register
-def _(finding: of.NowTrue) -> str:
+def _now_true(finding: of.NowTrue) -> str:
     more = f" and {finding.more} more" if finding.more else ""
     return (
         f"Now true: {_title(finding.title)}{more}. This is checked in the agent's state, not in its"
@@ -1366,13 +1366,13 @@ def _(finding: of.NowTrue) -> str:
 
 
 @write.register
-def _(finding: of.FactJustGiven) -> str:
+def _fact_just_given(finding: of.FactJustGiven) -> str:
     why = {True: " because the agent asked", False: " without being asked", None: ""}[finding.asked]
     return f"The user gives fact {finding.fact}{why}."
 
 
 @write.register
-def _(finding: of.AwaitsVerdict) -> str:
+def _awaits_verdict(finding: of.AwaitsVerdict) -> str:
     reads = "Rules judge" if finding.by_rules else "The judge reads"
     where = in_side(finding.side)
     return (
@@ -1381,12 +1381,12 @@ def _(finding: of.AwaitsVerdict) -> str:
 
 
 @write.register
-def _(finding: of.EndsWithoutScore) -> str:
+def _ends_without_score(finding: of.EndsWithoutScore) -> str:
     return f"This conversation could not be scored: {shorten(finding.reason, 120)}."
 
 
 @write.register
-def _(finding: of.EndsWithScore) -> str:
+def _ends_with_score(finding: of.EndsWithScore) -> str:
     where = upper_first(in_side(finding.score.side))
     return f"{where} the agent scores {number(finding.score.score)}: {_holds(finding)}."
 
