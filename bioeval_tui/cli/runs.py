@@ -18,7 +18,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import date, number
 from bioeval_tui.cli.common_options import LazyGroup, Table, with_env_file, with_redact
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
-from bioeval_tui.record.names import PUBLISHED_NAMES
+from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
 from bioeval_tui.record.runs import CataloguedRun
 
 SHOWN = 50
@@ -128,7 +128,10 @@ def print_runs(runs: Iterable[CataloguedRun]) -> None:
         column("agent", lambda run: _safe(run.agent_words), lead=True),
         column("status", lambda run: run.status_words),
         column("started", lambda run: date(datetime.fromisoformat(run.started_at)), spare=True),
-        *(numbers(name, lambda run, name=name: run.scores.get(name)) for name in names),  # type: ignore[misc]
+        *(
+            numbers(title_of(name), lambda run, name=name: run.scores.get(name))  # type: ignore[misc]
+            for name in names
+        ),
         numbers("mean", lambda run: run.score),
         column("messages", lambda run: str(run.messages), right=True, spare=True),
         column("fault", lambda run: _safe(run.fault), spare=True),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.grade.outcomes import NotGraded, Tally
@@ -53,6 +53,14 @@ _STANDINGS: dict[Outcome, Standing] = {
 }  # fmt: skip
 
 
+class Passage(NamedTuple):
+    """A message of a run."""
+
+    condition: Condition
+    trial: int
+    message: int
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What came out, how sure, why and what next, each in one line, with a stable code for its
@@ -68,6 +76,8 @@ class Answer:
     """What can be done about it: at most three."""
     decided: of.Gain | None = None
     """The task or assertion of which `why` speaks; None if it speaks of neither."""
+    passage: Passage | None = None
+    """The message that `why` quotes; None if it quotes none."""
 
     @property
     def outcome(self) -> Outcome:
@@ -81,8 +91,11 @@ class Answer:
 
     @property
     def standing(self) -> Standing:
-        """Whether it is good, bad or uncertain."""
-        return _STANDINGS.get(self.outcome, "plain")
+        """Whether it is good, bad or uncertain: what is not sure is not good, however high."""
+        standing = _STANDINGS.get(self.outcome, "plain")
+        if standing == "good" and self.sure.startswith("no"):
+            return "unsure"
+        return standing
 
     @property
     def brief(self) -> str:
@@ -134,7 +147,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     what = _scores_of(run, summary) if sentences.has_scores(finding) else finding
     failed = sentences.cause(finding)
     decided = None if failed else _deciding(run.lowest, what)
-    why = failed or _why(run, run.lowest, decided)
+    why, passage = (failed, None) if failed else _why(run, run.lowest, decided)
     is_rehearsal = run.started.rehearsal and run.ended is not None
     return Answer(
         finding,
@@ -143,6 +156,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
         why,
         _steps(run, finding, bool(why) and not failed),
         decided,
+        passage,
     )
 
 
@@ -154,9 +168,10 @@ def answer_trial(run: RecordedRun, trial: int) -> Answer:
     lowest = min((talk for talk in talks if talk.score is not None), key=_score, default=None)
     finding = of.OneOfTrials(trial, run.started.trials)
     decided = _deciding(lowest, what)
-    why = _why(run, lowest, decided)
+    why, passage = _why(run, lowest, decided)
     steps = (of.Step("passage", (run.run_id,)),) if why else ()
-    return Answer(finding, sentences.sentence(what), sentences.sure(finding), why, steps, decided)
+    words, sure = sentences.sentence(what), sentences.sure(finding)
+    return Answer(finding, words, sure, why, steps, decided, passage)
 
 
 def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
@@ -176,7 +191,7 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
             finding, sentences.sentence(what), sentences.sure(finding), first.what, first.steps
         )
     name = clean_line(lowest.started.model or lowest.brief.agent_words, LONGEST_NAME)
-    why = _why(lowest, lowest.lowest, _deciding(lowest.lowest), name)
+    why, _ = _why(lowest, lowest.lowest, _deciding(lowest.lowest), name)
     rehearsal = all(run.started.rehearsal for run in runs)
     steps = [of.Step("passage", (lowest.run_id,))] if why else []
     if len(runs) == 2:
@@ -575,30 +590,29 @@ def _deciding(talk: ConversationResult | None, what: Finding | None = None) -> o
 
 def _why(
     run: RecordedRun, talk: ConversationResult | None, gain: of.Gain | None, agent: str = ""
-) -> str:
-    """Return what cost a conversation most, with what was said in the turn that decided; empty if
-    it lost nothing.
+) -> tuple[str, Passage | None]:
+    """Return what cost a conversation most, with what was said in the turn that decided, and where
+    that was said; empty if it lost nothing.
     """
     if talk is None or gain is None:
-        return ""
-    return sentences.sentence(_decided(run, talk, gain, agent))
-
-
-def _decided(run: RecordedRun, talk: ConversationResult, gain: of.Gain, agent: str) -> of.Decided:
+        return "", None
     loss = lost_points(talk, [gain])[0]
-    turn, quoted, says, by = loss.turn, loss.quoted, loss.reason, _BY[gain.kind]
+    number, quoted, says, by = loss.message, loss.quoted, loss.reason, _BY[gain.kind]
     if gain.kind == "task":
         by = _who_judged(run, talk, gain.index)
     elif gain.kind == "assertion":
         says = sentences.sentence(of.Failing(gain.title))
         number = talk.answer_in(rows.decided_in(talk.timelines.get(gain.index, [])))
-        message = talk.message(number or rows.parting(run.state, talk.trial) or 0)
-        turn, quoted = (
-            (message.turn, clean_line(message.text)) if message is not None else (None, "")
-        )
+        number = number or rows.parting(run.state, talk.trial)
+    message = talk.message(number or 0)
+    if message is not None and gain.kind == "assertion":
+        quoted = clean_line(message.text)
     trial = talk.trial_words if run.started.trials > 1 else ""
+    turn = loss.turn if message is None else message.turn
     place = of.TalkPlace(_side(run, talk.condition), trial, turn)
-    return of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent)
+    decided = of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent)
+    passage = None if message is None else Passage(talk.condition, talk.trial, message.message)
+    return sentences.sentence(decided), passage
 
 
 _BY: dict[str, of.SaidBy] = {

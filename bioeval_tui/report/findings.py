@@ -497,7 +497,7 @@ StepAction = Literal[
 ]  # fmt: skip
 """What can be done next: read the passage that decided, or both of a comparison; hold more trials;
 edit the job, or the file that was handed in; run or grade again; resume; judge again; compare;
-compare runs of one job; list all findings; see the leaderboard; go to an invalid file; compare
+compare runs of one job; list all findings; explain a score; go to an invalid file; compare
 agents; grade a list.
 """
 

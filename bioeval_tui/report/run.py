@@ -796,6 +796,8 @@ class Loss(NamedTuple):
     turn: int | None = None
     """The turn of the quotation; None without one."""
     quoted: str = ""
+    message: int | None = None
+    """The number of the message that it quotes."""
 
 
 def gains(talk: ConversationResult) -> list[Gain]:
@@ -865,8 +867,12 @@ def lost_points(talk: ConversationResult, gains_of_talk: Sequence[Gain]) -> tupl
     """Return why a conversation lost its points: the reasons behind these gains, in their order."""
     losses = []
     for gain in gains_of_talk:
-        turn, quoted = _quotation(talk, gain)
-        losses.append(Loss(sentence(_loss(talk, gain)), turn if quoted else None, quoted))
+        message, quoted = _quotation(talk, gain)
+        reason = sentence(_loss(talk, gain))
+        if message is None or not quoted:
+            losses.append(Loss(reason))
+        else:
+            losses.append(Loss(reason, message.turn, quoted, message.message))
     return tuple(losses)
 
 
@@ -890,13 +896,13 @@ def _loss(talk: ConversationResult, gain: Gain) -> Finding:
             return RequestsFailed(talk.failures, failed.error if failed else "")
 
 
-def _quotation(talk: ConversationResult, gain: Gain) -> tuple[int | None, str]:
-    """Return the turn and the words that the judge quotes about a task; empty without any."""
+def _quotation(talk: ConversationResult, gain: Gain) -> tuple[MessageState | None, str]:
+    """Return the message and its words that the judge quotes about a task; empty without any."""
     evidence = rows.task_evidence(_judged(talk, gain)) if gain.kind == "task" else None
     message = talk.message(evidence[0]) if evidence is not None else None
     if evidence is None or message is None:
         return None, ""
-    return message.turn, shorten(clean_line(evidence[1]), LONGEST_LOSS)
+    return message, shorten(clean_line(evidence[1]), LONGEST_LOSS)
 
 
 def _judged(talk: ConversationResult, gain: Gain) -> TaskScored:

@@ -212,7 +212,7 @@ def _agent_broke(finding: of.AgentBroke) -> str:
 def _run_scores(finding: of.RunScores) -> str:
     """Return such as `0.39 → 0.89 with the facts.
 
-    Fails both times: 2 “A forgotten dose” (0.30, 0.35).`.
+    Fails both times: task 2 “A forgotten dose” (0.30, 0.35).`.
     """
     text = _conditions(finding.scores) + _by_what(finding)
     if finding.broken:
@@ -274,7 +274,8 @@ def _fails(fails: Sequence[of.Fails]) -> str:
     named = []
     for fail in fails[:MOST_FAILS]:
         scores = f" ({', '.join(map(number, fail.scores))})" if fail.scores else ""
-        mark = f"{fail.number} " if fail.kind == "task" else ""
+        # A number alone reads as how many there are.
+        mark = f"task {fail.number} " if fail.kind == "task" else ""
         named.append(f"{mark}“{_short(fail.title, LONGEST_FAIL)}”{scores}")
     more = [f"{len(fails) - len(named)} more"] if len(fails) > len(named) else []
     return listed([*named, *more])
@@ -353,7 +354,7 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
     "compare": ("compare the two", "bioeval-tui runs compare {runs}"),
     "one_job": ("find two runs of one job", "bioeval-tui runs list"),
     "findings": ("list all findings", "bioeval-tui validate {submission}"),
-    "board": ("see the leaderboard", ""),
+    "board": ("explain the score", ""),
     "invalid_file": ("go to the invalid file", ""),
     "agents": ("compare the agents", ""),
     "grade_list": ("grade a list of your own", ""),

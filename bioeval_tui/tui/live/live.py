@@ -277,6 +277,12 @@ class LiveScreen(BaseScreen):
         self._show_all()
         self.call_after_refresh(self.conversations.focus_conversation)
 
+    @on(Stage.Concluded)
+    def _presentation_concluded(self, event: Stage.Concluded) -> None:
+        condition, trial, message = event.passage
+        self.conversations.look_at(condition, trial)
+        self.conversations.jump(condition, message)
+
     @on(ReplayControls.Moved)
     async def _replay_moved(self, event: ReplayControls.Moved) -> None:
         while self.app.screen is not self and self in self.app.screen_stack:

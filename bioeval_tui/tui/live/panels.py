@@ -516,26 +516,32 @@ NAMES = ("tasks", "latency", "assertions")
 
 
 def status_line(state: RunState, condition: Condition, trial: int) -> Content:
-    """Return one conversation's tasks, assertions and average response time: `tasks ✓✗ │ assertions
-    ✗✓ │ 3.6 s slow`.
+    """Return one conversation's tasks, average response time and assertions: `tasks ✓✗ │ 3.6 s slow
+    │ assertions ✗✓ ✗ saves a reminder`. The first that fails is named, last, since it may be long.
     """
     talk = state.conversation(condition, trial)
     judged = [task_cell(row, condition, talk) for row in rows.task_rows(state, trial)]
-    checked = [latest_mark(row, condition) for row in rows.assertion_rows(state, trial)]
+    assertions = rows.assertion_rows(state, trial)
+    checked = [latest_mark(row, condition) for row in assertions]
     goes_on = talk is None or talk.ended is None
     parts = []
     if judged and goes_on:
         parts.append(paint(Cell("tasks not judged yet", "quiet")))
     elif judged:
         parts.append(paint(Cell("tasks ", "quiet"), *map(_first_sign, judged)))
-    if checked:
-        name = "assertions so far " if goes_on else "assertions "
-        parts.append(paint(Cell(name, "quiet"), *map(_first_sign, checked)))
     average, target = rows.latency(state, condition, trial).average_ms, rows.target_ms(state)
     if average is not None:
         late = 0 < target < average
         said = f"{latency_short(average)} slow" if late else latency_short(average)
         parts.append(paint(Cell(said, "warn" if late else "quiet")))
+    if checked:
+        name = "assertions so far " if goes_on else "assertions "
+        failing = [
+            Cell(f"  {mark.text[:1]} {row.title}", mark.tone)
+            for row, mark in zip(assertions, checked, strict=True)
+            if mark.tone == "bad"
+        ]
+        parts.append(paint(Cell(name, "quiet"), *map(_first_sign, checked), *failing[:1]))
     return Content.styled(" │ ", "$quiet").join(parts)
 
 

@@ -18,7 +18,7 @@ from bioeval_tui.report import rows
 from bioeval_tui.report.brief import brief_of
 from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
-from bioeval_tui.tui.shared.answer_block import AnswerBlock
+from bioeval_tui.tui.shared.answer_block import AnswerBlock, enabled_keys
 from bioeval_tui.tui.shared.cells import Cell, left, right, score_tone
 from bioeval_tui.tui.shared.line_widgets import BigNumber
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, hanging
@@ -26,6 +26,7 @@ from bioeval_tui.tui.shared.rows_widget import DrawnPanel, hanging
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.report.answer import Passage
     from bioeval_tui.tui.live.feed import Watched
 
 STAGE_CSS = """
@@ -141,7 +142,7 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
 class Stage(Vertical):
     """Scores, the answer and marks, and the keys that begin and end a presentation.
 
-    Posts `Changed` when a presentation begins or ends.
+    Posts `Changed` when a presentation begins or ends, and `Concluded` once its run has ended.
     """
 
     KEYS: ClassVar[str] = "live/stage"
@@ -157,12 +158,20 @@ class Stage(Vertical):
     class Changed(Message):
         """A presentation started or ended."""
 
+    class Concluded(Message):
+        """The run that is presented has ended: `passage` is what the answer quotes."""
+
+        def __init__(self, passage: Passage) -> None:
+            super().__init__()
+            self.passage = passage
+
     def __init__(self, watched: Watched) -> None:
         super().__init__()
         self.watched = watched
         self._scores: list[StageScore] = []
         self._answer = AnswerBlock(id="stage-answer")
         self._assertions = Static(id="stage-assertions", markup=False)
+        self._concluded = False
 
     def compose(self) -> ComposeResult:
         """Lay out both."""
@@ -177,6 +186,7 @@ class Stage(Vertical):
         wide, ended = self.screen.has_class("-wide"), state is not None and state.ended is not None
         self.screen.set_class(ended, "-ended")
         if state is None or not watched.presenting:
+            self._concluded = False
             return
         held = heads_view.conditions(state)
         if tuple(score.condition for score in self._scores) != held:
@@ -191,14 +201,25 @@ class Stage(Vertical):
         self._assertions.update(_checks(state, watched.trial, room, wide))
         self._answer.display = ended
         if ended:
-            # statistics: the first paint waits for none
-            from bioeval_tui.report.result import (
-                result_of,
-            )
+            self._show_answer(state)
+        else:
+            self._concluded = False
 
-            result = result_of(state)
-            if result:
-                self._answer.show_answer(result.answer)
+    def _show_answer(self, state: RunState) -> None:
+        """Show what came out, and once, the passage that decided."""
+        # Statistics, for which the first paint does not wait.
+        from bioeval_tui.report.result import result_of
+
+        result = result_of(state)
+        if result is None:
+            return
+        key = enabled_keys(self).get("stop_presenting")
+        full_screen = [(key, "the full screen, with its passages")] if key else []
+        self._answer.show_answer(result.answer, *full_screen)
+        passage = result.answer.passage
+        if passage is not None and not self._concluded:
+            self._concluded = True
+            self.post_message(self.Concluded(passage))
 
     async def _mount_scores(self) -> None:
         room = self.query_one(Horizontal)

@@ -41,17 +41,17 @@ MOST_LINES, ROOMY = 2, 100
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
 
 
-def answer_lines(answer: Answer, keys: Mapping[StepAction, str] | None = None) -> list[Line]:
-    """Return the lines of an answer, the next steps with their `keys`; a step without a key is left
-    out.
+def answer_lines(
+    answer: Answer, keys: Mapping[StepAction, str] | None = None, *also: tuple[str, str]
+) -> list[Line]:
+    """Return the lines of an answer, the next steps with their `keys`, and what can `also` be done,
+    each a key and words; a step without a key is left out.
     """
     known = keys or {}
-    steps = [
-        cell
-        for step in answer.next
-        if step.action in known
-        for cell in (Cell(known[step.action], "busy"), Cell(f" {step.words}  "))
-    ]
+    steps: list[Cell] = []
+    can_do = [(known[step.action], step.words) for step in answer.next if step.action in known]
+    for key, words in (*can_do, *also):
+        steps += [Cell(key, "busy"), Cell(f" {words}  ")]
     lines: list[Line] = [
         [Cell("WHAT  ", "quiet"), Cell(answer.what, "strong")],
         [Cell("SURE  ", "quiet"), Cell(answer.sure, _TONES[answer.standing])],
@@ -66,13 +66,12 @@ def answer_lines(answer: Answer, keys: Mapping[StepAction, str] | None = None) -
 class AnswerBlock(Labelled):
     """Shows an answer, with the keys of those next steps that the screen can do."""
 
-    def show_answer(self, answer: Answer) -> None:
-        """Show this answer, unless its screen was closed meanwhile: no key applies there any
-        more.
+    def show_answer(self, answer: Answer, *also: tuple[str, str]) -> None:
+        """Show this answer, and what can `also` be done, each a key and words; not if its screen
+        was closed meanwhile, where no key applies any more.
         """
-        if not self.is_attached:
-            return
-        self.show(answer_lines(answer, step_keys(self)))
+        if self.is_attached:
+            self.show(answer_lines(answer, step_keys(self), *also))
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
         """Return a line as two at most where there is little room: what stands below it needs some,
@@ -88,13 +87,18 @@ class AnswerBlock(Labelled):
         ]
 
 
-def step_keys(node: DOMNode) -> dict[StepAction, str]:
-    """Return the key of each step that can be done where this widget is."""
-    keys = {
+def enabled_keys(node: DOMNode) -> dict[str, str]:
+    """Return the key of each action that can be done where this widget is."""
+    return {
         active.binding.action.partition("(")[0].rpartition(".")[2]: key_name(active.binding.key)
         for active in node.screen.active_bindings.values()
         if active.enabled
     }
+
+
+def step_keys(node: DOMNode) -> dict[StepAction, str]:
+    """Return the key of each step that can be done where this widget is."""
+    keys = enabled_keys(node)
     found: dict[StepAction, str] = {}
     for step, actions in ACTIONS.items():
         key = next((keys[action] for action in actions if action in keys), None)
