@@ -47,7 +47,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     assert found.outcome == "too_few"
     assert (
         found.what
-        == "0.44 → 1.00 with the facts. Fails without the facts only: 1 “Get a reminder to take"
+        == "0.44 → 1.00 with the facts. Fails without the facts only: task 1 “Get a reminder to take"
         " warfarin tom…”, “a reminder exists” and 2 more."
     )
     assert (
@@ -79,7 +79,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([FAILS] * 3, [KNOWS] * 3, "too_few",
             "three trials are too few to tell what the facts change; 5 would do"),
         ([Talk(tasks=(0.2,))] * 3, [KNOWS] * 3, "too_few",
-            "Fails without the facts only: 1 “task 1”."),
+            "Fails without the facts only: task 1 “task 1”."),
         ([Talk()] * 3, [replace(FAILS, fact=True)] * 3, "too_few",
             "Fails with the facts only: “check 1”."),
         ([Talk()], [Talk()], "facts_not_given", "SURE no: the user gave the agent no fact"),

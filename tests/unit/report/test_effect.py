@@ -287,7 +287,7 @@ def test_what_fails_by_its_own_criteria_is_named_and_the_effect_is_of_what_both_
         recorded([fails] * 5, [replace(SUPPLIED, latencies_ms=(900.0,))] * 5).write(runs)
     )
     assert "; 0.93 → 1.00 on what both share" in found.answer.what
-    assert "Fails without the facts only: 2 “task 2”." in found.answer.what
+    assert "Fails without the facts only: task 2 “task 2”." in found.answer.what
     assert found.answer.sure == "yes: the facts help, +0.07 in each of 5 trials"
 
 

@@ -256,7 +256,7 @@ def test_a_threshold_for_a_condition_that_was_not_run_cannot_be_checked() -> Non
 def test_the_mean_of_one_condition_is_not_measured() -> None:
     result = gate(Recorded([scoring(0.9)]), "0.5")
     assert result.exit_code == 3
-    assert result.checks[0].words == "needs both conditions; withheld 1 of 1 used"
+    assert result.checks[0].words == "needs both conditions; without the facts 1 of 1 used"
 
 
 @pytest.mark.parametrize("bar", ["0.5", "mean:0.5", "withheld:0.5", "supplied:0.5,withheld:0.5"])

@@ -112,14 +112,14 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "with the facts of trial 2"),
     (of.RunScores(SCORES, None, (), (), None, (), 1), "0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, SOME_SHARED, (0.5, 0.9), (DOSE,), WITHOUT, (EXISTS,), 3),
-     "0.44 → 1.00 with the facts; 0.50 → 0.90 on what both share (2 tasks, 1 assertion). Fails both times: 2 “A forgotten dose” (0.30, 0.35). "
+     "0.44 → 1.00 with the facts; 0.50 → 0.90 on what both share (2 tasks, 1 assertion). Fails both times: task 2 “A forgotten dose” (0.30, 0.35). "
      "Fails without the facts only: “a reminder exists”."),
     (of.RunScores(SCORES, None, (), (), None, (), 1, 1, 2),
         "The agent failed in 1 of 2 conversations: 0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, SOME_SHARED, (0.44, 1.0), (), None, (), 1),
         "0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, of.Shared(0, 1, 0, 0), (), (DOSE, EXISTS, EXISTS), None, (), 3),
-     "0.44 → 1.00 with the facts, each by its own criteria. Fails both times: 2 “A forgotten dose” (0.30, 0.35), “a reminder exists” and 1 more."),
+     "0.44 → 1.00 with the facts, each by its own criteria. Fails both times: task 2 “A forgotten dose” (0.30, 0.35), “a reminder exists” and 1 more."),
     (of.RunScores((LOW, of.SideScore(NAMED, None), HIGH), None, (), (EXISTS,), None, (), 1),
      "0.44 without the facts → – in “has the card” → 1.00 with the facts. Fails in all 3 conditions: “a reminder exists”."),
     (of.RunScores((LOW,), None, (), (EXISTS,), None, (), 1),
