@@ -480,8 +480,11 @@ def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
     on_shared = tuple(run.shared_means.values()) if summary.shared is not None else ()
     broken = len(_ended_by(run.conversations, "agent_failed"))
     held = len(run.conversations)
+    full = None
+    if len(scores) == 1 and held > 1:
+        full = sum(talk.score == 1 for talk in scored)
     return of.RunScores(
-        scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held
+        scores, summary.shared, on_shared, everywhere, lower, there, times, broken, held, full
     )
 
 
@@ -610,7 +613,9 @@ def _why(
     trial = talk.trial_words if run.started.trials > 1 else ""
     turn = loss.turn if message is None else message.turn
     place = of.TalkPlace(_side(run, talk.condition), trial, turn)
-    decided = of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent)
+    alike = run.conversations_in(talk.condition)
+    lost = sum(one.score is not None and one.score < 1 for one in alike)
+    decided = of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent, lost)
     passage = None if message is None else Passage(talk.condition, talk.trial, message.message)
     return sentences.sentence(decided), passage
 
@@ -776,6 +781,11 @@ def _ended_by(talks: Iterable[ConversationResult], reason: EndReason) -> list[Co
 
 
 def _side(run: RecordedRun, condition: Condition) -> of.Side:
+    """Return a condition, without a title where it is the only one and no user knows any fact: it
+    would name facts that there are not.
+    """
+    if len(run.conditions) == 1 and not run.brief.has_facts:
+        return of.Side(condition, "")
     return of.Side(condition, run.condition_title(condition))
 
 

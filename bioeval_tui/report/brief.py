@@ -57,6 +57,8 @@ class Brief:
     """What the simulated user knows, where the facts are supplied."""
     tasks: tuple[tuple[str, str], ...]
     """What the agent is asked for, with the acceptance criteria."""
+    own_facts: bool
+    """Whether each case has facts of its own, which the job does not list."""
     cases: int
     """How many cases fill in the job; 0 for a job without cases."""
     source: ImportedFrom | None
@@ -105,8 +107,15 @@ class Brief:
         return f"user: {self.user_words} · judge: {self.judge_words}"
 
     @property
+    def has_facts(self) -> bool:
+        """Whether the simulated user can know any fact."""
+        return bool(self.facts) or self.own_facts
+
+    @property
     def facts_words(self) -> str:
         """The facts in one line: `1 The user lives in Sydney   2 …`, or that there are none."""
+        if not self.facts and self.own_facts:
+            return "each case has its own"
         facts = [without_placeholders(fact) for fact in self.facts] if self.cases else self.facts
         listed = "   ".join(f"{n} {fact}" for n, fact in enumerate(facts, start=1)) or "none"
         if tuple(facts) == self.facts:
@@ -123,6 +132,7 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
             (without_placeholders(title), without_placeholders(criteria))
             for title, criteria in tasks
         ]
+    own_facts = bool(trial is None and state.job_of(1).get("facts"))
     target = state.job.get("target")
     protocol = str(target.get("protocol") or "") if isinstance(target, dict) else ""
     return Brief(
@@ -142,6 +152,7 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
             map(str, [facts] if isinstance(facts := job.get("facts") or (), str) else facts)
         ),
         tasks=tuple(tasks),
+        own_facts=own_facts,
         cases=len({case.name for case in started.cases}) if trial is None else 0,
         source=started.source,
         conditions=names_in(state.job),

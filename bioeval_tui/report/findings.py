@@ -460,6 +460,8 @@ class RunScores(Finding):
     broken: int = 0
     held: int = 0
     """How many conversations the agent ended early, of how many."""
+    full: int | None = None
+    """How many have a score of 1, in a run of several conversations of one condition."""
 
 
 class ModelScores(Finding):
@@ -488,6 +490,8 @@ class Decided(Finding):
     says: str
     agent: str = ""
     """Whose turn it was; empty in a run's own answer."""
+    lost: int = 1
+    """In how many conversations of its condition points were lost."""
 
 
 StepAction = Literal[

@@ -221,6 +221,9 @@ def _run_scores(finding: of.RunScores) -> str:
             f" {text}"
         )
     parts = [text]
+    if finding.full is not None:
+        full = f"{finding.full:,} of {plural(finding.held, 'conversation')}"
+        parts[0] += f", a full score in {full}"
     if finding.everywhere:
         parts.append(f"Fails {_every_time(finding)}: {_fails(finding.everywhere)}")
     if finding.there and finding.lower is not None:
@@ -253,7 +256,7 @@ def _conditions(scores: Sequence[of.SideScore]) -> str:
     if [one.side.title for one in scores] == published:
         without, with_facts = (number(one.score) for one in scores)
         return f"{without} → {with_facts} with the facts"
-    return " → ".join(f"{number(one.score)} {in_side(one.side)}" for one in scores)
+    return " → ".join(f"{number(one.score)} {in_side(one.side)}".rstrip() for one in scores)
 
 
 def _every_time(finding: of.RunScores) -> str:
@@ -301,13 +304,15 @@ def _mean_of(models: Sequence[of.ModelScore]) -> str:
 
 @write.register
 def _decided(finding: of.Decided) -> str:
-    agent = f"{finding.agent}, " if finding.agent else ""
-    trial = f"{finding.place.trial}, " if finding.place.trial else ""
-    turn = f", turn {finding.place.turn}" if finding.place.turn else ""
+    trial = finding.place.trial
+    if trial and finding.lost > 1:
+        trial += f", one of {finding.lost} that lost points"
+    turn = f"turn {finding.place.turn}" if finding.place.turn else ""
     quoted = f" — “{finding.quoted}”" if finding.quoted else ""
     by = {"clock": "", "failures": ""}.get(finding.said_by, f"{finding.said_by}: ")
-    place = f"{agent}{trial}{in_side(finding.place.side)}{turn}"
-    return f"{place}, {by}{_short(finding.says, LONGEST_SAYS)}{quoted}"
+    place = ", ".join(filter(None, (finding.agent, trial, in_side(finding.place.side), turn)))
+    start = f"{place}, " if place else ""
+    return f"{start}{by}{_short(finding.says, LONGEST_SAYS)}{quoted}"
 
 
 class NextStep(NamedTuple):
@@ -367,8 +372,8 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
 def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
     """Return how sure an answer is: yes or no, why, and what would do."""
     if rehearsal and isinstance(finding, _REPEATABLE):
-        takes = f"it takes models, and {_enough(finding)}"
-        return f"no: only {_REHEARSAL}, so repeating it tells nothing new; {takes}"
+        would_do = f"with models, {_enough(finding)} would do"
+        return f"no: only {_REHEARSAL}, so repeating it tells nothing new; {would_do}"
     text = SURE.get(type(finding))
     words = write_sure(finding) if text is None else _WRITER.format(text, finding)
     if not rehearsal:
@@ -471,7 +476,10 @@ def _one_condition(finding: of.OneCondition) -> str:
         return f"the same in each of {used} trials"
     if finding.interval is None:
         return f"no: {plural(used, 'trial')}, too few for an interval"
-    return f"95 % interval {interval_words(finding.interval)} ({finding.interval.scope})"
+    interval = finding.interval
+    about = f"yes, to about ±{number(interval.width / 2)}"
+    basis = f"95 % interval {interval_words(interval)}, {interval.scope}"
+    return f"{about} ({basis}); four times as many would halve that"
 
 
 @write_sure.register
@@ -708,10 +716,10 @@ def _medal_limits(finding: of.MedalLimits) -> str:
     bronze, silver, gold, median = map(
         score_text, (finding.bronze, finding.silver, finding.gold, finding.median)
     )
-    of_entries = f" of {plural(finding.entries, 'entry', 'entries')}" if finding.entries else ""
+    of_entries = f" of its {plural(finding.entries, 'entry', 'entries')}" if finding.entries else ""
     return (
-        f"bronze begins at {bronze}, silver at {silver}, gold at {gold}; the median{of_entries} is"
-        f" {median}"
+        f"by the leaderboard, bronze begins at {bronze}, silver at {silver}, gold at {gold}; the"
+        f" median{of_entries} is {median}"
     )
 
 
@@ -735,7 +743,8 @@ def _gain(finding: of.Gain) -> str:
 
 @write.register
 def _task_fell_short(finding: of.TaskFellShort) -> str:
-    return _loss(f"“{finding.title}”: {finding.reason or f'the judge scored it {finding.judged}'}")
+    reason = finding.reason or f"{finding.judged}, no reason is recorded"
+    return _loss(f"“{finding.title}”: {reason}")
 
 
 @write.register
@@ -1575,8 +1584,10 @@ def under(title: str, text: str) -> str:
 
 def in_side(side: of.Side) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows
-    nothing”`.
+    nothing”`; nothing where there is no condition to speak of.
     """
+    if not side.title:
+        return ""
     if side.title in PUBLISHED_TITLES.values():
         return side.title
     return f"in “{side.title}”"

@@ -214,7 +214,7 @@ class Stage(Vertical):
         if result is None:
             return
         key = enabled_keys(self).get("stop_presenting")
-        full_screen = [(key, "the full screen, with its passages")] if key else []
+        full_screen = [(key, "end presentation")] if key else []
         self._answer.show_answer(result.answer, *full_screen)
         passage = result.answer.passage
         if passage is not None and not self._concluded:

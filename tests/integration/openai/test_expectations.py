@@ -27,7 +27,7 @@ from tests.unit.evaluation.conversation.fakes import FakeJudge
 
 REHEARSED = (
     "no: only a rehearsal: a script speaks and rules judge, so repeating it tells nothing new; "
-    "it takes models, and 5 trials"
+    "with models, 5 trials would do"
 )
 JOB = """
 target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}

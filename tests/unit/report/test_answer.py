@@ -54,7 +54,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         found.sure
         == "no: only a rehearsal: a script speaks and rules judge, so repeating it tells nothing"
         " new; "
-        "it takes models, and 5 trials"
+        "with models, 5 trials would do"
     )
 
 
@@ -104,7 +104,7 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
          "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the agent failed; what it would have scored otherwise, a run without failures would tell WHY the "
          "agent failed at turn 1 in both conversations; failed requests lowered this by 0.50 without the facts and by 0.30 with the facts"),
         ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition",
-            "WHAT 0.71 without the facts. SURE 95 % interval 0.44 to 0.91 (this job only, 10 trials)"),
+            "WHAT 0.71 without the facts, a full score in 5 of 10 conversations. SURE yes, to about ±0.23 (95 % interval 0.44 to 0.91, this job only, 10 trials); four times as many"),
         ([FAILS, KNOWS], [], "one_condition", "SURE no: 2 trials, too few for an interval"),
         ([FAILS], [], "one_condition",
             "WHAT 0.43 without the facts. Fails at the end: “check 1”. SURE no: one trial"),
@@ -396,7 +396,7 @@ def test_models_with_different_jobs_are_not_compared() -> None:
 # Submissions
 
 
-LIMITS = "bronze begins at 0.97, silver at 0.98, gold at 0.995; the median of 119 entries is 0.95"
+LIMITS = "by the leaderboard, bronze begins at 0.97, silver at 0.98, gold at 0.995; the median of its 119 entries is 0.95"
 
 
 def graded(**fields: object) -> TaskReport:

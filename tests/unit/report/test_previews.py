@@ -38,7 +38,7 @@ def test_a_preview_says_why() -> None:
 @pytest.mark.parametrize(
     ("talk", "lost"),
     [
-        (Talk(tasks=(1.0, 0.2)), "judge: “task 2”: the judge scored it 0.20"),
+        (Talk(tasks=(1.0, 0.2)), "judge: “task 2”: 0.20, no reason is recorded"),
         (Talk(holds=(True, False)), "assertion: “check 2” fails"),
         (Talk(latencies_ms=(500.0, 3000.0)), "slow answers: the slowest, in turn 2, took 3.00 s"),
         (Talk(failures=1), "1 failed request: 503"),

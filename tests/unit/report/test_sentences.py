@@ -126,6 +126,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "0.44 without the facts. Fails at the end: “a reminder exists”."),
     (of.RunScores((LOW,), None, (), (EXISTS,), None, (), 2),
         "0.44 without the facts. Fails every time: “a reminder exists”."),
+    (of.RunScores((of.SideScore(of.Side("supplied", ""), 0.5),), None, (), (), None, (), 2, 0, 4, 2),
+        "0.50, a full score in 2 of 4 conversations."),
     (of.ModelScores(FIVE_MODELS), "large 0.80, small 0.30, a 0.20, b 0.20, 1 more."),
     (
         of.ModelScores((of.ModelScore("large", 0.72, SCORES),
@@ -137,6 +139,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "without the facts, turn 5, judge: says never two at once — “Take two.”"),
     (of.Decided(of.TalkPlace(WITHOUT, "trial 2", None), "", "clock", "slow answers", agent="small"),
      "small, trial 2, without the facts, slow answers"),
+    (of.Decided(of.TalkPlace(of.Side("supplied", ""), "case 0", 2), "", "judge", "no", lost=116),
+     "case 0, one of 116 that lost points, turn 2, judge: no"),
     (of.EffectBasis(of.Shared(2, 3, 0, 0)),
         "the difference is of what both conditions share: 2 of 3 tasks"),
     (of.EffectBasis(of.Shared(0, 1, 0, 2)),
@@ -188,7 +192,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.Gain("task", 1, "remind me", met=False), "“remind me” not met"),
     (of.Gain("timing", 0, "response times", target_s=1.5), "answers within 1.50 s on average"),
     (of.Gain("failures", 0, "failed requests", failures=2), "no failures (now 2)"),
-    (of.TaskFellShort("remind me", "", "0.20"), "“remind me”: the judge scored it 0.20"),
+    (of.TaskFellShort("remind me", "", "0.20"), "“remind me”: 0.20, no reason is recorded"),
     (of.AssertionFails("a reminder exists", 2, "none was found"),
         "“a reminder exists” fails since turn 2: none was found"),
     (of.SlowAnswers(2, 2400.0), "slow answers: the slowest, in turn 2, took 2.40 s"),
@@ -206,9 +210,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NothingApart(("a", "b", "c")),
         "no part of the score differs; in both fails “a”, “b” and 1 more"),
     (of.MedalLimits(0.9, 0.95, 0.99, 0.8, 14),
-        "bronze begins at 0.9, silver at 0.95, gold at 0.99; the median of 14 entries is 0.8"),
+        "by the leaderboard, bronze begins at 0.9, silver at 0.95, gold at 0.99; the median of its 14 entries is 0.8"),
     (of.MedalLimits(3, 2, 1, 4.5, None),
-        "bronze begins at 3, silver at 2, gold at 1; the median is 4.5"),
+        "by the leaderboard, bronze begins at 3, silver at 2, gold at 1; the median is 4.5"),
     (of.NothingShared("dose", "reminder"),
         "A and B are not compared: their jobs share no task (A dose, B reminder)."),
     (of.NothingShared("dose", "dose"),
@@ -483,7 +487,8 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.OneCondition(SINGLE, False, None), "no: one trial"),
     (of.OneCondition(FIVE, True, SPAN), "the same in each of 5 trials"),
     (of.OneCondition(of.Trials(2, 2), False, None), "no: 2 trials, too few for an interval"),
-    (of.OneCondition(FIVE, False, SPAN), "95 % interval −0.10 to 0.30 (this job only, 5 trials)"),
+    (of.OneCondition(FIVE, False, SPAN), "yes, to about ±0.20 (95 % interval −0.10 to 0.30, this job only, 5 trials); four times as many"
+     " would halve that"),
     (of.OneOfTrials(2, 3), "no: trial 2 of 3; the card of all trials says how sure"),
     (of.UncleanStart("the graph differs", False),
         "no: the graph differs, so the difference cannot be attributed to the facts"),
@@ -597,7 +602,7 @@ def test_an_answer_says_how_sure_it_is(found: ConclusionFinding, words: str) -> 
     said = sure(found, rehearsal=True)
     assert said.startswith("no: only a rehearsal: a script speaks and rules judge")
     why = words.removeprefix("no: ").removeprefix("yes: ")
-    enough = ("it takes models, and 5 trials", "it takes models, and 7 cases")
+    enough = ("with models, 5 trials would do", "with models, 7 cases would do")
     assert said.endswith(
         (f"; {why}", *(f", so repeating it tells nothing new; {words}" for words in enough))
     )
