@@ -422,20 +422,39 @@ _ASKS = re.compile(
 )
 _ASKS_FOR_KIND: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("time", pattern(r"\bwhen\b|\b(?:what|which) (?:time|hour)(?!\s?zone)|\bhow (?:early|late)\b")),
-    ("date", pattern(r"\bwhen\b|\b(?:what|which) (?:day|date|month|year)|\bdate of\b|\bhow soon\b")),
-    ("quantity", pattern(r"\bhow (?:much|many|old|often|long|far|tall|heavy)\b|\bdos(?:e|es|age)\b|\b(?:strength|age)\b")),
+    (
+        "date",
+        pattern(r"\bwhen\b|\b(?:what|which) (?:day|date|month|year)|\bdate of\b|\bhow soon\b"),
+    ),
+    (
+        "quantity",
+        pattern(
+            r"\bhow (?:much|many|old|often|long|far|tall|heavy)\b"
+            r"|\bdos(?:e|es|age)\b|\b(?:strength|age)\b"
+        ),
+    ),
     (
         "name",
         pattern(
-            r"\b(?:where|who|whose)\b|\b(?:what|which) (?:city|country|place|region)\b|\blocation\b|\btime ?zone\b"
+            r"\b(?:where|who|whose)\b"
+            r"|\b(?:what|which) (?:city|country|place|region)\b|\blocation\b|\btime ?zone\b"
         ),
     ),
-    ("code", pattern(r"\b(?:gene|variant|mutation|notation|hgvs|identifier|accession|code|cohort|data ?set)\b")),
+    (
+        "code",
+        pattern(
+            r"\b(?:gene|variant|mutation|notation|hgvs|identifier|accession|code|cohort"
+            r"|data ?set)\b"
+        ),
+    ),
     (
         "drug",
-        pattern(r"\b(?:medicines?|medications?|drugs?|tablets?|pills?|prescriptions?|painkillers?|what else do you take)\b"),
+        pattern(
+            r"\b(?:medicines?|medications?|drugs?|tablets?|pills?|prescriptions?|painkillers?"
+            r"|what else do you take)\b"
+        ),
     ),
-)  # fmt: skip
+)
 """The kinds of information in a fact, and the questions that ask for them."""
 _OPEN_QUESTION = re.compile(
     r"\b(?:more|further|additional|any|other|some|the) (?:details?|information|context|specifics)\b"

@@ -92,8 +92,9 @@ QUANTITY_READERS: tuple[Reader, ...] = (
     ),
     (
         pattern(
-            rf"(?P<before>[€$£])?(?<![\w.])(?P<number>\d[\d,]*(?:\.\d+)?"
-            rf"|\b(?:{_TEN_WORDS})(?:[-\s](?:{_SMALL}))?\b|\b(?:{_SMALL})\b)(?:[-\s]?(?P<unit>{_UNIT}))?(?!\w)"
+            r"(?P<before>[€$£])?(?<![\w.])(?P<number>\d[\d,]*(?:\.\d+)?"
+            rf"|\b(?:{_TEN_WORDS})(?:[-\s](?:{_SMALL}))?\b"
+            rf"|\b(?:{_SMALL})\b)(?:[-\s]?(?P<unit>{_UNIT}))?(?!\w)"
         ),
         _quantity,
     ),
@@ -104,8 +105,7 @@ _HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[
 _MINUTES = {"quarter past": 15, "half past": 30, "quarter to": 45}
 _MONTHS = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october",
-    "november", "december",
+    "october", "november", "december",
 ]  # fmt: skip
 _MONTH = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
 _ORDINALS = [
@@ -203,13 +203,15 @@ TIME_READERS: tuple[Reader, ...] = (
     (pattern(rf"\b(?P<day>{_DAY})\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+\d{{4}})?"), _date),
     (
         pattern(
-            rf"\b(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}|{'|'.join(_ORDINALS)})\b(?:,?\s+\d{{4}})?"
+            rf"\b(?P<month>{_MONTH})\.?\s+(?:the\s+)?"
+            rf"(?P<day>{_DAY}|{'|'.join(_ORDINALS)})\b(?:,?\s+\d{{4}})?"
         ),
         _date,
     ),
     (
         re.compile(
-            rf"\b(?:in|since|until|by|of|last|next|this)\s+(?P<month>{'|'.join(m.title() for m in _MONTHS)})\b"
+            r"\b(?:in|since|until|by|of|last|next|this)\s+"
+            rf"(?P<month>{'|'.join(month.title() for month in _MONTHS)})\b"
         ),
         _month,
     ),
@@ -236,13 +238,15 @@ _DRUGS = word_set("""
     quinine caffeine melatonin nicotine ketamine
     """)
 _DRUG = re.compile(
-    r"\w{3,}(?:mab|nib|pril|sartan|statin|olol|cillin|mycin|cycline|floxacin|azole|profen|oxetine|opram|azepam"
-    r"|zolam|parin|xaban|gatran|gliptin|gliflozin|glutide|formin|platin|taxel|rubicin|dipine|thiazide|semide)",
+    r"\w{3,}(?:mab|nib|pril|sartan|statin|olol|cillin|mycin|cycline|floxacin|azole|profen|oxetine"
+    r"|opram|azepam|zolam|parin|xaban|gatran|gliptin|gliflozin|glutide|formin|platin|taxel|rubicin"
+    r"|dipine|thiazide|semide)",
     re.IGNORECASE,
 )
 _NOT_NAMES = word_set("""
     i ok okay hi hello hey thanks thank mr mrs ms dr a am pm tv id api ai llm json csv pdf faq asap
-    btw fyi lol ps oh yo dear sir madam god internet english swiss german french italian spanish british american european dutch austrian usa english socrates
+    btw fyi lol ps oh yo dear sir madam god internet english swiss german french italian spanish
+    british american european dutch austrian usa english socrates
     """)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•\n\"“”(*-])\s*$")
 

@@ -25,11 +25,11 @@ class Phrases:
 
     In a phrase, `…` stands for up to three words (eight letters in scripts without spaces), `*` at
     the end of a word for any ending, and `(a|b)`, `?` and lookarounds mean what they do in a
-    pattern. A line that begins with `#` is a comment.
+    pattern. A line that ends with `|` continues on the next; one that begins with `#` is a comment.
     """
 
     def __init__(self, table: str, *, spaced: bool = True) -> None:
-        lines = (line.strip() for line in table.splitlines())
+        lines = (line.strip() for line in regex.sub(r"\|\n\s*", "|", table).splitlines())
         rules = [self._rule(line, spaced) for line in lines if line and not line.startswith("#")]
         self._pattern = regex.compile("|".join(rules)) if rules else None
 

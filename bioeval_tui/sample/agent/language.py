@@ -236,7 +236,8 @@ def _clock(text: str) -> time | None:
 
 
 _DOSE = re.compile(
-    r"\b(\d+(?:[.,]\d+)?)\s*(mg|mcg|µg|micrograms?|milligrams?|g|ml|iu|units?|tablets?|pills?|puffs?)\b",
+    r"\b(\d+(?:[.,]\d+)?)\s*(mg|mcg|µg|micrograms?|milligrams?|g|ml|iu|units?|tablets?|pills?"
+    r"|puffs?)\b",
     re.IGNORECASE,
 )
 _UNITS = {

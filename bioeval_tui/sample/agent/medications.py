@@ -19,12 +19,13 @@ _ADD = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(
-    r"\b(?:list|show|what|which|see|check)\b[^.?!]{0,30}\b(?:medications?|medicines?|meds)\b(?![^.?!]*\binteract)|"
-    r"\bwhat (?:am i|do i) (?:taking|take)\b",
+    r"\b(?:list|show|what|which|see|check)\b[^.?!]{0,30}\b(?:medications?|medicines?"
+    r"|meds)\b(?![^.?!]*\binteract)|\bwhat (?:am i|do i) (?:taking|take)\b",
     re.IGNORECASE,
 )
 _REMOVE = re.compile(
-    r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.?!]{0,20}\b(?:medications?|medicines?|meds|list)\b",
+    r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.?!]{0,20}\b(?:medications?"
+    r"|medicines?|meds|list)\b",
     re.IGNORECASE,
 )
 

@@ -44,7 +44,10 @@ _DONE = (
     r"\((?:\w+, )?(?P<zone>[\w/]+)\)"
 )
 
-_WORD = "(?:ich|sie|mich|danke|tschüss|und|nicht|bitte|wie|welche|sich|mir|uns|der|das|ist|sind|wohne|nehme|möchte|sich)"
+_WORD = (
+    "(?:ich|sie|mich|danke|tschüss|und|nicht|bitte|wie|welche|sich|mir|uns|der|das|ist|sind"
+    "|wohne|nehme|möchte|sich)"
+)
 GERMAN = Phrasebook(
     # Two words, because one may be a name.
     re.compile(

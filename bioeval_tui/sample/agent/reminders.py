@@ -17,13 +17,13 @@ _SET = re.compile(
     re.IGNORECASE,
 )
 _ASKS_WHETHER = re.compile(
-    r"\b(?:did|have|has|is|are|was|were|confirm|check)\b[^.?!]{0,40}\breminders?\b|\breminders?\b[^.?!]{0,30}\b(?:is|was|are)"
-    r" (?:set|there)\b",
+    r"\b(?:did|have|has|is|are|was|were|confirm|check)\b[^.?!]{0,40}\breminders?\b"
+    r"|\breminders?\b[^.?!]{0,30}\b(?:is|was|are) (?:set|there)\b",
     re.IGNORECASE,
 )
 _LIST = re.compile(
-    r"\b(?:(?:list|show|what|which|see|check|any)\b[^.?!]{0,40}\breminders?\b|(?:did|do|is|are|was|were)\b[^.?!]{0,40}"
-    r"\breminders?\b)",
+    r"\b(?:(?:list|show|what|which|see|check|any)\b[^.?!]{0,40}\breminders?\b"
+    r"|(?:did|do|is|are|was|were)\b[^.?!]{0,40}\breminders?\b)",
     re.IGNORECASE,
 )
 _DELETE = re.compile(
