@@ -4,8 +4,10 @@
 |---|---|---|---|---|
 | simple | mean of the training targets | share of positives | most frequent label | median time |
 | majority | median | 1 or 0, whichever is more frequent | most frequent label | median time |
-| random | drawn from the training targets | drawn from 0–1 | drawn from the labels | drawn from the times |
-| ridge | ridge regression | logistic regression | ridge classifier | ridge on log time, censoring ignored |
+| random | drawn from the training targets | from 0–1 | from the labels | from the times |
+| ridge | ridge regression | logistic regression | ridge classifier | ridge on log time [1] |
+
+[1] Censoring is ignored.
 
 The same task, kind and seed give the same file.
 """

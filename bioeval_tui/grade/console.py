@@ -465,9 +465,10 @@ def task_card(task: Task) -> None:
     out.print(Text(f"{task.id}: {task.name}", style="bold"))
     facts = [task.task_type, task.domain, task.difficulty, f"grader {task.grader.name}"]
     out.print("  " + ", ".join(str(fact) for fact in facts if fact))
-    out.print(
-        f"  {'prepared: ' + str(task.public_dir) if task.is_prepared else details['why_not_prepared']}"
-    )
+    prepared = details["why_not_prepared"]
+    if task.is_prepared:
+        prepared = f"prepared: {task.public_dir}"
+    out.print(f"  {prepared}")
     board = details["leaderboard"]
     if board is not None:
         direction = "lower" if board["is_lower_better"] else "higher"

@@ -465,7 +465,8 @@ class TaskGrading:
             silver_medal=ranking.medal == "silver",
             bronze_medal=ranking.medal == "bronze",
             above_median=ranking.above_median,
-            submission_exists=path is not None and os.path.isfile(path),  # noqa: PTH113 (three times faster)
+            # three times as fast as pathlib
+            submission_exists=path is not None and os.path.isfile(path),  # noqa: PTH113
             valid_submission=score is not None,
             is_lower_better=ranking.is_lower_better,
             created_at=now(),

@@ -10,11 +10,10 @@ true value every score has an error, and the best score of a board has won by a 
 lucky error (the winner's curse). So true values are drawn first, given all scores, the covariance
 of their errors, and a prior that is the board's own density of scores: a true value is likely to
 lie where many entries do (empirical Bayes; Efron, Empirical Bayes deconvolution estimates,
-Biometrika
-2016). The error of other rows, which all entries share, is added to each draw. If only the submission is scored anew, the
-board keeps the luck that it had with its rows, and so did the submission: how much of an error all
-entries share is then not known but taken to be a half. docs/validation.md has the calibration of
-both.
+Biometrika 2016). The error of other rows, which all entries share, is added to each draw. If only
+the submission is scored anew, the board keeps the luck that it had with its rows, and so did the
+submission: how much of an error all entries share is then not known but taken to be a half.
+docs/validation.md has the calibration of both.
 """
 
 from __future__ import annotations

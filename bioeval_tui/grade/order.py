@@ -268,10 +268,11 @@ def not_tried(difference: Difference, seconds: float, limit_s: float) -> Finding
     score.
     """
     about = "; ".join(filter(None, (difference.words, _ORDER * (difference.rows is not None))))
-    return Findings((), (
-        f"{about}: what that means for the score was not tested, because the grader took {seconds:.0f} s of the "
-        f"{limit_s:.0f} s that a submission may take",
-    ))  # fmt: skip
+    said = (
+        f"{about}: what that means for the score was not tested, because the grader took"
+        f" {seconds:.0f} s of the {limit_s:.0f} s that a submission may take"
+    )
+    return Findings((), (said,))
 
 
 _ORDER = "the file's rows are in another order"

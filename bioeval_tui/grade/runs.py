@@ -194,7 +194,8 @@ def _submissions(group: Path, problems: list[str]) -> list[Submission]:
             covered[short(task_id)] -= 1
             continue
         files = (run / "submission" / name for name in _FILES)
-        file = next((path for path in files if os.path.isfile(path)), None)  # noqa: PTH113 (as in `_exists`)
+        # not pathlib, as in `_exists`
+        file = next((path for path in files if os.path.isfile(path)), None)  # noqa: PTH113
         items.append(Submission(0, task_id, str(file) if file else None, agent, run=str(run)))
     return _with_keys(items, group)
 

@@ -277,13 +277,21 @@ _ASKS_OF = Phrases(
     _WORDS,
 )
 _BODY = Phrases(
-    """pain*|symptoms?|fevers?|chills|cough*|rash*|spots?|swell*|swollen|red(ness)?|discharge|bleed*|blood*|lumps?|lesions?
-    stools?|urin*|nausea|vomit*|diarrhea|appetite|itch*|tender*|numb*|tingl*|weak*|headaches?|episodes?|infections?|injur*
-    surger*|illness*|family|history|medications?|sores?|moles?|periods?|joints?|stiff*|breath*|dizz*|vision|hearing|throat
-    skin|muscles?|weight|sleep|fatigue|color|texture|size|triggers?|activit*|better|worse|constant|sharp|dull|contagious|sick
-    conditions?|diseases?|disorders?|allerg*|patch*|discomfort|sensation|results?|tests?|scans?|imaging|trauma|rest|relief
-    gas|legs?|foot|feet|arms?|hands?|eyes?|ears?|chest|back|age|milestones|treatments?|movements?|drink*|alcohol|smok*
-    abnormalit*|diet*|bumps?|nodules?|wounds?|procedures?|diagnos*""",
+    """
+    pain*|symptoms?|fevers?|chills|cough*|rash*|spots?|swell*|swollen|red(ness)?|discharge|bleed*|
+        blood*|lumps?|lesions?
+    stools?|urin*|nausea|vomit*|diarrhea|appetite|itch*|tender*|numb*|tingl*|weak*|headaches?|
+        episodes?|infections?|injur*
+    surger*|illness*|family|history|medications?|sores?|moles?|periods?|joints?|stiff*|breath*|
+        dizz*|vision|hearing|throat
+    skin|muscles?|weight|sleep|fatigue|color|texture|size|triggers?|activit*|better|worse|constant|
+        sharp|dull|contagious|sick
+    conditions?|diseases?|disorders?|allerg*|patch*|discomfort|sensation|results?|tests?|scans?|
+        imaging|trauma|rest|relief
+    gas|legs?|foot|feet|arms?|hands?|eyes?|ears?|chest|back|age|milestones|treatments?|movements?|
+        drink*|alcohol|smok*
+    abnormalit*|diet*|bumps?|nodules?|wounds?|procedures?|diagnos*
+    """,
     {},
 )
 _OF_ONESELF = Phrases(

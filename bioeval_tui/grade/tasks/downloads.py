@@ -401,7 +401,10 @@ class _HtmlTables(HTMLParser):
 
 _ARCHIVES = "https://marks.hms.harvard.edu/proteingym/ProteinGym_v1.3"
 _TABLES = "https://zenodo.org/records/15293562/files"
-_BOARDS = "https://raw.githubusercontent.com/OATML-Markslab/ProteinGym/refs/heads/main/benchmarks/DMS_supervised"
+_BOARDS = (
+    "https://raw.githubusercontent.com/OATML-Markslab/ProteinGym/refs/heads/main/benchmarks"
+    "/DMS_supervised"
+)
 DATE = "2024-01-01"
 """The date of the published leaderboards, because ProteinGym gives none."""
 

@@ -166,8 +166,10 @@ def read_checksums(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        # All scalars stay text, because a checksum may consist of digits only.
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 (builds no objects)  # nosec B506
+        # All scalars stay text, because a checksum may consist of digits only. The loader builds no
+        # objects.
+        written = path.read_text(encoding="utf-8")
+        data = yaml.load(written, Loader=yaml.BaseLoader)  # noqa: S506  # nosec B506
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML: {error}") from None
     if data in (None, ""):

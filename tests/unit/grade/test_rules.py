@@ -151,10 +151,10 @@ def test_a_better_score_never_has_a_worse_place_and_directions_mirror(
     [
         ([1, 2], None, True, ""), ([2, 1], None, False, ""),
         ([1, 1], None, False, "tied throughout"), ([1], None, False, "has one entry"),
-        ([1, 3,
-                2], None, True, "was not sorted and has been sorted; direction guessed as lower is better"),
-        ([3, 1,
-                2], None, False, "was not sorted and has been sorted; direction guessed as higher is better"),
+        ([1, 3, 2], None, True,
+            "was not sorted and has been sorted; direction guessed as lower is better"),
+        ([3, 1, 2], None, False,
+            "was not sorted and has been sorted; direction guessed as higher is better"),
         ([2, 3, 1], True, True, "was not sorted and has been sorted"),
         ([2, 1], True, True, "was worst first and has been reversed"),
         ([1, 2], True, True, ""), ([1, 2], False, False, "was worst first and has been reversed"),
@@ -284,11 +284,13 @@ def test_columns_together_tell_rows_apart_if_one_does_not() -> None:
             "the file has `z`, which the sample submission does not have"),
         (["id"], ("id",), True, "the file lacks the sample submission's `y`"),
         (["id", "z"], ("z", "id"), True,
-            "the file has `z`, which the sample submission does not have, and lacks the sample submission's `y`"),
+            "the file has `z`, which the sample submission does not have, and lacks the sample"
+            " submission's `y`"),
         (["id", "y", *"abcde"], ("id", "y"), False,
             "the file has `a`, `b`, `c`, `d`, `e`, which the sample submission does not have"),
         (["id", "y", *"abcdef"], ("id", "y"), False,
-            "the file has `a`, `b`, `c`, `d`, `e`, … (1 more), which the sample submission does not have"),
+            "the file has `a`, `b`, `c`, `d`, `e`, … (1 more), which the sample submission does not"
+            " have"),
     ],
 )  # fmt: skip
 def test_other_columns_are_named_and_rearranged(
