@@ -103,7 +103,7 @@ def run_folders(group: Path) -> Iterator[tuple[str, Path]]:
     """Yield the task and the folder of each run that lies in a group: `<task>_<UUID>`, or one
     folder further down.
     """
-    for folder in sorted(item for pattern in ("*", "*/*") for item in group.glob(pattern)):
+    for folder in sorted((*group.glob("*"), *group.glob("*/*"))):
         name = RUN_ID.fullmatch(folder.relative_to(group).as_posix())
         inside = folder.parent == group or RUN_ID.fullmatch(folder.parent.name) is None
         if name is not None and inside and folder.is_dir():

@@ -219,7 +219,9 @@ class CsvScorer:
         self, spec: MetricSpec, answers: pd.DataFrame, part: AnswersPart | None = None
     ) -> None:
         self.spec = spec
-        needed = [spec.id, *spec.targets, *([spec.event] if spec.event else [])]
+        needed = [spec.id, *spec.targets]
+        if spec.event:
+            needed.append(spec.event)
         problems = alignment.missing_columns(list(answers.columns), needed)
         if not problems and not len(answers):
             problems = [Problem("the answers have no rows")]
@@ -251,7 +253,9 @@ class CsvScorer:
             truth, guess = alignment.label_codes(true, true)
         else:
             truth, guess = true, self.truths[self.spec.targets.index(name)]
-        events = [self.event] if metric.kind == "survival" and self.event is not None else []
+        events = []
+        if metric.kind == "survival" and self.event is not None:
+            events.append(self.event)
         alignment.refuse_undefined(
             metric, lambda: function(truth, guess, *events), f"column `{name}`"
         )

@@ -78,11 +78,9 @@ def _shared_relationships(query: Query, parts: list[Clause]) -> None:
     for clause in parts:
         if clause.word not in _READING:
             continue
-        relations = [
-            (number, part)
-            for number, path in enumerate(paths(query, clause.start, clause.end))
-            for part in _relationships(path)
-        ]
+        relations: list[tuple[int, PatternPart]] = []
+        for number, path in enumerate(paths(query, clause.start, clause.end)):
+            relations += [(number, part) for part in _relationships(path)]
         if len(relations) > _MAX_RELATIONSHIPS:
             refuse(
                 query,
@@ -223,14 +221,11 @@ def _is_relation(query: Query, index: int) -> bool:
 
 
 def _properties_of_properties(query: Query, parts: list[Clause]) -> None:
-    variables = {
-        part.variable
-        for clause in parts
-        if clause.word in _PATTERN_CLAUSES
-        for path in paths(query, clause.start, clause.end)
-        for part in path
-        if part.variable
-    }
+    variables: set[str] = set()
+    for clause in parts:
+        if clause.word in _PATTERN_CLAUSES:
+            for path in paths(query, clause.start, clause.end):
+                variables.update(part.variable for part in path if part.variable)
     for index, token in enumerate(query.tokens):
         if (
             query.is_name(index)

@@ -422,25 +422,19 @@ def told_text(view: EvaluatorView) -> str:
 
 def job_texts(view: EvaluatorView) -> list[str]:
     """Return all texts of the job from which the user could know a number."""
-    return [
-        told_text(view),
-        *view.job.facts,
-        *(
-            text
-            for task in view.job.tasks
-            for text in (task.acceptance_criteria, task.withheld_criteria)
-        ),
-        *_seed_texts(view),
-    ]
+    texts = [told_text(view), *view.job.facts]
+    for task in view.job.tasks:
+        texts += (task.acceptance_criteria, task.withheld_criteria)
+    return [*texts, *_seed_texts(view)]
 
 
 def _seed_texts(view: EvaluatorView) -> list[str]:
     texts: list[str] = []
     for seed in view.job.seeds:
-        text = getattr(seed, "text", None)
-        texts += (
-            [text] if text else [message.content for message in getattr(seed, "conversation", ())]
-        )
+        if text := getattr(seed, "text", None):
+            texts.append(text)
+        else:
+            texts += [message.content for message in getattr(seed, "conversation", ())]
     return texts
 
 

@@ -61,6 +61,7 @@ SHORTEST_VERBATIM = 2 * LETTERS_OF_WORD
 _LIMIT = r"\b(?:before|after|until|(?:earlier|later) than)"
 """Before a clock time, it says what the person wants, whatever times the agent has named."""
 _SIDE = re.compile(r"\b(?P<side>left|right)(?:[- ]sided)? (?P<part>[a-z]{3,})\b")
+_OTHER_SIDE = {"left": "right", "right": "left"}
 _NAMED_SIDE = re.compile(r"(?=((?:left|right) [a-z]+))")
 _ASKING_WORDS = frozenset(
     [
@@ -246,13 +247,16 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
             ]
             if theirs and content_stems(fact) & about:
                 return _contradicts(one.shown, fact)
-    limits = {limit: fact for fact in view.facts for limit in _time_limits(fact)}
-    for one in _time_limits(words) if limits else ():
-        if not any(is_same_time(one, other) for other in limits):
-            return _contradicts(one.shown, next(iter(limits.values())))
+    limits: dict[Specific, str] = {}
+    for fact in view.facts:
+        limits.update(dict.fromkeys(_time_limits(fact), fact))
+    if limits:
+        for one in _time_limits(words):
+            if not any(is_same_time(one, other) for other in limits):
+                return _contradicts(one.shown, next(iter(limits.values())))
     for match in _SIDE.finditer(words.lower()):
         side, part = match["side"], match["part"]
-        other = f"{'right' if side == 'left' else 'left'} {part}"
+        other = f"{_OTHER_SIDE[side]} {part}"
         if not so_far(view, _KnownSides).has(f"{side} {part}"):
             for fact in view.facts:
                 if other in fact.lower():
@@ -324,11 +328,9 @@ def _withheld(view: EvaluatorView, words: str, told: Collection[int]) -> Violati
         " conversation."
     )
     # Few messages have a run of a fact's words.
-    said = [
-        run
-        for fact in hidden.values()
-        for run in _word_for_word(words, fact, language_of_facts(view))
-    ]
+    said = []
+    for fact in hidden.values():
+        said += _word_for_word(words, fact, language_of_facts(view))
     if said and (
         run := next((run for run in said if run.key not in so_far(view, _KnownRuns).keys), None)
     ):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
+from itertools import chain
 from typing import Any
 
 import regex
 
-from bioeval_tui.guards.specific import Specific, clock_time
+from bioeval_tui.guards.specific import Specific, clock_time, unit_words
 from bioeval_tui.languages import Language, folded
+from bioeval_tui.languages.numerals import numbered
 
 SHORTEST_WORD = 3
 """Shorter words identify nothing."""
@@ -47,7 +49,8 @@ _CAPITAL = regex.compile(r"(?<=[\p{Ll}\p{N},;] )\p{Lu}[\p{L}\p{M}'’-]+")
 def foreign_specifics(text: str, language: Language) -> tuple[Specific, ...]:
     """Return the specifics of `text`, each once. None extends beyond the end of a line."""
     lines = (line for line in text.split("\n") if line.strip())
-    return tuple(dict.fromkeys(one for line in lines for one in _of_line(line, language)))
+    found = (_line_specifics(line, language) for line in lines)
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 def number_values(text: str, language: Language) -> Iterator[float]:
@@ -58,7 +61,7 @@ def number_values(text: str, language: Language) -> Iterator[float]:
 
 # Several guards read the same message, and facts are compared with every one.
 @lru_cache(maxsize=1024)
-def _of_line(line: str, language: Language) -> tuple[Specific, ...]:
+def _line_specifics(line: str, language: Language) -> tuple[Specific, ...]:
     specifics = [
         Specific("name", language.stem(folded(zone["place"])), zone.group())
         for zone in _ZONE.finditer(line)
@@ -99,11 +102,7 @@ class _Tables:
         stems = map(language.stem, language.common)
         self._common_stems = frozenset(stem for stem in stems if len(stem) > SHORTEST_WORD)
         self._numbers = {folded(word): value for word, value in rules.numbers.items()}
-        self._units = {
-            folded(word.replace("_", " ")): unit
-            for unit, words in rules.units.items()
-            for word in words.split()
-        }
+        self._units = {folded(word): unit for word, unit in unit_words(rules.units).items()}
         self._number = regex.compile(self._whole(_any_of(self._numbers)))
         self._afternoon = frozenset(map(self.marked, _listed(rules.pm)))
         self._parts = _any_of([*map(self.marked, _listed(rules.am)), *self._afternoon])
@@ -212,11 +211,7 @@ class _Tables:
 
     def _named(self, names: str) -> dict[str, int]:
         """Return the numbers of months or days, by all their names."""
-        return {
-            self.marked(name): number
-            for number, spellings in enumerate(names.split(), 1)
-            for name in _listed(spellings.replace("|", " "))
-        }
+        return {self.marked(folded(name)): place + 1 for name, place in numbered(names).items()}
 
     def _quantities(self) -> Iterator[_Reader]:
         duals = [word for word, unit in self._units.items() if unit[:1].isdigit()]

@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from bioeval_tui.base.text import as_read
 from bioeval_tui.guards.common import WORD, is_common, is_english, stem, stems, word_set
 from bioeval_tui.guards.foreign import IN_WORDS, foreign_specifics, number_values
-from bioeval_tui.guards.specific import Specific, among, clock_time
+from bioeval_tui.guards.specific import Specific, among, clock_time, unit_words
 from bioeval_tui.languages import Language
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.peers.seams import TranscriptMessage
@@ -67,7 +68,7 @@ _UNITS = {
     "cigarette": "cigarette cigarettes",
     "money": "€ $ £ euro euros dollar dollars pounds",
 }
-_UNIT_OF = {spelled: unit for unit, spellings in _UNITS.items() for spelled in spellings.split()}
+_UNIT_OF = unit_words(_UNITS)
 _UNIT = "|".join(re.escape(spelled) for spelled in sorted(_UNIT_OF, key=len, reverse=True))
 _TEN_WORDS = "|".join(word for word in NUMBER_WORDS if word.endswith("ty"))
 _SMALL = "|".join(word for word in NUMBER_WORDS if not word.endswith("ty"))
@@ -260,11 +261,8 @@ def specifics(text: str, language: Language = ENGLISH) -> tuple[Specific, ...]:
     if language.rules is not None:
         return foreign_specifics(text, language)
     lines = text.replace("’", "'").split("\n")
-    return tuple(
-        dict.fromkeys(
-            one for line in lines if line.strip() for one in _line_specifics(line[:MAX_LINE])
-        )
-    )
+    found = (_line_specifics(line[:MAX_LINE]) for line in lines if line.strip())
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 # Several guards read the same message, and facts are compared with every one.
@@ -463,8 +461,10 @@ class KnownNumbers:
             return False
         if value in self._derived.get(one.unit, ()):
             return True
-        others = (hours for unit, many in self._hours.items() if unit != one.unit for hours in many)
-        return any(abs(value * scale - hours) <= SAME_TIME * hours for hours in others)
+        others = (many for unit, many in self._hours.items() if unit != one.unit)
+        return any(
+            abs(value * scale - hours) <= SAME_TIME * hours for hours in chain.from_iterable(others)
+        )
 
 
 Told = Callable[[], KnownNumbers]

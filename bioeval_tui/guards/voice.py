@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from math import inf
 from typing import Literal
 
@@ -269,8 +270,9 @@ def _in_a_row(view: EvaluatorView, text: str) -> bool:
 
 def _asked_again(view: EvaluatorView) -> bool:
     found = said_by_agent(view).like(last_agent_message(view), REPEATED)
+    places = chain.from_iterable(by_numbers.values() for by_numbers in found)
     # the last is one
-    return sum(len(places) for by_numbers in found for places in by_numbers.values()) > 1
+    return sum(map(len, places)) > 1
 
 
 def _others_words(view: EvaluatorView) -> str:

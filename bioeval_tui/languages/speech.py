@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import regex
 
@@ -51,7 +52,9 @@ def says(text: str, *tables: str) -> bool:
     """
     languages = spoken_in(text)
     plain = folded(text) if languages else ""
-    return any(language.phrases(table).find(plain) for language in languages for table in tables)
+    return any(
+        language.phrases(table).find(plain) for language, table in product(languages, tables)
+    )
 
 
 def offers_help(text: str) -> bool:

@@ -334,7 +334,7 @@ def _names(text: str, known: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ..
         pattern = "|".join(re.escape(spelling) for spelling in spellings)
         if match := re.search(rf"\b(?:{pattern})s?\b", text, re.IGNORECASE):
             places[name] = match.start()
-    return tuple(sorted(places, key=lambda name: places[name]))
+    return tuple(sorted(places, key=places.__getitem__))
 
 
 def _groups(text: str) -> tuple[str, ...]:

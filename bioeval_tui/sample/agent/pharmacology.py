@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
+from itertools import chain
 
 from bioeval_tui.sample.agent.facts import Interaction
 from bioeval_tui.sample.agent.turn import DialogueTurn
@@ -174,7 +175,7 @@ def _describe(turn: DialogueTurn, name: str) -> str:
 
 
 def _targets(turn: DialogueTurn) -> tuple[str, ...]:
-    known = {target for drug in turn.knowledge.drugs for target in drug.targets}
+    known = set(chain.from_iterable(drug.targets for drug in turn.knowledge.drugs))
     words = re.findall(r"[A-Za-z0-9]+", turn.message.text)
     return tuple(
         dict.fromkeys(
