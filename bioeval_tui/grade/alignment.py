@@ -70,11 +70,11 @@ def meant(name: str, columns: Sequence[str]) -> str:
     for column in map(str, columns):
         bare = column.strip(_AROUND)
         if bare != column and bare.casefold() == wanted.casefold():
-            return f"; the column is `{_with_blanks(column)}`, with a blank or a quote too many"
+            return f"; the column is `{_show_blanks(column)}`, with a blank or a quote too many"
     return ""
 
 
-def _with_blanks(name: str) -> str:
+def _show_blanks(name: str) -> str:
     """Return a name for one line, on which blanks around it stay: `clean_line` takes them away."""
     for sign, picture in (("\n", "␊"), ("\t", "␉"), ("\xa0", "␣"), ("\u200b", "␣")):
         name = name.replace(sign, picture)

@@ -376,7 +376,7 @@ def task_row(entry: TaskEntry) -> PrintedTaskRow | PrintedBroken:
     }
 
 
-def _board_of(task: Task) -> PublishedBoard | Path | None:
+def _shown_board(task: Task) -> PublishedBoard | Path | None:
     try:
         return task.board_in_use()
     except BioevalError:
@@ -416,7 +416,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
         )
         # A task that is not prepared yet is not an error, so it gets no cross.
         prepared = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
-        board = _board_of(entry.task)
+        board = _shown_board(entry.task)
         if isinstance(board, PublishedBoard):
             sources[board.source.title] = board.source
         shown = Text(_short(entry.task, board))

@@ -125,7 +125,7 @@ def quantile_groups(values: Any, count: int) -> list[Any]:
     return [np.flatnonzero(place == number) for number in np.unique(place)]
 
 
-def groups_of(ready: TaskGrading, ids: Any, by: str) -> Any:
+def row_groups(ready: TaskGrading, ids: Any, by: str) -> Any:
     """Return the group of each row as text, from a column of the answers or of a public CSV of the
     task.
 
@@ -202,7 +202,7 @@ def more_groups(names: Sequence[str]) -> str:
     return ""
 
 
-def by_group(rows: ExplainedRows, groups: Any, by: str) -> Section:
+def group_scores(rows: ExplainedRows, groups: Any, by: str) -> Section:
     """Return the score of each group of rows."""
     names, listed = ordered(groups), []
     for name in names[:MOST_GROUPS]:
@@ -216,7 +216,7 @@ def by_group(rows: ExplainedRows, groups: Any, by: str) -> Section:
     return table(title, ("group", "rows", "score"), listed, bar=2, note=more_groups(names))
 
 
-def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Section]:
+def fold_scores(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Section]:
     """Return Spearman's rho of ProteinGym's splits and of the folds of each, where the public data
     says which they are.
     """
@@ -229,7 +229,7 @@ def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Sectio
             if len(targets) > 1 and not rows.name.endswith(column):
                 continue  # predictions of another split
             with contextlib.suppress(InputError):
-                sections.append(by_group(rows, groups_of(ready, rows.ids, column), column))
+                sections.append(group_scores(rows, row_groups(ready, rows.ids, column), column))
     return sections
 
 
@@ -446,10 +446,10 @@ def explain(
     for rows in targets:
         sections += VIEWS[rows.kind](rows)
     if (ready.task.data_source or {}).get("type") == "proteingym-dms":
-        sections += by_fold(ready, targets)
+        sections += fold_scores(ready, targets)
     if by is not None:
-        groups = groups_of(ready, targets[0].ids, by)
-        sections += [by_group(rows, groups, by) for rows in targets]
+        groups = row_groups(ready, targets[0].ids, by)
+        sections += [group_scores(rows, groups, by) for rows in targets]
     return sections
 
 

@@ -161,12 +161,12 @@ class TaskGrading:
         self.time_limit_s: float | None = None
         """How long grading one file may take, in seconds, if somebody watches it."""
         self.rivals: object = None
-        """What `intervals.rivals_of` has loaded."""
+        """What `intervals.load_rivals` has loaded."""
 
     @cached_property
     def scorer(self) -> Scorer:
         """The task's scorer, with the answers; loaded when first used."""
-        return scorer_for(self.task)
+        return build_scorer(self.task)
 
     def grade(
         self,
@@ -287,7 +287,7 @@ class TaskGrading:
             return self.scorer.difference(path)
         return None
 
-    def about_file(self, report: TaskReport) -> list[Problem]:
+    def file_warnings(self, report: TaskReport) -> list[Problem]:
         """Return the warnings of a report that are about its file, not about the task."""
         warnings = report.extra.warnings if report.extra else ()
         return [Problem(words) for words in warnings if words not in self.warnings]
@@ -482,7 +482,7 @@ class TaskGrading:
         )
 
 
-def scorer_for(task: Task) -> Scorer:
+def build_scorer(task: Task) -> Scorer:
     """Return the scorer of a task, with its answers loaded.
 
     Raises:

@@ -28,7 +28,7 @@ from bioeval_tui.grade import alignment
 from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
 from bioeval_tui.grade.formats import other_format
-from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
+from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, row_loss_draws
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,7 +158,7 @@ def _bounded(path: Path, values: int) -> Iterator[None]:
     with contextlib.suppress(OSError):
         values += path.stat().st_size // _READING_EACH
     most_mb = _READING_MB + _READING_EACH * values / 1e6
-    with containment.at_most(most_mb) as is_bounded:
+    with containment.bound_memory(most_mb) as is_bounded:
         try:
             yield
         except MemoryError:
@@ -170,7 +170,7 @@ def _bounded(path: Path, values: int) -> Iterator[None]:
             ) from None
 
 
-def refuse_links_in(path: Path) -> None:
+def refuse_file_links(path: Path) -> None:
     """Refuse an h5ad file that points at other files, before a grader's code opens it.
 
     Other faults are found by the grader's code.
@@ -187,7 +187,7 @@ def refuse_links_in(path: Path) -> None:
         return
 
 
-def cells_of(path: Path) -> pd.Index | None:
+def cell_names(path: Path) -> pd.Index | None:
     """Return the names of an h5ad file's cells; None if they cannot be read."""
     try:
         with h5py.File(path, "r") as file:
@@ -222,7 +222,7 @@ def _element(
     cells = _names(file["obs"], most_bytes)
     genes = _names(file["var"], most_bytes) if "var" in axes else None
     holder, name = (file, "X") if kind == "X" else (file.get(kind, {}), key)
-    has_names = _names_in(holder)
+    has_names = _element_names(holder)
     if name not in has_names:
         has = ", ".join(clean_line(item, 40) for item in has_names[:10]) or "nothing"
         what = _element_words(kind, clean_line(key, 60))
@@ -255,7 +255,7 @@ def _element_words(kind: str, key: str) -> str:
     return f"`{kind}` key `{key}`"
 
 
-def _names_in(holder: Any) -> list[str]:
+def _element_names(holder: Any) -> list[str]:
     """Return the names of a group's elements or of a structured array's columns."""
     if isinstance(holder, h5py.Dataset):
         return list(holder.dtype.names or ())
@@ -560,7 +560,7 @@ class H5adScorer:
                 f"{metric.title or metric.name} over all elements, because the elements of one cell"
                 " are not independent"
             )
-        return of_row_losses(metric.name, [self.cell_losses(values)])
+        return row_loss_draws(metric.name, [self.cell_losses(values)])
 
     def pairs(self, path: Path) -> list[tuple[Any, Any]]:
         """Return truth and prediction of an element of `obs`, as `pair`.
@@ -569,7 +569,7 @@ class H5adScorer:
         """
         return [self.pair(self.values(path))]
 
-    def pairs_of(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
+    def column_pairs(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
         """Return truth and prediction, as `pair`, for a column of a table of predictions whose
         first column names cells.
         """

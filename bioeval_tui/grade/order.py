@@ -252,7 +252,7 @@ def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) ->
     words, both = difference.words, bool(difference.words) and difference.rows is not None
     if not difference.form:
         return Findings((Doubt("columns", to_score(raw), difference=words),))
-    copy = _score_of(grade_copy)
+    copy = _copy_score(grade_copy)
     if copy is not None and not _differ(raw, copy):
         return Findings((), (f"{words}; {difference.form} the score is the same",) if words else ())
     if copy is None and words and not difference.are_reversed:
@@ -278,7 +278,7 @@ def not_tried(difference: Difference, seconds: float, limit_s: float) -> Finding
 _ORDER = "the file's rows are in another order"
 
 
-def _score_of(grade_copy: Callable[[], Any]) -> Any:
+def _copy_score(grade_copy: Callable[[], Any]) -> Any:
     """Return the copy's raw score; None if it has none."""
     try:
         raw = grade_copy()

@@ -178,7 +178,7 @@ def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
     waiting = list(files)
     for file in waiting:
         try:
-            found += _with_agents(list(_results(file)), file)
+            found += _name_agents(list(_results(file)), file)
         except InputError as error:
             unread.append(str(error))
             if file.name.endswith(REPORT):
@@ -387,7 +387,7 @@ def moment(at: datetime) -> datetime:
 # Whose they are
 
 
-def _with_agents(results: Sequence[Graded], file: Path) -> list[Graded]:
+def _name_agents(results: Sequence[Graded], file: Path) -> list[Graded]:
     """Name the agent of results whose path names none: from the run group the file lies in, or from
     the others in it.
 

@@ -94,7 +94,7 @@ def find_runs(
     for group in groups:
         found += _submissions(group, problems)
     reports = tuple(chain.from_iterable(map(_report_places, places)))
-    waiting = _to_grade(found, reports)
+    waiting = _ungraded(found, reports)
     submissions = tuple(replace(item, number=number) for number, item in enumerate(waiting))
     bases = chain.from_iterable((place, *place.parents) for place in places)
     checkouts = [base for base in dict.fromkeys(bases) if (base / "biomlbench" / "tasks").is_dir()]
@@ -175,7 +175,7 @@ def _submissions(group: Path, problems: list[str]) -> list[Submission]:
     items = [
         replace(item, path=_moved(item.path, group), agent=item.agent or agent) for item in listed
     ]
-    runs = _runs_of(group, problems)
+    runs = _group_runs(group, problems)
     if listed and not (group / METADATA).is_file():
         runs = []
     # Published lists have a line for each run, but not all of them: a run without one was set, too.
@@ -192,10 +192,10 @@ def _submissions(group: Path, problems: list[str]) -> list[Submission]:
         # not pathlib, as in `_exists`
         file = next((path for path in files if os.path.isfile(path)), None)  # noqa: PTH113
         items.append(Submission(0, task_id, str(file) if file else None, agent, run=str(run)))
-    return _with_keys(items, group)
+    return _add_keys(items, group)
 
 
-def _runs_of(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
+def _group_runs(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
     """Return the task and folder of each run that a group's metadata lists; without it, of those
     that have a folder.
     """
@@ -209,7 +209,7 @@ def _runs_of(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
     return list(run_folders(group))
 
 
-def _with_keys(items: Iterable[Submission], group: Path) -> list[Submission]:
+def _add_keys(items: Iterable[Submission], group: Path) -> list[Submission]:
     places: Counter[tuple[str, ...]] = Counter()
     keyed = []
     for item in items:
@@ -229,7 +229,7 @@ def _below(run: str, group: Path) -> str:
     return run
 
 
-def _to_grade(found: Sequence[Submission], reports: Sequence[Path]) -> list[Submission]:
+def _ungraded(found: Sequence[Submission], reports: Sequence[Path]) -> list[Submission]:
     """Return the submissions whose file is here, and of the others those that no report has a
     result of.
     """

@@ -204,7 +204,7 @@ def read_submissions(path: Path) -> SubmissionList:
         shown = None if relative is None else str(path.parent / relative)
         agent = agent_in(shown or "", *(path.parent / other for other in others)) or own_agent
         run = next(
-            (folder for name in (relative, *others) if name and (folder := _run_in(name))), ""
+            (folder for name in (relative, *others) if name and (folder := _run_folder(name))), ""
         )
         submissions.append(Submission(len(submissions), task_id, shown, agent, run=run))
     if problems:
@@ -213,7 +213,7 @@ def read_submissions(path: Path) -> SubmissionList:
     return SubmissionList(tuple(submissions), hashlib.sha256(data).hexdigest())
 
 
-def _run_in(path: str) -> str:
+def _run_folder(path: str) -> str:
     """Return the run's folder of a listed path, `<run>/submission/<file>`, `<run>/logs` or
     `<run>/code`; empty without.
     """

@@ -71,18 +71,18 @@ _SMALL = 1 << 15
 """Below this many bytes splitting text is faster than setting up Arrow's reader."""
 
 
-def _column_of(cell: str) -> re.Pattern[str]:
+def _column_pattern(cell: str) -> re.Pattern[str]:
     """Return the pattern of one or more such cells, a line each, which never goes back into a cell
     that matched.
     """
     return re.compile(f"(?>{cell})(?:\\n(?>{cell}))*+")
 
 
-_WHOLE_CELLS = _column_of(r"-?[0-9]{1,15}")
-_NUMBER_CELLS = _column_of(
+_WHOLE_CELLS = _column_pattern(r"-?[0-9]{1,15}")
+_NUMBER_CELLS = _column_pattern(
     r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 )
-_NAME_CELLS = _column_of(r"[A-Za-z][A-Za-z.:-]*[0-9_][A-Za-z0-9_.:-]*")
+_NAME_CELLS = _column_pattern(r"[A-Za-z][A-Za-z.:-]*[0-9_][A-Za-z0-9_.:-]*")
 """Text that no reader takes for a number, a boolean or a missing value: a letter first and a digit
 later.
 """
@@ -114,10 +114,10 @@ def read_frame(path: Path, id_column: str | None = None) -> pd.DataFrame:
     frame = _read(path, data)
     if id_column is None:
         return frame
-    return _with_text_ids(frame, data, id_column)
+    return _keep_text_ids(frame, data, id_column)
 
 
-def _with_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
+def _keep_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
     """Return the frame with the ids as texts if one of them is a text that pandas reads as
     missing.
     """
@@ -134,7 +134,7 @@ def _with_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
 
 
 def _read(path: Path, data: bytes) -> pd.DataFrame:
-    frame = _by_arrow(data)
+    frame = _read_arrow(data)
     if frame is not None:
         return frame
     try:
@@ -368,7 +368,7 @@ def _breaks_are_plain(data: bytes) -> bool:
     return True
 
 
-def _by_text(data: bytes) -> pd.DataFrame | None:
+def _read_split(data: bytes) -> pd.DataFrame | None:
     """Return a small plain CSV of whole numbers, other numbers and names as a frame; None if it
     contains anything else.
 
@@ -402,9 +402,9 @@ def _by_text(data: bytes) -> pd.DataFrame | None:
     return pd.DataFrame(columns)
 
 
-def _by_arrow(data: bytes) -> pd.DataFrame | None:
+def _read_arrow(data: bytes) -> pd.DataFrame | None:
     data = unix_lines(data)
-    if len(data) < _SMALL and (small := _by_text(data)) is not None:
+    if len(data) < _SMALL and (small := _read_split(data)) is not None:
         return small
     names = io.BytesIO(data).readline().removesuffix(b"\n").split(b",")
     if (

@@ -14,9 +14,9 @@ from bioeval_tui.graphs.cypher import (
     PatternPart,
     Query,
     clauses,
-    path_at,
     paths,
     read,
+    read_path,
     remembered,
     top_level,
 )
@@ -175,7 +175,7 @@ def _check_map(query: Query, start: int, known: set[str]) -> None:
 def _patterns_in_conditions(query: Query, parts: list[Clause]) -> None:
     inside = [clause for clause in parts if clause.word in _PATTERN_CLAUSES]
     for start in _condition_paths(query, inside):
-        path = path_at(query, start)
+        path = read_path(query, start)
         if len(path) < 2 and not _is_relation(query, query.tokens[start].partner):
             continue
         comprehension = query.upper(start - 1) == "[" or query.upper(start - 1) == "="
@@ -207,7 +207,7 @@ def _condition_paths(query: Query, pattern_clauses: list[Clause]) -> Iterator[in
             continue
         if query.upper(index - 1) == "(" and query.upper(index - 2) in PATTERN_FUNCTIONS:
             continue
-        path = path_at(query, index)
+        path = read_path(query, index)
         after = path[-1].end if path else index
         yield index
 

@@ -381,7 +381,7 @@ def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
         for role, text in messages
     ]
     heard: list[TranscriptMessage] = []
-    view = EvaluatorView(_without_job(), SUPPLIED.name, 1, (), heard)
+    view = EvaluatorView(_empty_job(), SUPPLIED.name, 1, (), heard)
     out = set()
     for place, (role, content) in enumerate(_messages({"messages": lines})):
         if role in _UNHEARD:
@@ -396,7 +396,7 @@ def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
 
 
 @cache
-def _without_job() -> EvaluationJob:
+def _empty_job() -> EvaluationJob:
     return _job({})
 
 

@@ -20,7 +20,7 @@ from bioeval_tui.languages.detection import OTHER
 from bioeval_tui.languages.english import ENGLISH, english_words
 from bioeval_tui.languages.numerals import SIGNS
 from bioeval_tui.languages.segments import compared
-from bioeval_tui.languages.speech import sentences_of
+from bioeval_tui.languages.speech import split_sentences
 from bioeval_tui.peers import transcript
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage
 
@@ -220,7 +220,7 @@ class Utterances:
         """Return whether a message has the same words."""
         return _words(text[:MAX_KEPT]) in self._places
 
-    def ends_with(self, text: str) -> int:
+    def count_newest(self, text: str) -> int:
         """Return how many of the newest messages, up to the first other one, have these words and
         numbers.
         """
@@ -448,7 +448,7 @@ def sentences(text: str) -> tuple[str, ...]:
 # Several guards read the same message.
 @functools.lru_cache(maxsize=64)
 def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(sentences_of(text))
+    return tuple(split_sentences(text))
 
 
 @functools.lru_cache(maxsize=256)

@@ -46,7 +46,7 @@ from bioeval_tui.guards.specifics import (
     unknown_times,
 )
 from bioeval_tui.languages import Language, folded
-from bioeval_tui.languages.segments import LETTERS_OF_WORD, Run, runs, weight_of
+from bioeval_tui.languages.segments import LETTERS_OF_WORD, Run, runs, text_weight
 from bioeval_tui.languages.speech import offers_help, questions_are_read, says
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 
@@ -121,7 +121,7 @@ class _KnownRuns:
     """
 
     def __init__(self, view: EvaluatorView) -> None:
-        self._weights = {min(VERBATIM, weight_of(fact)) for fact in view.job.facts} - {0}
+        self._weights = {min(VERBATIM, text_weight(fact)) for fact in view.job.facts} - {0}
         self.keys: set[str] = set()
         self._read("\n".join([told_text(view), *view.facts, *tasks_told(view).values()]))
 
@@ -187,7 +187,7 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     questions = said_by_agent(view).texts
     own = [number for number in given if number in known]
     unasked = [
-        number for number in own if not _asked_for(view, questions, view.job.facts[number - 1])
+        number for number in own if not _was_asked(view, questions, view.job.facts[number - 1])
     ]
     if not unasked:
         return None
@@ -354,7 +354,7 @@ def _word_for_word(text: str, fact: str, language: Language) -> list[Run]:
     longer one as many as `VERBATIM` says, with a word that identifies something ("I don't know my
     own" may be of anything).
     """
-    whole = weight_of(fact)
+    whole = text_weight(fact)
     weight = min(VERBATIM, whole)
     if weight < SHORTEST_VERBATIM:
         return []
@@ -395,7 +395,7 @@ def _only_a_length_of_time(text: str, fact: str, known: Known) -> bool:
     return bool(rare) and not any(map(_identifies, shared))
 
 
-def _asked_for(view: EvaluatorView, questions: list[str], fact: str) -> bool:
+def _was_asked(view: EvaluatorView, questions: list[str], fact: str) -> bool:
     """Return whether a fact was asked for so far.
 
     Without tasks, the user's request is among the facts, and "How can I help?" asks for it.

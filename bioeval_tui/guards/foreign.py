@@ -103,9 +103,9 @@ class _Tables:
         self._common_stems = frozenset(stem for stem in stems if len(stem) > SHORTEST_WORD)
         self._numbers = {folded(word): value for word, value in rules.numbers.items()}
         self._units = {folded(word): unit for word, unit in unit_words(rules.units).items()}
-        self._number = regex.compile(self._whole(_any_of(self._numbers)))
+        self._number = regex.compile(self._whole(_alternatives(self._numbers)))
         self._afternoon = frozenset(map(self.marked, _listed(rules.pm)))
-        self._parts = _any_of([*map(self.marked, _listed(rules.am)), *self._afternoon])
+        self._parts = _alternatives([*map(self.marked, _listed(rules.am)), *self._afternoon])
         self.readers: tuple[_Reader, ...] = (
             (_ISO, _date),
             *self._dates(rules.months),
@@ -180,7 +180,7 @@ class _Tables:
 
     def _dates(self, months: str) -> Iterator[_Reader]:
         names = self._named(months)
-        month, day = f"(?P<name>{_any_of(names)})", rf"{IN_WORDS}?\d{{1,2}}"
+        month, day = f"(?P<name>{_alternatives(names)})", rf"{IN_WORDS}?\d{{1,2}}"
 
         def read(match: _Match) -> Iterator[Specific]:
             said, number = match.groupdict(), names[match["name"]]
@@ -207,7 +207,7 @@ class _Tables:
         def read(match: _Match) -> Iterator[Specific]:
             yield Specific("date", f"weekday {names[match.group()]}", match.group().strip())
 
-        yield regex.compile(self._whole(_any_of(names))), read
+        yield regex.compile(self._whole(_alternatives(names))), read
 
     def _named(self, names: str) -> dict[str, int]:
         """Return the numbers of months or days, by all their names."""
@@ -216,8 +216,8 @@ class _Tables:
     def _quantities(self) -> Iterator[_Reader]:
         duals = [word for word, unit in self._units.items() if unit[:1].isdigit()]
         if duals:
-            yield regex.compile(self._whole(_any_of(duals))), self._dual
-        units = _any_of(set(self._units) - set(duals))
+            yield regex.compile(self._whole(_alternatives(duals))), self._dual
+        units = _alternatives(set(self._units) - set(duals))
         # "5mg" and "三个月" have no space; "fünfjährig" is one word.
         unit = rf"(?P<unit>{units})"
         if self._spaced:
@@ -257,7 +257,7 @@ def _listed(words: str) -> list[str]:
     return [folded(word.replace("_", " ")) for word in words.split()]
 
 
-def _any_of(words: Iterable[str]) -> str:
+def _alternatives(words: Iterable[str]) -> str:
     return "|".join(regex.escape(word) for word in sorted(set(words), key=len, reverse=True))
 
 

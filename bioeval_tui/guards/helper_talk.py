@@ -327,7 +327,7 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
     """
     last = last_agent_message(view)
     language = spoken_language(view, text)
-    if language.rules is not None and (found := _speaks_in(language, text))[0]:
+    if language.rules is not None and (found := _foreign_helper_talk(language, text))[0]:
         return found
     was_offered_help = offers_help(last)
     parts = list(plain_sentences(text))
@@ -343,7 +343,7 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
     return helpers[0] if helpers else _works(parts, last), certain
 
 
-def _speaks_in(language: Language, text: str) -> tuple[str, bool]:
+def _foreign_helper_talk(language: Language, text: str) -> tuple[str, bool]:
     """Return what `speaks_as_assistant` does, by the phrases of another language."""
     helpers, others, plainly = [], 0, False
     for part in sentences(text):

@@ -30,7 +30,7 @@ NUMBER_WORDS = {word: value for value, word in enumerate(_TO_NINETEEN.split())} 
 }
 
 
-def number_of(text: str) -> float:
+def spoken_number(text: str) -> float:
     """Return the value of `1,000`, `2.5`, `five` or `twenty-five`."""
     parts = re.split(r"[-\s]+", text.lower().replace(",", ""))
     return sum(NUMBER_WORDS[part] if part in NUMBER_WORDS else float(part) for part in parts)
@@ -79,7 +79,7 @@ def _quantity(match: re.Match[str]) -> Iterator[Specific]:
     unit = _UNIT_OF.get((match["unit"] or match["before"] or "").lower(), "")
     number = match["number"]
     if unit or number.lower() not in _LOOSE:  # "a good one" is no quantity
-        yield Specific("quantity", f"{number_of(number):g}", match.group().strip(), unit)
+        yield Specific("quantity", f"{spoken_number(number):g}", match.group().strip(), unit)
 
 
 def _decade(match: re.Match[str]) -> Iterator[Specific]:
@@ -127,12 +127,12 @@ def _clock(match: re.Match[str]) -> Iterator[Specific]:
 
 def _spoken(match: re.Match[str]) -> Iterator[Specific]:
     minute = _MINUTES[" ".join(match["part"].lower().split())]
-    hour = int(number_of(match["hour"]))
+    hour = int(spoken_number(match["hour"]))
     yield _time(hour - 1 if minute == 45 else hour, minute, match.group())
 
 
 def _hour(match: re.Match[str]) -> Iterator[Specific]:
-    yield _time(int(number_of(match["hour"])), 0, match.group())
+    yield _time(int(spoken_number(match["hour"])), 0, match.group())
 
 
 def _named(match: re.Match[str]) -> Iterator[Specific]:
@@ -424,7 +424,7 @@ class KnownNumbers:
 
     def read(self, text: str) -> None:
         """Add a text."""
-        self.numbers.update(_values_in(text))
+        self.numbers.update(_text_values(text))
         if self.language.rules is not None:
             self.numbers.update(number_values(text, self.language))
         self._specifics.read(text)
@@ -550,7 +550,7 @@ def _values(number: str) -> set[float]:
     return values or {float(part[:300]) for part in parts}
 
 
-def _values_in(text: str) -> Iterator[float]:
+def _text_values(text: str) -> Iterator[float]:
     for number in {match["number"] for match in _NUMBER.finditer(text)}:
         for value in _values(number):
             yield value
@@ -560,4 +560,4 @@ def _values_in(text: str) -> Iterator[float]:
         hour = float(match["hour"])
         yield hour + 12 if hour <= 12 else hour - 12
     for match in _IN_WORDS.finditer(text):
-        yield number_of(match.group())
+        yield spoken_number(match.group())

@@ -238,7 +238,7 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
             )
         if long and count and not _asked_again(view):
             return Violation("repetition", f"said before: “{shorten(first, 80)}”", note, "mark")
-    if _in_a_row(view, words):
+    if _insists(view, words):
         return Violation(
             "repetition",
             f"says the same {TOO_OFTEN} times in a row: “{shorten(words, 80)}”",
@@ -257,11 +257,11 @@ def _is_unknowing(text: str, language: Language) -> bool:
     return _UNKNOWING.search(text) is not None or does_not_know(text, language)
 
 
-def _in_a_row(view: EvaluatorView, text: str) -> bool:
+def _insists(view: EvaluatorView, text: str) -> bool:
     """Return whether a short message is the same for the third time in a row, and does not answer
     different questions.
     """
-    if word_count(text) >= SHORTEST or said_by_user(view).ends_with(text) < TOO_OFTEN - 1:
+    if word_count(text) >= SHORTEST or said_by_user(view).count_newest(text) < TOO_OFTEN - 1:
         return False
     return said_by_agent(view).newest_differ(
         TOO_OFTEN - 1
@@ -570,12 +570,14 @@ class _WordsOfPrompts:
 
     def __init__(self, view: EvaluatorView) -> None:
         self._number = 0
-        self._first = {("assistant", word): 0 for word in _OF_PROMPTS & _words_of(told_text(view))}
+        self._first = {
+            ("assistant", word): 0 for word in _OF_PROMPTS & _lower_words(told_text(view))
+        }
 
     def take(self, message: TranscriptMessage) -> None:
         """Receive the next message."""
         self._number += 1
-        for word in _OF_PROMPTS & _words_of(message.content):
+        for word in _OF_PROMPTS & _lower_words(message.content):
             self._first.setdefault((message.role, word), self._number)
 
     def first(self, role: Role, words: Iterable[str]) -> float:
@@ -589,12 +591,12 @@ def _is_their_word(view: EvaluatorView, phrase: str) -> bool:
     """Return whether the job, or a message of the agent before any of the user, uses the same
     word.
     """
-    named = _OF_PROMPTS & _words_of(phrase)
+    named = _OF_PROMPTS & _lower_words(phrase)
     said = so_far(view, _WordsOfPrompts)
     return said.first("assistant", named) < said.first("user", named)
 
 
-def _words_of(text: str) -> set[str]:
+def _lower_words(text: str) -> set[str]:
     return {word.lower() for word in WORD.findall(text)}
 
 

@@ -1,7 +1,7 @@
 """Arabic: the standard language, with some words of daily speech."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _ONES = numbered(
     "صفر واحد|واحدة اثنان|اثنين|اثنتان|اثنتين ثلاثة|ثلاث أربعة|أربع خمسة|خمس ستة|ست سبعة|سبع"
@@ -51,8 +51,8 @@ ARABIC = Language(
         الحصول وقت الوقت مع_السلامة بدأ بدأت أصبح أصبحت عمر رأى يرى أرى لاحظ
         لاحظت شكل صبي صبية ولد بنت الصبي البنت فجأة
         """,
-        numbers=with_tens({**_ONES, **_HOURS}, _TENS, " و", ones_first=True)
-        | {f"ال{word}": value for word, value in with_tens({}, _TENS, "").items()}
+        numbers=count_tens({**_ONES, **_HOURS}, _TENS, " و", ones_first=True)
+        | {f"ال{word}": value for word, value in count_tens({}, _TENS, "").items()}
         | {"مئة": 100, "مائة": 100},
         units={
             "mg": "mg ملغ مغ ملغم مجم ملليغرام مليغرام ملجم ملليجرام مليجرام",

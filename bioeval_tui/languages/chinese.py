@@ -1,7 +1,7 @@
 """Chinese, in simplified and traditional signs."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import in_signs
+from bioeval_tui.languages.numerals import sign_numbers
 
 CHINESE = Language(
     "zh",
@@ -30,7 +30,7 @@ CHINESE = Language(
         東西 事 事情 地方 名字 今年 去年 明年 发生 發生 使 令 男孩 女孩 前 后 後 突然 忽然 已 患
         患有
         """,
-        numbers=in_signs(),
+        numbers=sign_numbers(),
         units={
             "mg": "mg 毫克",
             "µg": "µg 微克",

@@ -269,7 +269,7 @@ def _latin(text: str) -> Language | None:
             counts[known] = counts.get(known, 0) + 2
             hits[known] += 1
     if not counts:
-        return _of_spelling(words, text)
+        return _spelled_language(words, text)
     best = max(counts, key=counts.__getitem__)
     most = counts[best]
     if most < 1 and len(words) < ENOUGH:
@@ -280,7 +280,7 @@ def _latin(text: str) -> Language | None:
     if hits["en"] >= OF_ENGLISH * len(words) and counts.get("en", 0) * AHEAD >= most:
         return ENGLISH
     if most < SHARE * len(words):
-        return _of_spelling(words, text)
+        return _spelled_language(words, text)
     is_foreign = not hits["en"] and len(words) > 1 and english_spelling(words) < FOREIGN_SPELLING
     is_told = (
         hits[best] >= FEWEST_HITS
@@ -315,7 +315,7 @@ def _telling_words(text: str) -> Iterator[str]:
         yield from (part for part in parts if len(part) > 1)  # a letter alone may be a name
 
 
-def _of_spelling(words: list[str], text: str) -> Language | None:
+def _spelled_language(words: list[str], text: str) -> Language | None:
     """Return the language of a text without common words: another than English if no English words
     are spelled so.
     """

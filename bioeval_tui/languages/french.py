@@ -1,14 +1,14 @@
 """French."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _TO_NINETEEN = numbered(
     "zéro un|une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze"
     " seize dix-sept|dix_sept dix-huit|dix_huit dix-neuf|dix_neuf"
 )
 _TENS = ("vingt", "trente", "quarante", "cinquante", "soixante")
-_NUMBERS = with_tens(_TO_NINETEEN, " ".join(_TENS), "-") | with_tens(
+_NUMBERS = count_tens(_TO_NINETEEN, " ".join(_TENS), "-") | count_tens(
     _TO_NINETEEN, " ".join(_TENS), " "
 )
 _NUMBERS |= {f"{ten} et un": value for ten, value in zip(_TENS, range(21, 70, 10), strict=True)}

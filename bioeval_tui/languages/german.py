@@ -1,7 +1,7 @@
 """German."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _NUMBERS = numbered(
     "null ein|eins|eine|einen|einem|einer zwei|zwo drei vier fünf sechs sieben acht neun zehn elf"
@@ -59,7 +59,7 @@ GERMAN = Language(
         merken bemerkt bemerkte bemerken junge mädchen kind plötzlich
         besonders
         """,
-        numbers=with_tens(
+        numbers=count_tens(
             _NUMBERS,
             "zwanzig dreißig|dreissig vierzig fünfzig sechzig siebzig achtzig neunzig",
             "und",

@@ -1,7 +1,7 @@
 """Japanese."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import in_signs
+from bioeval_tui.languages.numerals import sign_numbers
 
 JAPANESE = Language(
     "ja",
@@ -30,7 +30,7 @@ JAPANESE = Language(
         始まった 起き 訴え 訴えて 伴う 認め によると について に対して として という ような ように
         ことが ものが くらいから 名前 男の子 女の子 少年 少女 突然 急に
         """,
-        numbers=in_signs(),
+        numbers=sign_numbers(),
         units={
             "mg": "mg ミリグラム ミリ",
             "µg": "µg マイクログラム",

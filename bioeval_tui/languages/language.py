@@ -49,7 +49,7 @@ class Phrases:
         match = self._pattern.search(text) if self._pattern else None
         return match.group() if match else ""
 
-    def without(self, text: str) -> str:
+    def remove(self, text: str) -> str:
         """Return a folded text without the phrases."""
         return self._pattern.sub(" ", text) if self._pattern else text
 

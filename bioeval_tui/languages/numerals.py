@@ -28,7 +28,7 @@ def numbered(words: str) -> dict[str, int]:
     return {spelled.replace("_", " "): value for spelled, value in _spellings(words)}
 
 
-def with_tens(
+def count_tens(
     small: dict[str, int], tens: str, joint: str, *, ones_first: bool = False
 ) -> dict[str, int]:
     """Return `small` with the tens from 20 on, and all numbers between them, joined by `joint`."""
@@ -42,7 +42,7 @@ def with_tens(
     return numbers
 
 
-def in_signs() -> dict[str, int]:
+def sign_numbers() -> dict[str, int]:
     """Return the numbers from 0 to 99 in Chinese signs, such as 二十五."""
     numbers = dict(SIGNS)
     # neither the one of 10 to 19 nor the zero of 20 is said

@@ -1,7 +1,7 @@
 """Portuguese, of Portugal and of Brazil."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _TO_NINETEEN = numbered(
     "zero um|uma dois|duas três quatro cinco seis|meia sete oito nove dez onze doze treze"
@@ -49,7 +49,7 @@ PORTUGUESE = Language(
         agendar momento aproximadamente vê vejo ver visto forma notou notei
         nota ouve menino menina repente
         """,
-        numbers=with_tens(
+        numbers=count_tens(
             _TO_NINETEEN, "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", " e "
         )
         | {"cem": 100, "cento": 100},

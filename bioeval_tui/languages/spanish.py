@@ -1,14 +1,14 @@
 """Spanish."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _TO_TWENTY_NINE = numbered(
     "cero un|uno|una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce"
     " quince dieciséis diecisiete dieciocho diecinueve veinte veintiuno|veintiún|veintiuna"
     " veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"
 )
-_TENS = with_tens(
+_TENS = count_tens(
     _TO_TWENTY_NINE, "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", " y "
 )
 

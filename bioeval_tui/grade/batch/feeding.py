@@ -224,7 +224,7 @@ class SubmissionFeed:
             block = self._worker.receive(POLL_S)
             if block is not None:
                 self._heard = time.monotonic()
-                self._take_in(block)
+                self._receive(block)
             self._check_limits()
             if self._batch.cancelled.is_set():
                 self._worker.kill()
@@ -237,7 +237,7 @@ class SubmissionFeed:
         self._chunks.append((chunk[0].task_id, len(chunk), len(chunk), time.monotonic()))
         self._worker.send([item.wire() for item in chunk])
 
-    def _take_in(self, block: bytes) -> None:
+    def _receive(self, block: bytes) -> None:
         *lines, self._received = (self._received + block).split(b"\n")
         results = []
         try:

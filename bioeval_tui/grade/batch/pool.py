@@ -339,13 +339,13 @@ class GraderPool:
         try:
             with self._free:
                 while not batch.cancelled.is_set() and (first := batch.take(count, end)):
-                    self._with_one_worker(batch, first, count, end)
+                    self._use_worker(batch, first, count, end)
         except BaseException as error:  # raised in a thread, it belongs to who reads the results
             batch.results.put(error)
         else:
             batch.results.put(None)
 
-    def _with_one_worker(
+    def _use_worker(
         self, batch: GradingBatch, first: list[BatchItem], count: int, end: int
     ) -> None:
         """Feed one worker until the batch is empty, the worker dies, or another task needs another

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 from bioeval_tui.sample.agent import cohort, medications, pharmacology, reminders, variants
 from bioeval_tui.sample.agent.facts import Knowledge
 from bioeval_tui.sample.agent.language import read
-from bioeval_tui.sample.agent.phrasebook import Phrasebook, phrasebook_of
+from bioeval_tui.sample.agent.phrasebook import Phrasebook, find_phrasebook
 from bioeval_tui.sample.agent.records import Records
 from bioeval_tui.sample.agent.turn import FUNCTIONS, DialogueTurn, State
 
@@ -201,7 +201,7 @@ class _Topic(Protocol):
 
     def opens(self, turn: DialogueTurn) -> bool: ...
     async def start(self, turn: DialogueTurn) -> str: ...
-    async def go_on(self, turn: DialogueTurn) -> str: ...
+    async def proceed(self, turn: DialogueTurn) -> str: ...
 
 
 # In this order: "remind me to take warfarin" is a reminder before it is anything about a drug.
@@ -248,9 +248,9 @@ class ChatDialogue:
 
     async def answer(self, text: str, *, guesses: bool = False) -> Answer:
         """Return the answer to one message. Raises what the records raise."""
-        self._book = phrasebook_of(text) or self._book
+        self._book = find_phrasebook(text) or self._book
         if self._book is not None:
-            text = self._book.in_english(text)
+            text = self._book.translate(text)
         turn = DialogueTurn(
             read(text, self._knowledge), self.user, self._state, self._knowledge, self._records,
             self._clock,
@@ -271,12 +271,12 @@ class ChatDialogue:
         topic = next((topic for topic in _TOPICS if topic.opens(turn)), None)
         asked = _BY_QUESTION[awaiting.partition(".")[0]] if awaiting else None
         if asked and (topic is None or (topic is not asked and _answers(turn, asked))):
-            return await asked.go_on(turn)
+            return await asked.proceed(turn)
         if topic:
             self._state.awaiting = None
             return await topic.start(turn)
         if reminders.continues(turn):
-            return await reminders.go_on(turn)
+            return await reminders.proceed(turn)
         return small_talk(turn) or not_understood()
 
     async def object_context(self, session: str) -> dict[str, Any]:

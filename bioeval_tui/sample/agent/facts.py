@@ -73,11 +73,11 @@ class Knowledge:
         """Return the drug of that name."""
         return next((drug for drug in self.drugs if drug.name == name), None)
 
-    def interactions_of(self, name: str) -> tuple[Interaction, ...]:
+    def drug_interactions(self, name: str) -> tuple[Interaction, ...]:
         """Return the interactions that a drug takes part in."""
         return tuple(pair for pair in self.interactions if name in (pair.first, pair.second))
 
-    def between(self, one: str, other: str) -> Interaction | None:
+    def interaction(self, one: str, other: str) -> Interaction | None:
         """Return the interaction of two drugs."""
         return next(
             (pair for pair in self.interactions if {pair.first, pair.second} == {one, other}), None

@@ -152,7 +152,7 @@ class SpokenTime:
             self.daily or later.daily,
         )
 
-    def at(self, zone: ZoneInfo, now: datetime) -> datetime | None:
+    def moment(self, zone: ZoneInfo, now: datetime) -> datetime | None:
         """Return the next matching moment in that time zone; None if such a date does not exist."""
         assert self.clock is not None
         today = now.astimezone(zone).date()

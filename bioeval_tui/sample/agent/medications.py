@@ -49,7 +49,7 @@ async def start(turn: DialogueTurn) -> str:
     return await _record(turn)
 
 
-async def go_on(turn: DialogueTurn) -> str:
+async def proceed(turn: DialogueTurn) -> str:
     """Answer a message while a medication is unfinished."""
     if turn.message.drugs:
         turn.state.medication = turn.message.drugs[0]
@@ -76,7 +76,7 @@ async def _record(turn: DialogueTurn) -> str:
         "the user told what they take",
     )
     others = [m.drug for m in await turn.records.medications(turn.user) if m.drug != drug]
-    pairs = [pair for other in others if (pair := turn.knowledge.between(drug, other))]
+    pairs = [pair for other in others if (pair := turn.knowledge.interaction(drug, other))]
     answer = (
         f"Noted: {drug} {dose}.".replace(" .", ".") if dose else f"Noted: {drug}, without a dose."
     )

@@ -43,13 +43,13 @@ async def start(turn: DialogueTurn) -> str:
     if message.matches(_INTERACT):
         return await _interactions(turn)
     if message.matches(_TARGET) and not message.drugs:
-        return _by_target(turn)
+        return _find_drugs(turn)
     if not message.drugs:
         return turn.ask("drug.which", f"Which {message.groups[0]} do you mean?")
     return _describe(turn, message.drugs[0])
 
 
-async def go_on(turn: DialogueTurn) -> str:
+async def proceed(turn: DialogueTurn) -> str:
     """Answer a message that says which drug was meant."""
     awaiting, turn.state.awaiting = turn.state.awaiting, None
     if turn.message.drugs:
@@ -109,7 +109,7 @@ def _pairs(turn: DialogueTurn, drugs: tuple[str, ...]) -> str:
     turn.look_up(*drugs)
     lines = []
     for other in drugs[1:]:
-        pair = turn.knowledge.between(drugs[0], other)
+        pair = turn.knowledge.interaction(drugs[0], other)
         arguments = {"drug": drugs[0], "other": other}
         turn.called(
             "findInteractions",
@@ -141,7 +141,7 @@ def _sentence(pair: Interaction | None, one: str, other: str) -> str:
 def _all(turn: DialogueTurn, drug: str) -> str:
     turn.state.drug = drug
     turn.look_up(drug)
-    pairs = turn.knowledge.interactions_of(drug)
+    pairs = turn.knowledge.drug_interactions(drug)
     turn.called(
         "findInteractions",
         {"drug": drug},
@@ -184,7 +184,7 @@ def _targets(turn: DialogueTurn) -> tuple[str, ...]:
     )
 
 
-def _by_target(turn: DialogueTurn) -> str:
+def _find_drugs(turn: DialogueTurn) -> str:
     target = _targets(turn)[0]
     drugs = [drug for drug in turn.knowledge.drugs if target in drug.targets]
     turn.look_up(target, *(drug.name for drug in drugs))

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grading import TaskReport
 from tests.command import call
 from tests.documents import medals_of
@@ -84,7 +84,7 @@ def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -
 
 
 def test_rows_that_a_file_picks_have_no_chance_of_a_medal(ready: TaskGrading, tasks) -> None:
-    found = uncertainty_of(ready, tasks.submit(table(12)), call_code=True)
+    found = measure_uncertainty(ready, tasks.submit(table(12)), call_code=True)
     assert found.low is None
     assert found.medal_words == ""
     assert found.why_not.startswith("scored on 12 of 30 rows")

@@ -38,7 +38,7 @@ from bioeval_tui.grade.run_groups import (
     group_agent,
     is_run_folder,
     listed_runs,
-    metadata_of,
+    read_metadata,
     run_folders,
 )
 from bioeval_tui.grading import TaskReport
@@ -479,11 +479,11 @@ def test_a_run_lies_in_its_group(tmp_path: Path, name: str, kept: int) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"runs": []}', "no", '{"runs": '])
 def test_a_list_without_runs_is_refused(tmp_path: Path, text: str) -> None:
-    assert metadata_of(tmp_path) is None
+    assert read_metadata(tmp_path) is None
     assert listed_runs(tmp_path) is None
     (tmp_path / "metadata.json").write_text(text)
     with pytest.raises(InputError, match=r"metadata\.json"):
-        metadata_of(tmp_path)
+        read_metadata(tmp_path)
     (tmp_path / "metadata.json").write_text('{"runs": {}}', encoding="utf-8-sig")
     assert listed_runs(tmp_path) == []
 
