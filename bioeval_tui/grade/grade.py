@@ -150,8 +150,9 @@ class TaskGrading:
         self.part = None if part is None else part.name
         self.warnings = [*task.warnings, *self.board.warnings]
         if part is not None:
-            is_boards_own = task.leaderboard.parent == task.folder
-            self.warnings[:0] = [part.words, *([OTHER_ROWS] if is_boards_own else [])]
+            if task.leaderboard.parent == task.folder:
+                self.warnings.insert(0, OTHER_ROWS)
+            self.warnings.insert(0, part.words)
         self.environment = environment()
         self.humans: NDArray[np.float64] = np.empty(0)
         try:
@@ -546,17 +547,16 @@ def explained(error: BaseException, task_id: str) -> BaseException:
 
 def raised(error: BaseException) -> str:
     """Return the exception and its place: `KeyError: 'y' (grade.py, line 5)`."""
-    message = clean_line(str(error), 500)
-    where = ""
+    shown = type(error).__name__
+    if message := clean_line(str(error), 500):
+        shown += f": {message}"
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is not None:
-        where = (
-            f" ({clean_line(Path(trace.tb_frame.f_code.co_filename).name, 100)}, line"
-            f" {trace.tb_lineno})"
-        )
-    return f"{type(error).__name__}{': ' + message if message else ''}{where}"
+        file = clean_line(Path(trace.tb_frame.f_code.co_filename).name, 100)
+        shown += f" ({file}, line {trace.tb_lineno})"
+    return shown
 
 
 @cache

@@ -262,9 +262,9 @@ def verify(path: Path, head_known: str = "") -> Verified:
             )
         if hashes.get(number - 1, previous) != previous:
             changed = f"entry {number - 1:,} was changed after entry {number:,} was written"
-            problems.append(
-                changed if number > 1 else "entry 1 was changed: it names an entry before it"
-            )
+            if number == 1:
+                changed = "entry 1 was changed: it names an entry before it"
+            problems.append(changed)
         if entry.get("kind") == CHANGED:
             problems.append(
                 f"before entry {number:,} was written: {clean_line(str(entry.get('found')), 300)}"

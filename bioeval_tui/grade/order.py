@@ -58,11 +58,9 @@ class Difference:
     @property
     def form(self) -> str:
         """The form of the copy, in words; empty if there is nothing to rearrange."""
-        columns = (
-            "with its columns in reverse order"
-            if self.are_reversed
-            else "with the sample submission's columns"
-        )
+        columns = "with the sample submission's columns"
+        if self.are_reversed:
+            columns = "with its columns in reverse order"
         rows = f"in {self.reference} order"
         if self.rows is None:
             if self.columns:
@@ -254,7 +252,9 @@ def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) ->
         return Findings((Doubt("columns", to_score(raw), difference=words),))
     copy = _copy_score(grade_copy)
     if copy is not None and not _differ(raw, copy):
-        return Findings((), (f"{words}; {difference.form} the score is the same",) if words else ())
+        if not words:
+            return Findings()
+        return Findings((), (f"{words}; {difference.form} the score is the same",))
     if copy is None and words and not difference.are_reversed:
         # The grader cannot score the sample submission's columns: they say nothing about this file.
         return Findings((), (words,))

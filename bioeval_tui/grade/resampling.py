@@ -198,9 +198,10 @@ def resample(
 
 
 def _words(count: int, unit: str, stratified: bool = False) -> str:
-    return f"bootstrap, {count:,} resamples of {unit}" + (
-        ", stratified by class" if stratified else ""
-    )
+    words = f"bootstrap, {count:,} resamples of {unit}"
+    if stratified:
+        return f"{words}, stratified by class"
+    return words
 
 
 def _classes(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> list[NDArray[np.int64]]:
@@ -275,7 +276,9 @@ def _effective(
     share = (value - low) / (high - low)
     effective = share * (1 - share) * ((high - low) / error) ** 2
     effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
-    return _share_draws(share, min(most, effective) if effective else most, bounds, rows, _SHARE)
+    if effective:
+        most = min(most, effective)
+    return _share_draws(share, most, bounds, rows, _SHARE)
 
 
 _SHARE = "effective number of rows (Clopper-Pearson)"

@@ -184,12 +184,11 @@ def read_as_published(path: Path) -> pd.DataFrame:
     if _pandas_version() < (3,) or not any(kind.kind == "f" for kind in frame.dtypes):
         return frame
     texts = pd.read_csv(io.BytesIO(data), dtype=str)
-    columns = {
-        place: (
-            _column_of_pandas_2(texts.iloc[:, place]) if kind.kind == "f" else frame.iloc[:, place]
-        )
-        for place, kind in enumerate(frame.dtypes)
-    }
+    columns = {}
+    for place, kind in enumerate(frame.dtypes):
+        columns[place] = frame.iloc[:, place]
+        if kind.kind == "f":
+            columns[place] = _column_of_pandas_2(texts.iloc[:, place])
     return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
 
 
@@ -264,11 +263,10 @@ def float_of_pandas_2(text: str) -> float:
         number *= float(f"1e{exponent}")
     elif exponent < -_GREATEST:
         smaller = -exponent - _GREATEST
-        number = (
-            number / float(f"1e{smaller}") / float(f"1e{_GREATEST}")
-            if smaller <= _GREATEST
-            else 0.0
-        )
+        if smaller <= _GREATEST:
+            number = number / float(f"1e{smaller}") / float(f"1e{_GREATEST}")
+        else:
+            number = 0.0
     else:
         number /= float(f"1e{-exponent}")
     if sign == "-":
@@ -542,7 +540,8 @@ def read_expected(data: bytes, expected: Expectation) -> list[Any] | None:
         return None
     if any(name not in names for name in expected.predictions):
         return None
-    columns = (_numbers_by_text if len(data) < SMALL else _numbers_by_arrow)(data, names, expected)
+    numbers = _numbers_by_text if len(data) < SMALL else _numbers_by_arrow
+    columns = numbers(data, names, expected)
     if columns is None:
         return None
     for column in columns:

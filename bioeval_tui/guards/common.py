@@ -69,19 +69,18 @@ def stem(word: str) -> str:
 
 def stems(text: str, language: Language = ENGLISH) -> frozenset[str]:
     """Return the stems of all words of `text`, which is compared with others in `language`."""
-    return frozenset().union(
-        *(
-            (_stems_of_line if len(line) <= MAX_KEPT else _stems_of_line.__wrapped__)(
-                line, language
-            )
-            for line in text.split("\n")
-        )
-    )
+    return frozenset().union(*(_line_stems(line, language) for line in text.split("\n")))
+
+
+def _line_stems(line: str, language: Language) -> frozenset[str]:
+    if len(line) <= MAX_KEPT:
+        return _kept_stems(line, language)
+    return _kept_stems.__wrapped__(line, language)
 
 
 # Several guards read the same message, and facts are compared with every one.
 @lru_cache(maxsize=1024)
-def _stems_of_line(line: str, language: Language) -> frozenset[str]:
+def _kept_stems(line: str, language: Language) -> frozenset[str]:
     if language.rules is not None:
         return language.keys(line)
     return frozenset(stem(word) for word in WORD.findall(as_read(line)))
@@ -283,7 +282,8 @@ class Sides:
 
     def take(self, message: TranscriptMessage) -> None:
         """Receive the next message."""
-        (self.user if message.role == "user" else self.agent).add(message.content)
+        side = self.user if message.role == "user" else self.agent
+        side.add(message.content)
 
 
 def said_by_user(view: EvaluatorView) -> Utterances:

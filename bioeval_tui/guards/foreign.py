@@ -173,8 +173,9 @@ class _Tables:
             minute = spoken if minutes is None else -spoken
         if minute < 0:
             hour, minute = hour - 1, minute + MINUTES
-        part = said["before"] or said["after"] or ""
-        half = "" if not part else "pm" if part in self._afternoon else "am"
+        half = ""
+        if part := said["before"] or said["after"]:
+            half = "pm" if part in self._afternoon else "am"
         if hour <= HOURS and minute < MINUTES:
             yield clock_time(hour, minute, half, match.group().strip())
 

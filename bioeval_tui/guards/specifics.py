@@ -128,7 +128,9 @@ def _clock(match: re.Match[str]) -> Iterator[Specific]:
 def _spoken(match: re.Match[str]) -> Iterator[Specific]:
     minute = _MINUTES[" ".join(match["part"].lower().split())]
     hour = int(spoken_number(match["hour"]))
-    yield _time(hour - 1 if minute == 45 else hour, minute, match.group())
+    if minute == 45:  # "quarter to eight"
+        hour -= 1
+    yield _time(hour, minute, match.group())
 
 
 def _hour(match: re.Match[str]) -> Iterator[Specific]:
@@ -136,7 +138,8 @@ def _hour(match: re.Match[str]) -> Iterator[Specific]:
 
 
 def _named(match: re.Match[str]) -> Iterator[Specific]:
-    yield _time(0 if match.group().lower() == "midnight" else 12, 0, match.group())
+    hour = 0 if match.group().lower() == "midnight" else 12
+    yield _time(hour, 0, match.group())
 
 
 def _time(hour: int, minute: int, shown: str) -> Specific:

@@ -264,10 +264,10 @@ def _latin(text: str) -> Language | None:
         for code, weight in weights.get(word) or weights.get(folded(word), ()):
             counts[code] = counts.get(code, 0) + weight
             hits[code] += 1
-    for letter in () if text.isascii() else text.lower():
-        if known := _OF_LETTER.get(letter):
-            counts[known] = counts.get(known, 0) + 2
-            hits[known] += 1
+    own_letters = filter(_OF_LETTER.get, text.lower())
+    for known in map(_OF_LETTER.__getitem__, own_letters):
+        counts[known] = counts.get(known, 0) + 2
+        hits[known] += 1
     if not counts:
         return _spelled_language(words, text)
     best = max(counts, key=counts.__getitem__)

@@ -199,11 +199,9 @@ class Language:
         if len(run) != len(letters):  # letters with marks, which no common word of ours has
             run = "".join(letter[0] for letter, _, _ in letters)
         at = 0
-        spans = (
-            [match.span() for match in self._common_pattern.finditer(run)]
-            if self._common_pattern
-            else []
-        )
+        spans = []
+        if self._common_pattern:
+            spans = [match.span() for match in self._common_pattern.finditer(run)]
         for start, end in [*spans, (len(run), len(run))]:
             piece = letters[at:start]
             if len(piece) == 1 and not _is_kana(piece[0][0]):

@@ -164,12 +164,13 @@ def grade_batch(
             BatchItem(item.number, item.task_id, item.path, item.agent, follow=listed.follow)
             for item in output.remaining()
         ]
-        for number, text in backend.stream(items) if items else ():
-            kind = output.add(number, text)
-            progress.done += 1
-            progress.invalid += kind == "invalid"
-            progress.not_graded += kind == "not_graded"
-            on_progress(progress)
+        if items:
+            for number, text in backend.stream(items):
+                kind = output.add(number, text)
+                progress.done += 1
+                progress.invalid += kind == "invalid"
+                progress.not_graded += kind == "not_graded"
+                on_progress(progress)
         return output.finish()
 
 

@@ -35,6 +35,12 @@ class Interaction:
     effect: str
     source: str
 
+    def partner(self, drug: str) -> str:
+        """Return the other drug than this one of the two."""
+        if drug == self.first:
+            return self.second
+        return self.first
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:

@@ -64,6 +64,7 @@ _COUNTRIES = {
 _WORDS = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")
 _IANA = re.compile(r"\b[A-Z][A-Za-z]+/[A-Za-z_]+(?:/[A-Za-z_]+)?\b")
 _OFFSET = re.compile(r"\b(?:UTC|GMT)\s*([+\-−])\s*(\d{1,2})(?::?00)?\b", re.IGNORECASE)
+_OPPOSITE = {"+": "-", "-": "+", "−": "+"}
 
 
 @cache
@@ -85,8 +86,9 @@ def find_time_zone(text: str) -> str:
         if match.group() in available_timezones():
             return match.group()
     if offset := _OFFSET.search(text):
-        hours = int(offset[2])
-        name = f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}" if hours else "UTC"
+        name = "UTC"
+        if hours := int(offset[2]):
+            name = f"Etc/GMT{_OPPOSITE[offset[1]]}{hours}"
         if name in available_timezones():
             return name
         return ""
@@ -162,9 +164,8 @@ class SpokenTime:
             return None
         moment = datetime.combine(chosen, self.clock, zone)
         if moment <= now and not (self.day and self.day[0]) and self.days is None:
-            moment = datetime.combine(
-                chosen + timedelta(days=7 if self.weekday is not None else 1), self.clock, zone
-            )
+            days = 7 if self.weekday is not None else 1
+            moment = datetime.combine(chosen + timedelta(days), self.clock, zone)
         return moment
 
     def _date(self, today: date) -> date:

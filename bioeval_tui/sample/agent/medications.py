@@ -81,7 +81,7 @@ async def _record(turn: DialogueTurn) -> str:
         f"Noted: {drug} {dose}.".replace(" .", ".") if dose else f"Noted: {drug}, without a dose."
     )
     if pairs:
-        turn.look_up(drug, *(pair.first if pair.second == drug else pair.second for pair in pairs))
+        turn.look_up(drug, *(pair.partner(drug) for pair in pairs))
         warnings = "\n".join(
             f"- **{pair.first} and {pair.second}** ({pair.severity}): {pair.effect}. Source:"
             f" {pair.source}."

@@ -127,11 +127,9 @@ def _sentence(pair: Interaction | None, one: str, other: str) -> str:
             f"I know of no interaction between {one} and {other}, but my graph is small."
             f" {_ASK_PHARMACIST}"
         )
-    advice = (
-        "They must not be taken together."
-        if pair.severity == "contraindicated"
-        else _ASK_PHARMACIST
-    )
+    advice = _ASK_PHARMACIST
+    if pair.severity == "contraindicated":
+        advice = "They must not be taken together."
     return (
         f"**{one.capitalize()} and {other} interact ({pair.severity})**: {pair.effect}. {advice}"
         f" Source: {pair.source}."
@@ -151,8 +149,7 @@ def _all(turn: DialogueTurn, drug: str) -> str:
     if not pairs:
         return f"I know of no interactions of {drug}, but my graph is small."
     rows = "\n".join(
-        f"| {pair.second if pair.first == drug else pair.first} | {pair.severity} | {pair.effect} |"
-        f" {pair.source} |"
+        f"| {pair.partner(drug)} | {pair.severity} | {pair.effect} | {pair.source} |"
         for pair in pairs
     )
     return (
