@@ -96,17 +96,17 @@ def rows_of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
         pairs = [(str(name), answers[left[0]], aligned[name]) for name in aligned.columns]
     explained = []
     metric: Callable[..., float]
-    for name, truth, guess in pairs[:_MOST_COLUMNS]:
-        if truth.isna().any() or guess.isna().any():
+    for name, truth, predicted in pairs[:_MOST_COLUMNS]:
+        if truth.isna().any() or predicted.isna().any():
             continue
-        if truth.dtype.kind in "iufb" and guess.dtype.kind in "iufb":
-            is_float = guess.dtype.kind == "f"
-            true, guess = truth.to_numpy(np.float64), guess.to_numpy(np.float64)
+        if truth.dtype.kind in "iufb" and predicted.dtype.kind in "iufb":
+            is_float = predicted.dtype.kind == "f"
+            true, guess = truth.to_numpy(np.float64), predicted.to_numpy(np.float64)
             kind, metric = "number", spearman
             if is_float and set(np.unique(true)) == {0.0, 1.0}:
                 kind, metric = "probability", roc_auc
         else:
-            true, guess = truth.astype(str).to_numpy(object), guess.astype(str).to_numpy(object)
+            true, guess = (each.astype(str).to_numpy(object) for each in (truth, predicted))
             kind, metric = "label", accuracy
         explained.append(ExplainedRows(kind, answers[ids].to_numpy(), true, guess, name, metric))
     return explained

@@ -56,12 +56,15 @@ TIME_LIMIT_S = 20.0
 """Time limit for all draws."""
 
 _MOST_PAIRS = 4_000
+"""With more rows, no table of all their pairs is made, which takes 128 MB with this many."""
 _UNDEFINED = 0.02
 """Maximum share of draws for which a metric may be undefined."""
 
 _TILTS = 64
 _REACH = 4.5
-"""Range of the saddlepoint approximation, in standard errors to either side."""
+"""Range of the saddlepoint approximation, in standard errors to either side. How many of its
+intervals hold the truth, `scripts/validate-statistics scores` counts.
+"""
 
 _PROBABILITIES = (np.arange(RESAMPLES) + 0.5) / RESAMPLES
 

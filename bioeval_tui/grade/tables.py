@@ -58,6 +58,7 @@ _EXACT_INTEGER = 2**53
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _DIGITS = 17
 _GREATEST = 308
+"""How many digits the parser of pandas 2 reads, and the greatest exponent by which it scales."""
 # Blanks beside a comma or the end of a line; signed and hexadecimal numbers, which Arrow reads in
 # other types than pandas does. Each is looked for only where its rarer character is: pairs with a
 # comma or a line's end are found slowly.

@@ -33,6 +33,8 @@ OTHER = Language("und", "another language")
 
 LONGEST_READ = 10_000
 """Number of characters that are looked at."""
+# What a change of these numbers does to whole conversations, scripts/language-rates.py prints for
+# nine languages (docs/guards.md).
 SHARE = 0.12
 """Of a text in a language, at least this share of the words are common ones."""
 AHEAD = 1.15
@@ -220,8 +222,8 @@ def language_of(text: str) -> Language | None:
         letters[run.lastgroup] += len(run.group())
     # Of Chinese and Japanese, a sign says as much as some letters: a Latin name does not make it
     # another language.
-    for script in ("Han", "Hiragana", "Katakana", "Hangul"):
-        letters[script] *= 3
+    for telling in ("Han", "Hiragana", "Katakana", "Hangul"):
+        letters[telling] *= 3
     kana = letters["Hiragana"] + letters["Katakana"]
     letters["Han"] += kana
     letters["Hiragana"] = letters["Katakana"] = 0

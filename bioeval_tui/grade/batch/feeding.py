@@ -35,6 +35,9 @@ _FINAL = '"final": true}}'
 _NEEDS_OTHER_PYTHON = '"elsewhere": true,\r"final": false}}'
 _CHUNK_TARGET_S = 0.15
 _MOST_IN_CHUNK = 256
+"""Submissions are sent in chunks of so many seconds: with shorter ones a worker of a quick grader
+waits for messages most of the time, and of longer ones other workers have nothing left at the end.
+"""
 _CHECKED: dict[str, Any] = {
     "problem": str | None,
     "warnings": list,
