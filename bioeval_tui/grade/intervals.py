@@ -293,8 +293,8 @@ def _id_column(submission: pd.DataFrame, answers: pd.DataFrame) -> str:
     raise CannotResampleError("the submission and the answers have no column of ids in common")
 
 
-# The method and these numbers were chosen on 120 fits of models that `scripts/validate-statistics
-# medals`, which tests them, does not use (docs/validation.md).
+# The method was chosen on 120 fits of models other than those with which
+# `scripts/validate-statistics medals` tests it (docs/validation.md).
 DRAWS = 200
 _EACH = 2
 """So many true values are drawn for each draw of rows."""

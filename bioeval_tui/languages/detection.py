@@ -33,8 +33,8 @@ OTHER = Language("und", "another language")
 
 LONGEST_READ = 10_000
 """Number of characters that are looked at."""
-# What a change of these numbers does to whole conversations, scripts/language-rates.py prints for
-# nine languages (docs/guards.md).
+# scripts/language-rates.py prints what ledger and guards find with these in nine languages
+# (docs/guards.md).
 SHARE = 0.12
 """Of a text in a language, at least this share of the words are common ones."""
 AHEAD = 1.15

@@ -35,9 +35,7 @@ _FINAL = '"final": true}}'
 _NEEDS_OTHER_PYTHON = '"elsewhere": true,\r"final": false}}'
 _CHUNK_TARGET_S = 0.15
 _MOST_IN_CHUNK = 256
-"""Submissions are sent in chunks of so many seconds: with shorter ones a worker of a quick grader
-waits for messages most of the time, and of longer ones other workers have nothing left at the end.
-"""
+"""How many seconds a chunk of submissions should take, and how many submissions it has at most."""
 _CHECKED: dict[str, Any] = {
     "problem": str | None,
     "warnings": list,
