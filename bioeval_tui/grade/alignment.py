@@ -44,12 +44,10 @@ def missing_columns(columns: Sequence[str], needed: Sequence[str]) -> list[Probl
     meant.
     """
     has = ", ".join(clean_line(str(name), 40) for name in list(columns)[:10]) or "no columns"
-    more = f", … ({len(columns) - 10} more)" if len(columns) > 10 else ""
+    if len(columns) > 10:
+        has += f", … ({len(columns) - 10} more)"
     return [
-        _problem(
-            f"column `{name}` is missing; the file has {has}{more}{meant(name, columns)}",
-            name,
-        )
+        _problem(f"column `{name}` is missing; the file has {has}{meant(name, columns)}", name)
         for name in dict.fromkeys(needed)
         if name not in columns
     ]
@@ -72,11 +70,11 @@ def meant(name: str, columns: Sequence[str]) -> str:
     for column in map(str, columns):
         bare = column.strip(_AROUND)
         if bare != column and bare.casefold() == wanted.casefold():
-            return f"; the column is `{_with_blanks(column)}`, with a blank or a quote too many"
+            return f"; the column is `{_show_blanks(column)}`, with a blank or a quote too many"
     return ""
 
 
-def _with_blanks(name: str) -> str:
+def _show_blanks(name: str) -> str:
     """Return a name for one line, on which blanks around it stay: `clean_line` takes them away."""
     for sign, picture in (("\n", "␊"), ("\t", "␉"), ("\xa0", "␣"), ("\u200b", "␣")):
         name = name.replace(sign, picture)
@@ -95,13 +93,8 @@ def compare_names(
     duplicated = given.duplicated()
     if duplicated.any():
         names = given[duplicated].unique()
-        problems.append(
-            _problem(
-                f"{plural(len(names), f'{noun} occurs', f'{noun}s occur')} more than once:"
-                f" {examples(names)}",
-                field,
-            )
-        )
+        occur = plural(len(names), f"{noun} occurs", f"{noun}s occur")
+        problems.append(_problem(f"{occur} more than once: {examples(names)}", field))
         return None, [*_difference(given.unique(), expected, noun, field), *problems]
     where = given.get_indexer(expected)
     if (where < 0).any() or len(given) != len(expected):
@@ -115,11 +108,11 @@ def _difference(given: pd.Index, expected: pd.Index, noun: str, field: str) -> l
     extra = given[~given.isin(expected)]
     problems = []
     if len(missing):
-        verb = f"{plural(len(missing), f'{noun} is', f'{noun}s are')} missing"
-        problems.append(_problem(f"{verb}: {examples(missing)}", field))
+        are = plural(len(missing), f"{noun} is", f"{noun}s are")
+        problems.append(_problem(f"{are} missing: {examples(missing)}", field))
     if len(extra):
-        verb = f"{plural(len(extra), f'{noun} is', f'{noun}s are')} not expected"
-        problems.append(_problem(f"{verb}: {examples(extra)}", field))
+        are = plural(len(extra), f"{noun} is", f"{noun}s are")
+        problems.append(_problem(f"{are} not expected: {examples(extra)}", field))
     return problems
 
 
@@ -139,10 +132,10 @@ def as_index(values: Any, like: pd.Index | None = None) -> pd.Index:
     texts = index.astype(str)
     if like.dtype.kind not in "iu":
         return texts
-    return pd.Index([str(int(text)) if _WHOLE.fullmatch(text) else text for text in texts])
+    return pd.Index([_WHOLE.sub(lambda found: str(int(found[0])), text) for text in texts])
 
 
-_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_WHOLE = re.compile(r"\A[+-]?[0-9]{1,18}\Z")
 
 
 class RowNames(NamedTuple):
@@ -155,7 +148,10 @@ class RowNames(NamedTuple):
     def where(self, rows: Sequence[int] | NDArray[Any]) -> str:
         """Return where `rows`, counted from 0, are: `line 3` or `lines 3, 7`."""
         numbers = examples([int(row) + self.first for row in rows[:FIRST]], len(rows))
-        return f"{self.noun}{'s' if len(rows) > 1 else ''} {numbers}{self.note}"
+        noun = self.noun
+        if len(rows) > 1:
+            noun += "s"
+        return f"{noun} {numbers}{self.note}"
 
 
 LINES = RowNames("line", 2)
@@ -178,24 +174,24 @@ def numbers(
         text = np.flatnonzero(values.isna().to_numpy() & ~blank)
         if len(text):
             shown = clean_line(str(column.iloc[int(text[0])]), 40)
-            found = f"`{shown}` in {names.where(text[:1])}"
-            more = f"; {names.where(text)}" if len(text) > 1 else ""
-            sentence = f"column `{name}` must contain numbers, found {found}{more}"
+            sentence = (
+                f"column `{name}` must contain numbers, found `{shown}` in {names.where(text[:1])}"
+            )
+            if len(text) > 1:
+                sentence += f"; {names.where(text)}"
             problems.append(_problem(sentence, name, int(text[0]) + names.first))
     floats = values.to_numpy(dtype=np.float64)
-    for what, mask in (
-        ("has no value (NaN)", blank),
-        ("is infinite", np.isinf(floats)),
-        (
-            "is outside 0 to 1",
-            (floats < 0) | (floats > 1) if in_unit else np.zeros(len(floats), bool),
-        ),
-    ):
+    faults = {"has no value (NaN)": blank, "is infinite": np.isinf(floats)}
+    if in_unit:
+        faults["is outside 0 to 1"] = (floats < 0) | (floats > 1)
+    for what, mask in faults.items():
         rows = np.flatnonzero(mask)
         if len(rows):
             sentence = f"column `{name}` {what} in {names.where(rows)}"
             problems.append(_problem(sentence, name, int(rows[0]) + names.first))
-    return (None if problems else floats), problems
+    if problems:
+        return None, problems
+    return floats, []
 
 
 class Coverage(NamedTuple):
@@ -221,7 +217,9 @@ class AnswerRows:
 
     def __init__(self, answers: pd.DataFrame, sample: pd.DataFrame | None = None) -> None:
         self._answers = answers if answers.columns.is_unique else pd.DataFrame()
-        self._predictions = [] if sample is None else list(sample.columns)
+        self._predictions: list[Any] = []
+        if sample is not None:
+            self._predictions = list(sample.columns)
         self._known: dict[tuple[Any, ...], pd.Index | None] = {}
 
     def _ids(self, key: tuple[Any, ...]) -> pd.Index | None:
@@ -352,6 +350,7 @@ def refuse_undefined(metric: Metric, score_of_answers: Callable[[], Any], where:
 
 def invalid(problems: list[Problem]) -> InvalidSubmissionError:
     """Return the error for `problems`, with the first three in full."""
-    sentences = [problem.message for problem in problems]
-    more = f"; and {len(sentences) - 3} more" if len(sentences) > 3 else ""
-    return InvalidSubmissionError("; ".join(sentences[:3]) + more, tuple(problems))
+    sentences = [problem.message for problem in problems[:3]]
+    if len(problems) > 3:
+        sentences.append(f"and {len(problems) - 3} more")
+    return InvalidSubmissionError("; ".join(sentences), tuple(problems))

@@ -76,8 +76,9 @@ def _columns(config: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = config.get(key)
     if value is None:
         return ()
-    values = value if isinstance(value, list) else [value]
-    return tuple(str(item) for item in values)
+    if not isinstance(value, list):
+        return (str(value),)
+    return tuple(map(str, value))
 
 
 PART_FILE = "part.json"
@@ -97,11 +98,13 @@ class AnswersPart:
     @property
     def words(self) -> str:
         """What every report on this part says."""
-        other = "; the final board uses the private part" if self.name == "public" else ""
-        return (
+        said = (
             f"scored on the {self.name} part of the answers ({self.rows:,} of {len(self.ids):,}"
-            f" rows){other}"
+            " rows)"
         )
+        if self.name == "public":
+            return f"{said}; the final board uses the private part"
+        return said
 
 
 def read_part(private: Path) -> AnswersPart | None:

@@ -4,8 +4,10 @@
 |---|---|---|---|---|
 | simple | mean of the training targets | share of positives | most frequent label | median time |
 | majority | median | 1 or 0, whichever is more frequent | most frequent label | median time |
-| random | drawn from the training targets | drawn from 0–1 | drawn from the labels | drawn from the times |
-| ridge | ridge regression | logistic regression | ridge classifier | ridge on log time, censoring ignored |
+| random | drawn from the training targets | from 0–1 | from the labels | from the times |
+| ridge | ridge regression | logistic regression | ridge classifier | ridge on log time [1] |
+
+[1] Censoring is ignored.
 
 The same task, kind and seed give the same file.
 """
@@ -84,8 +86,9 @@ def predict(task: Task, kind: str, seed: int) -> Any:
     if not task.sample_submission.is_file():
         raise InputError(f"task {task.id} is not prepared: run `{task.prepare_command}`")
     generator = np.random.default_rng([seed, zlib.crc32(kind.encode())])
-    is_h5ad = task.sample_submission.suffix == ".h5ad"
-    return (predict_h5ad if is_h5ad else predict_csv)(task, kind, generator)
+    if task.sample_submission.suffix == ".h5ad":
+        return predict_h5ad(task, kind, generator)
+    return predict_csv(task, kind, generator)
 
 
 def write_prediction(prediction: Any, path: Target) -> None:
@@ -113,11 +116,9 @@ def predict_csv(task: Task, kind: str, generator: np.random.Generator) -> pd.Dat
     train = pd.read_csv(public_file(task, "train.csv"))
     predictions = [str(name) for name in sample.columns if name != id_column]
     targets = {name: _target(task, train, name, predictions) for name in predictions}
-    hidden = {
-        id_column,
-        *targets.values(),
-        *([spec.event] if spec is not None and spec.event else []),
-    }
+    hidden = {id_column, *targets.values()}
+    if spec is not None and spec.event:
+        hidden.add(spec.event)
     for name in predictions:
         known = train[train[targets[name]].notna()]
         outcome = known[targets[name]]
@@ -157,8 +158,10 @@ def _guess_kind(outcome: pd.Series) -> str:
 
 
 def _test_rows(task: Task, sample: pd.DataFrame, id_column: str) -> pd.DataFrame:
-    published = task.public_dir / "test_features.csv"  # what most published tasks call it
-    test = pd.read_csv(published if published.is_file() else public_file(task, "test.csv"))
+    path = task.public_dir / "test_features.csv"  # what most published tasks call it
+    if not path.is_file():
+        path = public_file(task, "test.csv")
+    test = pd.read_csv(path)
     if (
         id_column in test
         and test[id_column].is_unique
@@ -233,8 +236,7 @@ def predict_h5ad(task: Task, kind: str, generator: np.random.Generator) -> Any:
     import anndata  # for single-cell tasks alone
 
     spec = task.grader.spec
-    element = spec.h5ad if spec is not None else None
-    if spec is None or element is None or element[0] not in ("obs", "X"):
+    if spec is None or spec.h5ad is None or spec.h5ad[0] not in ("obs", "X"):
         raise InputError(
             f"there are no baselines for {task.id}, because its grader reads neither a column of"
             " obs nor X"
@@ -243,12 +245,12 @@ def predict_h5ad(task: Task, kind: str, generator: np.random.Generator) -> Any:
     train = anndata.read_h5ad(public_file(task, "train.h5ad"))
     test = anndata.read_h5ad(public_file(task, "test.h5ad"))[sample.obs_names]
     panel = [name for name in test.var_names if name in set(train.var_names)]
-    if element[0] == "X":
+    element, column = spec.h5ad
+    if element == "X":
         sample.X = _matrix(kind, train, test, panel, list(sample.var_names), generator).astype(
             np.float32
         )
         return sample
-    column = element[1]
     outcome = train.obs[column].to_numpy()
     if kind == "ridge":
         sample.obs[column] = (
@@ -282,8 +284,8 @@ def _matrix(
     if kind == "random":  # whole cells, so that genes keep going together
         drawn: NDArray[Any] = known[generator.integers(len(known), size=test.n_obs)]
         return drawn
-    middle = known.mean(axis=0) if kind == "simple" else np.median(known, axis=0)
-    return np.repeat(middle[None, :], test.n_obs, axis=0)
+    middle = np.mean if kind == "simple" else np.median
+    return np.repeat(middle(known, axis=0)[None, :], test.n_obs, axis=0)
 
 
 def _dense(data: Any, genes: list[str]) -> NDArray[Any]:
@@ -305,9 +307,8 @@ def _ridge(what: str, penalty: float) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    return make_pipeline(
-        StandardScaler(), RidgeClassifier(penalty) if what == "label" else Ridge(penalty)
-    )
+    model = RidgeClassifier if what == "label" else Ridge
+    return make_pipeline(StandardScaler(), model(penalty))
 
 
 MAX_CATEGORIES = 30
@@ -345,7 +346,9 @@ def constant(
         return np.repeat(values[counts.argmax()], rows)
     if what == "probability":
         share = float(np.mean(outcome > 0))
-        return np.repeat(share if kind == "simple" else float(share > 0.5), rows)
+        if kind != "simple":
+            share = float(share > 0.5)
+        return np.repeat(share, rows)
     middle = np.mean if kind == "simple" and what == "number" else np.median
     return np.repeat(float(middle(outcome)), rows)
 
@@ -371,10 +374,9 @@ def _column(values: pd.Series, known: int) -> NDArray[Any]:
     """
     if pd.api.types.is_numeric_dtype(values):
         middle = values.iloc[:known].median()
-        numbers: NDArray[Any] = values.fillna(0.0 if pd.isna(middle) else middle).to_numpy(float)[
-            :, None
-        ]
-        return numbers
+        # without any known value the median is NaN, too
+        numbers: NDArray[Any] = values.fillna(middle).fillna(0.0).to_numpy(float)
+        return numbers[:, None]
     texts = values.fillna("").astype(str)
     if texts.iloc[:known].nunique() <= min(MAX_CATEGORIES, known // 2):
         categories: NDArray[Any] = pd.get_dummies(texts).to_numpy(float)

@@ -31,6 +31,7 @@ from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.streams import is_plain
 from bioeval_tui.base.text import as_cell, clean, clean_line, plural, shorten
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
+from bioeval_tui.grade.task_report import better_words
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ class _Rate(ProgressColumn):
 
     def render(self, task: ProgressTask) -> Text:
         """Return the rate of a progress row."""
-        return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
+        if not task.speed:
+            return Text("")
+        return Text(f"{task.speed:,.0f}/s", style="dim")
 
 
 @contextmanager
@@ -79,12 +82,16 @@ def batch_progress() -> Iterator[Callable[[run.GradingProgress], None]]:
         row = bar.add_task("grading", total=None)
 
         def show(progress: run.GradingProgress) -> None:
-            notes = [f"{progress.invalid:,} invalid"] if progress.invalid else []
+            notes = []
+            if progress.invalid:
+                notes.append(f"{progress.invalid:,} invalid")
             if progress.not_graded:
                 notes.append(f"{progress.not_graded:,} not graded")
             if progress.resumed:
                 notes.append(f"{progress.resumed:,} from before")
-            what = "grading" + (f" ({', '.join(notes)})" if notes else "")
+            what = "grading"
+            if notes:
+                what += f" ({', '.join(notes)})"
             bar.update(row, description=what, total=progress.total, completed=progress.done)
 
         yield show
@@ -124,8 +131,10 @@ def _say_each(outcome: str, found: Sequence[tuple[TaskReport, str]], out: Consol
 
 
 def _say_one(outcome: str, task_id: str, path: str | None, reason: str, out: Console) -> None:
-    where = f" {clean_line(path, 4096)}" if path else ""
-    out.print(f"{outcome}: {clean_line(task_id, 120)}{where}: {clean_line(reason, 300)}")
+    what = clean_line(task_id, 120)
+    if path:
+        what += f" {clean_line(path, 4096)}"
+    out.print(f"{outcome}: {what}: {clean_line(reason, 300)}")
 
 
 def _medal(report: TaskReport) -> str:
@@ -136,12 +145,20 @@ def _medal(report: TaskReport) -> str:
     return report.medal or NOTHING
 
 
+def _agent(name: str | None) -> str:
+    if name in (None, UNKNOWN_AGENT):
+        return NOTHING
+    return clean_line(name, 60)
+
+
 def _yes(value: bool | None) -> str:
     return {None: NOTHING, True: "✓ yes", False: "✗ no"}[value]
 
 
 def _number(value: float | None, form: str = "") -> str:
-    return NOTHING if value is None else format(value + 0.0, form)  # no -0.0
+    if value is None:
+        return NOTHING
+    return format(value + 0.0, form)  # no -0.0
 
 
 def medal_table(
@@ -163,31 +180,29 @@ def medal_table(
     ids = [*(report.task_id for report in reports), *(item.task_id for item in not_graded)]
     tasks = [clean_line(task_id, 80) for task_id in ids]
     named = [*(report.agent for report in reports), *(item.known_agent for item in not_graded)]
-    agents = [NOTHING if name in (None, UNKNOWN_AGENT) else clean_line(name, 60) for name in named]
     medals = [*(_medal(report) for report in reports), *(["not graded"] * len(not_graded))]
+    percentiles = (_number(report.leaderboard_percentile) for report in reports)
+    above = (report.above_median if report.valid_submission else None for report in reports)
     columns = [
         CellColumn("task", tasks, lead=True),
-        CellColumn("agent", agents, lead=True),
+        CellColumn("agent", list(map(_agent, named)), lead=True),
         CellColumn("medal", medals),
         column("score", (_number(report.score) for report in reports), right=True),
-        *([column("95 % interval", intervals, right=True)] if {*intervals} - {NOTHING} else []),
-        column(
-            "percentile", (_number(report.leaderboard_percentile) for report in reports), right=True
-        ),
-        column("place", (report.place_words or NOTHING for report in reports), right=True),
-        column(
-            "> median",
-            (_yes(report.above_median if report.valid_submission else None) for report in reports),
-        ),
-        column("> human", (_yes(report.beats_human) for report in reports)),
-        *([column("rows", (report.rows_words for report in reports))] if partial else []),
-        *(
-            [column("in doubt", (clean_line(words, 1000) for words in doubts))]
-            if any(doubts)
-            else []
-        ),
-        *([column("reviewed", review_cells)] if any(review_cells) else []),
     ]
+    if {*intervals} - {NOTHING}:
+        columns.append(column("95 % interval", intervals, right=True))
+    columns += [
+        column("percentile", percentiles, right=True),
+        column("place", (report.place_words or NOTHING for report in reports), right=True),
+        column("> median", map(_yes, above)),
+        column("> human", (_yes(report.beats_human) for report in reports)),
+    ]
+    if partial:
+        columns.append(column("rows", (report.rows_words for report in reports)))
+    if any(doubts):
+        columns.append(column("in doubt", (clean_line(words, 1000) for words in doubts)))
+    if any(review_cells):
+        columns.append(column("reviewed", review_cells))
     console = plain_console()
     write_table(console, columns, gap=2, paged=True)
     for item in not_graded[:LISTED]:
@@ -209,32 +224,40 @@ def report_card(report: TaskReport, problems: Sequence[Problem] = ()) -> None:
         if report.needed_words:
             out.print(f"  {report.needed_words}")
         if report.uncertainty is not None:
-            claims = report.doubts and report.uncertainty.low is not None
-            doubted = "; in doubt, as said above" if claims else ""
+            doubted = ""
+            if report.doubts and report.uncertainty.low is not None:
+                doubted = "; in doubt, as said above"
             for line in sure_lines(report.uncertainty):
                 out.print(f"  {line}{doubted}")
         if report.looks_words:
             out.print(f"  {report.looks_words}")
-        above = "above" if report.above_median else "not above"
-        out.print(f"  {above} the median ({threshold_words(report.median_threshold)})")
+        median = threshold_words(report.median_threshold)
+        out.print(f"  {_above(report.above_median)} the median ({median})")
         if report.beats_human is not None:
-            above = "above" if report.beats_human else "not above"
+            above = _above(report.beats_human)
             out.print(f"  {above} the human median, human percentile {report.human_percentile}")
-    direction = "lower" if report.is_lower_better else "higher"
     marks = (report.gold_threshold, report.silver_threshold, report.bronze_threshold)
     gold, silver, bronze = map(threshold_words, marks)
-    out.print(f"  {direction} is better: gold {gold}, silver {silver}, bronze {bronze}")
+    better = better_words(report.is_lower_better)
+    out.print(f"  {better}: gold {gold}, silver {silver}, bronze {bronze}")
     if extra and extra.leaderboard:
         out.print(f"  leaderboard: {clean_line(extra.leaderboard, 300)}")
     if extra and extra.environment:
         out.print(f"  graded with {extra.environment}")
     said = {doubt.sentence for doubt in report.doubts if report.valid_submission}
-    for warning in (words for words in (extra.warnings if extra else ()) if words not in said):
-        out.print(f"  warning: {clean_line(warning, 500)}")
+    if extra:
+        for warning in (words for words in extra.warnings if words not in said):
+            out.print(f"  warning: {clean_line(warning, 500)}")
     for section in report.explanation:
         out.print()
         for line in section.lines():
             out.print(Text(clean(line, 400)))
+
+
+def _above(is_above: bool) -> str:
+    if is_above:
+        return "above"
+    return "not above"
 
 
 def sure_lines(uncertainty: Uncertainty) -> list[str]:
@@ -243,9 +266,11 @@ def sure_lines(uncertainty: Uncertainty) -> list[str]:
     """
     if uncertainty.low is None:
         return [clean_line(uncertainty.interval_words, 400)]
-    places = f"; place {uncertainty.place_words}" if uncertainty.place_words else ""
+    rests_on = f"{uncertainty.rows or 0:,} test rows"
+    if uncertainty.place_words:
+        rests_on += f"; place {uncertainty.place_words}"
     return [
-        f"95 % interval {uncertainty.interval_words} ({uncertainty.rows or 0:,} test rows{places})",
+        f"95 % interval {uncertainty.interval_words} ({rests_on})",
         f"{uncertainty.chance_words}: {uncertainty.medal_words}",
     ]
 
@@ -351,7 +376,7 @@ def task_row(entry: TaskEntry) -> PrintedTaskRow | PrintedBroken:
     }
 
 
-def _board_of(task: Task) -> PublishedBoard | Path | None:
+def _shown_board(task: Task) -> PublishedBoard | Path | None:
     try:
         return task.board_in_use()
     except BioevalError:
@@ -391,7 +416,7 @@ def task_table(entries: Sequence[TaskEntry]) -> None:
         )
         # A task that is not prepared yet is not an error, so it gets no cross.
         prepared = Text("✓ yes", style="green") if row["prepared"] else Text(NOTHING, style="dim")
-        board = _board_of(entry.task)
+        board = _shown_board(entry.task)
         if isinstance(board, PublishedBoard):
             sources[board.source.title] = board.source
         shown = Text(_short(entry.task, board))
@@ -465,16 +490,16 @@ def task_card(task: Task) -> None:
     out.print(Text(f"{task.id}: {task.name}", style="bold"))
     facts = [task.task_type, task.domain, task.difficulty, f"grader {task.grader.name}"]
     out.print("  " + ", ".join(str(fact) for fact in facts if fact))
-    out.print(
-        f"  {'prepared: ' + str(task.public_dir) if task.is_prepared else details['why_not_prepared']}"
-    )
+    prepared = details["why_not_prepared"]
+    if task.is_prepared:
+        prepared = f"prepared: {task.public_dir}"
+    out.print(f"  {prepared}")
     board = details["leaderboard"]
     if board is not None:
-        direction = "lower" if board["is_lower_better"] else "higher"
         out.print(f"  leaderboard: {board['origin']}")
         out.print(
             f"  scores from {threshold_words(board['best'])} to {threshold_words(board['worst'])},"
-            f" {direction} is better"
+            f" {better_words(board['is_lower_better'])}"
         )
         four = {
             "gold": board["gold_threshold"],

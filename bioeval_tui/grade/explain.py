@@ -8,6 +8,7 @@ import contextlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,9 @@ class ExplainedRows:
         true, guess = self.true[at], self.guess[at]
         if self.kind == "label":
             true, guess = label_codes(true, guess)
-        return float(self.metric(true, guess, *([] if self.event is None else [self.event[at]])))
+        if self.event is None:
+            return float(self.metric(true, guess))
+        return float(self.metric(true, guess, self.event[at]))
 
 
 def declared_rows(scorer: CsvScorer, path: Path) -> list[ExplainedRows]:
@@ -93,16 +96,17 @@ def rows_of_code(scorer: CodeScorer, path: Path) -> list[ExplainedRows]:
         pairs = [(str(name), answers[left[0]], aligned[name]) for name in aligned.columns]
     explained = []
     metric: Callable[..., float]
-    for name, truth, guess in pairs[:_MOST_COLUMNS]:
-        if truth.isna().any() or guess.isna().any():
+    for name, truth, predicted in pairs[:_MOST_COLUMNS]:
+        if truth.isna().any() or predicted.isna().any():
             continue
-        if truth.dtype.kind in "iufb" and guess.dtype.kind in "iufb":
-            is_float = guess.dtype.kind == "f"
-            true, guess = truth.to_numpy(np.float64), guess.to_numpy(np.float64)
-            is_probability = is_float and set(np.unique(true)) == {0.0, 1.0}
-            kind, metric = ("probability", roc_auc) if is_probability else ("number", spearman)
+        if truth.dtype.kind in "iufb" and predicted.dtype.kind in "iufb":
+            is_float = predicted.dtype.kind == "f"
+            true, guess = truth.to_numpy(np.float64), predicted.to_numpy(np.float64)
+            kind, metric = "number", spearman
+            if is_float and set(np.unique(true)) == {0.0, 1.0}:
+                kind, metric = "probability", roc_auc
         else:
-            true, guess = truth.astype(str).to_numpy(object), guess.astype(str).to_numpy(object)
+            true, guess = (each.astype(str).to_numpy(object) for each in (truth, predicted))
             kind, metric = "label", accuracy
         explained.append(ExplainedRows(kind, answers[ids].to_numpy(), true, guess, name, metric))
     return explained
@@ -121,15 +125,18 @@ def quantile_groups(values: Any, count: int) -> list[Any]:
     return [np.flatnonzero(place == number) for number in np.unique(place)]
 
 
-def groups_of(ready: TaskGrading, ids: Any, by: str) -> Any:
+def row_groups(ready: TaskGrading, ids: Any, by: str) -> Any:
     """Return the group of each row as text, from a column of the answers or of a public CSV of the
     task.
 
     Raises:
         InputError: there is no such column.
     """
-    public = sorted(ready.task.public_dir.glob("*.csv")) if ready.task.public_dir.is_dir() else []
-    tables = [ready.task.answers, *public] if ready.task.answers.suffix == ".csv" else public
+    tables = []
+    if ready.task.answers.suffix == ".csv":
+        tables.append(ready.task.answers)
+    if ready.task.public_dir.is_dir():
+        tables += sorted(ready.task.public_dir.glob("*.csv"))
     known: list[str] = []
     spec = ready.task.grader.spec
     for path in tables:
@@ -195,7 +202,7 @@ def more_groups(names: Sequence[str]) -> str:
     return ""
 
 
-def by_group(rows: ExplainedRows, groups: Any, by: str) -> Section:
+def group_scores(rows: ExplainedRows, groups: Any, by: str) -> Section:
     """Return the score of each group of rows."""
     names, listed = ordered(groups), []
     for name in names[:MOST_GROUPS]:
@@ -209,7 +216,7 @@ def by_group(rows: ExplainedRows, groups: Any, by: str) -> Section:
     return table(title, ("group", "rows", "score"), listed, bar=2, note=more_groups(names))
 
 
-def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Section]:
+def fold_scores(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Section]:
     """Return Spearman's rho of ProteinGym's splits and of the folds of each, where the public data
     says which they are.
     """
@@ -222,7 +229,7 @@ def by_fold(ready: TaskGrading, targets: Sequence[ExplainedRows]) -> list[Sectio
             if len(targets) > 1 and not rows.name.endswith(column):
                 continue  # predictions of another split
             with contextlib.suppress(InputError):
-                sections.append(by_group(rows, groups_of(ready, rows.ids, column), column))
+                sections.append(group_scores(rows, row_groups(ready, rows.ids, column), column))
     return sections
 
 
@@ -276,8 +283,11 @@ def _probability_views(rows: ExplainedRows) -> list[Section]:
     positive = rows.true > 0
     in_unit = bool((rows.guess >= 0).all() and (rows.guess <= 1).all())
     marks = np.unique(np.quantile(rows.guess, np.linspace(0.05, 0.95, 10)))
+    candidates = {*map(float, marks)}
+    if in_unit:
+        candidates.add(0.5)
     thresholds = []
-    for threshold in sorted({*map(float, marks), *([0.5] if in_unit else [])}):
+    for threshold in sorted(candidates):
         called = rows.guess >= threshold
         hits, passed = (called & positive).sum(), (~called & ~positive).sum()
         thresholds.append(
@@ -334,7 +344,9 @@ def _label_views(rows: ExplainedRows) -> list[Section]:
             (_short(name, 40), rows_of, _share(right, rows_of), _share(right, called), f1)
         )
     more = len(order) - MOST_GROUPS
-    note = f"{plural(more, 'class', 'classes')} more" if more > 0 else ""
+    note = ""
+    if more > 0:
+        note = f"{plural(more, 'class', 'classes')} more"
     columns = ("class", "rows", "recall", "precision", "F1")
     sections = [table(f"classes of {rows.name}", columns, listed, bar=4, note=note)]
     frequent = order[:MOST_CLASSES]
@@ -347,7 +359,9 @@ def _label_views(rows: ExplainedRows) -> list[Section]:
             for name in frequent
         ]
         heads = ("", *(_short(name, 16) for name in frequent))
-        note = f"the {MOST_CLASSES} most frequent classes" if len(order) > MOST_CLASSES else ""
+        note = ""
+        if len(order) > MOST_CLASSES:
+            note = f"the {MOST_CLASSES} most frequent classes"
         sections.append(
             table("confusion: true by row, predicted by column", heads, cells, note=note)
         )
@@ -373,10 +387,11 @@ def _survival_views(rows: ExplainedRows) -> list[Section]:
     ]  # fmt: skip
     gap = average_ranks(rows.guess) - average_ranks(rows.true)
     seen = gap[happened]
+    mean_gap = float(np.abs(seen).mean()) if len(seen) else _NONE
     facts = [
         ("concordance index", concordance_index(rows.true, rows.guess, rows.event)),
         ("events", int(happened.sum())),
-        ("mean gap of ranks among events", float(np.abs(seen).mean()) if len(seen) else _NONE),
+        ("mean gap of ranks among events", mean_gap),
     ]
     columns = ("group", "rows", "events", "mean time")
     note = "group 1 is predicted to live shortest"
@@ -421,10 +436,8 @@ def explain(
     if path.suffix.lower() == H5AD:
         if isinstance(scorer, CodeScorer):
             return [_nothing("its grader is code that reads h5ad files itself")]
-        return of_h5ad(scorer, path, by)
-    targets = (
-        declared_rows(scorer, path) if isinstance(scorer, CsvScorer) else rows_of_code(scorer, path)
-    )
+        return h5ad_views(scorer, path, by)
+    targets = _explained_rows(scorer, path)
     if not targets:
         return [
             _nothing("its grader is code, and no column is in both the submission and the answers")
@@ -433,11 +446,17 @@ def explain(
     for rows in targets:
         sections += VIEWS[rows.kind](rows)
     if (ready.task.data_source or {}).get("type") == "proteingym-dms":
-        sections += by_fold(ready, targets)
+        sections += fold_scores(ready, targets)
     if by is not None:
-        groups = groups_of(ready, targets[0].ids, by)
-        sections += [by_group(rows, groups, by) for rows in targets]
+        groups = row_groups(ready, targets[0].ids, by)
+        sections += [group_scores(rows, groups, by) for rows in targets]
     return sections
+
+
+def _explained_rows(scorer: CsvScorer | CodeScorer, path: Path) -> list[ExplainedRows]:
+    if isinstance(scorer, CsvScorer):
+        return declared_rows(scorer, path)
+    return rows_of_code(scorer, path)
 
 
 def _are_public(task: Task) -> bool:
@@ -460,15 +479,17 @@ def attempts(
     """Return an agent's scores for one task in the order of its attempts, the best so far, and
     where medals begin.
     """
-    best, rows = None, []
-    for number, score in enumerate(scores, start=1):
-        if best is None or (score < best if lower_is_better else score > best):
-            best = score
-        rows.append((number, float(score), float(best)))
+    bests = accumulate(scores, min if lower_is_better else max)
+    rows = [
+        (number, float(score), float(best))
+        for number, (score, best) in enumerate(zip(scores, bests, strict=True), start=1)
+    ]
     note = ", ".join(f"{name} begins at {mark:.5g}" for name, mark in marks)
-    whose = f" of {clean_line(agent, 60)}" if agent else ""
+    title = "score by attempt"
+    if agent:
+        title += f" of {clean_line(agent, 60)}"
     return table(
-        f"score by attempt{whose}",
+        title,
         ("attempt", "score", "best so far"),
         rows[-MOST_GROUPS:],
         bar=1,
@@ -476,7 +497,11 @@ def attempts(
     )
 
 
-def of_h5ad(scorer: Any, path: Path, by: str | None) -> list[Section]:
+_LOSSES = {"mean_absolute_error": "absolute error", "mse": "squared error", "rmse": "squared error"}
+"""What a metric sums up over cells and genes."""
+
+
+def h5ad_views(scorer: Any, path: Path, by: str | None) -> list[Section]:
     """Return the views of a column of `obs`, or errors by groups of cells and of genes.
 
     Raises:
@@ -486,20 +511,16 @@ def of_h5ad(scorer: Any, path: Path, by: str | None) -> list[Section]:
     cells = scorer.true.cells.to_numpy()
     kind, metric = scorer.spec.metric.kind, scorer.spec.metric.name
     if scorer.kind == "obs":
-        truth = np.asarray(
-            scorer.true.values.astype(str) if kind == "label" else scorer.true.values
-        )
+        truth = np.asarray(scorer.true.values)
+        if kind == "label":
+            truth = np.asarray(scorer.true.values.astype(str))
         rows = ExplainedRows(
             kind, cells, truth, np.asarray(values), scorer.key, scorer.spec.metric.function
         )
         return VIEWS[kind](rows)
-    if metric not in ("mean_absolute_error", "mse", "rmse"):
-        return [
-            Section(
-                "no error view", (), (), note="errors by cell are shown for sums of errors alone"
-            )
-        ]
-    error = "absolute error" if metric == "mean_absolute_error" else "squared error"
+    if metric not in _LOSSES:
+        return [_nothing("errors by cell are shown for sums of errors alone")]
+    error = _LOSSES[metric]
     losses, by_gene = scorer.cell_losses(values), _gene_losses(scorer, values)
     shares = np.quantile(losses, (0.05, 0.25, 0.5, 0.75, 0.95))
     named = zip(("5 %", "25 %", "50 %", "75 %", "95 %"), map(float, shares), strict=True)
@@ -540,11 +561,10 @@ def _gene_losses(scorer: Any, values: Any) -> Any:
     if scorer.spec.metric.name == "mean_absolute_error":
         return np.asarray(abs(difference).mean(axis=0)).reshape(-1)
     # A dense matrix minus a sparse one is an np.matrix, whose ** is not elementwise.
-    squares = (
-        difference.multiply(difference)
-        if hasattr(difference, "multiply")
-        else np.square(difference)
-    )
+    if hasattr(difference, "multiply"):
+        squares = difference.multiply(difference)
+    else:
+        squares = np.square(difference)
     return np.asarray(squares.mean(axis=0)).reshape(-1)
 
 

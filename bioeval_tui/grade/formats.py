@@ -38,7 +38,7 @@ def other_format(data: bytes) -> str | None:
         if start.startswith(beginning):
             return what
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return _in_zip(data)
+        return _zip_format(data)
     if start.startswith(b"PAR1") and data.endswith(b"PAR1"):
         return "a Parquet file; write it with `to_csv(path, index=False)`"
     if start.startswith(_LFS):
@@ -50,7 +50,7 @@ def other_format(data: bytes) -> str | None:
     return None
 
 
-def _in_zip(data: bytes) -> str:
+def _zip_format(data: bytes) -> str:
     if b"xl/workbook" in data:
         return "an Excel workbook; save the sheet as CSV"
     if b"opendocument.spreadsheet" in data[:_ENOUGH]:

@@ -150,8 +150,9 @@ class TaskGrading:
         self.part = None if part is None else part.name
         self.warnings = [*task.warnings, *self.board.warnings]
         if part is not None:
-            is_boards_own = task.leaderboard.parent == task.folder
-            self.warnings[:0] = [part.words, *([OTHER_ROWS] if is_boards_own else [])]
+            if task.leaderboard.parent == task.folder:
+                self.warnings.insert(0, OTHER_ROWS)
+            self.warnings.insert(0, part.words)
         self.environment = environment()
         self.humans: NDArray[np.float64] = np.empty(0)
         try:
@@ -161,12 +162,12 @@ class TaskGrading:
         self.time_limit_s: float | None = None
         """How long grading one file may take, in seconds, if somebody watches it."""
         self.rivals: object = None
-        """What `intervals.rivals_of` has loaded."""
+        """What `intervals.load_rivals` has loaded."""
 
     @cached_property
     def scorer(self) -> Scorer:
         """The task's scorer, with the answers; loaded when first used."""
-        return scorer_for(self.task)
+        return build_scorer(self.task)
 
     def grade(
         self,
@@ -287,7 +288,7 @@ class TaskGrading:
             return self.scorer.difference(path)
         return None
 
-    def about_file(self, report: TaskReport) -> list[Problem]:
+    def file_warnings(self, report: TaskReport) -> list[Problem]:
         """Return the warnings of a report that are about its file, not about the task."""
         warnings = report.extra.warnings if report.extra else ()
         return [Problem(words) for words in warnings if words not in self.warnings]
@@ -465,7 +466,8 @@ class TaskGrading:
             silver_medal=ranking.medal == "silver",
             bronze_medal=ranking.medal == "bronze",
             above_median=ranking.above_median,
-            submission_exists=path is not None and os.path.isfile(path),  # noqa: PTH113 (three times faster)
+            # three times as fast as pathlib
+            submission_exists=path is not None and os.path.isfile(path),  # noqa: PTH113
             valid_submission=score is not None,
             is_lower_better=ranking.is_lower_better,
             created_at=now(),
@@ -481,7 +483,7 @@ class TaskGrading:
         )
 
 
-def scorer_for(task: Task) -> Scorer:
+def build_scorer(task: Task) -> Scorer:
     """Return the scorer of a task, with its answers loaded.
 
     Raises:
@@ -545,17 +547,16 @@ def explained(error: BaseException, task_id: str) -> BaseException:
 
 def raised(error: BaseException) -> str:
     """Return the exception and its place: `KeyError: 'y' (grade.py, line 5)`."""
-    message = clean_line(str(error), 500)
-    where = ""
+    shown = type(error).__name__
+    if message := clean_line(str(error), 500):
+        shown += f": {message}"
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     if trace is not None:
-        where = (
-            f" ({clean_line(Path(trace.tb_frame.f_code.co_filename).name, 100)}, line"
-            f" {trace.tb_lineno})"
-        )
-    return f"{type(error).__name__}{': ' + message if message else ''}{where}"
+        file = clean_line(Path(trace.tb_frame.f_code.co_filename).name, 100)
+        shown += f" ({file}, line {trace.tb_lineno})"
+    return shown
 
 
 @cache

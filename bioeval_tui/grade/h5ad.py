@@ -28,7 +28,7 @@ from bioeval_tui.grade import alignment
 from bioeval_tui.grade.answers import MetricSpec
 from bioeval_tui.grade.batch import containment
 from bioeval_tui.grade.formats import other_format
-from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, of_row_losses
+from bioeval_tui.grade.resampling import CannotResampleError, Draws, draws, row_loss_draws
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -101,8 +101,8 @@ def _unreadable(path: Path, error: Exception) -> InvalidSubmissionError:
     if whole := _CUT_OFF.search(reason):
         reason = f"it is cut off, with {size:,} of {int(whole[1]):,} bytes"
     elif not h5py.is_hdf5(path):
-        other = other_format(path.read_bytes())
-        reason = f"it is {other}" if other else "it is not an HDF5 file"
+        other = other_format(path.read_bytes()) or "not an HDF5 file"
+        reason = f"it is {other}"
     elif missing := _missing_filter(path):
         reason = missing
     return InvalidSubmissionError(f"{path.name} is not a readable h5ad file: {reason}")
@@ -158,7 +158,7 @@ def _bounded(path: Path, values: int) -> Iterator[None]:
     with contextlib.suppress(OSError):
         values += path.stat().st_size // _READING_EACH
     most_mb = _READING_MB + _READING_EACH * values / 1e6
-    with containment.at_most(most_mb) as is_bounded:
+    with containment.bound_memory(most_mb) as is_bounded:
         try:
             yield
         except MemoryError:
@@ -170,7 +170,7 @@ def _bounded(path: Path, values: int) -> Iterator[None]:
             ) from None
 
 
-def refuse_links_in(path: Path) -> None:
+def refuse_file_links(path: Path) -> None:
     """Refuse an h5ad file that points at other files, before a grader's code opens it.
 
     Other faults are found by the grader's code.
@@ -187,7 +187,7 @@ def refuse_links_in(path: Path) -> None:
         return
 
 
-def cells_of(path: Path) -> pd.Index | None:
+def cell_names(path: Path) -> pd.Index | None:
     """Return the names of an h5ad file's cells; None if they cannot be read."""
     try:
         with h5py.File(path, "r") as file:
@@ -215,17 +215,17 @@ def refuse_unreadable(path: Path) -> None:
 def _element(
     file: Any, kind: str, key: str, most_bytes: int | None
 ) -> tuple[Element | None, list[Problem]]:
-    for axis in ("obs", "var") if kind in ("X", "layers") else ("obs",):
+    axes = _AXES.get(kind, ("obs",))
+    for axis in axes:
         if axis not in file:
             return None, [Problem(f"the file has no `{axis}`: it is not an AnnData file")]
     cells = _names(file["obs"], most_bytes)
-    genes = _names(file["var"], most_bytes) if kind in ("X", "layers") else None
-    holder = file if kind == "X" else file.get(kind, {})
-    name = "X" if kind == "X" else key
-    has_names = _names_in(holder)
+    genes = _names(file["var"], most_bytes) if "var" in axes else None
+    holder, name = (file, "X") if kind == "X" else (file.get(kind, {}), key)
+    has_names = _element_names(holder)
     if name not in has_names:
         has = ", ".join(clean_line(item, 40) for item in has_names[:10]) or "nothing"
-        what = "`X`" if kind == "X" else f"`{kind}` key `{clean_line(key, 60)}`"
+        what = _element_words(kind, clean_line(key, 60))
         return None, [Problem(f"{what} is missing; the file has {has}", field=key)]
     if kind == "obs":
         values = _column(file, holder, name, most_bytes)
@@ -244,7 +244,18 @@ def _element(
     return Element(cells, genes, values), []
 
 
-def _names_in(holder: Any) -> list[str]:
+_AXES = dict.fromkeys(("X", "layers"), ("obs", "var"))
+"""The axes that name an element's rows and columns; those of other kinds are cells alone."""
+
+
+def _element_words(kind: str, key: str) -> str:
+    """Return how a sentence names an element of a file."""
+    if kind == "X":
+        return "`X`"
+    return f"`{kind}` key `{key}`"
+
+
+def _element_names(holder: Any) -> list[str]:
     """Return the names of a group's elements or of a structured array's columns."""
     if isinstance(holder, h5py.Dataset):
         return list(holder.dtype.names or ())
@@ -286,12 +297,19 @@ def _column(file: Any, table: Any, name: str, most_bytes: int | None) -> Any:
     )
 
 
+def _chunk_size(table: Any) -> int:
+    """Return the number of elements that are read at once; 0 where a table has no chunks."""
+    if table.chunks:
+        return math.prod(table.chunks)
+    return 0
+
+
 def _field(table: Any, name: str, most_bytes: int | None) -> Any:
     """Read a column of a structured array, as which anndata before 0.7 wrote `obs`, `var` and
     `obsm`.
     """
     kind = table.dtype[name]
-    chunk = math.prod(table.chunks) * table.dtype.itemsize if table.chunks else 0
+    chunk = _chunk_size(table) * table.dtype.itemsize
     _refuse_large(name, max(int(table.size) * kind.itemsize, chunk), most_bytes)
     values = table[name]
     if h5py.check_string_dtype(kind) is None:
@@ -384,8 +402,7 @@ def _unpacked(item: Any) -> int:
         part = waiting.pop()
         place = h5py.h5o.get_info(part.id).addr
         if isinstance(part, h5py.Dataset) and part.shape is not None:
-            chunk = math.prod(part.chunks) if part.chunks else 0
-            total += max(int(part.size or 0), chunk) * max(part.dtype.itemsize, 1)
+            total += max(int(part.size or 0), _chunk_size(part)) * max(part.dtype.itemsize, 1)
         elif isinstance(part, h5py.Group) and place not in seen:
             seen.add(place)
             waiting.extend(part.values())
@@ -459,7 +476,7 @@ class H5adScorer:
         self.summed = spec.metric.name in SUMMED and self.kind != "obs"
         truth = self._truth()
         if not self.summed:
-            where = "`X`" if self.kind == "X" else f"`{self.kind}` key `{self.key}`"
+            where = _element_words(self.kind, self.key)
             alignment.refuse_undefined(spec.metric, lambda: self._metric(truth), where)
 
     def _truth(self) -> Any:
@@ -543,7 +560,7 @@ class H5adScorer:
                 f"{metric.title or metric.name} over all elements, because the elements of one cell"
                 " are not independent"
             )
-        return of_row_losses(metric.name, [self.cell_losses(values)])
+        return row_loss_draws(metric.name, [self.cell_losses(values)])
 
     def pairs(self, path: Path) -> list[tuple[Any, Any]]:
         """Return truth and prediction of an element of `obs`, as `pair`.
@@ -552,7 +569,7 @@ class H5adScorer:
         """
         return [self.pair(self.values(path))]
 
-    def pairs_of(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
+    def column_pairs(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
         """Return truth and prediction, as `pair`, for a column of a table of predictions whose
         first column names cells.
         """
@@ -575,14 +592,14 @@ class H5adScorer:
         rows, columns = true.shape
         if sparse.issparse(true) and sparse.issparse(values):
             difference = true - values
-            squares = abs(difference) if absolute else difference.multiply(difference)
-            means: NDArray[np.float64] = np.asarray(squares.mean(axis=1), np.float64).reshape(-1)
+            losses = _losses(difference, absolute=absolute)
+            means: NDArray[np.float64] = np.asarray(losses.mean(axis=1), np.float64).reshape(-1)
             return means
         step = max(1, _BLOCK // max(columns, 1))
         parts = []
         for start in range(0, rows, step):
             block = _difference(true, values, start, start + step).reshape(-1, columns)
-            parts.append((np.abs(block) if absolute else block * block).mean(axis=1))
+            parts.append(_losses(block, absolute=absolute).mean(axis=1))
         return np.concatenate(parts)
 
     def _metric(self, values: Any) -> Any:
@@ -608,20 +625,28 @@ class H5adScorer:
         if self.kind == "obs":
             values, faults = self._column(element.values)
             problems += faults
-            return (None if problems else _take(values, cells)), problems
+            if problems:
+                return None, problems
+            return _take(values, cells), []
         name = "X" if self.kind == "X" else f"{self.kind} {self.key}"
         problems += _shape_problems(element, self.true.values.shape, name)
         if look_at_values and not problems:
             problems += _value_problems(element.values, name)
         if problems:
             return None, problems
-        values = element.values if cells is None else element.values[cells]
-        return (values if genes is None else values[:, genes]), []
+        values = element.values
+        if cells is not None:
+            values = values[cells]
+        if genes is not None:
+            values = values[:, genes]
+        return values, []
 
     def _column(self, column: Any) -> tuple[Any, list[Problem]]:
         if self.spec.metric.kind == "label":
             values, problems = alignment.labels(column, self.key, alignment.CELLS)
-            return (None if values is None else values.to_numpy()), problems
+            if values is None:
+                return None, problems
+            return values.to_numpy(), problems
         in_unit = self.spec.metric.in_unit
         return alignment.numbers(column, self.key, in_unit=in_unit, names=alignment.CELLS)
 
@@ -644,19 +669,36 @@ def _shape_problems(element: Element, shape: tuple[int, ...], name: str) -> list
     if not (sparse.issparse(values) or isinstance(values, np.ndarray)):
         return [Problem(f"{name} must be a matrix, not {clean_line(type(values).__name__, 40)}")]
     if values.ndim != 2 or (name.startswith("obsm") and values.shape[1] != shape[1]):
-        wanted = f"{shape[1]:,} columns" if len(shape) > 1 else "two dimensions"
+        wanted = "two dimensions"
+        if len(shape) > 1:
+            wanted = f"{shape[1]:,} columns"
         return [Problem(f"{name} has shape {values.shape}; {wanted} are expected")]
-    named = (len(element.cells), values.shape[1] if element.genes is None else len(element.genes))
+    named = (len(element.cells), values.shape[1])
+    if element.genes is not None:
+        named = (len(element.cells), len(element.genes))
     if values.shape != named:
         return [Problem(f"{name} has shape {values.shape}; the file's names make it {named}")]
-    data = values.data if sparse.issparse(values) else values
+    data = _stored(values)
     if data.dtype.kind not in "iufb":
         return [Problem(f"{name} must contain numbers, not {clean_line(str(data.dtype), 40)}")]
     return []
 
 
+def _stored(values: Any) -> Any:
+    """Return the numbers of a matrix that are stored: of a sparse one, those that are not 0."""
+    if sparse.issparse(values):
+        return values.data
+    return values
+
+
+def _dense(values: Any) -> Any:
+    if sparse.issparse(values):
+        return values.toarray()
+    return values
+
+
 def _value_problems(values: Any, name: str) -> list[Problem]:
-    data = values.data if sparse.issparse(values) else values
+    data = _stored(values)
     # One pass: a sum is finite unless an element is not (or it overflows, which a second pass
     # decides).
     if data.dtype.kind == "f" and data.size and not np.isfinite(data.sum(dtype=np.float64)):
@@ -679,8 +721,15 @@ def _first_bad(values: Any) -> str:
 
 
 def _flat(values: Any) -> Any:
-    dense = values.toarray() if sparse.issparse(values) else np.asarray(values)
-    return np.ascontiguousarray(dense).reshape(-1).astype(np.float64, copy=False)
+    return np.ascontiguousarray(_dense(values)).reshape(-1).astype(np.float64, copy=False)
+
+
+def _losses(difference: Any, *, absolute: bool) -> Any:
+    if absolute:
+        return abs(difference)
+    if sparse.issparse(difference):
+        return difference.multiply(difference)
+    return difference * difference
 
 
 def _summed_error(true: Any, values: Any, name: str) -> float:
@@ -694,11 +743,12 @@ def _summed_error(true: Any, values: Any, name: str) -> float:
     total = 0.0
     for block in blocks:
         total += float(np.abs(block).sum() if absolute else np.dot(block, block))
-    mean = total / (rows * columns)
-    return math.sqrt(mean) if name == "rmse" else mean
+    mean: float = total / (rows * columns)
+    if name == "rmse":
+        return math.sqrt(mean)
+    return mean
 
 
 def _difference(true: Any, values: Any, start: int, stop: int) -> Any:
-    parts = [part[start:stop] for part in (true, values)]
-    left, right = (part.toarray() if sparse.issparse(part) else part for part in parts)
+    left, right = (_dense(part[start:stop]) for part in (true, values))
     return np.subtract(left, right, dtype=np.float64).reshape(-1)

@@ -19,7 +19,7 @@ from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.grade.formats import other_format
 from bioeval_tui.grade.tables import read_as_published
-from bioeval_tui.grade.task_report import numpy_round
+from bioeval_tui.grade.task_report import better_words, numpy_round
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,11 +115,8 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
         ValueError: the board is empty.
     """
     size = len(ascending)
-    places = medal_places(size)
-    gold, silver, bronze = (
-        float(ascending[place - 1] if is_lower_better else ascending[size - place])
-        for place in places
-    )
+    best_first = ascending if is_lower_better else ascending[::-1]
+    gold, silver, bronze = (float(best_first[place - 1]) for place in medal_places(size))
     median = float((ascending[(size - 1) // 2] + ascending[size // 2]) / 2)
     if score is None:
         return Ranking(None, is_lower_better, size, gold, silver, bronze, median)
@@ -127,8 +124,9 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
     better, worse = (below, size - up_to) if is_lower_better else (size - up_to, below)
     medal = next_medal = None
     needed: float | None = None
+    sign = -1.0 if is_lower_better else 1.0  # times it, the greater score is the better one
     for name, threshold in (("bronze", bronze), ("silver", silver), ("gold", gold)):
-        if score <= threshold if is_lower_better else score >= threshold:
+        if sign * score >= sign * threshold:
             medal = name
         elif next_medal is None or threshold == needed:
             # On a small board one place may earn several medals: the best of them counts.
@@ -142,7 +140,7 @@ def rank(score: float | None, ascending: NDArray[np.float64], is_lower_better: b
         bronze_threshold=bronze,
         median_threshold=median,
         medal=medal,
-        above_median=bool(score < median if is_lower_better else score > median),
+        above_median=bool(sign * score > sign * median),
         percentile=numpy_round(worse / size * 100, 1),
         position=better + 1,
         next_medal=next_medal,
@@ -208,13 +206,15 @@ def build_leaderboard(
     falls, rises = bool((steps < 0).any()), bool((steps > 0).any())
     lower = guess_direction(known) if is_lower_better is None else is_lower_better
     if is_lower_better is None and not (falls or rises):
-        what = "has one entry" if len(known) == 1 else "is tied throughout"
+        what = "is tied throughout"
+        if len(known) == 1:
+            what = "has one entry"
         warnings.append(f"direction guessed as higher is better: the leaderboard {what}")
     if falls and rises:
         guessed = ""
         if is_lower_better is None:
-            better = "lower" if lower else "higher"
-            guessed = f"; direction guessed as {better} is better from its first and last row"
+            better = better_words(lower)
+            guessed = f"; direction guessed as {better} from its first and last row"
         warnings.append(f"the leaderboard was not sorted and has been sorted{guessed}")
     elif is_lower_better is not None and (falls if lower else rises):
         warnings.append("the leaderboard was worst first and has been reversed")

@@ -58,11 +58,9 @@ class Difference:
     @property
     def form(self) -> str:
         """The form of the copy, in words; empty if there is nothing to rearrange."""
-        columns = (
-            "with its columns in reverse order"
-            if self.are_reversed
-            else "with the sample submission's columns"
-        )
+        columns = "with the sample submission's columns"
+        if self.are_reversed:
+            columns = "with its columns in reverse order"
         rows = f"in {self.reference} order"
         if self.rows is None:
             if self.columns:
@@ -252,9 +250,11 @@ def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) ->
     words, both = difference.words, bool(difference.words) and difference.rows is not None
     if not difference.form:
         return Findings((Doubt("columns", to_score(raw), difference=words),))
-    copy = _score_of(grade_copy)
+    copy = _copy_score(grade_copy)
     if copy is not None and not _differ(raw, copy):
-        return Findings((), (f"{words}; {difference.form} the score is the same",) if words else ())
+        if not words:
+            return Findings()
+        return Findings((), (f"{words}; {difference.form} the score is the same",))
     if copy is None and words and not difference.are_reversed:
         # The grader cannot score the sample submission's columns: they say nothing about this file.
         return Findings((), (words,))
@@ -268,16 +268,17 @@ def not_tried(difference: Difference, seconds: float, limit_s: float) -> Finding
     score.
     """
     about = "; ".join(filter(None, (difference.words, _ORDER * (difference.rows is not None))))
-    return Findings((), (
-        f"{about}: what that means for the score was not tested, because the grader took {seconds:.0f} s of the "
-        f"{limit_s:.0f} s that a submission may take",
-    ))  # fmt: skip
+    said = (
+        f"{about}: what that means for the score was not tested, because the grader took"
+        f" {seconds:.0f} s of the {limit_s:.0f} s that a submission may take"
+    )
+    return Findings((), (said,))
 
 
 _ORDER = "the file's rows are in another order"
 
 
-def _score_of(grade_copy: Callable[[], Any]) -> Any:
+def _copy_score(grade_copy: Callable[[], Any]) -> Any:
     """Return the copy's raw score; None if it has none."""
     try:
         raw = grade_copy()

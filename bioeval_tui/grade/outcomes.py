@@ -60,13 +60,15 @@ class NotGraded:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the entry under `not_graded` in a grading report, with `agent` if known."""
-        return {
+        entry: dict[str, Any] = {
             "task_id": self.task_id,
             "submission_path": self.submission_path,
             "reason": self.reason,
             "attempts": self.attempts,
-            **({} if self.agent is None else {"agent": self.agent}),
         }
+        if self.agent is not None:
+            entry["agent"] = self.agent
+        return entry
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -95,6 +97,13 @@ Outcome = TaskReport | Invalid | NotGraded
 """A TaskReport is a graded, valid submission."""
 
 
+def reported(outcome: Outcome) -> TaskReport | NotGraded:
+    """Return what a grading report says of an outcome: of an invalid file its report alone."""
+    if isinstance(outcome, Invalid):
+        return outcome.report
+    return outcome
+
+
 Diagnosis = Literal["valid", "invalid", "not_graded"]
 
 
@@ -115,8 +124,11 @@ class Validation:
     @property
     def words(self) -> str:
         """Such as `invalid`, or `valid for the published grader; 1,998 rows are missing`."""
-        missing = f"{plural(self.missing, 'row is', 'rows are')} missing" if self.missing else ""
-        notes = [*filter(None, [missing]), *(["its score is in doubt"] if self.in_doubt else [])]
+        notes = []
+        if self.missing:
+            notes.append(f"{plural(self.missing, 'row is', 'rows are')} missing")
+        if self.in_doubt:
+            notes.append("its score is in doubt")
         if not notes:
             return self.status.replace("_", " ")
         return f"valid for the published grader; {'; '.join(notes)}"
@@ -326,11 +338,8 @@ def others_words(invalid: int, not_graded: int) -> str:
     """Return what a mean over valid submissions excludes, such as `3 invalid and 2 not graded`;
     empty if nothing.
     """
-    counts = [
-        f"{invalid:,} invalid" if invalid else "",
-        f"{not_graded:,} not graded" if not_graded else "",
-    ]
-    return " and ".join(filter(None, counts))
+    counts = {"invalid": invalid, "not graded": not_graded}
+    return " and ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 class ReportTotals:

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, clean_value, join_names, json_problem, plural
-from bioeval_tui.grade.outcomes import Invalid, NotGraded, Outcome
+from bioeval_tui.grade.outcomes import NotGraded, Outcome, reported
 from bioeval_tui.grade.run_groups import (
     METADATA,
     folder_agent,
@@ -111,8 +111,7 @@ class Loaded:
         """
         if not self.unread:
             return ""
-        more = len(self.unread) - LISTED
-        named = "; ".join(self.unread[:LISTED]) + (f"; and {more:,} more" if more > 0 else "")
+        named = join_names(self.unread, "; ", LISTED)
         return f"{plural(len(self.unread), 'file')} with no report that can be read: {named}"
 
     @property
@@ -120,11 +119,12 @@ class Loaded:
         """Such as `2 other gradings of the same submissions are left out`; empty if none is."""
         if not self.superseded:
             return ""
-        are = "is" if self.superseded == 1 else "are"
-        return (
-            f"{plural(self.superseded, 'other grading')} of the same submissions {are} left out: "
-            "each counts once, by its newest grading"
+        others = plural(
+            self.superseded,
+            "other grading of the same submissions is",
+            "other gradings of the same submissions are",
         )
+        return f"{others} left out: each counts once, by its newest grading"
 
 
 def load_reports(path: Path) -> list[TaskReport]:
@@ -178,7 +178,7 @@ def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
     waiting = list(files)
     for file in waiting:
         try:
-            found += _with_agents(list(_results(file)), file)
+            found += _name_agents(list(_results(file)), file)
         except InputError as error:
             unread.append(str(error))
             if file.name.endswith(REPORT):
@@ -191,14 +191,8 @@ def read_outcomes(paths: Sequence[Path], more: Sequence[Graded] = ()) -> Loaded:
 def graded_now(outcomes: Iterable[tuple[Submission, Outcome]]) -> list[Graded]:
     """Return what was just graded in the form of what is read from files."""
     return [
-        Graded(
-            item.report if isinstance(item, Invalid) else item,
-            Path(of.batch),
-            of.batch,
-            now(),
-            of.key,
-        )
-        for of, item in outcomes
+        Graded(reported(outcome), Path(item.batch), item.batch, now(), item.key)
+        for item, outcome in outcomes
     ]
 
 
@@ -270,7 +264,8 @@ def _results(path: Path) -> Iterator[Graded]:
         InputError: it cannot be read, or holds no report.
     """
     _, text = read_list(path)
-    read = list(_journal(path, text) if path.suffix == ".jsonl" else _document(path, text))
+    read_items = _journal if path.suffix == ".jsonl" else _document
+    read = list(read_items(path, text))
     known = [
         moment(item.created_at)
         for item, _ in read
@@ -278,21 +273,21 @@ def _results(path: Path) -> Iterator[Graded]:
     ]
     stamp = read_time(path.name[:24].partition("_")[0])
     at = max(known, default=stamp or _written(path))
-    alone = path.parent.name.endswith(INDIVIDUAL)
-    batch, folder = (
-        str(path.parent if alone else path),
-        path.parent.parent if alone else path.parent,
-    )
+    batch = path
+    if path.parent.name.endswith(INDIVIDUAL):  # a file for each report of a batch
+        batch = path.parent
     places: Counter[tuple[str, ...]] = Counter()
     for item, run in read:
-        graded = item.created_at if isinstance(item, TaskReport) else None
-        key = submission_key(item.task_id, item.submission_path, run, folder)
+        graded = at
+        if isinstance(item, TaskReport) and item.created_at:
+            graded = moment(item.created_at)
+        key = submission_key(item.task_id, item.submission_path, run, batch.parent)
         if key is not None:
             # A list may name a file twice: these are two submissions, of which each is graded again
             # as itself.
             places[key] += 1
             key = (*key, str(places[key]))
-        yield Graded(item, path, batch, moment(graded) if graded else at, key)
+        yield Graded(item, path, str(batch), graded, key)
 
 
 def _written(path: Path) -> datetime:
@@ -320,11 +315,15 @@ def _document(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, s
             f"{shown} is not a grading report: an object or a list of reports is expected"
         )
     listed = data.get("task_reports", data.get("competition_reports"))
-    for item in listed if isinstance(listed, list) else [data]:
+    if not isinstance(listed, list):
+        yield _listed(data, path)
+        return
+    for item in listed:
         yield _listed(item, path)
     failed = data.get("not_graded")
-    for item in failed if isinstance(failed, list) and isinstance(listed, list) else []:
-        yield _read(NotGraded, item, path), _run_of(item)
+    if isinstance(failed, list):
+        for item in failed:
+            yield _read(NotGraded, item, path), _run_folder(item)
 
 
 def _listed(item: Any, path: Path) -> tuple[TaskReport | NotGraded, str]:
@@ -332,18 +331,21 @@ def _listed(item: Any, path: Path) -> tuple[TaskReport | NotGraded, str]:
     `not_graded`.
     """
     if isinstance(item, dict) and isinstance(item.get("not_graded"), str):
+        failed = {**item, "reason": item["not_graded"]}
         extra = item.get("extra")
-        agent = extra.get("agent") if isinstance(extra, dict) else None
-        failed = {**item, "reason": item["not_graded"], **({"agent": agent} if agent else {})}
-        return _read(NotGraded, failed, path), _run_of(item)
-    return _read(TaskReport, item, path), _run_of(item)
+        if isinstance(extra, dict) and extra.get("agent"):
+            failed["agent"] = extra["agent"]
+        return _read(NotGraded, failed, path), _run_folder(item)
+    return _read(TaskReport, item, path), _run_folder(item)
 
 
-def _run_of(item: Any) -> str:
+def _run_folder(item: Any) -> str:
     """Return the folder of the run that a report names beside or instead of the submission's
     path.
     """
-    run = item.get("run", item.get("run_id")) if isinstance(item, dict) else None
+    if not isinstance(item, dict):
+        return ""
+    run = item.get("run", item.get("run_id"))
     if isinstance(run, str):
         return run
     return ""
@@ -355,7 +357,9 @@ def _journal(path: Path, text: str) -> Iterator[tuple[TaskReport | NotGraded, st
             data = json.loads(line)
         except (ValueError, RecursionError):
             continue  # a line that is being written, or was when the program died
-        outcome = data.get("outcome", {}) if isinstance(data, dict) else {}
+        if not isinstance(data, dict):
+            continue
+        outcome = data.get("outcome", {})
         report = outcome.get("report") or outcome.get("invalid", {}).get("report")
         if report:
             yield _read(TaskReport, report, path), ""
@@ -383,7 +387,7 @@ def moment(at: datetime) -> datetime:
 # Whose they are
 
 
-def _with_agents(results: Sequence[Graded], file: Path) -> list[Graded]:
+def _name_agents(results: Sequence[Graded], file: Path) -> list[Graded]:
     """Name the agent of results whose path names none: from the run group the file lies in, or from
     the others in it.
 
@@ -400,16 +404,17 @@ def _with_agents(results: Sequence[Graded], file: Path) -> list[Graded]:
     agent = agent or folder_agent(folder)
     if agent is None:
         return list(results)
-    return [
-        replace(one, outcome=_of(one, agent)) if one.agent == UNKNOWN_AGENT else one
-        for one in results
-    ]
+    return [_name_agent(one, agent) for one in results]
 
 
-def _of(one: Graded, agent: str) -> TaskReport | NotGraded:
+def _name_agent(one: Graded, agent: str) -> Graded:
+    """Return a result as this agent's, unless it is known whose it is."""
+    if one.agent != UNKNOWN_AGENT:
+        return one
     if isinstance(one.outcome, NotGraded):
-        return replace(one.outcome, agent=agent)
-    return replace(one.outcome, extra=replace(one.outcome.extra or ReportExtra(), agent=agent))
+        return replace(one, outcome=replace(one.outcome, agent=agent))
+    extra = replace(one.outcome.extra or ReportExtra(), agent=agent)
+    return replace(one, outcome=replace(one.outcome, extra=extra))
 
 
 # Which of them count
@@ -482,15 +487,15 @@ def newest(results: Sequence[Graded]) -> list[Graded]:
         held = best.get(key)
         if held is None or supersedes(one.report, one.at, results[held].report, results[held].at):
             best[key] = number
-    counted = sorted({*best.values(), *_unnamed(results)})
-    before = {number: _before(results[number], every[key]) for key, number in best.items()}
-    return [
-        replace(results[number], earlier=before[number]) if before.get(number) else results[number]
-        for number in counted
-    ]
+    counted = {number: results[number] for number in _unnamed(results)}
+    for key, number in best.items():
+        counted[number] = one = results[number]
+        if earlier := _earlier(one, every[key]):
+            counted[number] = replace(one, earlier=earlier)
+    return [counted[number] for number in sorted(counted)]
 
 
-def _before(counted: Graded, every: Sequence[Graded]) -> tuple[Graded, ...]:
+def _earlier(counted: Graded, every: Sequence[Graded]) -> tuple[Graded, ...]:
     """Return the gradings of a submission before the one that counts, the newest first; copies of
     it are none.
     """
@@ -510,17 +515,16 @@ def _unnamed(results: Sequence[Graded]) -> Iterator[int]:
     sizes: dict[tuple[str, ...], Counter[str]] = {}
     unnamed: dict[tuple[str, ...], list[int]] = {}
     for number, one in enumerate(results):
-        of_list: tuple[str, ...] = (lists[one.batch], one.agent, short(one.outcome.task_id))
-        sizes.setdefault(of_list, Counter())[one.batch] += 1
+        share: tuple[str, ...] = (lists[one.batch], one.agent, short(one.outcome.task_id))
+        sizes.setdefault(share, Counter())[one.batch] += 1
         if one.key is None:
-            unnamed.setdefault(of_list, []).append(number)
+            unnamed.setdefault(share, []).append(number)
         else:
-            named.setdefault(of_list, set()).add(one.key)
-    for at, numbers in unnamed.items():
-        left = max(sizes[at].values()) - len(named.get(at, ()))
-        yield from sorted(numbers, key=lambda number: results[number].at, reverse=True)[
-            : max(0, left)
-        ]
+            named.setdefault(share, set()).add(one.key)
+    for share, numbers in unnamed.items():
+        left = max(sizes[share].values()) - len(named.get(share, ()))
+        newest_first = sorted(numbers, key=lambda place: results[place].at, reverse=True)
+        yield from newest_first[: max(0, left)]
 
 
 def _same_lists(results: Iterable[Graded]) -> Mapping[str, str]:

@@ -56,12 +56,15 @@ TIME_LIMIT_S = 20.0
 """Time limit for all draws."""
 
 _MOST_PAIRS = 4_000
+"""With more rows, no table of all their pairs is made, which takes 128 MB with this many."""
 _UNDEFINED = 0.02
 """Maximum share of draws for which a metric may be undefined."""
 
 _TILTS = 64
 _REACH = 4.5
-"""Range of the saddlepoint approximation, in standard errors to either side."""
+"""Range of the saddlepoint approximation, in standard errors to either side. How many of its
+intervals hold the truth, `scripts/validate-statistics scores` counts.
+"""
 
 _PROBABILITIES = (np.arange(RESAMPLES) + 0.5) / RESAMPLES
 
@@ -100,7 +103,7 @@ def drawn(scores: Floats, method: str, rows: int, skew: float = 0.0) -> Draws:
     return Draws(scores, method, rows, (low, high))
 
 
-def _of_share(share: float, n: float, bounds: Bounds, rows: int, method: str) -> Draws:
+def _share_draws(share: float, n: float, bounds: Bounds, rows: int, method: str) -> Draws:
     """Return the scores that a share of an effective number of rows makes credible."""
     low, high = bounds
     half = _PROBABILITIES[: RESAMPLES // 2]
@@ -132,25 +135,25 @@ def draws(metric: Metric, pairs: Sequence[tuple[Any, Any]], event: Floats | None
         raise CannotResampleError(f"{rows} test rows are too few, {FEWEST_ROWS} are needed")
     random = np.random.default_rng(0)
     if metric.name in _ROW_LOSSES:
-        return _of_means(metric, pairs)
+        return _mean_draws(metric, pairs)
     of_counts = counts_metric(metric.name)
     if (metric.name == "roc_auc" or of_counts is not None) and rows < FEWEST_CURVED:
         raise CannotResampleError(
             f"{rows} test rows are too few, {FEWEST_CURVED} are needed for this metric"
         )
     if of_counts is not None and len(pairs) == 1:
-        return _of_confusion(of_counts, *pairs[0])
+        return _confusion_draws(of_counts, *pairs[0])
     if metric.name == "roc_auc" and len(pairs) == 1:
-        return _of_auc(np.asarray(pairs[0][0]) > 0, pairs[0][1])
+        return _auc_draws(np.asarray(pairs[0][0]) > 0, pairs[0][1])
     if (
         metric.name == "concordance_index"
         and len(pairs) == 1
         and event is not None
         and rows <= _MOST_PAIRS
     ):
-        return _of_comparable_pairs(*pairs[0], event, random)
+        return _pair_draws(*pairs[0], event, random)
     if rows > LARGE and metric.name in _INFLUENCE:
-        return _of_influence(metric, pairs)
+        return _influence_draws(metric, pairs)
     extra = () if event is None else (event,)
     strata = _classes(metric, pairs)
 
@@ -198,9 +201,10 @@ def resample(
 
 
 def _words(count: int, unit: str, stratified: bool = False) -> str:
-    return f"bootstrap, {count:,} resamples of {unit}" + (
-        ", stratified by class" if stratified else ""
-    )
+    words = f"bootstrap, {count:,} resamples of {unit}"
+    if stratified:
+        return f"{words}, stratified by class"
+    return words
 
 
 def _classes(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> list[NDArray[np.int64]]:
@@ -228,12 +232,12 @@ _ROW_LOSSES: dict[str, Callable[[Any, Any], Floats]] = {
 }
 
 
-def _of_means(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
+def _mean_draws(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
     losses = [_ROW_LOSSES[metric.name](true, guess) for true, guess in pairs]
-    return of_row_losses(metric.name, losses)
+    return row_loss_draws(metric.name, losses)
 
 
-def of_row_losses(name: str, losses: Sequence[Floats]) -> Draws:
+def row_loss_draws(name: str, losses: Sequence[Floats]) -> Draws:
     """Return the distribution of a metric that is a mean of `losses`, shape (rows,) for each target
     (`rmse`: its root).
     """
@@ -241,7 +245,7 @@ def of_row_losses(name: str, losses: Sequence[Floats]) -> Draws:
     if name in ("accuracy", "f1_micro", "brier"):
         mean = np.mean(losses, axis=0)
         if ((mean == 0) | (mean == 1)).all():
-            return _of_share(float(mean.mean()), rows, UNIT, rows, "exact (Clopper-Pearson)")
+            return _share_draws(float(mean.mean()), rows, UNIT, rows, "exact (Clopper-Pearson)")
         error = max(float(mean.std(ddof=1)) / np.sqrt(rows), 1e-9)
         return _effective(float(mean.mean()), error, UNIT, rows, rows - 1, rows)
     if name == "rmse":
@@ -275,7 +279,9 @@ def _effective(
     share = (value - low) / (high - low)
     effective = share * (1 - share) * ((high - low) / error) ** 2
     effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
-    return _of_share(share, min(most, effective) if effective else most, bounds, rows, _SHARE)
+    if effective:
+        most = min(most, effective)
+    return _share_draws(share, most, bounds, rows, _SHARE)
 
 
 _SHARE = "effective number of rows (Clopper-Pearson)"
@@ -323,7 +329,7 @@ def mean_percentiles(strata: Sequence[Floats]) -> Floats:
 # ---------------------------------------------------------------------------------
 
 
-def _of_influence(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
+def _influence_draws(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
     parts = [_INFLUENCE[metric.name](np.asarray(true), guess) for true, guess in pairs]
     rows = len(pairs[0][0])
     score = np.mean([float(metric.function(true, guess)) for true, guess in pairs])
@@ -335,7 +341,7 @@ def _of_influence(metric: Metric, pairs: Sequence[tuple[Any, Any]]) -> Draws:
     )
 
 
-def _of_auc(positive: Any, guess: Floats) -> Draws:
+def _auc_draws(positive: Any, guess: Floats) -> Draws:
     """Return the area's scores from its variance by DeLong and others, with Welch and
     Satterthwaite's degrees of freedom.
 
@@ -350,7 +356,7 @@ def _of_auc(positive: Any, guess: Floats) -> Draws:
     parts = float(won.var(ddof=1) / m), float(_won(lower, higher).var(ddof=1) / n)
     variance, half = sum(parts), 3 * m * n / (m + n)
     if variance < 1e-18:
-        return _of_share(float(won.mean()), half, UNIT, m + n, _SHARE)
+        return _share_draws(float(won.mean()), half, UNIT, m + n, _SHARE)
     degrees = variance**2 / (parts[0] ** 2 / (m - 1) + parts[1] ** 2 / (n - 1))
     return _effective(float(won.mean()), np.sqrt(variance), UNIT, m + n, degrees, 3 * half)
 
@@ -417,7 +423,7 @@ _INFLUENCE: dict[str, Callable[[Any, Any], Floats]] = {
 # -----------------------------------------------------------------------------------
 
 
-def _of_confusion(metric: CountsMetric, true: Any, guess: Any) -> Draws:
+def _confusion_draws(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     """Return the scores of a table of true and predicted classes, from its change with each cell
     (the delta method).
 
@@ -437,7 +443,7 @@ def _of_confusion(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     if metric.mean_of_classes and smallest < 2:
         raise CannotResampleError("a class has fewer than two test rows, which cannot vary")
 
-    def of(cells: Floats) -> float:
+    def table_score(cells: Floats) -> float:
         return metric.score(np.diagonal(cells), cells.sum(axis=1), cells.sum(axis=0))
 
     smooth = table + wrong / wrong.sum()
@@ -447,11 +453,11 @@ def _of_confusion(metric: CountsMetric, true: Any, guess: Any) -> Draws:
         step = min(_STEP, smooth[at] / 2)
         more[at] += step
         less[at] -= step
-        slopes[at] = (of(more) - of(less)) / (2 * step)
+        slopes[at] = (table_score(more) - table_score(less)) / (2 * step)
     rows = len(true)
     low, high = metric.bounds
     variance = float((smooth * slopes**2).sum()) - float((smooth * slopes).sum()) ** 2 / rows
-    share = (of(smooth) - low) / (high - low)
+    share = (table_score(smooth) - low) / (high - low)
     if not (variance > 0 and 0 < share < 1):
         raise CannotResampleError(
             "the score of these rows does not vary, which says nothing of other rows"
@@ -460,14 +466,14 @@ def _of_confusion(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     # A mean over classes is known no better than the smallest class.
     degrees = smallest if metric.mean_of_classes else rows - 1
     effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
-    return _of_share((of(table) - low) / (high - low), effective, metric.bounds, rows, _SHARE)
+    return _share_draws(
+        (table_score(table) - low) / (high - low), effective, metric.bounds, rows, _SHARE
+    )
 
 
-def _of_comparable_pairs(
-    true: Floats, guess: Floats, event: Floats, random: np.random.Generator
-) -> Draws:
+def _pair_draws(true: Floats, guess: Floats, event: Floats, random: np.random.Generator) -> Draws:
     rows = len(true)
-    shares = concordance_of(
+    shares = drawn_concordances(
         true, guess, event, random.multinomial(rows, np.full(rows, 1 / rows), RESAMPLES)
     )
     known = shares[np.isfinite(shares)]
@@ -480,7 +486,7 @@ _AT_ONCE = 200
 """How many draws are multiplied with the table of pairs in one piece."""
 
 
-def concordance_of(
+def drawn_concordances(
     true: NDArray[np.float64],
     guess: NDArray[np.float64],
     event: NDArray[np.float64],

@@ -30,7 +30,7 @@ def is_run_folder(folder: Path) -> bool:
     return RUN_ID.fullmatch(folder.name) is not None or (folder / "submission").is_dir()
 
 
-def metadata_of(group: Path) -> dict[str, Any] | None:
+def read_metadata(group: Path) -> dict[str, Any] | None:
     """Return what `metadata.json` in a run group says; None without that file.
 
     Raises:
@@ -64,14 +64,14 @@ def listed_runs(group: Path) -> list[tuple[str, Path]] | None:
     A folder outside the group is left out.
 
     Raises:
-        InputError: as `metadata_of`; a run has no task.
+        InputError: as `read_metadata`; a run has no task.
     """
-    data = metadata_of(group)
+    data = read_metadata(group)
     if data is None:
         return None
     found = []
     for name, run in data["runs"].items():
-        task = _task_of(str(name), run)
+        task = _run_task(str(name), run)
         if task is None:
             shown = clean_line(str(group / METADATA), 300)
             raise InputError(
@@ -85,7 +85,7 @@ def listed_runs(group: Path) -> list[tuple[str, Path]] | None:
     return found
 
 
-def _task_of(name: str, run: Any) -> str | None:
+def _run_task(name: str, run: Any) -> str | None:
     """Return a run's task: what its entry names, else what its folder is named after, as MLE-bench
     does.
     """
@@ -103,7 +103,7 @@ def run_folders(group: Path) -> Iterator[tuple[str, Path]]:
     """Yield the task and the folder of each run that lies in a group: `<task>_<UUID>`, or one
     folder further down.
     """
-    for folder in sorted(item for pattern in ("*", "*/*") for item in group.glob(pattern)):
+    for folder in sorted((*group.glob("*"), *group.glob("*/*"))):
         name = RUN_ID.fullmatch(folder.relative_to(group).as_posix())
         inside = folder.parent == group or RUN_ID.fullmatch(folder.parent.name) is None
         if name is not None and inside and folder.is_dir():
@@ -113,7 +113,7 @@ def run_folders(group: Path) -> Iterator[tuple[str, Path]]:
 def group_agent(group: Path) -> str | None:
     """Return the agent that a group's path or its metadata names; None if neither does."""
     try:
-        data = metadata_of(group) or {}
+        data = read_metadata(group) or {}
     except InputError:
         data = {}
     names = [

@@ -13,6 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 import platformdirs
@@ -87,51 +88,43 @@ def find_runs(
         own_data: this program's own prepared data; `default_data_dir()` if None.
     """
     places = [folder.absolute() for folder in folders]
-    groups = list(dict.fromkeys(group for place in places for group in _groups(place)))
+    groups = list(dict.fromkeys(chain.from_iterable(map(_groups, places))))
     problems: list[str] = []
-    found = [item for group in groups for item in _submissions(group, problems)]
-    reports = tuple(folder for place in places for folder in _reports_at(place))
-    waiting = _to_grade(found, reports)
+    found: list[Submission] = []
+    for group in groups:
+        found += _submissions(group, problems)
+    reports = tuple(chain.from_iterable(map(_report_places, places)))
+    waiting = _ungraded(found, reports)
     submissions = tuple(replace(item, number=number) for number, item in enumerate(waiting))
-    above = [
-        base
-        for place in places
-        for base in (place, *place.parents)
-        if (base / "biomlbench" / "tasks").is_dir()
-    ]
+    bases = chain.from_iterable((place, *place.parents) for place in places)
+    checkouts = [base for base in dict.fromkeys(bases) if (base / "biomlbench" / "tasks").is_dir()]
     roots = list(tasks_dirs or default_tasks_dirs())
-    roots += [
-        base for base in dict.fromkeys(above) if tasks_root(base) not in map(tasks_root, roots)
-    ]
-    caches = [published_data_dir(), *(base / "data" for base in dict.fromkeys(above))]
+    roots += [base for base in checkouts if tasks_root(base) not in map(tasks_root, roots)]
+    caches = [published_data_dir(), *(base / "data" for base in checkouts)]
     tasks = {item.task_id for item in submissions}
     data, tried = _data_dir(tasks, data_dir, [own_data or default_data_dir(), *caches])
     shown = ", ".join(_shown(tasks_root(root)) for root in roots)
     left = sum(item.path is None for item in found)
-    looked = (
+    seen = [
         f"submissions: {len(found):,} in {plural(len(groups), 'run group')} below"
         f" {', '.join(map(_shown, places))}"
-        + (f"; {left:,} of them left no file" if left else "")
-        + (
-            f"; {len(found) - len(submissions):,} graded in reports"
-            if len(found) > len(submissions)
-            else ""
-        ),
-        f"tasks: {shown}, and those that ship" if shown else _no_tasks(places),
-        *tried,
-    )
+    ]
+    if left:
+        seen.append(f"{left:,} of them left no file")
+    if len(found) > len(submissions):
+        seen.append(f"{len(found) - len(submissions):,} graded in reports")
+    told = f"tasks: {shown}, and those that ship" if shown else _no_tasks(places)
+    looked = ("; ".join(seen), told, *tried)
     return Runs(submissions, tuple(roots), data, looked, reports, tuple(problems))
 
 
 def _groups(folder: Path) -> list[Path]:
     if (folder / _LIST).is_file() or RUN_GROUP in folder.name or _lists_runs(folder):
         return [folder]
-    inside = [
-        item
-        for place in (folder, folder / "runs")
-        if place.is_dir()
-        for item in sorted(place.iterdir())
-    ]
+    inside: list[Path] = []
+    for place in (folder, folder / "runs"):
+        if place.is_dir():
+            inside += sorted(place.iterdir())
     return [
         item
         for item in inside
@@ -155,12 +148,14 @@ def _lists_runs(folder: Path) -> bool:
         return False
 
 
-def _reports_at(place: Path) -> list[Path]:
+def _report_places(place: Path) -> list[Path]:
     """Return where reports lie: in `place`, or of a checkout in its `runs` and beside them."""
     inner = place / "runs"
     if inner.is_dir() and not any(place.glob(_GROUP)):
-        beside = sorted(place.glob("*_grading_report.json"))
-        return [*beside, *([inner] if report_files(inner, named=False) else [])]
+        reports = sorted(place.glob("*_grading_report.json"))
+        if report_files(inner, named=False):
+            reports.append(inner)
+        return reports
     if report_files(place, named=False):
         return [place]
     return []
@@ -180,7 +175,7 @@ def _submissions(group: Path, problems: list[str]) -> list[Submission]:
     items = [
         replace(item, path=_moved(item.path, group), agent=item.agent or agent) for item in listed
     ]
-    runs = _runs_of(group, problems)
+    runs = _group_runs(group, problems)
     if listed and not (group / METADATA).is_file():
         runs = []
     # Published lists have a line for each run, but not all of them: a run without one was set, too.
@@ -194,12 +189,13 @@ def _submissions(group: Path, problems: list[str]) -> list[Submission]:
             covered[short(task_id)] -= 1
             continue
         files = (run / "submission" / name for name in _FILES)
-        file = next((path for path in files if os.path.isfile(path)), None)  # noqa: PTH113 (as in `_exists`)
+        # not pathlib, as in `_exists`
+        file = next((path for path in files if os.path.isfile(path)), None)  # noqa: PTH113
         items.append(Submission(0, task_id, str(file) if file else None, agent, run=str(run)))
-    return _with_keys(items, group)
+    return _add_keys(items, group)
 
 
-def _runs_of(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
+def _group_runs(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
     """Return the task and folder of each run that a group's metadata lists; without it, of those
     that have a folder.
     """
@@ -213,7 +209,7 @@ def _runs_of(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
     return list(run_folders(group))
 
 
-def _with_keys(items: Iterable[Submission], group: Path) -> list[Submission]:
+def _add_keys(items: Iterable[Submission], group: Path) -> list[Submission]:
     places: Counter[tuple[str, ...]] = Counter()
     keyed = []
     for item in items:
@@ -233,7 +229,7 @@ def _below(run: str, group: Path) -> str:
     return run
 
 
-def _to_grade(found: Sequence[Submission], reports: Sequence[Path]) -> list[Submission]:
+def _ungraded(found: Sequence[Submission], reports: Sequence[Path]) -> list[Submission]:
     """Return the submissions whose file is here, and of the others those that no report has a
     result of.
     """
@@ -288,14 +284,17 @@ def _data_dir(
     """Return the folder with data for the most tasks (the first of equals), and the number in
     each.
     """
-    places = list(dict.fromkeys([chosen] if chosen is not None else places))
+    if chosen is not None:
+        places = [chosen]
+    places = list(dict.fromkeys(places))
     counts = [sum((place / task / "prepared").is_dir() for task in tasks) for place in places]
     best = counts.index(max(counts))
     lines = [
         f"prepared data: {_shown(place)} has {count:,} of {plural(len(tasks), 'task')}"
-        + (", taken" if number == best and len(places) > 1 else "")
-        for number, (place, count) in enumerate(zip(places, counts, strict=True))
+        for place, count in zip(places, counts, strict=True)
     ]
+    if len(places) > 1:
+        lines[best] += ", taken"
     return places[best], lines
 
 

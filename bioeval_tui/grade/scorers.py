@@ -74,13 +74,16 @@ class CodeScorer:
     def score(self, path: Path) -> Any:
         """Call the function on the file; whatever it raises passes through."""
         if path.suffix.lower() == H5AD:
-            from bioeval_tui.grade.h5ad import refuse_links_in  # a CSV waits for no HDF5
+            from bioeval_tui.grade.h5ad import refuse_file_links  # a CSV waits for no HDF5
 
-            refuse_links_in(path)
+            refuse_file_links(path)
             return self._function(path, self._answers_path)
         submission, answers = self.frames(path)
-        self._covered = path, self._coverage_of(submission)
-        self._different = path, self._difference_of(submission)  # the function may change the table
+        self._covered = path, self._table_coverage(submission)
+        self._different = (
+            path,
+            self._find_difference(submission),
+        )  # the function may change the table
         return self._function(submission, answers)
 
     def difference(self, path: Path) -> Difference | None:
@@ -91,7 +94,7 @@ class CodeScorer:
             return self._different[1]
         return None
 
-    def _difference_of(self, submission: pd.DataFrame) -> Difference | None:
+    def _find_difference(self, submission: pd.DataFrame) -> Difference | None:
         try:
             return self._form.difference(submission)
         except (TypeError, ValueError):
@@ -111,18 +114,18 @@ class CodeScorer:
         if path.suffix.lower() == H5AD:
             return self._coverage_of_cells(path)
         if self._covered is None or self._covered[0] != path:
-            self._covered = path, self._coverage_of(self.frames(path)[0])
+            self._covered = path, self._table_coverage(self.frames(path)[0])
         return self._covered[1]
 
-    def _coverage_of(self, submission: pd.DataFrame) -> alignment.Coverage | None:
+    def _table_coverage(self, submission: pd.DataFrame) -> alignment.Coverage | None:
         if self._rows is None:
             return None
         return self._rows.coverage(submission)
 
     def _coverage_of_cells(self, path: Path) -> alignment.Coverage | None:
-        from bioeval_tui.grade.h5ad import cells_of
+        from bioeval_tui.grade.h5ad import cell_names
 
-        expected, handed_in = self._cells, cells_of(path)
+        expected, handed_in = self._cells, cell_names(path)
         if expected is None or handed_in is None or not expected.is_unique:
             return None
         return alignment.Coverage(int(expected.isin(handed_in).sum()), len(expected))
@@ -130,9 +133,9 @@ class CodeScorer:
     @cached_property
     def _cells(self) -> pd.Index | None:
         """The names of the answers' cells; None if they cannot be read."""
-        from bioeval_tui.grade.h5ad import cells_of
+        from bioeval_tui.grade.h5ad import cell_names
 
-        return cells_of(self._answers_path)
+        return cell_names(self._answers_path)
 
     @cached_property
     def _rows(self) -> alignment.AnswerRows | None:
@@ -219,7 +222,9 @@ class CsvScorer:
         self, spec: MetricSpec, answers: pd.DataFrame, part: AnswersPart | None = None
     ) -> None:
         self.spec = spec
-        needed = [spec.id, *spec.targets, *([spec.event] if spec.event else [])]
+        needed = [spec.id, *spec.targets]
+        if spec.event:
+            needed.append(spec.event)
         problems = alignment.missing_columns(list(answers.columns), needed)
         if not problems and not len(answers):
             problems = [Problem("the answers have no rows")]
@@ -251,7 +256,9 @@ class CsvScorer:
             truth, guess = alignment.label_codes(true, true)
         else:
             truth, guess = true, self.truths[self.spec.targets.index(name)]
-        events = [self.event] if metric.kind == "survival" and self.event is not None else []
+        events = []
+        if metric.kind == "survival" and self.event is not None:
+            events.append(self.event)
         alignment.refuse_undefined(
             metric, lambda: function(truth, guess, *events), f"column `{name}`"
         )
@@ -333,7 +340,7 @@ class CsvScorer:
             return [alignment.label_codes(*pair) for pair in pairs]
         return pairs
 
-    def pairs_of(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
+    def column_pairs(self, predictions: pd.DataFrame, name: str) -> tuple[Any, Any]:
         """Return truth and prediction of the first target, as `pairs`, for a column of a table of
         predictions.
         """

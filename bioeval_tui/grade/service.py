@@ -56,7 +56,7 @@ class Grading:
         for task_id in dict.fromkeys(item.task_id for item in submissions):
             with contextlib.suppress(BioevalError):  # grading says it of each submission
                 self._ready_pool(task_id)
-        yield from self._pool_of(self.registry()).grade_many(
+        yield from self._open_pool(self.registry()).grade_many(
             [(item.task_id, item.path) for item in submissions],
             self._settings.follow_links,
             [item.agent for item in submissions],
@@ -68,7 +68,7 @@ class Grading:
         """
         from bioeval_tui.grade.batch.run import uncertainties
 
-        return uncertainties(reports, self._pool_of(self.registry()))
+        return uncertainties(reports, self._open_pool(self.registry()))
 
     def explain(self, report: TaskReport, *, show_answers: bool = False) -> tuple[Section, ...]:
         """Return the error views of a valid submission; of private answers only if they are to be
@@ -77,7 +77,7 @@ class Grading:
         from bioeval_tui.grade.batch.run import explanations
 
         explained = dict(
-            explanations([report], self._pool_of(self.registry()), show_answers=show_answers)
+            explanations([report], self._open_pool(self.registry()), show_answers=show_answers)
         )
         return explained.get(0, ())
 
@@ -99,9 +99,9 @@ class Grading:
         task = registry.get_task(task_id)
         with self._preparing:  # a call that was cancelled may still be at it
             prepare_shipped(task, self._settings.own_tasks_dir)
-        return self._pool_of(registry)
+        return self._open_pool(registry)
 
-    def _pool_of(self, registry: Registry) -> GraderPool:
+    def _open_pool(self, registry: Registry) -> GraderPool:
         with self._lock:
             if self._pool is None:
                 self._pool = GraderPool(registry, workers=self._workers)

@@ -204,7 +204,7 @@ def read_submissions(path: Path) -> SubmissionList:
         shown = None if relative is None else str(path.parent / relative)
         agent = agent_in(shown or "", *(path.parent / other for other in others)) or own_agent
         run = next(
-            (folder for name in (relative, *others) if name and (folder := _run_in(name))), ""
+            (folder for name in (relative, *others) if name and (folder := _run_folder(name))), ""
         )
         submissions.append(Submission(len(submissions), task_id, shown, agent, run=run))
     if problems:
@@ -213,7 +213,7 @@ def read_submissions(path: Path) -> SubmissionList:
     return SubmissionList(tuple(submissions), hashlib.sha256(data).hexdigest())
 
 
-def _run_in(path: str) -> str:
+def _run_folder(path: str) -> str:
     """Return the run's folder of a listed path, `<run>/submission/<file>`, `<run>/logs` or
     `<run>/code`; empty without.
     """
@@ -233,12 +233,10 @@ def _fields(line: str) -> tuple[str, str | None, list[str]]:
         raise ValueError("must be an object with `task_id` and `submission_path`")
     task_id, relative = value.get("task_id"), value.get("submission_path")
     if not isinstance(task_id, str) or not task_id.strip():
-        theirs = (
-            "; MLE-bench's `competition_id` is called `task_id` here"
-            if "competition_id" in value
-            else ""
-        )
-        raise ValueError(f"`task_id` is missing or not a text{theirs}")
+        problem = "`task_id` is missing or not a text"
+        if "competition_id" in value:
+            problem += "; MLE-bench's `competition_id` is called `task_id` here"
+        raise ValueError(problem)
     if "submission_path" not in value:
         raise ValueError("`submission_path` is missing (use null if nothing was submitted)")
     if relative is not None and (not isinstance(relative, str) or not relative or "\0" in relative):

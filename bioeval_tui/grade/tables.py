@@ -58,6 +58,7 @@ _EXACT_INTEGER = 2**53
 _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _DIGITS = 17
 _GREATEST = 308
+"""How many digits the parser of pandas 2 reads, and the greatest exponent by which it scales."""
 # Blanks beside a comma or the end of a line; signed and hexadecimal numbers, which Arrow reads in
 # other types than pandas does. Each is looked for only where its rarer character is: pairs with a
 # comma or a line's end are found slowly.
@@ -71,18 +72,18 @@ _SMALL = 1 << 15
 """Below this many bytes splitting text is faster than setting up Arrow's reader."""
 
 
-def _column_of(cell: str) -> re.Pattern[str]:
+def _column_pattern(cell: str) -> re.Pattern[str]:
     """Return the pattern of one or more such cells, a line each, which never goes back into a cell
     that matched.
     """
     return re.compile(f"(?>{cell})(?:\\n(?>{cell}))*+")
 
 
-_WHOLE_CELLS = _column_of(r"-?[0-9]{1,15}")
-_NUMBER_CELLS = _column_of(
+_WHOLE_CELLS = _column_pattern(r"-?[0-9]{1,15}")
+_NUMBER_CELLS = _column_pattern(
     r"-?(?:[0-9]{1,15}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 )
-_NAME_CELLS = _column_of(r"[A-Za-z][A-Za-z.:-]*[0-9_][A-Za-z0-9_.:-]*")
+_NAME_CELLS = _column_pattern(r"[A-Za-z][A-Za-z.:-]*[0-9_][A-Za-z0-9_.:-]*")
 """Text that no reader takes for a number, a boolean or a missing value: a letter first and a digit
 later.
 """
@@ -114,10 +115,10 @@ def read_frame(path: Path, id_column: str | None = None) -> pd.DataFrame:
     frame = _read(path, data)
     if id_column is None:
         return frame
-    return _with_text_ids(frame, data, id_column)
+    return _keep_text_ids(frame, data, id_column)
 
 
-def _with_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
+def _keep_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
     """Return the frame with the ids as texts if one of them is a text that pandas reads as
     missing.
     """
@@ -134,7 +135,7 @@ def _with_text_ids(frame: pd.DataFrame, data: bytes, name: str) -> pd.DataFrame:
 
 
 def _read(path: Path, data: bytes) -> pd.DataFrame:
-    frame = _by_arrow(data)
+    frame = _read_arrow(data)
     if frame is not None:
         return frame
     try:
@@ -184,12 +185,11 @@ def read_as_published(path: Path) -> pd.DataFrame:
     if _pandas_version() < (3,) or not any(kind.kind == "f" for kind in frame.dtypes):
         return frame
     texts = pd.read_csv(io.BytesIO(data), dtype=str)
-    columns = {
-        place: (
-            _column_of_pandas_2(texts.iloc[:, place]) if kind.kind == "f" else frame.iloc[:, place]
-        )
-        for place, kind in enumerate(frame.dtypes)
-    }
+    columns = {}
+    for place, kind in enumerate(frame.dtypes):
+        columns[place] = frame.iloc[:, place]
+        if kind.kind == "f":
+            columns[place] = _column_of_pandas_2(texts.iloc[:, place])
     return pd.DataFrame(columns, index=frame.index).set_axis(frame.columns, axis=1)
 
 
@@ -264,11 +264,10 @@ def float_of_pandas_2(text: str) -> float:
         number *= float(f"1e{exponent}")
     elif exponent < -_GREATEST:
         smaller = -exponent - _GREATEST
-        number = (
-            number / float(f"1e{smaller}") / float(f"1e{_GREATEST}")
-            if smaller <= _GREATEST
-            else 0.0
-        )
+        if smaller <= _GREATEST:
+            number = number / float(f"1e{smaller}") / float(f"1e{_GREATEST}")
+        else:
+            number = 0.0
     else:
         number /= float(f"1e{-exponent}")
     if sign == "-":
@@ -368,7 +367,7 @@ def _breaks_are_plain(data: bytes) -> bool:
     return True
 
 
-def _by_text(data: bytes) -> pd.DataFrame | None:
+def _read_split(data: bytes) -> pd.DataFrame | None:
     """Return a small plain CSV of whole numbers, other numbers and names as a frame; None if it
     contains anything else.
 
@@ -402,9 +401,9 @@ def _by_text(data: bytes) -> pd.DataFrame | None:
     return pd.DataFrame(columns)
 
 
-def _by_arrow(data: bytes) -> pd.DataFrame | None:
+def _read_arrow(data: bytes) -> pd.DataFrame | None:
     data = unix_lines(data)
-    if len(data) < _SMALL and (small := _by_text(data)) is not None:
+    if len(data) < _SMALL and (small := _read_split(data)) is not None:
         return small
     names = io.BytesIO(data).readline().removesuffix(b"\n").split(b",")
     if (
@@ -542,7 +541,8 @@ def read_expected(data: bytes, expected: Expectation) -> list[Any] | None:
         return None
     if any(name not in names for name in expected.predictions):
         return None
-    columns = (_numbers_by_text if len(data) < SMALL else _numbers_by_arrow)(data, names, expected)
+    numbers = _numbers_by_text if len(data) < SMALL else _numbers_by_arrow
+    columns = numbers(data, names, expected)
     if columns is None:
         return None
     for column in columns:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from rich.cells import cell_len
 
@@ -22,7 +22,7 @@ from bioeval_tui.grade.ledger import Looks
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 
 BAR_WIDTH = 24
-_EIGHTHS = " ▏▎▍▌▋▊▉"
+_EIGHTHS: tuple[str, ...] = ("", *"▏▎▍▌▋▊▉")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\d)[T_ ](\d\d)-(\d\d)-(\d\d)(?:-?(?:GMT|UTC)|Z)?")
 """A time as folders of runs are named: in UTC, without colons."""
 _NUMBER = re.compile(r"–|-?\d[\d,]*(\.\d+)?(e[-+]\d+)?( ?%)?")
@@ -40,25 +40,26 @@ class Section:
 
     def lines(self) -> list[str]:
         """Return the view as lines of text, columns aligned, numbers to the right."""
-        cells = [self.columns, *self.rows] if self.columns else []
+        cells = []
+        if self.columns:
+            cells = [self.columns, *self.rows]
         widths = [max(cell_len(row[place]) for row in cells) for place in range(len(self.columns))]
-        numbers = [
-            all(_NUMBER.fullmatch(row[place]) for row in self.rows)
-            for place in range(len(self.columns))
-        ]
-        shown = []
+        sides = [self._side(place) for place in range(len(self.columns))]
+        shown = [self.title]
         for number, row in enumerate(cells):
-            parts = [
-                fitted(cell, width, "right" if right else "left")
-                for cell, width, right in zip(row, widths, numbers, strict=True)
-            ]
-            bar = f"  {bar_text(self.bars[number - 1])}" if self.bars and number else ""
-            shown.append(("  ".join(parts) + bar).rstrip())
-        return [
-            self.title,
-            *(f"  {line}" for line in shown),
-            *([f"  {self.note}"] if self.note else []),
-        ]
+            parts = list(map(fitted, row, widths, sides))
+            if self.bars and number:
+                parts.append(bar_text(self.bars[number - 1]))
+            shown.append(f"  {'  '.join(parts).rstrip()}")
+        if self.note:
+            shown.append(f"  {self.note}")
+        return shown
+
+    def _side(self, place: int) -> Literal["left", "right"]:
+        """Return the side to which a column is aligned."""
+        if all(_NUMBER.fullmatch(row[place]) for row in self.rows):
+            return "right"
+        return "left"
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
@@ -99,10 +100,9 @@ PRIVATE = Section(
 
 def bar_text(share: float) -> str:
     """Return a bar of block characters for 0 to 1; anything above 0 is visible."""
-    eighths = round(min(1.0, max(0.0, share)) * BAR_WIDTH * 8)
-    eighths = max(eighths, 1 if share > 0 else 0)
+    eighths = max(round(min(1.0, max(0.0, share)) * BAR_WIDTH * 8), int(share > 0))
     whole, rest = divmod(eighths, 8)
-    return "█" * whole + (_EIGHTHS[rest] if rest else "")
+    return "█" * whole + _EIGHTHS[rest]
 
 
 def number_text(value: float | None) -> str:
@@ -125,12 +125,18 @@ def table(
     """
     bars: tuple[float, ...] = ()
     if bar is not None and rows:
-        values = [float(row[bar]) if isinstance(row[bar], int | float) else 0.0 for row in rows]
-        values = [0.0 if value != value else abs(value) for value in values]
+        values = [_length(row[bar]) for row in rows]
         most = max(values) or 1.0
         bars = tuple(round(value / most, 4) for value in values)
     texts = tuple(tuple(_cell_text(value) for value in row) for row in rows)
     return Section(title, tuple(columns), texts, bars, note)
+
+
+def _length(value: Any) -> float:
+    """Return how long the bar of a value is, before it is scaled; 0 for what is no number."""
+    if not isinstance(value, int | float) or math.isnan(value):
+        return 0.0
+    return abs(float(value))
 
 
 def _cell_text(value: Any) -> str:
@@ -254,7 +260,16 @@ class Uncertainty:
 
 def rows_words(scored: int, expected: int) -> str:
     """Return such as `scored on 2 of 2,000 rows`, or `scored on all 171 rows`."""
-    return f"scored on {f'{scored:,} of' if scored < expected else 'all'} {expected:,} rows"
+    if scored < expected:
+        return f"scored on {scored:,} of {expected:,} rows"
+    return f"scored on all {expected:,} rows"
+
+
+def better_words(is_lower_better: bool) -> str:
+    """Return which scores are better, as the rest of a sentence."""
+    if is_lower_better:
+        return "lower is better"
+    return "higher is better"
 
 
 def percent(share: float) -> str:
@@ -388,8 +403,10 @@ class TaskReport:
         """
         if self.extra is None or not self.extra.leaderboard_position:
             return ""
-        size = f" of {self.leaderboard_size + 1:,}" if self.leaderboard_size else ""
-        return f"{self.extra.leaderboard_position:,}{size}"
+        place = f"{self.extra.leaderboard_position:,}"
+        if self.leaderboard_size:
+            return f"{place} of {self.leaderboard_size + 1:,}"
+        return place
 
     @property
     def interval_words(self) -> str:
@@ -430,8 +447,10 @@ class TaskReport:
             return ""
         if extra.rows_scored is None or extra.rows_expected is None:
             return "rows scored: not known"
-        of_part = f" of the {extra.part} part" if extra.part else ""
-        return rows_words(extra.rows_scored, extra.rows_expected) + of_part
+        words = rows_words(extra.rows_scored, extra.rows_expected)
+        if extra.part:
+            return f"{words} of the {extra.part} part"
+        return words
 
     @property
     def rows_note(self) -> str:
@@ -463,8 +482,10 @@ class TaskReport:
         """What must stand beside a medal: on which rows, if not all, and the doubts; empty if
         nothing must.
         """
-        doubts = f"in doubt: {self.doubt_words}" if self.doubts else ""
-        return "; ".join(filter(None, (self.rows_note, doubts)))
+        notes = [self.rows_note]
+        if self.doubts:
+            notes.append(f"in doubt: {self.doubt_words}")
+        return "; ".join(filter(None, notes))
 
     @property
     def score_words(self) -> str:
@@ -478,7 +499,7 @@ class TaskReport:
     @property
     def why_invalid(self) -> str:
         """Why the submission is invalid; where its report says nothing, that."""
-        return (self.extra.error if self.extra else None) or "no reason was recorded"
+        return (self.extra and self.extra.error) or "no reason was recorded"
 
     @property
     def needed_words(self) -> str:
@@ -555,7 +576,9 @@ class TaskReport:
         extra = values.get("extra")
         if extra is not None and not isinstance(extra, dict):
             raise ValueError("`extra` must be an object")
-        read = ReportExtra.from_dict(extra) if extra is not None else None
+        read = None
+        if extra is not None:
+            read = ReportExtra.from_dict(extra)
         sure = values.get("uncertainty")
         if sure is not None and not isinstance(sure, dict):
             raise ValueError("`uncertainty` must be an object")
@@ -569,10 +592,13 @@ class TaskReport:
         views = values.get("explanation") or ()
         if not isinstance(views, list | tuple):
             raise ValueError("`explanation` must be a list of tables")
+        uncertainty = None
+        if sure:
+            uncertainty = Uncertainty.from_dict(sure)
         return cls(
             **typed,
             extra=read,
-            uncertainty=Uncertainty.from_dict(sure) if sure else None,
+            uncertainty=uncertainty,
             explanation=tuple(Section.from_dict(view) for view in views),
         )
 
@@ -651,10 +677,10 @@ def read_time(value: Any) -> datetime | None:
     """
     if not isinstance(value, str):
         return None
-    stamp = _STAMP.fullmatch(value.strip())
-    text = f"{stamp[1]}T{stamp[2]}:{stamp[3]}:{stamp[4]}" if stamp else value
+    if stamp := _STAMP.fullmatch(value.strip()):
+        value = f"{stamp[1]}T{stamp[2]}:{stamp[3]}:{stamp[4]}"
     try:
-        return datetime.fromisoformat(text)
+        return datetime.fromisoformat(value)
     except ValueError:
         return None
 

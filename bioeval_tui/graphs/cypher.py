@@ -23,7 +23,8 @@ MAX_LENGTH = 100_000
 MAX_NESTING = 100
 
 _NUMBER = re.compile(
-    r"0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|(?:[0-9][0-9_]*)?\.[0-9][0-9_]*(?:[eE][+-]?[0-9]+)?|[0-9][0-9_]*(?:[eE][+-]?[0-9]+)?"
+    r"0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|(?:[0-9][0-9_]*)?\.[0-9][0-9_]*(?:[eE][+-]?[0-9]+)?"
+    r"|[0-9][0-9_]*(?:[eE][+-]?[0-9]+)?"
 )
 _WORD = re.compile(r"[^\W\d]\w*")
 _PARAMETER = re.compile(r"\$(?:(\w+)|`((?:[^`]|``)*)`)")
@@ -282,7 +283,7 @@ class _Roles:
         before = self.found[index - 1].upper if index else ""
         after = self.found[index + 1].upper
         was_clause, self.clause = self.clause, False
-        if before in (".", ":") or (before in ("|", "&", "!") and self.in_label(index)):
+        if before in (".", ":") or (before in ("|", "&", "!") and self.joins_labels(index)):
             self.labels.add(index)
             self.due = False
             return
@@ -345,7 +346,7 @@ class _Roles:
             self.due = self.clause = True
         elif upper == "*" and self.due and not was_clause:
             self.due = False  # RETURN *, WITH *, count(*), [*]
-        elif upper == "|" and self.in_foreach():
+        elif upper == "|" and self.opens_foreach():
             self.due = self.clause = True
         else:
             self.due = True
@@ -356,7 +357,7 @@ class _Roles:
             before = self.found[before].partner - 1
         return before >= 0 and self.keyword[before] and self.found[before].upper in _SUBQUERY
 
-    def in_label(self, index: int) -> bool:
+    def joins_labels(self, index: int) -> bool:
         """Return whether the `|`, `&` or `!` before token `index` joins labels or types: (n:A|B),
         [:R|S].
         """
@@ -380,7 +381,7 @@ class _Roles:
             place -= 1
         return False
 
-    def in_foreach(self) -> bool:
+    def opens_foreach(self) -> bool:
         """Return whether the innermost open bracket is that of FOREACH ( … )."""
         start = self.open[-1] if self.open else 0
         return (
@@ -480,7 +481,7 @@ def paths(query: Query, start: int, end: int) -> Iterator[list[PatternPart]]:
                 yield path
 
 
-def path_at(query: Query, index: int) -> list[PatternPart]:
+def read_path(query: Query, index: int) -> list[PatternPart]:
     """Return the path whose first node opens at token `index`."""
     end = index
     while end < len(query.tokens) and (

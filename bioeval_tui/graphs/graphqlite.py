@@ -14,9 +14,9 @@ from bioeval_tui.graphs.cypher import (
     PatternPart,
     Query,
     clauses,
-    path_at,
     paths,
     read,
+    read_path,
     remembered,
     top_level,
 )
@@ -78,11 +78,9 @@ def _shared_relationships(query: Query, parts: list[Clause]) -> None:
     for clause in parts:
         if clause.word not in _READING:
             continue
-        relations = [
-            (number, part)
-            for number, path in enumerate(paths(query, clause.start, clause.end))
-            for part in _relationships(path)
-        ]
+        relations: list[tuple[int, PatternPart]] = []
+        for number, path in enumerate(paths(query, clause.start, clause.end)):
+            relations += [(number, part) for part in _relationships(path)]
         if len(relations) > _MAX_RELATIONSHIPS:
             refuse(
                 query,
@@ -177,7 +175,7 @@ def _check_map(query: Query, start: int, known: set[str]) -> None:
 def _patterns_in_conditions(query: Query, parts: list[Clause]) -> None:
     inside = [clause for clause in parts if clause.word in _PATTERN_CLAUSES]
     for start in _condition_paths(query, inside):
-        path = path_at(query, start)
+        path = read_path(query, start)
         if len(path) < 2 and not _is_relation(query, query.tokens[start].partner):
             continue
         comprehension = query.upper(start - 1) == "[" or query.upper(start - 1) == "="
@@ -209,7 +207,7 @@ def _condition_paths(query: Query, pattern_clauses: list[Clause]) -> Iterator[in
             continue
         if query.upper(index - 1) == "(" and query.upper(index - 2) in PATTERN_FUNCTIONS:
             continue
-        path = path_at(query, index)
+        path = read_path(query, index)
         after = path[-1].end if path else index
         yield index
 
@@ -223,14 +221,11 @@ def _is_relation(query: Query, index: int) -> bool:
 
 
 def _properties_of_properties(query: Query, parts: list[Clause]) -> None:
-    variables = {
-        part.variable
-        for clause in parts
-        if clause.word in _PATTERN_CLAUSES
-        for path in paths(query, clause.start, clause.end)
-        for part in path
-        if part.variable
-    }
+    variables: set[str] = set()
+    for clause in parts:
+        if clause.word in _PATTERN_CLAUSES:
+            for path in paths(query, clause.start, clause.end):
+                variables.update(part.variable for part in path if part.variable)
     for index, token in enumerate(query.tokens):
         if (
             query.is_name(index)

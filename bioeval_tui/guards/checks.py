@@ -45,7 +45,7 @@ from bioeval_tui.peers.transcript import only_goodbye, says_goodbye
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import FACTS_UNREAD
 from bioeval_tui.record.importing.looking import json_value
-from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
+from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, Role
 
 LONGEST_GIVING_UP = 25
 """A longer message, in words, that has such a phrase does not give up."""
@@ -381,7 +381,7 @@ def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
         for role, text in messages
     ]
     heard: list[TranscriptMessage] = []
-    view = EvaluatorView(_without_job(), SUPPLIED.name, 1, (), heard)
+    view = EvaluatorView(_empty_job(), SUPPLIED.name, 1, (), heard)
     out = set()
     for place, (role, content) in enumerate(_messages({"messages": lines})):
         if role in _UNHEARD:
@@ -389,14 +389,18 @@ def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
         said = without_invisible(content[:MAX_CHECKED])
         if role == "user" and any(guard(view, said) for guard in _OF_ROLE):
             out.add(place)
-        heard.append(
-            TranscriptMessage(place + 1, "user" if role == "user" else "assistant", content)
-        )
+        heard.append(TranscriptMessage(place + 1, _speaker(role), content))
     return frozenset(out)
 
 
+def _speaker(role: str) -> Role:
+    if role == "user":
+        return "user"
+    return "assistant"
+
+
 @cache
-def _without_job() -> EvaluationJob:
+def _empty_job() -> EvaluationJob:
     return _job({})
 
 
@@ -429,7 +433,7 @@ def _hits(data: Mapping[str, Any], number: int, totals: GuardTotals) -> Iterator
             for violation in violations:
                 totals.by_rule[violation.rule] = totals.by_rule.get(violation.rule, 0) + 1
                 yield Hit(identity, place, violation)
-        heard.append(TranscriptMessage(place, "user" if role == "user" else "assistant", content))
+        heard.append(TranscriptMessage(place, _speaker(role), content))
     spoken = spoken_language(view)
     if not can_be_read(spoken):
         totals.unread[spoken.name] = totals.unread.get(spoken.name, 0) + 1

@@ -20,7 +20,7 @@ from bioeval_tui.languages.detection import OTHER
 from bioeval_tui.languages.english import ENGLISH, english_words
 from bioeval_tui.languages.numerals import SIGNS
 from bioeval_tui.languages.segments import compared
-from bioeval_tui.languages.speech import sentences_of
+from bioeval_tui.languages.speech import split_sentences
 from bioeval_tui.peers import transcript
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage
 
@@ -69,19 +69,18 @@ def stem(word: str) -> str:
 
 def stems(text: str, language: Language = ENGLISH) -> frozenset[str]:
     """Return the stems of all words of `text`, which is compared with others in `language`."""
-    return frozenset().union(
-        *(
-            (_stems_of_line if len(line) <= MAX_KEPT else _stems_of_line.__wrapped__)(
-                line, language
-            )
-            for line in text.split("\n")
-        )
-    )
+    return frozenset().union(*(_line_stems(line, language) for line in text.split("\n")))
+
+
+def _line_stems(line: str, language: Language) -> frozenset[str]:
+    if len(line) <= MAX_KEPT:
+        return _kept_stems(line, language)
+    return _kept_stems.__wrapped__(line, language)
 
 
 # Several guards read the same message, and facts are compared with every one.
 @lru_cache(maxsize=1024)
-def _stems_of_line(line: str, language: Language) -> frozenset[str]:
+def _kept_stems(line: str, language: Language) -> frozenset[str]:
     if language.rules is not None:
         return language.keys(line)
     return frozenset(stem(word) for word in WORD.findall(as_read(line)))
@@ -220,7 +219,7 @@ class Utterances:
         """Return whether a message has the same words."""
         return _words(text[:MAX_KEPT]) in self._places
 
-    def ends_with(self, text: str) -> int:
+    def count_newest(self, text: str) -> int:
         """Return how many of the newest messages, up to the first other one, have these words and
         numbers.
         """
@@ -283,7 +282,8 @@ class Sides:
 
     def take(self, message: TranscriptMessage) -> None:
         """Receive the next message."""
-        (self.user if message.role == "user" else self.agent).add(message.content)
+        side = self.user if message.role == "user" else self.agent
+        side.add(message.content)
 
 
 def said_by_user(view: EvaluatorView) -> Utterances:
@@ -422,25 +422,19 @@ def told_text(view: EvaluatorView) -> str:
 
 def job_texts(view: EvaluatorView) -> list[str]:
     """Return all texts of the job from which the user could know a number."""
-    return [
-        told_text(view),
-        *view.job.facts,
-        *(
-            text
-            for task in view.job.tasks
-            for text in (task.acceptance_criteria, task.withheld_criteria)
-        ),
-        *_seed_texts(view),
-    ]
+    texts = [told_text(view), *view.job.facts]
+    for task in view.job.tasks:
+        texts += (task.acceptance_criteria, task.withheld_criteria)
+    return [*texts, *_seed_texts(view)]
 
 
 def _seed_texts(view: EvaluatorView) -> list[str]:
     texts: list[str] = []
     for seed in view.job.seeds:
-        text = getattr(seed, "text", None)
-        texts += (
-            [text] if text else [message.content for message in getattr(seed, "conversation", ())]
-        )
+        if text := getattr(seed, "text", None):
+            texts.append(text)
+        else:
+            texts += [message.content for message in getattr(seed, "conversation", ())]
     return texts
 
 
@@ -454,7 +448,7 @@ def sentences(text: str) -> tuple[str, ...]:
 # Several guards read the same message.
 @functools.lru_cache(maxsize=64)
 def _sentences(text: str) -> tuple[str, ...]:
-    return tuple(sentences_of(text))
+    return tuple(split_sentences(text))
 
 
 @functools.lru_cache(maxsize=256)

@@ -46,7 +46,7 @@ from bioeval_tui.guards.specifics import (
     unknown_times,
 )
 from bioeval_tui.languages import Language, folded
-from bioeval_tui.languages.segments import LETTERS_OF_WORD, Run, runs, weight_of
+from bioeval_tui.languages.segments import LETTERS_OF_WORD, Run, runs, text_weight
 from bioeval_tui.languages.speech import offers_help, questions_are_read, says
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 
@@ -61,6 +61,7 @@ SHORTEST_VERBATIM = 2 * LETTERS_OF_WORD
 _LIMIT = r"\b(?:before|after|until|(?:earlier|later) than)"
 """Before a clock time, it says what the person wants, whatever times the agent has named."""
 _SIDE = re.compile(r"\b(?P<side>left|right)(?:[- ]sided)? (?P<part>[a-z]{3,})\b")
+_OTHER_SIDE = {"left": "right", "right": "left"}
 _NAMED_SIDE = re.compile(r"(?=((?:left|right) [a-z]+))")
 _ASKING_WORDS = frozenset(
     [
@@ -120,7 +121,7 @@ class _KnownRuns:
     """
 
     def __init__(self, view: EvaluatorView) -> None:
-        self._weights = {min(VERBATIM, weight_of(fact)) for fact in view.job.facts} - {0}
+        self._weights = {min(VERBATIM, text_weight(fact)) for fact in view.job.facts} - {0}
         self.keys: set[str] = set()
         self._read("\n".join([told_text(view), *view.facts, *tasks_told(view).values()]))
 
@@ -186,7 +187,7 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     questions = said_by_agent(view).texts
     own = [number for number in given if number in known]
     unasked = [
-        number for number in own if not _asked_for(view, questions, view.job.facts[number - 1])
+        number for number in own if not _was_asked(view, questions, view.job.facts[number - 1])
     ]
     if not unasked:
         return None
@@ -246,13 +247,16 @@ def contradiction(view: EvaluatorView, text: str) -> Violation | None:
             ]
             if theirs and content_stems(fact) & about:
                 return _contradicts(one.shown, fact)
-    limits = {limit: fact for fact in view.facts for limit in _time_limits(fact)}
-    for one in _time_limits(words) if limits else ():
-        if not any(is_same_time(one, other) for other in limits):
-            return _contradicts(one.shown, next(iter(limits.values())))
+    limits: dict[Specific, str] = {}
+    for fact in view.facts:
+        limits.update(dict.fromkeys(_time_limits(fact), fact))
+    if limits:
+        for one in _time_limits(words):
+            if not any(is_same_time(one, other) for other in limits):
+                return _contradicts(one.shown, next(iter(limits.values())))
     for match in _SIDE.finditer(words.lower()):
         side, part = match["side"], match["part"]
-        other = f"{'right' if side == 'left' else 'left'} {part}"
+        other = f"{_OTHER_SIDE[side]} {part}"
         if not so_far(view, _KnownSides).has(f"{side} {part}"):
             for fact in view.facts:
                 if other in fact.lower():
@@ -324,11 +328,9 @@ def _withheld(view: EvaluatorView, words: str, told: Collection[int]) -> Violati
         " conversation."
     )
     # Few messages have a run of a fact's words.
-    said = [
-        run
-        for fact in hidden.values()
-        for run in _word_for_word(words, fact, language_of_facts(view))
-    ]
+    said = []
+    for fact in hidden.values():
+        said += _word_for_word(words, fact, language_of_facts(view))
     if said and (
         run := next((run for run in said if run.key not in so_far(view, _KnownRuns).keys), None)
     ):
@@ -352,7 +354,7 @@ def _word_for_word(text: str, fact: str, language: Language) -> list[Run]:
     longer one as many as `VERBATIM` says, with a word that identifies something ("I don't know my
     own" may be of anything).
     """
-    whole = weight_of(fact)
+    whole = text_weight(fact)
     weight = min(VERBATIM, whole)
     if weight < SHORTEST_VERBATIM:
         return []
@@ -393,7 +395,7 @@ def _only_a_length_of_time(text: str, fact: str, known: Known) -> bool:
     return bool(rare) and not any(map(_identifies, shared))
 
 
-def _asked_for(view: EvaluatorView, questions: list[str], fact: str) -> bool:
+def _was_asked(view: EvaluatorView, questions: list[str], fact: str) -> bool:
     """Return whether a fact was asked for so far.
 
     Without tasks, the user's request is among the facts, and "How can I help?" asks for it.
@@ -422,20 +424,39 @@ _ASKS = re.compile(
 )
 _ASKS_FOR_KIND: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("time", pattern(r"\bwhen\b|\b(?:what|which) (?:time|hour)(?!\s?zone)|\bhow (?:early|late)\b")),
-    ("date", pattern(r"\bwhen\b|\b(?:what|which) (?:day|date|month|year)|\bdate of\b|\bhow soon\b")),
-    ("quantity", pattern(r"\bhow (?:much|many|old|often|long|far|tall|heavy)\b|\bdos(?:e|es|age)\b|\b(?:strength|age)\b")),
+    (
+        "date",
+        pattern(r"\bwhen\b|\b(?:what|which) (?:day|date|month|year)|\bdate of\b|\bhow soon\b"),
+    ),
+    (
+        "quantity",
+        pattern(
+            r"\bhow (?:much|many|old|often|long|far|tall|heavy)\b"
+            r"|\bdos(?:e|es|age)\b|\b(?:strength|age)\b"
+        ),
+    ),
     (
         "name",
         pattern(
-            r"\b(?:where|who|whose)\b|\b(?:what|which) (?:city|country|place|region)\b|\blocation\b|\btime ?zone\b"
+            r"\b(?:where|who|whose)\b"
+            r"|\b(?:what|which) (?:city|country|place|region)\b|\blocation\b|\btime ?zone\b"
         ),
     ),
-    ("code", pattern(r"\b(?:gene|variant|mutation|notation|hgvs|identifier|accession|code|cohort|data ?set)\b")),
+    (
+        "code",
+        pattern(
+            r"\b(?:gene|variant|mutation|notation|hgvs|identifier|accession|code|cohort"
+            r"|data ?set)\b"
+        ),
+    ),
     (
         "drug",
-        pattern(r"\b(?:medicines?|medications?|drugs?|tablets?|pills?|prescriptions?|painkillers?|what else do you take)\b"),
+        pattern(
+            r"\b(?:medicines?|medications?|drugs?|tablets?|pills?|prescriptions?|painkillers?"
+            r"|what else do you take)\b"
+        ),
     ),
-)  # fmt: skip
+)
 """The kinds of information in a fact, and the questions that ask for them."""
 _OPEN_QUESTION = re.compile(
     r"\b(?:more|further|additional|any|other|some|the) (?:details?|information|context|specifics)\b"

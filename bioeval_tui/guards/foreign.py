@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache, partial
+from itertools import chain
 from typing import Any
 
 import regex
 
-from bioeval_tui.guards.specific import Specific, clock_time
+from bioeval_tui.guards.specific import Specific, clock_time, unit_words
 from bioeval_tui.languages import Language, folded
+from bioeval_tui.languages.numerals import numbered
 
 SHORTEST_WORD = 3
 """Shorter words identify nothing."""
@@ -47,7 +49,8 @@ _CAPITAL = regex.compile(r"(?<=[\p{Ll}\p{N},;] )\p{Lu}[\p{L}\p{M}'’-]+")
 def foreign_specifics(text: str, language: Language) -> tuple[Specific, ...]:
     """Return the specifics of `text`, each once. None extends beyond the end of a line."""
     lines = (line for line in text.split("\n") if line.strip())
-    return tuple(dict.fromkeys(one for line in lines for one in _of_line(line, language)))
+    found = (_line_specifics(line, language) for line in lines)
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 def number_values(text: str, language: Language) -> Iterator[float]:
@@ -58,7 +61,7 @@ def number_values(text: str, language: Language) -> Iterator[float]:
 
 # Several guards read the same message, and facts are compared with every one.
 @lru_cache(maxsize=1024)
-def _of_line(line: str, language: Language) -> tuple[Specific, ...]:
+def _line_specifics(line: str, language: Language) -> tuple[Specific, ...]:
     specifics = [
         Specific("name", language.stem(folded(zone["place"])), zone.group())
         for zone in _ZONE.finditer(line)
@@ -99,14 +102,10 @@ class _Tables:
         stems = map(language.stem, language.common)
         self._common_stems = frozenset(stem for stem in stems if len(stem) > SHORTEST_WORD)
         self._numbers = {folded(word): value for word, value in rules.numbers.items()}
-        self._units = {
-            folded(word.replace("_", " ")): unit
-            for unit, words in rules.units.items()
-            for word in words.split()
-        }
-        self._number = regex.compile(self._whole(_any_of(self._numbers)))
+        self._units = {folded(word): unit for word, unit in unit_words(rules.units).items()}
+        self._number = regex.compile(self._whole(_alternatives(self._numbers)))
         self._afternoon = frozenset(map(self.marked, _listed(rules.pm)))
-        self._parts = _any_of([*map(self.marked, _listed(rules.am)), *self._afternoon])
+        self._parts = _alternatives([*map(self.marked, _listed(rules.am)), *self._afternoon])
         self.readers: tuple[_Reader, ...] = (
             (_ISO, _date),
             *self._dates(rules.months),
@@ -174,14 +173,15 @@ class _Tables:
             minute = spoken if minutes is None else -spoken
         if minute < 0:
             hour, minute = hour - 1, minute + MINUTES
-        part = said["before"] or said["after"] or ""
-        half = "" if not part else "pm" if part in self._afternoon else "am"
+        half = ""
+        if part := said["before"] or said["after"]:
+            half = "pm" if part in self._afternoon else "am"
         if hour <= HOURS and minute < MINUTES:
             yield clock_time(hour, minute, half, match.group().strip())
 
     def _dates(self, months: str) -> Iterator[_Reader]:
         names = self._named(months)
-        month, day = f"(?P<name>{_any_of(names)})", rf"{IN_WORDS}?\d{{1,2}}"
+        month, day = f"(?P<name>{_alternatives(names)})", rf"{IN_WORDS}?\d{{1,2}}"
 
         def read(match: _Match) -> Iterator[Specific]:
             said, number = match.groupdict(), names[match["name"]]
@@ -208,21 +208,17 @@ class _Tables:
         def read(match: _Match) -> Iterator[Specific]:
             yield Specific("date", f"weekday {names[match.group()]}", match.group().strip())
 
-        yield regex.compile(self._whole(_any_of(names))), read
+        yield regex.compile(self._whole(_alternatives(names))), read
 
     def _named(self, names: str) -> dict[str, int]:
         """Return the numbers of months or days, by all their names."""
-        return {
-            self.marked(name): number
-            for number, spellings in enumerate(names.split(), 1)
-            for name in _listed(spellings.replace("|", " "))
-        }
+        return {self.marked(folded(name)): place + 1 for name, place in numbered(names).items()}
 
     def _quantities(self) -> Iterator[_Reader]:
         duals = [word for word, unit in self._units.items() if unit[:1].isdigit()]
         if duals:
-            yield regex.compile(self._whole(_any_of(duals))), self._dual
-        units = _any_of(set(self._units) - set(duals))
+            yield regex.compile(self._whole(_alternatives(duals))), self._dual
+        units = _alternatives(set(self._units) - set(duals))
         # "5mg" and "三个月" have no space; "fünfjährig" is one word.
         unit = rf"(?P<unit>{units})"
         if self._spaced:
@@ -262,7 +258,7 @@ def _listed(words: str) -> list[str]:
     return [folded(word.replace("_", " ")) for word in words.split()]
 
 
-def _any_of(words: Iterable[str]) -> str:
+def _alternatives(words: Iterable[str]) -> str:
     return "|".join(regex.escape(word) for word in sorted(set(words), key=len, reverse=True))
 
 

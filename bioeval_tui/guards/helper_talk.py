@@ -32,52 +32,59 @@ _LISTS = {
         " changed upgraded added applied"
     ),
     "DOES": (
-        """look_up check process proceed upgrade cancel modify change update retrieve locate access find confirm review
-        verify offer search assist help explain calculate book transfer connect"""
+        """look_up check process proceed upgrade cancel modify change update retrieve locate
+        access find confirm review verify offer search assist help explain calculate book
+        transfer connect"""
     ),
     "ADVICE": (
         """information guidance support assistance advice suggestions tips resources
         (common|possible|likely|general)_\\w+"""
     ),
     "OCCUPATION": (
-        """medical dental nursing teaching physicians? shop sales store office care healthcare administrative
-        executive research lab laboratory legal veterinary library production pharmacy"""
+        """medical dental nursing teaching physicians? shop sales store office care healthcare
+        administrative executive research lab laboratory legal veterinary library production
+        pharmacy"""
     ),
     "FEELING": "feeling experiencing having facing dealing going_through suffering struggling",
     "HEALTH": (
-        """symptoms? health medications? medicines? diet pain condition fatigue appetite sleep weight mood lifestyle
-        reminders? illness recovery well-?being wellness feelings blood_pressure blood_sugar medical_history medical_condition"""
+        """symptoms? health medications? medicines? diet pain condition fatigue appetite sleep
+        weight mood lifestyle reminders? illness recovery well-?being wellness feelings
+        blood_pressure blood_sugar medical_history medical_condition"""
     ),
     "OF_APP": (
-        """apps? services? care advice tips? information website system products? plans? professionals? assistant
-        centers? insurance recommendations? is_like is_in function feature"""
+        """apps? services? care advice tips? information website system products? plans?
+        professionals? assistant centers? insurance recommendations? is_like is_in function
+        feature"""
     ),
     "PRIVATE": (
         "user_id full_name date_of_birth age location time_?zone reservation booking account order"
         " payment history allerg*"
     ),
     "BOOKING": (
-        """reservation booking order profile account membership user_id itinerary trip flight refund payment
-        passenger baggage certificate gift_card travel_certificate request details records?"""
+        """reservation booking order profile account membership user_id itinerary trip flight
+        refund payment passenger baggage certificate gift_card travel_certificate request
+        details records?"""
     ),
     "UNDERGONE": (
-        """been taken taking had experienc* notic* felt feel feeling eat eaten slept sleep* tried travel* consumed
-        undergo* diagnosed exposed vaccinated changes drink drank smok* suffer* recall using sexually pregnant in_contact
-        in_pain monitor* live sustain*"""
+        """been taken taking had experienc* notic* felt feel feeling eat eaten slept sleep*
+        tried travel* consumed undergo* diagnosed exposed vaccinated changes drink drank smok*
+        suffer* recall using sexually pregnant in_contact in_pain monitor* live sustain*"""
     ),
     "ILL": (
-        """symptom* allerg* medical condition* history pain fever chronic surger* cough nausea headache* rash swelling
-        trouble difficult* question* concern* disease* illness*"""
+        """symptom* allerg* medical condition* history pain fever chronic surger* cough nausea
+        headache* rash swelling trouble difficult* question* concern* disease* illness*"""
     ),
     "SENSED": (
-        """pain symptoms? cough rash spots? fever swelling episodes? headaches? lesions? discharge bleeding attacks?
-        appearance feels feel look affected discomfort color sensation vomit* stools? severity nature location onset"""
+        """pain symptoms? cough rash spots? fever swelling episodes? headaches? lesions?
+        discharge bleeding attacks? appearance feels feel look affected discomfort color
+        sensation vomit* stools? severity nature location onset"""
     ),
     # what a customer or a patient asks a helper: "Have you found …?", "Do you know …?"
     "TO_HELPER": (
-        """find found check* see seen know need want offer think able sure saying confirm accept get got help mean
-        receiv* process* say there certain available going done mind provide recommend suggest believe heard cancel* book*
-        chang* updat* an? the have_(any|an?|other|more|the)_(\\w+_)?(OFFERED)"""
+        """find found check* see seen know need want offer think able sure saying confirm accept
+        get got help mean receiv* process* say there certain available going done mind provide
+        recommend suggest believe heard cancel* book* chang* updat* an? the
+        have_(any|an?|other|more|the)_(\\w+_)?(OFFERED)"""
     ),
     "OFFERED": (
         "flights? options? seats? update information direct cheaper earlier availab* policy idea"
@@ -85,8 +92,8 @@ _LISTS = {
     ),
     # whom and what a person speaks of helping: "How can I help my mother?"
     "OTHERS": (
-        """myself my our him her them it us these those others? people prevent relieve reduce ease improve manage
-        the this around with_(my|our|this|these|the|it)"""
+        """myself my our him her them it us these those others? people prevent relieve reduce
+        ease improve manage the this around with_(my|our|this|these|the|it)"""
     ),
 }
 _WORDS = {
@@ -120,8 +127,8 @@ _PLAIN = Phrases(
     you can ask me (any|to|for|about|anything)
     thanks? (you )?for (reaching out|contacting|using)
     # what it is, what it did and what it must not do
-    AM (an?|your|the|\w+'s) ((?!(OCCUPATION)\b)[\w-]+ ){0,4}?(assistant|app)(END| (and|designed|here|who|that|
-        for)\b)
+    AM (an?|your|the|\w+'s) ((?!(OCCUPATION)\b)[\w-]+ ){0,4}?(assistant|
+        app)(END| (and|designed|here|who|that|for)\b)
     i have (DONE) (your|.{0,60} for you)
     your \w+ (\w+ )?(has been|have been|is|are) (DONE)
     (CAN_NOT) (provide|give|offer|make) (… )?(medical (advice|opinions?)|diagnos[ei]s)
@@ -136,8 +143,8 @@ _TALK = Phrases(
     (CAN_NOT) (help|assist)( you| with that|END)
     (CAN|AM (READY) to) (guide|support|assist|connect|refer|schedule|advise) (you|with)
     CAN (give|offer|provide|send|get|find) ((you|them to you|with|an?|some|general|few) )*(ADVICE)
-    (CAN_NOT) (provid*|giv*|offer*|mak*|answer*|check*|access*|monitor*) (… )?(medical|diagnos[ei]s|advice|
-        assistance|health|weather|personal|data|information you)
+    (CAN_NOT) (provid*|giv*|offer*|mak*|answer*|check*|access*|monitor*) (… )?(medical|diagnos[ei]s|
+        advice|assistance|health|weather|personal|data|information you)
     (CAN_NOT) (have )?(access|access to|the ability to) (your|monitor|respond|answer|diagnose)
     CAN help( with (that|anything|everything))?END
     if you (need|want|would like) (… )?(help|assistance|support|chat)
@@ -147,17 +154,18 @@ _TALK = Phrases(
     sorry to hear
     sorry for your(?! (time|trouble|inconvenience|loss|wait)\b)
     sorry (that )?you (are|have) (been )?(FEELING|to)
-    (?<!like )(?<!if )(?<!when )(?<!what )you (are|have been|may be|might be) (FEELING)(?! (fun|an? (good|
-        great|nice)))
-    symptoms? (that )?you (are|have|might|may|could) (have |be )?(experienc*|mention*|describ*|having)
+    (?<!like )(?<!if )(?<!when )(?<!what )you (are|have been|may be|
+        might be) (FEELING)(?! (fun|an? (good|great|nice)))
+    symptoms? (that )?you (are|have|might|may|could) (have |be )?(experienc*|mention*|describ*|
+        having)
     ^(\W*\w+,? ){0,2}?it is (normal|common) (to feel|for you)
     thank you for sharing (that|this|your|all|how)
     # questions to a patient
     have you ((been|ever|recently|had any) )*(?!had (a chance|any luck|other))(UNDERGONE)
-    are you (taking|experiencing|having|feeling|facing|suffering|allergic|pregnant|sexually|in (any )?pain|
-        on any med*|under (any|a lot))
-    do you (experience|smoke|drink|consume|suffer|notice|snore|exercise|take any|use (any|tobacco|alcohol|
-        drugs))
+    are you (taking|experiencing|having|feeling|facing|suffering|allergic|pregnant|sexually|
+        in (any )?pain|on any med*|under (any|a lot))
+    do you (experience|smoke|drink|consume|suffer|notice|snore|exercise|take any|
+        use (any|tobacco|alcohol|drugs))
     do you have ((an?|any|other|known|family|personal|or|existing|underlying|chronic|
         pre-existing) )+(?!pain (relief|management|medication))(ILL)
     how long have you (been (FEELING|taking|sick|ill|in)|had|felt|noticed)
@@ -166,23 +174,25 @@ _TALK = Phrases(
     when did (your|you first)
     what (\w+ )?symptoms (are|do|have|did) you
     what (is|are) your (specific |main )?(problem|issue|concern|need|goal|question|health)s?
-    REQUEST (tell me|describe|share|explain) (… )?you (have (had|been|noticed|taken)|are (looking|asking|
-        FEELING|taking)|feel|need|want|take)
+    REQUEST (tell me|describe|share|explain) (… )?you (have (had|been|noticed|taken)|
+        are (looking|asking|FEELING|taking)|feel|need|want|take)
     REQUEST (provide|confirm|describe|share|specify|enter|verify|
         tell me( more)?( about)?)( me)?( with)? your (\w+ ){0,2}?(HEALTH|PRIVATE)(?! (OF_APP)\b)
     (what is|what are|how is|describe|about|provide|share|understand|manage|monitor|judge|for|with|
         changes in) your (\w+ (and \w+ )?)?(HEALTH)(?! (OF_APP)\b)
     # advice
-    would you like me to (do|set|add|book|schedule|remind|proceed|look|find|search|check|connect|help|provide)
+    would you like me to (do|set|add|book|schedule|remind|proceed|look|find|search|check|connect|
+        help|provide)
     would you like to (proceed|book|set|add|schedule|know more|continue|learn|discuss)
     if you have any (other |further |more |additional )?(questions|concerns)
     i (would )?(recommend|suggest|advise) (that )?(you|(?!\w*thing)\w+ing)
-    CLAUSEyou should (not |consider )*(consult|see|talk|speak|contact|tell|take|taking|try|avoid|seek|visit|
-        drink|rest)\w*
-    CLAUSEyou (will )?(must|need to|have to) (\w+ )?(take (it|your|the|this)|give (him|her|them|it)|see (a|
-        your)|speak (to|with) (a|your|the)|consult|seek|rest|avoid|be careful)
-    (?<!told )(?<!said )(?<!says )(?<!know )(?<!that )it is (important|best|essential|advisable|crucial|
-        recommended) (that you|for you to|to (remember|consult|seek|talk|speak|see|take|keep|stay|note))
+    CLAUSEyou should (not |consider )*(consult|see|talk|speak|contact|tell|take|taking|try|avoid|
+        seek|visit|drink|rest)\w*
+    CLAUSEyou (will )?(must|need to|have to) (\w+ )?(take (it|your|the|this)|give (him|her|them|it)|
+        see (a|your)|speak (to|with) (a|your|the)|consult|seek|rest|avoid|be careful)
+    (?<!told )(?<!said )(?<!says )(?<!know )(?<!that )it is (important|
+        best|essential|advisable|crucial|recommended) (that you|for you to|
+        to (remember|consult|seek|talk|speak|see|take|keep|stay|note))
     there are (many |several |some )?(ways to (manage|cope|treat|deal)|resources)
     you (can|can not|must not|should not) (skip|take|double|share) (it|the|your)(?! time)
     you (can not|must not|should not) take(?! (my|me|any|an?|card|cash|payment|credit|that))
@@ -193,15 +203,15 @@ _AT_WORK = Phrases(
     r"""
     # a clerk: what was found, is done and is needed
     (i|we) (have )?(DID) (… )?(your (BOOKING)|flights|options|reservations)
-    (CAN|let me|i need to|AM (going|able) to) (\w+ ){0,2}?(DOES) ([^.?!]{0,40} )?(your|for you|(help|assist|
-        transfer|connect) you)
+    (CAN|let me|i need to|AM (going|able) to) (\w+ ){0,2}?(DOES) ([^.?!]{0,40} )?(your|for you|
+        (help|assist|transfer|connect) you)
     your (BOOKING)s?( \w+)? (has|have|is|are|was|were|will be|can|can not|includes?|shows?|does|do)
     (with|for|of|in|on|to|modify|cancel|change|provide|confirm) your (\w+ ){0,2}?(BOOKING)
-    please (hold on|let me know (if you|which|what|how you|your)|confirm (if|whether|your|by|with|that|
-        to proceed))
+    please (hold on|let me know (if you|which|what|how you|your)|
+        confirm (if|whether|your|by|with|that|to proceed))
     feel free to
-    (?<!like )to (proceed|confirm|determine|provide|process|complete|assist)( [^.?!]{1,80})?, (could|please|i|
-        you)
+    (?<!like )to (proceed|confirm|determine|provide|process|complete|
+        assist)( [^.?!]{1,80})?, (could|please|i|you)
     i (can only|will) proceed with
     (could|can) you please (provide|specify|confirm) (the|which|whether|if|me with the)
     i need (your|the) (user|reservation|booking|order|reason|details)
@@ -216,9 +226,12 @@ _AT_WORK = Phrases(
     i understand (your|that you)
     thank you for (providing|your (patience|understanding|cooperation))
     (i|we) have \w+ed (your|the \w+ you)
-    (i|we) (can not|could not|did not|was not able to|were not able to) (find|locate|retrieve|verify)(?! [^.?!]{0,80}(my|our)\b)
-    AM unable to (modify|change|cancel|add|access|escalate|proceed|make|refund|transfer|book|exchange|verify|provide)NOT_OWN
-    (CAN_NOT) (remove|modify|cancel|change|make|add|process|proceed|refund|book) (… )?(an?|any|the|your|exceptions?|changes)NOT_OWN
+    (i|we) (can not|could not|did not|was not able to|were not able to) (find|locate|retrieve|
+        verify)(?! [^.?!]{0,80}(my|our)\b)
+    AM unable to (modify|change|cancel|add|access|escalate|proceed|make|refund|transfer|book|
+        exchange|verify|provide)NOT_OWN
+    (CAN_NOT) (remove|modify|cancel|change|make|add|process|proceed|refund|book) (… )?(an?|any|the|
+        your|exceptions?|changes)NOT_OWN
     let me (first |then )*(DOES|correct)NOT_OWN
     (we|let us) (can |will |first )*(verify|authenticate|process|apply)NOT_OWN
     (the|an?|which|what|any) [^.?!]{1,60} you (would like|wish|want)( (to|for))?
@@ -226,7 +239,8 @@ _AT_WORK = Phrases(
     (could|can|would) you please (verify|share|provide|double-check)
     unfortunately, (the|it|there|we|this)
     you (will|can|must|may) (receive|be (charged|refunded|able)|take a total|choose|proceed)
-    (will be|has been|have been) (processed|charged|refunded|issued|applied|credited|upgraded) (to|using|with|in)NOT_OWN
+    (will be|has been|have been) (processed|charged|refunded|issued|applied|credited|upgraded) (to|
+        using|with|in)NOT_OWN
     # a clinician: what the other, the family and the body did
     based on (your|what you|the (information|results|symptoms))
     i would like to (perform|order|conduct|examine)
@@ -235,10 +249,11 @@ _AT_WORK = Phrases(
     (has|have|is|does|did|was) the patient
     are you able to (pass|move|walk|bend|swallow|sleep|eat|stand|lift|perform)
     your (family|medical|travel|sexual|menstrual|smoking)('s)? (\w+ )?history
-    (has|have|is|does|did)? ?your (\w+ ){1,2}?(been|had|have|has|experienc*|shown?|noticed?|developed|eat*|
-        sleep*)
-    LEAD(have|had|did|are|were|do) (you|he|she|they|any(one)? (in|of) your \w+)( or [^,?]{1,30})? (recently |
-        usually |often |currently |typically )*(UNDERGONE|have any (history|other|known|recent|ILL)|use any)
+    (has|have|is|does|did)? ?your (\w+ ){1,2}?(been|had|have|has|experienc*|shown?|noticed?|
+        developed|eat*|sleep*)
+    LEAD(have|had|did|are|were|do) (you|he|she|they|
+        any(one)? (in|of) your \w+)( or [^,?]{1,30})? (recently |usually |often |currently |
+        typically )*(UNDERGONE|have any (history|other|known|recent|ILL)|use any)
     REQUEST (describe|elaborate|quantify|rate|specify|clarify|tell me|provide more|explain|
         point) ([^?]{0,80} )?(SENSED)
     """,
@@ -262,13 +277,21 @@ _ASKS_OF = Phrases(
     _WORDS,
 )
 _BODY = Phrases(
-    """pain*|symptoms?|fevers?|chills|cough*|rash*|spots?|swell*|swollen|red(ness)?|discharge|bleed*|blood*|lumps?|lesions?
-    stools?|urin*|nausea|vomit*|diarrhea|appetite|itch*|tender*|numb*|tingl*|weak*|headaches?|episodes?|infections?|injur*
-    surger*|illness*|family|history|medications?|sores?|moles?|periods?|joints?|stiff*|breath*|dizz*|vision|hearing|throat
-    skin|muscles?|weight|sleep|fatigue|color|texture|size|triggers?|activit*|better|worse|constant|sharp|dull|contagious|sick
-    conditions?|diseases?|disorders?|allerg*|patch*|discomfort|sensation|results?|tests?|scans?|imaging|trauma|rest|relief
-    gas|legs?|foot|feet|arms?|hands?|eyes?|ears?|chest|back|age|milestones|treatments?|movements?|drink*|alcohol|smok*
-    abnormalit*|diet*|bumps?|nodules?|wounds?|procedures?|diagnos*""",
+    """
+    pain*|symptoms?|fevers?|chills|cough*|rash*|spots?|swell*|swollen|red(ness)?|discharge|bleed*|
+        blood*|lumps?|lesions?
+    stools?|urin*|nausea|vomit*|diarrhea|appetite|itch*|tender*|numb*|tingl*|weak*|headaches?|
+        episodes?|infections?|injur*
+    surger*|illness*|family|history|medications?|sores?|moles?|periods?|joints?|stiff*|breath*|
+        dizz*|vision|hearing|throat
+    skin|muscles?|weight|sleep|fatigue|color|texture|size|triggers?|activit*|better|worse|constant|
+        sharp|dull|contagious|sick
+    conditions?|diseases?|disorders?|allerg*|patch*|discomfort|sensation|results?|tests?|scans?|
+        imaging|trauma|rest|relief
+    gas|legs?|foot|feet|arms?|hands?|eyes?|ears?|chest|back|age|milestones|treatments?|movements?|
+        drink*|alcohol|smok*
+    abnormalit*|diet*|bumps?|nodules?|wounds?|procedures?|diagnos*
+    """,
     {},
 )
 _OF_ONESELF = Phrases(
@@ -286,7 +309,8 @@ _ABOUT_IT = Phrases(
 _CAN_NOT_ANSWER = Phrases(r"(CAN_NOT) answer your", _WORDS)
 _SAYS_NOTHING = Phrases(
     r"""
-    ^\W*((\w+: )?(hello|hi|hey|no|oh|well)\W* )*(i am )?(so )?sorry( (for (the|any|your) \w+|\w+))?\W*$
+    ^\W*((\w+: )?(hello|hi|hey|no|oh|well)\W* )*(i am )?(so )?sorry( (for (the|any|your) \w+|
+        \w+))?\W*$
     ^\W*(i am sorry,? )?(but )?i am not an? (doctor|clinician|medical professional|
         healthcare professional)\W*$
     """,
@@ -303,7 +327,7 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
     """
     last = last_agent_message(view)
     language = spoken_language(view, text)
-    if language.rules is not None and (found := _speaks_in(language, text))[0]:
+    if language.rules is not None and (found := _foreign_helper_talk(language, text))[0]:
         return found
     was_offered_help = offers_help(last)
     parts = list(plain_sentences(text))
@@ -319,7 +343,7 @@ def speaks_as_assistant(view: EvaluatorView, text: str) -> tuple[str, bool]:
     return helpers[0] if helpers else _works(parts, last), certain
 
 
-def _speaks_in(language: Language, text: str) -> tuple[str, bool]:
+def _foreign_helper_talk(language: Language, text: str) -> tuple[str, bool]:
     """Return what `speaks_as_assistant` does, by the phrases of another language."""
     helpers, others, plainly = [], 0, False
     for part in sentences(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,6 +37,15 @@ class Specific:
     def strong(self) -> bool:
         """Whether it is unlikely to occur by chance."""
         return self.kind != "word"
+
+
+def unit_words(units: Mapping[str, str]) -> dict[str, str]:
+    """Return the unit for which each word of a table of units stands; in a word `_` is a space."""
+    found = {}
+    for unit, words in units.items():
+        for word in words.split():
+            found[word.replace("_", " ")] = unit
+    return found
 
 
 def among(one: Specific, others: Iterable[Specific]) -> bool:

@@ -7,11 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from bioeval_tui.base.text import as_read
 from bioeval_tui.guards.common import WORD, is_common, is_english, stem, stems, word_set
 from bioeval_tui.guards.foreign import IN_WORDS, foreign_specifics, number_values
-from bioeval_tui.guards.specific import Specific, among, clock_time
+from bioeval_tui.guards.specific import Specific, among, clock_time, unit_words
 from bioeval_tui.languages import Language
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.peers.seams import TranscriptMessage
@@ -29,7 +30,7 @@ NUMBER_WORDS = {word: value for value, word in enumerate(_TO_NINETEEN.split())} 
 }
 
 
-def number_of(text: str) -> float:
+def spoken_number(text: str) -> float:
     """Return the value of `1,000`, `2.5`, `five` or `twenty-five`."""
     parts = re.split(r"[-\s]+", text.lower().replace(",", ""))
     return sum(NUMBER_WORDS[part] if part in NUMBER_WORDS else float(part) for part in parts)
@@ -67,7 +68,7 @@ _UNITS = {
     "cigarette": "cigarette cigarettes",
     "money": "€ $ £ euro euros dollar dollars pounds",
 }
-_UNIT_OF = {spelled: unit for unit, spellings in _UNITS.items() for spelled in spellings.split()}
+_UNIT_OF = unit_words(_UNITS)
 _UNIT = "|".join(re.escape(spelled) for spelled in sorted(_UNIT_OF, key=len, reverse=True))
 _TEN_WORDS = "|".join(word for word in NUMBER_WORDS if word.endswith("ty"))
 _SMALL = "|".join(word for word in NUMBER_WORDS if not word.endswith("ty"))
@@ -78,7 +79,7 @@ def _quantity(match: re.Match[str]) -> Iterator[Specific]:
     unit = _UNIT_OF.get((match["unit"] or match["before"] or "").lower(), "")
     number = match["number"]
     if unit or number.lower() not in _LOOSE:  # "a good one" is no quantity
-        yield Specific("quantity", f"{number_of(number):g}", match.group().strip(), unit)
+        yield Specific("quantity", f"{spoken_number(number):g}", match.group().strip(), unit)
 
 
 def _decade(match: re.Match[str]) -> Iterator[Specific]:
@@ -92,8 +93,9 @@ QUANTITY_READERS: tuple[Reader, ...] = (
     ),
     (
         pattern(
-            rf"(?P<before>[€$£])?(?<![\w.])(?P<number>\d[\d,]*(?:\.\d+)?"
-            rf"|\b(?:{_TEN_WORDS})(?:[-\s](?:{_SMALL}))?\b|\b(?:{_SMALL})\b)(?:[-\s]?(?P<unit>{_UNIT}))?(?!\w)"
+            r"(?P<before>[€$£])?(?<![\w.])(?P<number>\d[\d,]*(?:\.\d+)?"
+            rf"|\b(?:{_TEN_WORDS})(?:[-\s](?:{_SMALL}))?\b"
+            rf"|\b(?:{_SMALL})\b)(?:[-\s]?(?P<unit>{_UNIT}))?(?!\w)"
         ),
         _quantity,
     ),
@@ -104,8 +106,7 @@ _HOUR = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|1[0-2]|[
 _MINUTES = {"quarter past": 15, "half past": 30, "quarter to": 45}
 _MONTHS = [
     "january", "february", "march", "april", "may", "june", "july", "august", "september",
-    "october",
-    "november", "december",
+    "october", "november", "december",
 ]  # fmt: skip
 _MONTH = "|".join(f"{month}|{month[:3]}" for month in _MONTHS)
 _ORDINALS = [
@@ -126,16 +127,19 @@ def _clock(match: re.Match[str]) -> Iterator[Specific]:
 
 def _spoken(match: re.Match[str]) -> Iterator[Specific]:
     minute = _MINUTES[" ".join(match["part"].lower().split())]
-    hour = int(number_of(match["hour"]))
-    yield _time(hour - 1 if minute == 45 else hour, minute, match.group())
+    hour = int(spoken_number(match["hour"]))
+    if minute == 45:  # "quarter to eight"
+        hour -= 1
+    yield _time(hour, minute, match.group())
 
 
 def _hour(match: re.Match[str]) -> Iterator[Specific]:
-    yield _time(int(number_of(match["hour"])), 0, match.group())
+    yield _time(int(spoken_number(match["hour"])), 0, match.group())
 
 
 def _named(match: re.Match[str]) -> Iterator[Specific]:
-    yield _time(0 if match.group().lower() == "midnight" else 12, 0, match.group())
+    hour = 0 if match.group().lower() == "midnight" else 12
+    yield _time(hour, 0, match.group())
 
 
 def _time(hour: int, minute: int, shown: str) -> Specific:
@@ -203,13 +207,15 @@ TIME_READERS: tuple[Reader, ...] = (
     (pattern(rf"\b(?P<day>{_DAY})\s+(?:of\s+)?(?P<month>{_MONTH})\b\.?(?:,?\s+\d{{4}})?"), _date),
     (
         pattern(
-            rf"\b(?P<month>{_MONTH})\.?\s+(?:the\s+)?(?P<day>{_DAY}|{'|'.join(_ORDINALS)})\b(?:,?\s+\d{{4}})?"
+            rf"\b(?P<month>{_MONTH})\.?\s+(?:the\s+)?"
+            rf"(?P<day>{_DAY}|{'|'.join(_ORDINALS)})\b(?:,?\s+\d{{4}})?"
         ),
         _date,
     ),
     (
         re.compile(
-            rf"\b(?:in|since|until|by|of|last|next|this)\s+(?P<month>{'|'.join(m.title() for m in _MONTHS)})\b"
+            r"\b(?:in|since|until|by|of|last|next|this)\s+"
+            rf"(?P<month>{'|'.join(month.title() for month in _MONTHS)})\b"
         ),
         _month,
     ),
@@ -236,13 +242,15 @@ _DRUGS = word_set("""
     quinine caffeine melatonin nicotine ketamine
     """)
 _DRUG = re.compile(
-    r"\w{3,}(?:mab|nib|pril|sartan|statin|olol|cillin|mycin|cycline|floxacin|azole|profen|oxetine|opram|azepam"
-    r"|zolam|parin|xaban|gatran|gliptin|gliflozin|glutide|formin|platin|taxel|rubicin|dipine|thiazide|semide)",
+    r"\w{3,}(?:mab|nib|pril|sartan|statin|olol|cillin|mycin|cycline|floxacin|azole|profen|oxetine"
+    r"|opram|azepam|zolam|parin|xaban|gatran|gliptin|gliflozin|glutide|formin|platin|taxel|rubicin"
+    r"|dipine|thiazide|semide)",
     re.IGNORECASE,
 )
 _NOT_NAMES = word_set("""
     i ok okay hi hello hey thanks thank mr mrs ms dr a am pm tv id api ai llm json csv pdf faq asap
-    btw fyi lol ps oh yo dear sir madam god internet english swiss german french italian spanish british american european dutch austrian usa english socrates
+    btw fyi lol ps oh yo dear sir madam god internet english swiss german french italian spanish
+    british american european dutch austrian usa english socrates
     """)
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;•\n\"“”(*-])\s*$")
 
@@ -256,11 +264,8 @@ def specifics(text: str, language: Language = ENGLISH) -> tuple[Specific, ...]:
     if language.rules is not None:
         return foreign_specifics(text, language)
     lines = text.replace("’", "'").split("\n")
-    return tuple(
-        dict.fromkeys(
-            one for line in lines if line.strip() for one in _line_specifics(line[:MAX_LINE])
-        )
-    )
+    found = (_line_specifics(line[:MAX_LINE]) for line in lines if line.strip())
+    return tuple(dict.fromkeys(chain.from_iterable(found)))
 
 
 # Several guards read the same message, and facts are compared with every one.
@@ -422,7 +427,7 @@ class KnownNumbers:
 
     def read(self, text: str) -> None:
         """Add a text."""
-        self.numbers.update(_values_in(text))
+        self.numbers.update(_text_values(text))
         if self.language.rules is not None:
             self.numbers.update(number_values(text, self.language))
         self._specifics.read(text)
@@ -459,8 +464,10 @@ class KnownNumbers:
             return False
         if value in self._derived.get(one.unit, ()):
             return True
-        others = (hours for unit, many in self._hours.items() if unit != one.unit for hours in many)
-        return any(abs(value * scale - hours) <= SAME_TIME * hours for hours in others)
+        others = (many for unit, many in self._hours.items() if unit != one.unit)
+        return any(
+            abs(value * scale - hours) <= SAME_TIME * hours for hours in chain.from_iterable(others)
+        )
 
 
 Told = Callable[[], KnownNumbers]
@@ -546,7 +553,7 @@ def _values(number: str) -> set[float]:
     return values or {float(part[:300]) for part in parts}
 
 
-def _values_in(text: str) -> Iterator[float]:
+def _text_values(text: str) -> Iterator[float]:
     for number in {match["number"] for match in _NUMBER.finditer(text)}:
         for value in _values(number):
             yield value
@@ -556,4 +563,4 @@ def _values_in(text: str) -> Iterator[float]:
         hour = float(match["hour"])
         yield hour + 12 if hour <= 12 else hour - 12
     for match in _IN_WORDS.finditer(text):
-        yield number_of(match.group())
+        yield spoken_number(match.group())

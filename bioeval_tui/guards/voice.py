@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from math import inf
 from typing import Literal
 
@@ -37,6 +38,8 @@ from bioeval_tui.peers.models.prompting import Prompt
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.record.names import Role
 
+# scripts/guard-rates.py and scripts/seed-faults.py print what is found and missed with these in
+# published conversations (docs/guards.md).
 REPEATED = 0.9
 """Minimum similarity at which a message counts as repeating an earlier one."""
 TOO_OFTEN = 3
@@ -51,8 +54,8 @@ ECHOED = 8
 SHINGLE = 8
 """This many consecutive words of the prompt are not a coincidence."""
 _SPEAKER = re.compile(
-    r"^\W{0,3}(?:assistant|chatbot|bot|ai|system|assistent|assistentin|assistante|asistente|assistente|助手|助理|アシスタント|المساعد|مساعد"
-    r"|सहायक)\W{0,3}[:：]",
+    r"^\W{0,3}(?:assistant|chatbot|bot|ai|system|assistent|assistentin|assistante|asistente"
+    r"|assistente|助手|助理|アシスタント|المساعد|مساعد|सहायक)\W{0,3}[:：]",
     re.IGNORECASE,
 )
 _REASONING = re.compile(
@@ -80,8 +83,9 @@ _UNKNOWING = re.compile(
     re.IGNORECASE,
 )
 _SAID = (
-    r"(?:mention(?:ed)?|report(?:ed)?|describ(?:ed?|ing)|specif(?:y|ied)|stat(?:ed?|ing)|indicat(?:ed?|ing)|provid(?:ed?|ing)|given?|discuss(?:ed)?|list(?:ed)?|bring"
-    r" up|brought up|disclosed?)"
+    r"(?:mention(?:ed)?|report(?:ed)?|describ(?:ed?|ing)|specif(?:y|ied)|stat(?:ed?|ing)"
+    r"|indicat(?:ed?|ing)|provid(?:ed?|ing)|given?|discuss(?:ed)?|list(?:ed)?|bring up|brought up"
+    r"|disclosed?)"
 )
 _NOT_MENTIONED = re.compile(
     # "I haven't mentioned any", "I didn't specify that"
@@ -236,7 +240,7 @@ def repetition(view: EvaluatorView, text: str) -> Violation | None:
             )
         if long and count and not _asked_again(view):
             return Violation("repetition", f"said before: “{shorten(first, 80)}”", note, "mark")
-    if _in_a_row(view, words):
+    if _insists(view, words):
         return Violation(
             "repetition",
             f"says the same {TOO_OFTEN} times in a row: “{shorten(words, 80)}”",
@@ -255,11 +259,11 @@ def _is_unknowing(text: str, language: Language) -> bool:
     return _UNKNOWING.search(text) is not None or does_not_know(text, language)
 
 
-def _in_a_row(view: EvaluatorView, text: str) -> bool:
+def _insists(view: EvaluatorView, text: str) -> bool:
     """Return whether a short message is the same for the third time in a row, and does not answer
     different questions.
     """
-    if word_count(text) >= SHORTEST or said_by_user(view).ends_with(text) < TOO_OFTEN - 1:
+    if word_count(text) >= SHORTEST or said_by_user(view).count_newest(text) < TOO_OFTEN - 1:
         return False
     return said_by_agent(view).newest_differ(
         TOO_OFTEN - 1
@@ -268,8 +272,9 @@ def _in_a_row(view: EvaluatorView, text: str) -> bool:
 
 def _asked_again(view: EvaluatorView) -> bool:
     found = said_by_agent(view).like(last_agent_message(view), REPEATED)
+    places = chain.from_iterable(by_numbers.values() for by_numbers in found)
     # the last is one
-    return sum(len(places) for by_numbers in found for places in by_numbers.values()) > 1
+    return sum(map(len, places)) > 1
 
 
 def _others_words(view: EvaluatorView) -> str:
@@ -301,17 +306,17 @@ _WORDS = {
     ),
     # sources that only a prompt has, and "the case", which people speak of, too
     "PROMPT": (
-        "case (study|vignette|description|details|information|summary|presentation|scenario|prompt|history)|vignette|scenario|prompt|persona|character('s)?"
-        " (sheet|description|profile|background)"
+        "case (study|vignette|description|details|information|summary|presentation|scenario|prompt"
+        "|history)"
+        "|vignette|scenario|prompt|persona|character('s)? (sheet|description|profile|background)"
     ),
     "CASE": (
         r"((provided|given|clinical|above) )?case(?!"
         r" (manager|worker|report|number|file|notes?|records?|of)\b)"
     ),
     "GIVEN": (
-        "(that |as )?((i|you|we) )?((was|were|am|have|had|been)"
-        " ){0,2}(given|provided|gave|supplied|shared|presented|told|have|received|got|described|written)("
-        " to)?( (me|with))? "
+        "(that |as )?((i|you|we) )?((was|were|am|have|had|been) ){0,2}(given|provided|gave|supplied"
+        "|shared|presented|told|have|received|got|described|written)( to)?( (me|with))? "
     ),
     # what a therapist and somebody worked through is no prompt
     "OTHERS_MADE": (
@@ -320,20 +325,22 @@ _WORDS = {
         "|explained|outlined|discussed|mentioned|told|came)|we (worked|went|discussed|talked))"
     ),
     "SAY": (
-        "mention|provide|specify|state|say|describe|indicate|include|contain|detail|list|tell|give|reveal|disclose"
-        "|address|discuss|cover|suggest|note|elaborate|clarify|have|offer|outline|make"
+        "mention|provide|specify|state|say|describe|indicate|include|contain|detail|list|tell|give"
+        "|reveal|disclose|address|discuss|cover|suggest|note|elaborate|clarify|have|offer|outline"
+        "|make"
     ),
     "SAYS": (
-        "mentions|provides|specifies|states|says|describes|indicates|includes|contains|details|lists|tells|gives|reveals"
-        "|discloses|addresses|discusses|covers|suggests|notes|elaborates|clarifies|lacks|offers|outlines"
+        "mentions|provides|specifies|states|says|describes|indicates|includes|contains|details"
+        "|lists|tells|gives|reveals|discloses|addresses|discusses|covers|suggests|notes|elaborates"
+        "|clarifies|lacks|offers|outlines"
     ),
     "MENTIONED": (
-        "mention(ed|s)?|provid(ed|es)|specifi(ed|cs)|stated|described|indicated|included|contained|detail(ed|s)"
-        "|disclosed|documented|reported|recorded|available|information"
+        "mention(ed|s)?|provid(ed|es)|specifi(ed|cs)|stated|described|indicated|included|contained"
+        "|detail(ed|s)|disclosed|documented|reported|recorded|available|information"
     ),
     "SAID": (
-        "MENTIONED|listed|told|said|given|noted|revealed|addressed|discussed|covered|absent|missing|details?|anything"
-        "|nothing|part"
+        "MENTIONED|listed|told|said|given|noted|revealed|addressed|discussed|covered|absent|missing"
+        "|details?|anything|nothing|part"
     ),
     "NOT": "((do|does|did|is|are|was|were|has|have|had|can|could|would) (not|never)|never)",
     "FAR": r"\b[^.!?]{0,120}? ",
@@ -352,8 +359,8 @@ _WORDS = {
         "|character in an? (role|game|play|story|simulation)"
     ),
     "AT_WORK_ON_IT": (
-        "researcher|engineer|developer|scientist|student|specialist|consultant|user|person|skeptic|expert"
-        "|enthusiast|fan|startup|company|project|course|lab"
+        "researcher|engineer|developer|scientist|student|specialist|consultant|user|person|skeptic"
+        "|expert|enthusiast|fan|startup|company|project|course|lab"
     ),
     "PERSON": "patient|user|person|character",
     "NEXT": "first|second|third|fourth|next|last|final|previous|other",
@@ -364,12 +371,15 @@ _WORDS = {
 _SPEAKS_OF_SOURCE = Phrases(
     r"""
     # "the case does not mention", "my prompt only says", "the scenario I was given has no …"
-    THE(PROMPT|CASE) (GIVEN)?(only )?(NOT (only )?(me )?(been )?(SAY|SAID)|SAYS|(has|had|makes?) no|is silent)
+    THE(PROMPT|CASE) (GIVEN)?(only )?(NOT (only )?(me )?(been )?(SAY|SAID)|SAYS|(has|had|makes?) no|
+        is silent)
     # "it was not specified in the case", "nothing about it in the prompt"
     (SAID)FAR(in|by|from|within|of) THE(PROMPT)
-    (MENTIONED)FAR(in|by|from|within) the (CASE)(?! (that|i|we|you|he|she|it)\b(?! (was|were|gave|have)\b))
+    (MENTIONED)FAR(in|by|from|within) the (CASE)(?! (that|i|we|you|he|she|
+        it)\b(?! (was|were|gave|have)\b))
     (not|nothing|nowhere)FAR(in|from|part of) THE(PROMPT)
-    (MENTIONED|covered|nothing|reference) (in|by) the case(?=\W*$|[.,;!?]| (about|of|regarding|on)\b)
+    (MENTIONED|covered|nothing|reference) (in|by) the case(?=\W*$|
+        [.,;!?]| (about|of|regarding|on)\b)
     # "in the case, it is stated", "from the case, I know"
     (^\W*in|from) the case,? (it (i|')s (not )?(MENTIONED|said|noted)|i (know|am|have|had))
     # "according to the case", "as per the prompt", "outside the scenario"
@@ -387,8 +397,8 @@ _INFORMATION = Phrases(
     (the|this|my) (provided|given) (MATTER|history)
     what (is been|has been|is|was|i have( been)?|i was) (provided|given)
     # "the information does not include", "the description only says"
-    (the|this) (information|info|details?|description) (only )?(NOT (mention|specify|include|state|indicate)|
-        SAYS)
+    (the|this) (information|info|details?|description) (only )?(NOT (mention|specify|include|state|
+        indicate)|SAYS)
     """,
     _WORDS,
 )
@@ -403,8 +413,8 @@ _DENIES = Phrases("no|not|none|nothing|never|only|limited|unable|lacks?", {})
 _AS_MACHINE = Phrases(
     r"""
     # "I'm just a text-based AI assistant", "as a chatbot, I don't"; not "I'm an AI researcher"
-    (as|being|i am) (only |actually |not |merely )*(an?|the|your) ((?!(robotic|member|patient|user|doctor|fan|
-        friend|person)\b)[\w-]+ ){0,3}?(MACHINE)(?!-| (\w+ )?(AT_WORK_ON_IT)\b)
+    (as|being|i am) (only |actually |not |merely )*(an?|the|your) ((?!(robotic|member|patient|user|
+        doctor|fan|friend|person)\b)[\w-]+ ){0,3}?(MACHINE)(?!-| (\w+ )?(AT_WORK_ON_IT)\b)
     i am \w+,? (and )?not (the|an?) (chat ?bot|ai)
     i am not (((a real|an actual|an?) (person|human|patient)\b(?! \w))|human)
     i am (only )?an? (\w+ )?bot
@@ -422,13 +432,14 @@ _AS_MACHINE = Phrases(
     (your|my) own requests
     stay(ing)? in character
     # "As the patient, I would say", "Based on my character's profile"
-    as (an?|the|this) (\w+ )?(PERSON),? i (would|will|should|might) (say|respond|reply|answer|type|write)
+    as (an?|the|this) (\w+ )?(PERSON),? i (would|will|should|might) (say|respond|reply|answer|type|
+        write)
     (as|based on|according to) (my|the|this) (character|persona)
     my (character|persona)('s (profile|style|background)| (would|does|knows|feels|has|is (an?|not)))
     (the|a) character's (profile|style|sheet|background)
     (move|moving|go|going) on to (the )?(next task|task \d)
-    (?<!was a )(?<!was the )(role-?\s?play(ing)?|simulat(e|ed|ing)|impersonat(e|ing)|pretending to be|
-        play(ing)?( the (role|part) of)?|act(ing)? as) (an? |the |this )?(PERSON)
+    (?<!was a )(?<!was the )(role-?\s?play(ing)?|simulat(e|ed|ing)|impersonat(e|ing)|
+        pretending to be|play(ing)?( the (role|part) of)?|act(ing)? as) (an? |the |this )?(PERSON)
     (in|for|of) this (simulation|role-?\s?play|exercise)
     """,
     _WORDS,
@@ -436,13 +447,15 @@ _AS_MACHINE = Phrases(
 _INSTRUCTED = Phrases(
     r"""
     system prompt|acceptance criteri(a|on)|sign-?\s?off (phrase|text|words?)
-    my (instructions?|guidelines) (only )?(me )?(SAYS|say|tell|state|forbid|NOT (SAY|allow|let|permit))
+    my (instructions?|guidelines) (only )?(me )?(SAYS|say|tell|state|forbid|
+        NOT (SAY|allow|let|permit))
     (as|per|according to) (your|the|my) instructions?\b[^.!?]{0,40}?(can|must|may|should|am|allowed|
-        able) not (to )?(able |allowed )?(to )?(mention|say|provide|give|answer|reveal|share|disclose|tell)
-    (instructed|told|asked) (not to|to (not|never|only)) (reveal|volunteer|disclose|make (up|things)|invent|
-        answer (with|based|from|using))
-    (instructed|told|asked|prompted|supposed) to ((play|act|respond|answer) (as|the (role|part))|pretend|
-        role-?\s?play|stay in (role|character))
+        able) not (to )?(able |allowed )?(to )?(mention|say|provide|give|answer|reveal|share|
+        disclose|tell)
+    (instructed|told|asked) (not to|to (not|never|only)) (reveal|volunteer|disclose|
+        make (up|things)|invent|answer (with|based|from|using))
+    (instructed|told|asked|prompted|supposed) to ((play|act|respond|answer) (as|the (role|part))|
+        pretend|role-?\s?play|stay in (role|character))
     prompted to (be|act|play|answer|respond)
     """,
     _WORDS,
@@ -450,26 +463,29 @@ _INSTRUCTED = Phrases(
 _FROM_OUTSIDE = Phrases(
     r"""
     # the user's tasks
-    task (\d+|one|two|three|four|five)\W*($|:|((is|has been|was) ){0,2}(done|complete|finished|dealt))
+    task (\d+|one|two|three|four|five)\W*($|:|((is|has been|was) ){0,2}(done|complete|finished|
+        dealt))
     (my|the|of my) (NEXT) task|^\W*(NEXT) task|(of|all|with) my tasks
-    ((MOVING) (on )?|^\W*(and |so )?)(with|to|for) (the |my )?((NEXT) )?(task|(NEXT) (item|thing|point|request|question|topic|
-        one) (on|of|in) (my|the) list)
+    ((MOVING) (on )?|^\W*(and |so )?)(with|to|for) (the |my )?((NEXT) )?(task|
+        (NEXT) (item|thing|point|request|question|topic|one) (on|of|in) (my|the) list)
     # the person as "the patient" or "the user"; a doctor or a carer may speak of a patient
     in (this|the) (scenario|vignette|role-?\s?play|simulation)\bNO_QUESTION
-    the patient (denies|reports|states|presents|describes|complains|has|is|does|says|mentions|experiences|
-        would|feels|replies|responds|answers)
+    the patient (denies|reports|states|presents|describes|complains|has|is|does|says|mentions|
+        experiences|would|feels|replies|responds|answers)
     as the (patient|user)
     """,
     _WORDS,
 )
 
 _ACTS = (
-    r"(?:sigh|nod|shake|smile|frown|pause|cough|shrug|laugh|chuckle|wince|grimace|hesitate|clear|rub|point|scratch|cry|cries"
-    r"|sniff|sniffle|groan|whisper|lean|look|take|think|hold|clutch|breathe|blink|gulp|fidget|stare|shift|glance|type|typing"
-    r"|sip|swallow|grin|wipe|mumble|mutter|voice|silence|tear|beat|wink|settle|gesture)(?:s|es|ed|ing)?"
+    r"(?:sigh|nod|shake|smile|frown|pause|cough|shrug|laugh|chuckle|wince|grimace|hesitate|clear"
+    r"|rub|point|scratch|cry|cries|sniff|sniffle|groan|whisper|lean|look|take|think|hold|clutch"
+    r"|breathe|blink|gulp|fidget|stare|shift|glance|type|typing|sip|swallow|grin|wipe|mumble|mutter"
+    r"|voice|silence|tear|beat|wink|settle|gesture)(?:s|es|ed|ing)?"
 )
 _STAGE = re.compile(
-    rf"[*(\[](?:(?:\w+ly|long|short|deep|slight|heavy|brief|a|the)\s+){{0,2}}{_ACTS}\b[^*)\]\n]{{0,60}}[*)\]]"
+    rf"[*(\[](?:(?:\w+ly|long|short|deep|slight|heavy|brief|a|the)\s+){{0,2}}{_ACTS}\b"
+    r"[^*)\]\n]{0,60}[*)\]]"
     # "*settles into the chair*": of several words, so that it is no emphasis
     r"|(?<![*\w])\*(?:\w+ly\s+)?[a-z]{2,}(?:s|ing)\s[^*\n]{1,60}\*(?!\*)",
     re.IGNORECASE,
@@ -544,8 +560,8 @@ def _told_who_it_is(name: str) -> Phrases | None:
 
 
 _OF_PROMPTS = word_set("""
-    vignette scenario prompt persona character instruction instructions guidelines simulation exercise
-    simulated language patient user task tasks
+    vignette scenario prompt persona character instruction instructions guidelines simulation
+    exercise simulated language patient user task tasks
     """)
 
 
@@ -556,12 +572,14 @@ class _WordsOfPrompts:
 
     def __init__(self, view: EvaluatorView) -> None:
         self._number = 0
-        self._first = {("assistant", word): 0 for word in _OF_PROMPTS & _words_of(told_text(view))}
+        self._first = {
+            ("assistant", word): 0 for word in _OF_PROMPTS & _lower_words(told_text(view))
+        }
 
     def take(self, message: TranscriptMessage) -> None:
         """Receive the next message."""
         self._number += 1
-        for word in _OF_PROMPTS & _words_of(message.content):
+        for word in _OF_PROMPTS & _lower_words(message.content):
             self._first.setdefault((message.role, word), self._number)
 
     def first(self, role: Role, words: Iterable[str]) -> float:
@@ -575,12 +593,12 @@ def _is_their_word(view: EvaluatorView, phrase: str) -> bool:
     """Return whether the job, or a message of the agent before any of the user, uses the same
     word.
     """
-    named = _OF_PROMPTS & _words_of(phrase)
+    named = _OF_PROMPTS & _lower_words(phrase)
     said = so_far(view, _WordsOfPrompts)
     return said.first("assistant", named) < said.first("user", named)
 
 
-def _words_of(text: str) -> set[str]:
+def _lower_words(text: str) -> set[str]:
     return {word.lower() for word in WORD.findall(text)}
 
 

@@ -33,6 +33,8 @@ OTHER = Language("und", "another language")
 
 LONGEST_READ = 10_000
 """Number of characters that are looked at."""
+# scripts/language-rates.py prints what ledger and guards find with these in nine languages
+# (docs/guards.md).
 SHARE = 0.12
 """Of a text in a language, at least this share of the words are common ones."""
 AHEAD = 1.15
@@ -87,69 +89,77 @@ _NOT_ARABIC = regex.compile("[پچژگٹڈڑںےۓھہۂۃێۆەۇۋېټډړږښ
 """Letters of Persian, Urdu, Kurdish, Pashto and others, which Arabic has not."""
 _LIKE_HINDI = Language("und-Deva", "a language in Devanagari other than Hindi")
 _NOT_HINDI = regex.compile(
-    r"ळ|\b(?:आहे|आहेत|नाही|मला|मी|तुम्ही|आणि|माझे|माझ्या|माझी|छ|छन्|मलाई|हुन्छ|गर्नुहोस्|म|को|गर्न|तपाईं|पनि|भन्नुहोस्|भोलि|बिहान|मा)\b"
+    r"ळ|\b(?:आहे|आहेत|नाही|मला|मी|तुम्ही|आणि|माझे|माझ्या|माझी|छ|छन्|मलाई|हुन्छ|गर्नुहोस्|म|को|गर्न"
+    r"|तपाईं|पनि|भन्नुहोस्|भोलि|बिहान|मा)\b"
 )
 
 _ENGLISH = """
-the and of to is it that you for with this have has had are were been not they them their there i my your our its we he she his
-her what which who when where how why would could should can does did from by at about but if or as any some just only than then
-because please yes no thanks hello hi a an in on be do me so was will am don't i'm it's get ask tell says said let make take set
-reminder find want need know answer question tomorrow today morning evening pill tablet medicine doctor patient chatbot help
-whether into after before every day daily time week months years old pain interaction interactions normal problem patients
-allergic live lives takes taking lost looked hurts feels
+the and of to is it that you for with this have has had are were been not they them their there i my
+your our its we he she his her what which who when where how why would could should can does did
+from by at about but if or as any some just only than then because please yes no thanks hello hi a
+an in on be do me so was will am don't i'm it's get ask tell says said let make take set reminder
+find want need know answer question tomorrow today morning evening pill tablet medicine doctor
+patient chatbot help whether into after before every day daily time week months years old pain
+interaction interactions normal problem patients allergic live lives takes taking lost looked hurts
+feels
 """
 _OTHERS = {
     Language("sv", "Swedish"): (
         """
-    och att det är inte jag på som för med den till ett av har vad kan om så men när hur din mitt en han hon vi mig dig från ska
-    vill fråga påminn påminnelse hej tack mina ditt medicin läkare läkaren tid boka be klockan i morgon dos bor tar
+    och att det är inte jag på som för med den till ett av har vad kan om så men när hur din mitt en
+    han hon vi mig dig från ska vill fråga påminn påminnelse hej tack mina ditt medicin läkare
+    läkaren tid boka be klockan i morgon dos bor tar
     """
     ),
     Language("da", "Danish or Norwegian"): (
         """
-    og ikke jeg er på til af hvad kan det en et som for vil har mig dig fra skal hvordan spørg spør hva meg deg ikkje om bed be
-    påmindelse påminnelse læge lege medisin medicin trygg i morgen klokken tid få å at
+    og ikke jeg er på til af hvad kan det en et som for vil har mig dig fra skal hvordan spørg spør
+    hva meg deg ikkje om bed be påmindelse påminnelse læge lege medisin medicin trygg i morgen
+    klokken tid få å at
     """
     ),
     Language("nl", "Dutch"): (
         """
-    het de een van ik niet dat op te zijn voor met hij zij wij je mijn aan wat hoe kan wil om naar vraag uw heb heeft geen ook
-    maar als bij deze dit en of er nog maak afspraak huisarts arts medicijn herinnering morgen uur veilig is
+    het de een van ik niet dat op te zijn voor met hij zij wij je mijn aan wat hoe kan wil om naar
+    vraag uw heb heeft geen ook maar als bij deze dit en of er nog maak afspraak huisarts arts
+    medicijn herinnering morgen uur veilig is
     """
     ),
     Language("it", "Italian"): (
         """
-    il di che non è la per un una sono con mi ho ha del della delle nel alla come più anche quando dove chi cosa lo gli le i si
-    ma se questo questa chiedi perché al dal dalla medico farmaco promemoria domani ore esegui prenotazione sicuro e a in o
+    il di che non è la per un una sono con mi ho ha del della delle nel alla come più anche quando
+    dove chi cosa lo gli le i si ma se questo questa chiedi perché al dal dalla medico farmaco
+    promemoria domani ore esegui prenotazione sicuro e a in o
     """
     ),
     Language("pl", "Polish"): (
         """
-    nie się na jest to z do że jak czy w o i mam mi ci co dla od po być ma oraz lub zapytaj poproś lek leku lekarza lekarz wizytę
-    jutro godzinie przypomnienie umów u
+    nie się na jest to z do że jak czy w o i mam mi ci co dla od po być ma oraz lub zapytaj poproś
+    lek leku lekarza lekarz wizytę jutro godzinie przypomnienie umów u
     """
     ),
     Language("tr", "Turkish"): (
         """
-    ve bir bu için ne de da mi var yok ben sen ile çok olarak gibi nasıl daha ama bana sor saat doktor doktordan randevu ilaç
-    hatırlatma iste yarın al
+    ve bir bu için ne de da mi var yok ben sen ile çok olarak gibi nasıl daha ama bana sor saat
+    doktor doktordan randevu ilaç hatırlatma iste yarın al
     """
     ),
     Language("id", "Indonesian or Malay"): (
         """
-    yang dan di untuk dengan saya tidak ini itu apa pada dari ke akan bisa anda kamu ada atau juga sudah minta tanya tanyakan
-    obat jam besok pukul dokter janji apakah aman ubat esok buat temu
+    yang dan di untuk dengan saya tidak ini itu apa pada dari ke akan bisa anda kamu ada atau juga
+    sudah minta tanya tanyakan obat jam besok pukul dokter janji apakah aman ubat esok buat temu
     """
     ),
     Language("ro", "Romanian"): (
         """
-    și este nu la cu ce să pe din care mai un o îmi mă ești sunt pentru cere mâine medicament medic ora de a în
+    și este nu la cu ce să pe din care mai un o îmi mă ești sunt pentru cere mâine medicament medic
+    ora de a în
     """
     ),
     Language("fi", "Finnish"): (
         """
-    ja on ei se että en minä sinä mutta kun mitä missä kuinka ole olen pyydä kysy muistutus lääkäri lääkärille lääke aika varaa
-    onko kello huomenna
+    ja on ei se että en minä sinä mutta kun mitä missä kuinka ole olen pyydä kysy muistutus lääkäri
+    lääkärille lääke aika varaa onko kello huomenna
     """
     ),
     Language("vi", "Vietnamese"): "và của không tôi những các được này hãy nhắc thuốc bác sĩ",
@@ -161,12 +171,14 @@ _OTHERS = {
     ): "és hogy nem az egy van mi ez nagyon kérdezd kérj a holnap orvos gyógyszer meg de",
     Language("cs", "Czech or Slovak"): (
         """
-    je se na že to si v s jsem jak co ale když pro bych nebo tak z o a zeptej požádej lékař lék zítra aby som sa
+    je se na že to si v s jsem jak co ale když pro bych nebo tak z o a zeptej požádej lékař lék
+    zítra aby som sa
     """
     ),
     Language("hr", "Croatian, Bosnian or Serbian"): (
         """
-    i u se je da na za što kako ali ili sam si od pitaj zatraži podsjetnik lijek liječnik sutra su li
+    i u se je da na za što kako ali ili sam si od pitaj zatraži podsjetnik lijek liječnik sutra su
+    li
     """
     ),
     Language("ca", "Catalan"): (
@@ -210,8 +222,8 @@ def language_of(text: str) -> Language | None:
         letters[run.lastgroup] += len(run.group())
     # Of Chinese and Japanese, a sign says as much as some letters: a Latin name does not make it
     # another language.
-    for script in ("Han", "Hiragana", "Katakana", "Hangul"):
-        letters[script] *= 3
+    for telling in ("Han", "Hiragana", "Katakana", "Hangul"):
+        letters[telling] *= 3
     kana = letters["Hiragana"] + letters["Katakana"]
     letters["Han"] += kana
     letters["Hiragana"] = letters["Katakana"] = 0
@@ -254,12 +266,12 @@ def _latin(text: str) -> Language | None:
         for code, weight in weights.get(word) or weights.get(folded(word), ()):
             counts[code] = counts.get(code, 0) + weight
             hits[code] += 1
-    for letter in () if text.isascii() else text.lower():
-        if known := _OF_LETTER.get(letter):
-            counts[known] = counts.get(known, 0) + 2
-            hits[known] += 1
+    own_letters = filter(_OF_LETTER.get, text.lower())
+    for known in map(_OF_LETTER.__getitem__, own_letters):
+        counts[known] = counts.get(known, 0) + 2
+        hits[known] += 1
     if not counts:
-        return _of_spelling(words, text)
+        return _spelled_language(words, text)
     best = max(counts, key=counts.__getitem__)
     most = counts[best]
     if most < 1 and len(words) < ENOUGH:
@@ -270,7 +282,7 @@ def _latin(text: str) -> Language | None:
     if hits["en"] >= OF_ENGLISH * len(words) and counts.get("en", 0) * AHEAD >= most:
         return ENGLISH
     if most < SHARE * len(words):
-        return _of_spelling(words, text)
+        return _spelled_language(words, text)
     is_foreign = not hits["en"] and len(words) > 1 and english_spelling(words) < FOREIGN_SPELLING
     is_told = (
         hits[best] >= FEWEST_HITS
@@ -305,7 +317,7 @@ def _telling_words(text: str) -> Iterator[str]:
         yield from (part for part in parts if len(part) > 1)  # a letter alone may be a name
 
 
-def _of_spelling(words: list[str], text: str) -> Language | None:
+def _spelled_language(words: list[str], text: str) -> Language | None:
     """Return the language of a text without common words: another than English if no English words
     are spelled so.
     """

@@ -1,6 +1,7 @@
 """English, whose rules are those of the guards themselves. Here is what it is recognised by."""
 
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 from bioeval_tui.languages.language import Language
@@ -18,7 +19,7 @@ def english_words() -> frozenset[str]:
 
 @cache
 def _trigrams() -> frozenset[str]:
-    return frozenset(part for word in english_words() for part in _parts(word))
+    return frozenset(chain.from_iterable(map(_parts, english_words())))
 
 
 def _parts(word: str) -> list[str]:
@@ -34,7 +35,8 @@ def english_spelling(words: list[str]) -> float:
     """Return the share (0 to 1) of three letters in a row of some words that ordinary English words
     have, too.
     """
-    parts = [part for word in words if len(word) >= SHORTEST for part in _parts(word)]
+    telling = (word for word in words if len(word) >= SHORTEST)
+    parts = list(chain.from_iterable(map(_parts, telling)))
     if parts:
         return sum(part in _trigrams() for part in parts) / len(parts)
     return 1.0

@@ -1,14 +1,14 @@
 """French."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _TO_NINETEEN = numbered(
     "zéro un|une deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze"
     " seize dix-sept|dix_sept dix-huit|dix_huit dix-neuf|dix_neuf"
 )
 _TENS = ("vingt", "trente", "quarante", "cinquante", "soixante")
-_NUMBERS = with_tens(_TO_NINETEEN, " ".join(_TENS), "-") | with_tens(
+_NUMBERS = count_tens(_TO_NINETEEN, " ".join(_TENS), "-") | count_tens(
     _TO_NINETEEN, " ".join(_TENS), " "
 )
 _NUMBERS |= {f"{ten} et un": value for ten, value in zip(_TENS, range(21, 70, 10), strict=True)}
@@ -109,7 +109,8 @@ FRENCH = Language(
         (aucune idée|pas d'idée|pas sûre?|pas certaine?|incertaine?)
         (me |m'en )?souviens (plus|pas)
         (connais|ignore|connaît) (pas)?
-        (peux|préfère|veux|voudrais|souhaite) … (pas (le |vous le |vous |la )?(dire|répondre|donner|préciser))
+        (peux|préfère|veux|voudrais|souhaite) … (pas (le |vous le |vous |la )?(dire|répondre|donner|
+            préciser))
         inconnue?s?
         """,
         requests="""
@@ -122,14 +123,16 @@ FRENCH = Language(
         """,
         further="(mais|aussi|également|par ailleurs|encore une question)",
         offers="""
-        (comment|en quoi|que|qu'est-ce que) (puis-je|je peux|pourrais-je) … (aider|faire pour vous|assister|être utile)
+        (comment|en quoi|que|qu'est-ce que) (puis-je|je peux|pourrais-je) … (aider|faire pour vous|
+            assister|être utile)
         (puis-je|je peux) (vous |t')?(aider|assister|faire)
         (puis-je|est-ce que je peux) … (autre chose|d'autre)
         (y a-t-il|avez-vous|souhaitez-vous|auriez-vous) … (autre chose|d'autres questions|d'autre)
         (voulez-vous|souhaitez-vous) que je
         """,
         farewells="""
-        (au revoir|adieu|à bientôt|à plus tard|à plus|à la prochaine|à demain|à tout à l'heure|bonne nuit|ciao|bye|bye-?bye)
+        (au revoir|adieu|à bientôt|à plus tard|à plus|à la prochaine|à demain|à tout à l'heure|
+            bonne nuit|ciao|bye|bye-?bye)
         prenez soin de vous|prends soin de toi
         """,
         closings="""
@@ -144,24 +147,31 @@ FRENCH = Language(
         laissez-moi (vous )?(aider|assister)
         (comment|en quoi|que) (puis-je|pourrais-je|je peux) (vous|t') ?(aider|assister|être utile)
         (que|qu'est-ce que) (puis-je|je peux) faire pour (vous|toi)
-        (puis-je|est-ce que je peux) (vous |t')?(aider|assister) (pour |à |avec |en )*(autre chose|quelque chose|quoi que ce soit)
+        (puis-je|est-ce que je peux) (vous |t')?(aider|assister) (pour |à |avec |en )*(autre chose|
+            quelque chose|quoi que ce soit)
         (y a-t-il|avez-vous besoin d') ?(quelque chose d'|une )?autre chose que je
         je suis (un|une|votre|ton|l') ?… (assistante?|chatbot|application)( |$|[.,!?])
         je suis (là|ici) pour vous (aider|assister)
         je (peux|vais) (vous|t') ?(aider|assister|rappeler)
-        (votre|ton) (rappel|rendez-vous|demande|réservation|commande) (a été|a bien été|est|sera) … (programmé|créé|enregistré|configuré|annulé|ajouté|confirmé)e?
-        j'ai … (programmé|créé|enregistré|configuré|ajouté|réservé|noté) (votre|ton|pour vous|un rappel pour vous)
+        (votre|ton) (rappel|rendez-vous|demande|réservation|commande) (a été|a bien été|est|
+            sera) … (programmé|créé|enregistré|configuré|annulé|ajouté|confirmé)e?
+        j'ai … (programmé|créé|enregistré|configuré|ajouté|réservé|noté) (votre|ton|pour vous|
+            un rappel pour vous)
         je (vous|te) rappellerai
-        je ne (peux|suis pas en mesure|dois) (pas )?(de )?(vous )?(donner|fournir|poser) … (conseils?|avis|diagnostic)s? ?(médica\\w+)?
+        je ne (peux|suis pas en mesure|dois) (pas )?(de )?(vous )?(donner|fournir|
+            poser) … (conseils?|avis|diagnostic)s? ?(médica\\w+)?
         """,
         helping="""
         depuis (quand|combien de temps) (vous|te) (sentez|sens)
         (je suis )?désolée? (d'apprendre|de l'apprendre|que vous)
-        (avez-vous|aviez-vous) (déjà|eu|de la|des|d'autres|récemment|remarqué|pris|une|un|mal|ressenti|actuellement)
+        (avez-vous|aviez-vous) (déjà|eu|de la|des|d'autres|récemment|remarqué|pris|une|un|mal|
+            ressenti|actuellement)
         (prenez-vous|souffrez-vous|fumez-vous|buvez-vous|ressentez-vous|êtes-vous|habitez-vous)
-        (depuis quand|depuis combien de temps|à quelle fréquence) (avez-vous|prenez-vous|souffrez-vous|ressentez-vous|vos)
+        (depuis quand|depuis combien de temps|à quelle fréquence) (avez-vous|prenez-vous|
+            souffrez-vous|ressentez-vous|vos)
         (quel âge avez-vous|comment vous sentez-vous|où habitez-vous|où vivez-vous|où avez-vous mal)
-        (quel|quelle|quels|quelles) (est|sont) (votre|vos) (âge|symptômes?|fuseau horaire|nom|allergies?|antécédents|poids|date de naissance|ville)
+        (quel|quelle|quels|quelles) (est|sont) (votre|vos) (âge|symptômes?|fuseau horaire|nom|
+            allergies?|antécédents|poids|date de naissance|ville)
         (pouvez-vous|pourriez-vous) … (me |m')?(indiquer|préciser|décrire|donner) (votre|vos)
         dans quel(le)? (fuseau horaire|ville|pays) (êtes|habitez|vivez|vous)
         je (vous|te) (recommande|conseille|suggère)
@@ -170,12 +180,18 @@ FRENCH = Language(
         """,
         sources="""
         je (ne )?suis (qu'un|qu'une|un|une) … (chatbot|robot|programme) qui
-        (information|informations|cela|ce) … (pas )?(donnée?s?|précisée?s?|mentionnée?s?|indiquée?s?) dans le cas
-        en tant qu(e |')(ia|intelligence artificielle|modèle de langage|modèle|patient(e)? simulée?|assistant ia)
-        je suis (juste |seulement |simplement )?(une |un )(ia|intelligence artificielle|modèle de langage|programme|patient(e)? (simulée?|virtuel(le)?))
+        (information|informations|cela|ce) … (pas )?(donnée?s?|précisée?s?|mentionnée?s?|
+            indiquée?s?) dans le cas
+        en tant qu(e |')(ia|intelligence artificielle|modèle de langage|modèle|patient(e)? simulée?|
+            assistant ia)
+        je suis (juste |seulement |simplement )?(une |un )(ia|intelligence artificielle|
+            modèle de langage|programme|patient(e)? (simulée?|virtuel(le)?))
         je ne suis pas (un vrai|une vraie) (patiente?|personne|humain)
-        (dans|selon|d'après) (le|la|mon|ma|les|mes|ce|cette) (cas clinique|vignette|scénario|prompt|énoncé|consignes?|instructions?|fiche|description du cas|jeu de rôle)
-        (le|la|mon|ma|ce|cette) (cas|cas clinique|vignette|scénario|prompt|énoncé|consigne|description|description du cas) (ne )?(mentionne|précise|indique|dit|contient|donne|parle)
+        (dans|selon|d'après) (le|la|mon|ma|les|mes|ce|cette) (cas clinique|vignette|scénario|prompt|
+            énoncé|consignes?|instructions?|fiche|description du cas|jeu de rôle)
+        (le|la|mon|ma|ce|cette) (cas|cas clinique|vignette|scénario|prompt|énoncé|consigne|
+            description|description du cas) (ne )?(mentionne|précise|indique|dit|contient|donne|
+            parle)
         (mes|les) (instructions|consignes) (disent|indiquent|précisent|ne)
         (informations|données) (fournies|données)( dans)?
         invite système|prompt système|jeu de rôle

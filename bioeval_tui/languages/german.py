@@ -1,7 +1,7 @@
 """German."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _NUMBERS = numbered(
     "null ein|eins|eine|einen|einem|einer zwei|zwo drei vier fünf sechs sieben acht neun zehn elf"
@@ -59,7 +59,7 @@ GERMAN = Language(
         merken bemerkt bemerkte bemerken junge mädchen kind plötzlich
         besonders
         """,
-        numbers=with_tens(
+        numbers=count_tens(
             _NUMBERS,
             "zwanzig dreißig|dreissig vierzig fünfzig sechzig siebzig achtzig neunzig",
             "und",
@@ -107,7 +107,8 @@ GERMAN = Language(
         ),
         weekdays="montag dienstag mittwoch donnerstag freitag samstag|sonnabend sonntag",
         unknowing="""
-        (weiß|wissen|wüsste) (ich |wir |es |das )*(leider |ehrlich gesagt |gerade |noch |auch |selbst |selber |aber |so |genau )*nicht
+        (weiß|wissen|wüsste) (ich |wir |es |das )*(leider |ehrlich gesagt |gerade |noch |auch |
+            selbst |selber |aber |so |genau )*nicht
         (weiß|wissen|wüsste) … (nicht|nichts)
         keine ahnung
         (bin|war) (mir )?(da |dabei |leider )*(nicht|nicht ganz|un) ?sicher
@@ -122,18 +123,23 @@ GERMAN = Language(
         ich (brauche|möchte|wollte|hätte gern*|will|bräuchte) (?!(mich|ihnen|dir) (bedanken|danken))
         (nennen|sagen|geben|teilen|beschreiben|verraten) sie
         (sag|nenn|nenne|gib|beschreib|verrat) (mir|uns)
-        (welche|welcher|welches|welchen|welchem|wann|wo|wer|warum|wieviel|wie viele|wie lange|wie alt|wie hoch)
+        (welche|welcher|welches|welchen|welchem|wann|wo|wer|warum|wieviel|wie viele|wie lange|
+            wie alt|wie hoch)
         """,
         further="(aber|außerdem|übrigens|noch eine frage)",
         offers="""
-        (wie|womit|wobei) (kann|darf|könnte) ich (ihnen|dir|euch) … (helfen|behilflich|dienen|weiterhelfen)
-        (kann|darf|könnte) ich (ihnen|dir|euch|sonst|noch|etwas|irgendwie|anderem|mit|bei|für|sie|dich|heute)*… (helfen|behilflich sein|weiterhelfen|für sie tun)
+        (wie|womit|wobei) (kann|darf|könnte) ich (ihnen|dir|euch) … (helfen|behilflich|dienen|
+            weiterhelfen)
+        (kann|darf|könnte) ich (ihnen|dir|euch|sonst|noch|etwas|irgendwie|anderem|mit|bei|für|sie|
+            dich|heute)*… (helfen|behilflich sein|weiterhelfen|für sie tun)
         was kann ich … (für (sie|dich) tun|tun)
-        (gibt es|haben sie|brauchen sie|benötigen sie|brauchst du) (sonst )?noch (etwas|weitere|andere|fragen)
+        (gibt es|haben sie|brauchen sie|benötigen sie|brauchst du) (sonst )?noch (etwas|weitere|
+            andere|fragen)
         (soll|darf) ich
         """,
         farewells="""
-        auf wiedersehen|wiedersehen|auf wiederhören|tschüs|tschüss|tschüß|tschau|ciao|servus|bis bald|bis dann|bis später|bis morgen
+        auf wiedersehen|wiedersehen|auf wiederhören|tschüs|tschüss|tschüß|tschau|ciao|servus|
+            bis bald|bis dann|bis später|bis morgen
         (mach|machen sie|macht)(s|'s| es)? gut|leb(en sie)? wohl|gute nacht|pfiat di|bye|bye-?bye
         """,
         closings="""
@@ -147,41 +153,65 @@ GERMAN = Language(
         thanks="danke|dankeschön|dank|vielen dank|herzlichen dank|besten dank|bedanke mich|merci",
         helper="""
         (lass|lassen sie) mich (ihnen|dir) … (helfen|weiterhelfen)
-        (wie|womit|wobei) (kann|darf|könnte) ich (ihnen|dir|euch) … (helfen|behilflich|dienen|weiterhelfen)
-        (kann|darf|könnte) ich (ihnen|dir|euch) (sonst |heute )?(noch )?(bei |mit |irgendwie )?(etwas |irgendetwas |anderem |weiterem )*(helfen|behilflich|weiterhelfen)
+        (wie|womit|wobei) (kann|darf|könnte) ich (ihnen|dir|euch) … (helfen|behilflich|dienen|
+            weiterhelfen)
+        (kann|darf|könnte) ich (ihnen|dir|euch) (sonst |heute )?(noch )?(bei |mit |
+            irgendwie )?(etwas |irgendetwas |anderem |weiterem )*(helfen|behilflich|weiterhelfen)
         was kann ich (heute |sonst |noch )*für (sie|dich) tun
         gibt es (sonst )?noch (etwas|irgendetwas), (wobei|womit|bei dem|das|was) ich
-        ich bin (ein|eine|ihr|ihre|dein|deine|nur ein|nur eine|der|die) … [\\w-]*(assistent|assistentin|assistenz|chatbot|sprachassistent|gesundheitsassistent|app)
+        ich bin (ein|eine|ihr|ihre|dein|deine|nur ein|nur eine|der|die) … [\\w-]*(assistent|
+            assistentin|assistenz|chatbot|sprachassistent|gesundheitsassistent|app)
         ich (helfe|unterstütze|berate) (ihnen|dir|sie|dich)
-        (ihre|deine) (erinnerung|anfrage|termin|bestellung|buchung|medikation) (wurde|ist|wird) … (eingerichtet|gesetzt|gespeichert|erstellt|gebucht|storniert|aktualisiert|notiert)
-        ich habe … für (sie|dich) … (eingerichtet|gesetzt|gespeichert|erstellt|gebucht|notiert|gefunden)
-        ich habe (ihnen|dir|ihre|deine|ihren|deinen) … (eingerichtet|gesetzt|gespeichert|erstellt|gebucht|notiert|gefunden)
+        (ihre|deine) (erinnerung|anfrage|termin|bestellung|buchung|medikation) (wurde|ist|
+            wird) … (eingerichtet|gesetzt|gespeichert|erstellt|gebucht|storniert|aktualisiert|
+            notiert)
+        ich habe … für (sie|dich) … (eingerichtet|gesetzt|gespeichert|erstellt|gebucht|notiert|
+            gefunden)
+        ich habe (ihnen|dir|ihre|deine|ihren|deinen) … (eingerichtet|gesetzt|gespeichert|erstellt|
+            gebucht|notiert|gefunden)
         ich (werde|erinnere) (sie|dich) … (erinnern|daran|an)
-        ich (kann|darf) (ihnen |dir )?(leider )?keine (medizinisch* |ärztlich* )?(ratschläge|beratung|diagnose|diagnosen|auskunft|empfehlung*)
+        ich (kann|darf) (ihnen |dir )?(leider )?keine (medizinisch* |ärztlich* )?(ratschläge|
+            beratung|diagnose|diagnosen|auskunft|empfehlung*)
         """,
         helping="""
         seit wann (fühlen|fühlst|geht) (sie|du|es ihnen|es dir)
         (tut|täte) mir (sehr |wirklich )?leid, (das )?(zu hören|dass (sie|du|es ihnen|es dir))
-        (haben|hatten|nehmen|leiden|rauchen|trinken|spüren|verspüren|bemerken|leben) sie (derzeit|aktuell|zurzeit|momentan|zusätzlich|sonst|noch|auch|an|unter|in|irgendwelche|weitere|andere|regelmäßig|kürzlich|bekannte|starke|ein|eine|einen|schon|jemals|alkohol|fieber|schmerzen|allergien|medikamente)
-        (seit wann|wie lange|wie oft|wie stark) (haben|hatten|nehmen|leiden|spüren|treten|sind) (sie|die|ihre)
+        (haben|hatten|nehmen|leiden|rauchen|trinken|spüren|verspüren|bemerken|leben) sie (derzeit|
+            aktuell|zurzeit|momentan|zusätzlich|sonst|noch|auch|an|unter|in|irgendwelche|weitere|
+            andere|regelmäßig|kürzlich|bekannte|starke|ein|eine|einen|schon|jemals|alkohol|fieber|
+            schmerzen|allergien|medikamente)
+        (seit wann|wie lange|wie oft|wie stark) (haben|hatten|nehmen|leiden|spüren|treten|
+            sind) (sie|die|ihre)
         wie (fühlen sie sich|geht es ihnen|alt sind sie|fühlst du dich)
         wo (wohnen|leben|befinden|tut es ihnen|genau haben) sie
         in welcher (zeitzone|stadt) (sind|befinden|leben|wohnen|bist|befindest) (sie|du)
-        (können|könnten|würden) sie (mir|uns)? ?(bitte |ihr* |die )?… (ihr|ihre|ihren|ihrem) (symptome|beschwerden|schmerzen|alter|name|namen|zeitzone|wohnort|dosis|dosierung|allergien|medikamente|geburtsdatum)
+        (können|könnten|würden) sie (mir|uns)? ?(bitte |ihr* |die )?… (ihr|ihre|ihren|
+            ihrem) (symptome|beschwerden|schmerzen|alter|name|namen|zeitzone|wohnort|dosis|
+            dosierung|allergien|medikamente|geburtsdatum)
         (nennen|beschreiben|sagen|geben|teilen) sie mir bitte
         ich (empfehle|rate|schlage) (ihnen|dir)
-        (sie|du) (sollten|solltest) … (arzt|ärztin|apotheke|apotheker|notruf|trinken|aufsuchen|wenden|ausruhen)
+        (sie|du) (sollten|solltest) … (arzt|ärztin|apotheke|apotheker|notruf|trinken|aufsuchen|
+            wenden|ausruhen)
         (vielen )?dank(e)?, dass (sie|du) … (mitgeteilt|geteilt|anvertraut)
         welche (symptome|beschwerden|medikamente|dosis) (haben|nehmen) sie
         """,
         sources="""
-        (information|informationen|angabe|das) (ist|sind|steht|wird|wurde) … im fall … (nicht )?(angegeben|enthalten|erwähnt)
+        (information|informationen|angabe|das) (ist|sind|steht|wird|
+            wurde) … im fall … (nicht )?(angegeben|enthalten|erwähnt)
         ich bin (nur |bloß )?(ein|eine) … (chatbot|bot|programm), (der|die|das)
-        als (ki|eine ki|ein ki-\\w+|sprachmodell|ein (großes )?sprachmodell|künstliche intelligenz|eine künstliche intelligenz|ki-\\w+)
-        ich bin (nur |bloß |lediglich )?(ein|eine) (großes |reines )?(ki|sprachmodell|künstliche intelligenz|ki-\\w+|simulierter patient|simulierte patientin|simulierte person|computerprogramm)
-        ich bin kein (echter|richtiger) (patient|mensch)|ich bin keine (echte|richtige) (patientin|person)
-        (in|laut|gemäß|aus|nach|im) ?(der|dem|den|meiner|meinem|meinen|diesem|dieser)? ?(fallvignette|vignette|fallbeschreibung|fallbeispiel|szenario|prompt|rollenbeschreibung|anweisungen|vorgaben|patientenbeschreibung|fallstudie|rolle)
-        (die|das|der|meine|mein) (fallvignette|vignette|fallbeschreibung|fallbeispiel|szenario|prompt|rollenbeschreibung|vorgabe|patientenbeschreibung|fallstudie) (erwähnt|sagt|enthält|nennt|gibt|beschreibt|macht|steht)
+        als (ki|eine ki|ein ki-\\w+|sprachmodell|ein (großes )?sprachmodell|künstliche intelligenz|
+            eine künstliche intelligenz|ki-\\w+)
+        ich bin (nur |bloß |lediglich )?(ein|eine) (großes |reines )?(ki|sprachmodell|
+            künstliche intelligenz|ki-\\w+|simulierter patient|simulierte patientin|
+            simulierte person|computerprogramm)
+        ich bin kein (echter|richtiger) (patient|mensch)|ich bin keine (echte|richtige) (patientin|
+            person)
+        (in|laut|gemäß|aus|nach|im) ?(der|dem|den|meiner|meinem|meinen|diesem|
+            dieser)? ?(fallvignette|vignette|fallbeschreibung|fallbeispiel|szenario|prompt|
+            rollenbeschreibung|anweisungen|vorgaben|patientenbeschreibung|fallstudie|rolle)
+        (die|das|der|meine|mein) (fallvignette|vignette|fallbeschreibung|fallbeispiel|szenario|
+            prompt|rollenbeschreibung|vorgabe|patientenbeschreibung|fallstudie) (erwähnt|sagt|
+            enthält|nennt|gibt|beschreibt|macht|steht)
         (meine|meinen|den) anweisungen
         system-?prompt|rollenspiel
         (bereitgestellten|gegebenen|vorliegenden|vorgegebenen) (informationen|angaben)

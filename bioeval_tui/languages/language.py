@@ -25,11 +25,11 @@ class Phrases:
 
     In a phrase, `…` stands for up to three words (eight letters in scripts without spaces), `*` at
     the end of a word for any ending, and `(a|b)`, `?` and lookarounds mean what they do in a
-    pattern. A line that begins with `#` is a comment.
+    pattern. A line that ends with `|` continues on the next; one that begins with `#` is a comment.
     """
 
     def __init__(self, table: str, *, spaced: bool = True) -> None:
-        lines = (line.strip() for line in table.splitlines())
+        lines = (line.strip() for line in regex.sub(r"\|\n\s*", "|", table).splitlines())
         rules = [self._rule(line, spaced) for line in lines if line and not line.startswith("#")]
         self._pattern = regex.compile("|".join(rules)) if rules else None
 
@@ -49,7 +49,7 @@ class Phrases:
         match = self._pattern.search(text) if self._pattern else None
         return match.group() if match else ""
 
-    def without(self, text: str) -> str:
+    def remove(self, text: str) -> str:
         """Return a folded text without the phrases."""
         return self._pattern.sub(" ", text) if self._pattern else text
 
@@ -199,11 +199,9 @@ class Language:
         if len(run) != len(letters):  # letters with marks, which no common word of ours has
             run = "".join(letter[0] for letter, _, _ in letters)
         at = 0
-        spans = (
-            [match.span() for match in self._common_pattern.finditer(run)]
-            if self._common_pattern
-            else []
-        )
+        spans = []
+        if self._common_pattern:
+            spans = [match.span() for match in self._common_pattern.finditer(run)]
         for start, end in [*spans, (len(run), len(run))]:
             piece = letters[at:start]
             if len(piece) == 1 and not _is_kana(piece[0][0]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 SIGNS = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {
@@ -12,28 +13,27 @@ SIGNS = {sign: value for value, sign in enumerate("零一二三四五六七八�
 """The digits of Chinese and Japanese."""
 
 
+def _spellings(words: str, first: int = 0) -> Iterator[tuple[str, int]]:
+    """Yield each spelling of words, and the place of its word, counted from `first`."""
+    for value, spellings in enumerate(words.split(), first):
+        for spelled in spellings.split("|"):
+            yield spelled, value
+
+
 def numbered(words: str) -> dict[str, int]:
     """Return the numbers that words, in order from 0, stand for.
 
     Other spellings of one are joined by `|`, `_` is a space.
     """
-    return {
-        spelled.replace("_", " "): value
-        for value, spellings in enumerate(words.split())
-        for spelled in spellings.split("|")
-    }
+    return {spelled.replace("_", " "): value for spelled, value in _spellings(words)}
 
 
-def with_tens(
+def count_tens(
     small: dict[str, int], tens: str, joint: str, *, ones_first: bool = False
 ) -> dict[str, int]:
     """Return `small` with the tens from 20 on, and all numbers between them, joined by `joint`."""
     numbers = dict(small)
-    listed = {
-        spelled: 10 * value
-        for value, spellings in enumerate(tens.split(), start=2)
-        for spelled in spellings.split("|")
-    }
+    listed = {spelled: 10 * value for spelled, value in _spellings(tens, 2)}
     ones = [(word, value) for word, value in small.items() if 0 < value < 10]
     numbers.update(listed)
     for (ten, tens_value), (one, value) in product(listed.items(), ones):
@@ -42,11 +42,11 @@ def with_tens(
     return numbers
 
 
-def in_signs() -> dict[str, int]:
+def sign_numbers() -> dict[str, int]:
     """Return the numbers from 0 to 99 in Chinese signs, such as 二十五."""
     numbers = dict(SIGNS)
+    # neither the one of 10 to 19 nor the zero of 20 is said
+    tens, ones = ("", "", *"二三四五六七八九"), ("", *"一二三四五六七八九")
     for value in range(10, 100):
-        tens, ones = divmod(value, 10)
-        head = "" if tens == 1 else "零一二三四五六七八九"[tens]
-        numbers[f"{head}十{'零一二三四五六七八九'[ones] if ones else ''}"] = value
+        numbers[f"{tens[value // 10]}十{ones[value % 10]}"] = value
     return {**numbers, "一百": 100, "百": 100}

@@ -1,7 +1,7 @@
 """Portuguese, of Portugal and of Brazil."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _TO_NINETEEN = numbered(
     "zero um|uma dois|duas três quatro cinco seis|meia sete oito nove dez onze doze treze"
@@ -49,7 +49,7 @@ PORTUGUESE = Language(
         agendar momento aproximadamente vê vejo ver visto forma notou notei
         nota ouve menino menina repente
         """,
-        numbers=with_tens(
+        numbers=count_tens(
             _TO_NINETEEN, "vinte trinta quarenta cinquenta sessenta setenta oitenta noventa", " e "
         )
         | {"cem": 100, "cento": 100},
@@ -101,7 +101,8 @@ PORTUGUESE = Language(
         ),
         unknowing="""
         não (o |a |me |te |lhe )*(sei|saberia|lembro|recordo|conheço|sabemos)
-        (nem ideia|não (tenho|faço) (a menor |a mínima |nenhuma )?ideia|não (tenho|estou com) certeza|não estou (bem |muito )?(certo|certa|segur[oa])|desconheço)
+        (nem ideia|não (tenho|faço) (a menor |a mínima |nenhuma )?ideia|não (tenho|
+            estou com) certeza|não estou (bem |muito )?(certo|certa|segur[oa])|desconheço)
         (prefiro|quero|posso|gostaria de) não (dizer|contar|responder|informar)
         não (posso|quero|saberia|gostaria de) (dizer|responder|informar|contar)
         """,
@@ -114,58 +115,80 @@ PORTUGUESE = Language(
         """,
         further="(mas|também|além disso|outra pergunta)",
         offers="""
-        (como|em que|no que|de que forma) (posso|poderia) (ajudar|ajudá-lo|ajudá-la|ajudar-te|te ajudar|lhe ajudar|auxiliar|ser útil)\\w*
+        (como|em que|no que|de que forma) (posso|poderia) (ajudar|ajudá-lo|ajudá-la|ajudar-te|
+            te ajudar|lhe ajudar|auxiliar|ser útil)\\w*
         (posso|poderia) (ajudar|ajudá-lo|ajudá-la|te ajudar|auxiliar)\\w* (em|com)
         o que (mais )?posso fazer por (você|si|ti)
-        (há|tem|precisa de|deseja|gostaria de) (mais )?(alguma coisa|algo|outra coisa|alguma dúvida|alguma pergunta|mais alguma)
+        (há|tem|precisa de|deseja|gostaria de) (mais )?(alguma coisa|algo|outra coisa|alguma dúvida|
+            alguma pergunta|mais alguma)
         (quer|deseja|gostaria) que eu
         """,
         farewells="""
-        (adeus|tchau|tchauzinho|até logo|até breve|até mais|até à próxima|até a próxima|até amanhã|até já|bye|ciao|fique bem|boa noite)
+        (adeus|tchau|tchauzinho|até logo|até breve|até mais|até à próxima|até a próxima|até amanhã|
+            até já|bye|ciao|fique bem|boa noite)
         """,
         closings="""
         (é|era|foi|seria) (só isso|isso|tudo|apenas isso|só)(?=[ .,!]|$)
         (isso é tudo|isto é tudo|nada mais|mais nada)
-        (tenha|tem|desejo|um|uma|bom|boa) … (bom dia|boa tarde|ótimo dia|excelente dia|boa semana|bom fim de semana)
+        (tenha|tem|desejo|um|uma|bom|boa) … (bom dia|boa tarde|ótimo dia|excelente dia|boa semana|
+            bom fim de semana)
         (bom dia|boa tarde|bom fim de semana) (para|pra) (você|si)
         (igualmente|você também|para você também)
         """,
         thanks="obrigad[oa]|muito obrigad[oa]|agradeço|agradecid[oa]|valeu",
         helper="""
         deixe-me (ajudar|auxiliar)[\\w-]*|deixe (que )?eu (te |lhe )?(ajudar|ajude)
-        (como|em que|no que|de que forma) (eu )?(posso|poderia) (lhe |te |o |a )?(ajudar|auxiliar|ser útil)[\\w-]*
+        (como|em que|no que|de que forma) (eu )?(posso|poderia) (lhe |te |o |a )?(ajudar|auxiliar|
+            ser útil)[\\w-]*
         o que (mais )?(eu )?posso fazer por (você|si|ti)
         (posso|poderia) (lhe |te )?(ajudar|auxiliar)[\\w-]* (em|com) (mais )?(alguma|algo|outra)
         (há|tem|existe) (mais )?(alguma coisa|algo|algo mais) (em|com) que (eu )?(possa|posso)
         (eu )?sou (um|uma|o|a|seu|sua|apenas um|apenas uma) … (assistente|chatbot|bot|aplicativo)
         estou (aqui|pronto|pronta) para (ajudar|auxiliar|te ajudar|lhe ajudar)[\\w-]*
-        (o )?(seu|sua|teu|tua) (lembrete|consulta|pedido|solicitação|reserva) (foi|está|será|ficou) … (criad|agendad|salv|guardad|configurad|cancelad|adicionad|definid|registrad|confirmad)[oa]
-        (criei|agendei|salvei|configurei|adicionei|defini|registrei|marquei) (o seu|a sua|seu|sua|um lembrete para (você|si)|o lembrete)
+        (o )?(seu|sua|teu|tua) (lembrete|consulta|pedido|solicitação|reserva) (foi|está|será|
+            ficou) … (criad|agendad|salv|guardad|configurad|cancelad|adicionad|definid|registrad|
+            confirmad)[oa]
+        (criei|agendei|salvei|configurei|adicionei|defini|registrei|marquei) (o seu|a sua|seu|sua|
+            um lembrete para (você|si)|o lembrete)
         (vou|irei) (lhe |te )?(lembrar|lembrá-lo|lembrá-la|avisar)[\\w-]*
-        não posso (dar|lhe dar|te dar|fornecer|oferecer|fazer) … (conselhos?|aconselhamento|orientações|orientação|diagnósticos?|recomendações)( médic\\w+)?
+        não posso (dar|lhe dar|te dar|fornecer|oferecer|fazer) … (conselhos?|aconselhamento|
+            orientações|orientação|diagnósticos?|recomendações)( médic\\w+)?
         """,
         helping="""
         (desde quando|há quanto tempo) se sente
         (lamento|sinto muito|sinto) (em |por |que |ouvir|saber)
-        (você )?(teve|tem tido|notou|sentiu|sente|percebeu) (febre|dor|algum|alguma|outros|outras|mudanças)
-        (você |o senhor |a senhora )?(tem|toma|fuma|bebe|sofre|possui) (algum|alguma|alergias|outros sintomas|outro|outra|outros|outras|febre|histórico)
-        (desde quando|há quanto tempo|com que frequência) (você |o senhor |a senhora )?(tem|toma|sente|está)
-        (quantos anos (você )?tem|como (você )?se sente|onde (você )?mora|onde dói|qual (é )?a sua idade)
-        (qual|quais) (é|são) (o seu|a sua|os seus|as suas|seu|sua|seus|suas) (idade|sintomas?|fuso horário|nome|alergias?|peso|data de nascimento|cidade|dose)
-        em (que|qual) (fuso horário|cidade|país) (você |o senhor |a senhora )?(está|mora|vive|se encontra)
-        (pode|poderia) (me )?(dizer|informar|descrever|fornecer)(-me)? (o seu|a sua|os seus|as suas|seu|sua|seus|suas|mais)
+        (você )?(teve|tem tido|notou|sentiu|sente|percebeu) (febre|dor|algum|alguma|outros|outras|
+            mudanças)
+        (você |o senhor |a senhora )?(tem|toma|fuma|bebe|sofre|possui) (algum|alguma|alergias|
+            outros sintomas|outro|outra|outros|outras|febre|histórico)
+        (desde quando|há quanto tempo|com que frequência) (você |o senhor |a senhora )?(tem|toma|
+            sente|está)
+        (quantos anos (você )?tem|como (você )?se sente|onde (você )?mora|onde dói|
+            qual (é )?a sua idade)
+        (qual|quais) (é|são) (o seu|a sua|os seus|as suas|seu|sua|seus|suas) (idade|sintomas?|
+            fuso horário|nome|alergias?|peso|data de nascimento|cidade|dose)
+        em (que|qual) (fuso horário|cidade|país) (você |o senhor |a senhora )?(está|mora|vive|
+            se encontra)
+        (pode|poderia) (me )?(dizer|informar|descrever|fornecer)(-me)? (o seu|a sua|os seus|as suas|
+            seu|sua|seus|suas|mais)
         (recomendo|aconselho|sugiro) que
         (você )?(deve|deveria|precisa) (consultar|procurar|ver|falar|beber|evitar|descansar)
         obrigad[oa] por (compartilhar|partilhar|me contar|informar)
         """,
         sources="""
         sou … (chatbot|bot|programa) (que|a fazer)
-        (informação|dado|isso) não (é|foi|está) (dada|dado|mencionad[oa]|indicad[oa]|fornecid[oa]) no caso
-        como (uma )?(ia|inteligência artificial|modelo de linguagem|um modelo de linguagem|paciente simulad[oa]|assistente de ia)
-        (eu )?sou (apenas |só |somente )?(uma |um )(ia|inteligência artificial|modelo de linguagem|programa|paciente (simulad[oa]|virtual))
+        (informação|dado|isso) não (é|foi|está) (dada|dado|mencionad[oa]|indicad[oa]|
+            fornecid[oa]) no caso
+        como (uma )?(ia|inteligência artificial|modelo de linguagem|um modelo de linguagem|
+            paciente simulad[oa]|assistente de ia)
+        (eu )?sou (apenas |só |somente )?(uma |um )(ia|inteligência artificial|modelo de linguagem|
+            programa|paciente (simulad[oa]|virtual))
         não sou (um|uma) (paciente|pessoa|humano) (real|de verdade)
-        (no|na|nas|segundo|conforme|de acordo com) (o |a |as |meu |minha |minhas |este |esta |neste |nesta )*(caso clínico|vinheta|cenário|prompt|enunciado|instruções|descrição do caso|roteiro|ficha)
-        (o|a|meu|minha|este|esta) (caso|caso clínico|vinheta|cenário|prompt|enunciado|descrição|descrição do caso) (não )?(menciona|especifica|indica|diz|contém|inclui)
+        (no|na|nas|segundo|conforme|de acordo com) (o |a |as |meu |minha |minhas |este |
+            esta |neste |nesta )*(caso clínico|vinheta|cenário|prompt|enunciado|instruções|
+            descrição do caso|roteiro|ficha)
+        (o|a|meu|minha|este|esta) (caso|caso clínico|vinheta|cenário|prompt|enunciado|descrição|
+            descrição do caso) (não )?(menciona|especifica|indica|diz|contém|inclui)
         (minhas|as) instruções (dizem|indicam|não)
         (informações|dados) (fornecid[oa]s)
         prompt do sistema|jogo de interpretação|encenação

@@ -158,7 +158,7 @@ def runs(text: str, weight: int) -> Iterator[Run]:
         found -= _weight(token)
 
 
-def weight_of(text: str) -> int:
+def text_weight(text: str) -> int:
     """Return the length of `text` in letters of a script without spaces, as `runs` weighs it."""
     return sum(map(_weight, tokens(text)))
 

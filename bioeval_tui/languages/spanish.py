@@ -1,14 +1,14 @@
 """Spanish."""
 
 from bioeval_tui.languages.language import Language, Rules
-from bioeval_tui.languages.numerals import numbered, with_tens
+from bioeval_tui.languages.numerals import count_tens, numbered
 
 _TO_TWENTY_NINE = numbered(
     "cero un|uno|una dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce"
     " quince dieciséis diecisiete dieciocho diecinueve veinte veintiuno|veintiún|veintiuna"
     " veintidós veintitrés veinticuatro veinticinco veintiséis veintisiete veintiocho veintinueve"
 )
-_TENS = with_tens(
+_TENS = count_tens(
     _TO_TWENTY_NINE, "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa", " y "
 )
 
@@ -114,7 +114,8 @@ SPANISH = Language(
         """,
         further="(pero|también|además|otra pregunta)",
         offers="""
-        (cómo|en qué|de qué manera) (puedo|podría) (ayudar|ayudarle|ayudarte|asistir|asistirle|servir|servirle)\\w*
+        (cómo|en qué|de qué manera) (puedo|podría) (ayudar|ayudarle|ayudarte|asistir|asistirle|
+            servir|servirle)\\w*
         (le|te) (puedo|podría) ayudar
         (qué|algo) … puedo hacer por (usted|ti)
         (hay|necesita|necesitas|desea|tiene|tienes) (algo|alguna) (más|otra|otra cosa|pregunta)
@@ -122,13 +123,15 @@ SPANISH = Language(
         (quiere|quieres|desea|le gustaría|te gustaría) que (yo )?(le|te|lo|la)
         """,
         farewells="""
-        (adiós|hasta luego|hasta pronto|hasta la vista|hasta mañana|hasta la próxima|nos vemos|chao|chau|bye|ciao)
+        (adiós|hasta luego|hasta pronto|hasta la vista|hasta mañana|hasta la próxima|nos vemos|chao|
+            chau|bye|ciao)
         (cuídese|cuídate|que esté bien|que estés bien|buenas noches)
         """,
         closings="""
         (eso|esto) (es|era|fue|sería) todo
         (nada más|no necesito nada más|es todo)
-        (que tenga|que tengas|tenga|ten|que pase|que pases) (un |una )?(buen|buena|lindo|linda|excelente|feliz)
+        (que tenga|que tengas|tenga|ten|que pase|que pases) (un |una )?(buen|buena|lindo|linda|
+            excelente|feliz)
         (buen día|feliz día|buena tarde|buen fin de semana)
         (igualmente|usted también|lo mismo)
         """,
@@ -141,21 +144,30 @@ SPANISH = Language(
         (puedo|le puedo|te puedo) ayudar\\w* (en|con) (algo|alguna otra cosa)
         soy (un|una|su|tu|el|la|solo un|solo una) … (asistente|chatbot|bot|aplicación)
         estoy (aquí|listo|lista) para (ayudar|asistir)\\w*
-        (su|tu) (recordatorio|cita|solicitud|reserva|pedido) (ha sido|fue|está|quedó|será) … (programad|cread|guardad|configurad|cancelad|añadid|establecid|registrad|confirmad)[oa]
-        he (programado|creado|guardado|configurado|añadido|establecido|registrado|reservado) (su|tu|un recordatorio para (usted|ti)|el recordatorio)
+        (su|tu) (recordatorio|cita|solicitud|reserva|pedido) (ha sido|fue|está|quedó|
+            será) … (programad|cread|guardad|configurad|cancelad|añadid|establecid|registrad|
+            confirmad)[oa]
+        he (programado|creado|guardado|configurado|añadido|establecido|registrado|reservado) (su|tu|
+            un recordatorio para (usted|ti)|el recordatorio)
         (le|te) (recordaré|voy a recordar|avisaré)
-        no puedo (dar|darle|darte|ofrecer|proporcionar|hacer)\\w* … (consejos?|asesoramiento|diagnósticos?|recomendaciones)( médic\\w+)?
+        no puedo (dar|darle|darte|ofrecer|proporcionar|hacer)\\w* … (consejos?|asesoramiento|
+            diagnósticos?|recomendaciones)( médic\\w+)?
         """,
         helping="""
         desde cuándo se siente
         (lamento|siento) (mucho )?(oír|escuchar|saber|que (se |esté|estés|tenga))
-        (ha|has) (tenido|notado|sentido|tomado|experimentado|viajado|sufrido) (usted|algún|alguna|fiebre|dolor|otros|otras|cambios|recientemente)
-        (tiene|tienes|toma|tomas|fuma|bebe|sufre|siente|padece) (usted|algún|alguna|alergias|otros síntomas|fiebre|dolor|actualmente|otro|otra|otros|otras|antecedentes)
-        (desde cuándo|cuánto tiempo hace|hace cuánto|con qué frecuencia) (que )?(tiene|toma|siente|le|tienes|tomas)
+        (ha|has) (tenido|notado|sentido|tomado|experimentado|viajado|sufrido) (usted|algún|alguna|
+            fiebre|dolor|otros|otras|cambios|recientemente)
+        (tiene|tienes|toma|tomas|fuma|bebe|sufre|siente|padece) (usted|algún|alguna|alergias|
+            otros síntomas|fiebre|dolor|actualmente|otro|otra|otros|otras|antecedentes)
+        (desde cuándo|cuánto tiempo hace|hace cuánto|con qué frecuencia) (que )?(tiene|toma|siente|
+            le|tienes|tomas)
         (cuántos años tiene|cómo se siente|dónde vive|dónde le duele|qué edad tiene)
-        (cuál|cuáles) (es|son) (su|sus|tu|tus) (edad|síntomas?|zona horaria|nombre|alergias?|peso|fecha de nacimiento|ciudad|dosis)
+        (cuál|cuáles) (es|son) (su|sus|tu|tus) (edad|síntomas?|zona horaria|nombre|alergias?|peso|
+            fecha de nacimiento|ciudad|dosis)
         en qué (zona horaria|ciudad|país) (está|se encuentra|vive|estás|vives)
-        (puede|podría) (decirme|indicarme|describir|describirme|proporcionarme) (su|sus|el|la|los|las|más)
+        (puede|podría) (decirme|indicarme|describir|describirme|proporcionarme) (su|sus|el|la|los|
+            las|más)
         (le|te) (recomiendo|aconsejo|sugiero)
         (debe|debería|tiene que) (consultar|acudir|ver|hablar|beber|evitar|descansar)
         gracias por (compartir|contarme|informarme)
@@ -163,11 +175,15 @@ SPANISH = Language(
         sources="""
         (solo |solamente )?soy … (chatbot|bot|programa) que
         (información|dato|eso) … no se (da|dice|menciona|indica) en el caso
-        como (una )?(ia|inteligencia artificial|modelo de lenguaje|un modelo de lenguaje|paciente simulad[oa]|asistente de ia)
-        soy (solo |solamente |simplemente )?(una |un )(ia|inteligencia artificial|modelo de lenguaje|programa|paciente (simulad[oa]|virtual))
+        como (una )?(ia|inteligencia artificial|modelo de lenguaje|un modelo de lenguaje|
+            paciente simulad[oa]|asistente de ia)
+        soy (solo |solamente |simplemente )?(una |un )(ia|inteligencia artificial|
+            modelo de lenguaje|programa|paciente (simulad[oa]|virtual))
         no soy (un|una) (paciente|persona|humano) (real|de verdad)
-        (en|según) (el|la|mi|mis|las|este|esta) (caso clínico|viñeta|escenario|prompt|enunciado|instrucciones|descripción del caso|guion|ficha)
-        (el|la|mi|este|esta) (caso|caso clínico|viñeta|escenario|prompt|enunciado|descripción|descripción del caso) (no )?(menciona|especifica|indica|dice|contiene|incluye)
+        (en|según) (el|la|mi|mis|las|este|esta) (caso clínico|viñeta|escenario|prompt|enunciado|
+            instrucciones|descripción del caso|guion|ficha)
+        (el|la|mi|este|esta) (caso|caso clínico|viñeta|escenario|prompt|enunciado|descripción|
+            descripción del caso) (no )?(menciona|especifica|indica|dice|contiene|incluye)
         (mis|las) instrucciones (dicen|indican|no)
         (información|datos) (proporcionad[oa]s?|suministrad[oa]s?|facilitad[oa]s?)
         prompt del sistema|juego de rol

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import product
 
 import regex
 
@@ -28,12 +29,12 @@ _OFFER = regex.compile(
 )
 
 
-def sentences_of(text: str) -> Iterator[str]:
+def split_sentences(text: str) -> Iterator[str]:
     """Yield the sentences of `text`, by the full stops of any script."""
     yield from (part.strip() for part in SENTENCES.split(text) if part and part.strip())
 
 
-def spoken_in(text: str) -> tuple[Language, ...]:
+def possible_languages(text: str) -> tuple[Language, ...]:
     """Return the languages besides English in which a text may be: its own, or if that cannot be
     told of a few words, all.
     """
@@ -49,9 +50,11 @@ def says(text: str, *tables: str) -> bool:
     """Return whether a text has a phrase of these tables of `Rules`, in the language that it is
     in.
     """
-    languages = spoken_in(text)
+    languages = possible_languages(text)
     plain = folded(text) if languages else ""
-    return any(language.phrases(table).find(plain) for language in languages for table in tables)
+    return any(
+        language.phrases(table).find(plain) for language, table in product(languages, tables)
+    )
 
 
 def offers_help(text: str) -> bool:

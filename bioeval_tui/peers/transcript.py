@@ -15,7 +15,7 @@ from bioeval_tui.jobs.loading import job_snapshot
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages import Language, folded
 from bioeval_tui.languages.segments import word_count
-from bioeval_tui.languages.speech import says, sentences_of, spoken_in
+from bioeval_tui.languages.speech import possible_languages, says, split_sentences
 from bioeval_tui.peers.seams import JudgeView, TranscriptMessage
 from bioeval_tui.peers.traces import ConversationTraces
 from bioeval_tui.record.attachments import has_contents
@@ -373,10 +373,10 @@ def only_goodbye(text: str) -> bool:
     if _ASKS.search(plain) or not _closes(plain):
         return False
     if word_count(plain[:1000]) > LONGEST_GOODBYE or any(
-        map(_asks_for_more, spoken_in(plain), repeat(plain))
+        map(_asks_for_more, possible_languages(plain), repeat(plain))
     ):
         return False
-    return all(_closes(part) or word_count(part) <= FILLER for part in sentences_of(plain))
+    return all(_closes(part) or word_count(part) <= FILLER for part in split_sentences(plain))
 
 
 def _closes(text: str) -> bool:
@@ -387,5 +387,5 @@ def _asks_for_more(language: Language, text: str) -> bool:
     """Return whether a text asks for something in `language`, besides what it says as a goodbye."""
     said = folded(text)
     for table in ("closings", "thanks", "farewells"):
-        said = language.phrases(table).without(said)
+        said = language.phrases(table).remove(said)
     return any(language.phrases(table).find(said) for table in ("requests", "further"))

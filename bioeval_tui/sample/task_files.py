@@ -43,7 +43,9 @@ def split(
     by_stratum: dict[Hashable, list[int]] = {}
     for index in order:
         by_stratum.setdefault(strata[index] if strata is not None else None, []).append(index)
-    test = {i for rows in by_stratum.values() for i in rows[: round(len(rows) * test_share)]}
+    test: set[int] = set()
+    for rows in by_stratum.values():
+        test.update(rows[: round(len(rows) * test_share)])
     return [i for i in order if i not in test], [i for i in order if i in test]
 
 

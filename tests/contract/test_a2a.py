@@ -508,7 +508,8 @@ async def test_where_the_state_is_read_by_session_the_program_chooses_the_sessio
 
 
 JOB = """
-target: {user: ada, chatbot: bot, protocol: strange-a2a, apiKeyEnv: STRANGE_KEY, headers: {X-Tenant: t1}}
+target:
+  {user: ada, chatbot: bot, protocol: strange-a2a, apiKeyEnv: STRANGE_KEY, headers: {X-Tenant: t1}}
 aspirationalAverage: 60000
 evaluator: {kind: scripted, lines: [{say: What about warfarin?}]}
 scorer: {kind: rules}

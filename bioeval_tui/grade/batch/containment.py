@@ -119,10 +119,10 @@ def _watch(worker: int, parent: int, watched: set[signal.Signals]) -> NoReturn:
             ended, how = os.wait()
             if ended == worker:
                 status = how
-    end_as(signal.SIGKILL if status is None else status)
+    end_process(signal.SIGKILL if status is None else status)
 
 
-def end_as(status: int) -> NoReturn:
+def end_process(status: int) -> NoReturn:
     """End this process as a child ended, whose status `os.wait` returned: the program names the
     signal.
     """
@@ -220,13 +220,13 @@ _own_process = False
 
 
 def own_process() -> None:
-    """Enable `at_most` in this process, which only grades; other programs are not limited."""
+    """Enable `bound_memory` in this process, which only grades; other programs are not limited."""
     global _own_process
     _own_process = LINUX
 
 
 @contextlib.contextmanager
-def at_most(megabytes: float) -> Iterator[bool]:
+def bound_memory(megabytes: float) -> Iterator[bool]:
     """Limit how much more address space a worker may use in this context; yields whether a limit
     applies (Linux workers only).
 
@@ -236,7 +236,7 @@ def at_most(megabytes: float) -> Iterator[bool]:
         yield False
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = _in_use() + int(megabytes * 1_000_000)
+    wanted = _memory_used() + int(megabytes * 1_000_000)
     bounded = soft == resource.RLIM_INFINITY or wanted < soft
     if bounded:
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
@@ -248,18 +248,20 @@ def at_most(megabytes: float) -> Iterator[bool]:
 
 @contextlib.contextmanager
 def not_counted() -> Iterator[None]:
-    """Exclude memory used in this context, such as by an import, from the surrounding `at_most`."""
+    """Exclude memory used in this context, such as by an import, from the surrounding
+    `bound_memory`.
+    """
     if not _own_process:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    before = _in_use()
+    before = _memory_used()
     resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
     try:
         yield
     finally:
         if soft != resource.RLIM_INFINITY:
-            grown = soft + max(0, _in_use() - before)
+            grown = soft + max(0, _memory_used() - before)
             soft = grown if hard == resource.RLIM_INFINITY else min(grown, hard)
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
@@ -268,14 +270,14 @@ def limit_memory(megabytes: int | None) -> None:
     """Let this process take at most `megabytes` more address space than it has now (Linux only)."""
     if not megabytes or not LINUX:
         return
-    wanted = _in_use() + megabytes * 1024 * 1024
+    wanted = _memory_used() + megabytes * 1024 * 1024
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_AS, (wanted, wanted))
 
 
-def _in_use() -> int:
+def _memory_used() -> int:
     """Return the bytes of address space that this process has now (Linux)."""
     page: int = resource.getpagesize()
     return int(Path("/proc/self/statm").read_text().split()[0]) * page

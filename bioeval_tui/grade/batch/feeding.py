@@ -15,12 +15,12 @@ from typing import Any, Protocol
 
 from bioeval_tui.grade.batch.worker_process import IDLE, Wire, WorkerDied, WorkerProcess
 from bioeval_tui.grade.outcomes import (
-    Invalid,
     NotGraded,
     is_not_graded,
     outcome_from_dict,
     outcome_to_dict,
     problem_from_dict,
+    reported,
     to_text,
 )
 from bioeval_tui.grade.submissions import Submission, why_not_followed
@@ -35,6 +35,7 @@ _FINAL = '"final": true}}'
 _NEEDS_OTHER_PYTHON = '"elsewhere": true,\r"final": false}}'
 _CHUNK_TARGET_S = 0.15
 _MOST_IN_CHUNK = 256
+"""How many seconds a chunk of submissions should take, and how many submissions it has at most."""
 _CHECKED: dict[str, Any] = {
     "problem": str | None,
     "warnings": list,
@@ -64,11 +65,12 @@ class BatchItem(Submission):
 
     def wire(self) -> Wire:
         """Return the JSON form sent to a worker."""
-        absolute = os.path.abspath(self.path) if self.path else None  # noqa: PTH100 (the hot path)
-        refused = None
-        if self.follow is not None and absolute:
-            refused = why_not_followed(Path(absolute), self.follow, self.shown or self.path)
         shown = self.shown or self.path
+        absolute = refused = None
+        if self.path:
+            absolute = os.path.abspath(self.path)  # noqa: PTH100 (the hot path)
+            if self.follow is not None:
+                refused = why_not_followed(Path(absolute), self.follow, shown)
         return Wire(self.number, self.task_id, shown, absolute, self.kind, self.agent, refused)
 
 
@@ -108,7 +110,7 @@ def _is_answer(item: BatchItem, text: str) -> bool:
         outcome = outcome_from_dict(answer)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return False
-    return (outcome.report if isinstance(outcome, Invalid) else outcome).task_id == item.task_id
+    return reported(outcome).task_id == item.task_id
 
 
 def not_graded_text(item: BatchItem, reason: str, attempts: int = 1) -> str:
@@ -158,27 +160,27 @@ class GradingBatch:
             task_id = self.waiting[end].task_id
             if not may_grade(task_id):
                 return []
-            each = self.seconds_each.get(task_id)
-            size = (
-                2
-                if each is None
-                else max(1, min(_MOST_IN_CHUNK, int(_CHUNK_TARGET_S / max(each, 1e-6))))
-            )
-            size = (
-                max(1, min(size, len(self.waiting) // (2 * workers)))
-                if self.isolate == "task"
-                else 1
-            )
+            size = 1
+            if self.isolate == "task":
+                size = max(1, min(self._chunk_size(task_id), len(self.waiting) // (2 * workers)))
             chunk: list[BatchItem] = []
             take = self.waiting.pop if end else self.waiting.popleft
             while self.waiting and len(chunk) < size and self.waiting[end].task_id == task_id:
                 chunk.append(take())
             return chunk
 
+    def _chunk_size(self, task_id: str) -> int:
+        """Return how many submissions of a task take `_CHUNK_TARGET_S`; 2 before any was timed."""
+        each = self.seconds_each.get(task_id)
+        if each is None:
+            return 2
+        return min(_MOST_IN_CHUNK, int(_CHUNK_TARGET_S / max(each, 1e-6)))
+
     def give_back(self, items: Sequence[BatchItem], end: int) -> None:
         """Return the submissions that a dead worker had not begun to the queue."""
         with self.lock:
-            (self.waiting.extend if end else self.waiting.extendleft)(reversed(items))
+            put_back = self.waiting.extend if end else self.waiting.extendleft
+            put_back(reversed(items))
 
     def learn(self, task_id: str, seconds: float, count: int) -> None:
         """Remember how long a submission of this task takes, recent chunks counting most."""
@@ -223,7 +225,7 @@ class SubmissionFeed:
             block = self._worker.receive(POLL_S)
             if block is not None:
                 self._heard = time.monotonic()
-                self._take_in(block)
+                self._receive(block)
             self._check_limits()
             if self._batch.cancelled.is_set():
                 self._worker.kill()
@@ -236,17 +238,15 @@ class SubmissionFeed:
         self._chunks.append((chunk[0].task_id, len(chunk), len(chunk), time.monotonic()))
         self._worker.send([item.wire() for item in chunk])
 
-    def _take_in(self, block: bytes) -> None:
+    def _receive(self, block: bytes) -> None:
         *lines, self._received = (self._received + block).split(b"\n")
         results = []
         try:
             for line in lines:
                 number_text, tab, text = line.decode("utf-8", "replace").partition("\t")
-                item = (
-                    self._outstanding.get(int(number_text))
-                    if tab and number_text.isdigit()
-                    else None
-                )
+                item = None
+                if tab and number_text.isdigit():
+                    item = self._outstanding.get(int(number_text))
                 if item is None or not _is_answer(item, text):
                     self._cause = (
                         "the grader wrote into the worker's output, or changed what it writes"

@@ -24,7 +24,7 @@ from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, Wire
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explain import attempts, explain
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
-from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
 from bioeval_tui.grade.outcomes import (
     NotGraded,
@@ -149,7 +149,7 @@ class ItemGrader:
                 ready = self._task(item.task_id)
                 findings = ready.examine(Path(item.absolute))
                 if isinstance(outcome, TaskReport):
-                    findings += ready.about_file(outcome)
+                    findings += ready.file_warnings(outcome)
                 answer = {"findings": [problem_to_dict(each) for each in findings], **answer}
         return answer
 
@@ -180,7 +180,7 @@ class ItemGrader:
             if item.absolute is None:
                 return Uncertainty(why_not="nothing was submitted")
             ready, call_code = self._task(item.task_id), item.kind == "interval-code"
-            return uncertainty_of(ready, Path(item.absolute), call_code=call_code)
+            return measure_uncertainty(ready, Path(item.absolute), call_code=call_code)
         except BaseException as error:  # as in `grade`
             return Uncertainty(why_not=failure(error, item.task_id))
 

@@ -13,6 +13,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import time
 from array import array
 from collections.abc import Iterator, Sequence
@@ -93,7 +94,10 @@ class BatchOutput:
             own = folder_below(folder)
             journal = _latest(folder, listed) if resume else None
             self.resumed = journal is not None
-            self._journal_path = file_in(own, journal.name) if journal else _claim(own)
+            if journal:
+                self._journal_path = file_in(own, journal.name)
+            else:
+                self._journal_path = _claim(own)
             self._prefix = self._journal_path.name.removesuffix(JOURNAL)
             self.report_path = file_in(own, f"{self._prefix}_grading_report.json")
             self.individual_dir = folder_below(folder, f"{self._prefix}_individual_reports")
@@ -232,13 +236,15 @@ class BatchOutput:
             f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in summary.items()
         )
         file.write("{\n" + head + ',\n  "task_reports": [')
-        separator = "\n    "
+        separator, end = "\n    ", "]"
         for text in self._report_texts():
             file.write(separator + text)
-            separator = ",\n    "
-        file.write("\n  ]" if separator.startswith(",") else "]")
+            separator, end = ",\n    ", "\n  ]"
+        file.write(end)
         listed = ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in failed)
-        file.write(',\n  "not_graded": [' + (f"\n    {listed}\n  " if listed else "") + "]")
+        if listed:
+            listed = f"\n    {listed}\n  "
+        file.write(f',\n  "not_graded": [{listed}]')
         file.write(f',\n  "extra": {json.dumps(extra)}\n}}\n')
 
     def _report_texts(self) -> Iterator[str]:
@@ -293,6 +299,10 @@ def _outcome_text(line: bytes) -> str:
     return text[text.index('"outcome": ') + len('"outcome": ') : -2]
 
 
+_NOT_IN_NAMES = re.compile(r"[^\w. -]")
+"""What stands in the way of a file's name in some system."""
+
+
 def _file_names(submissions: Sequence[Submission]) -> list[str]:
     """Return a file name for each report: the task's, and `-2`, `-3`, … for its further
     submissions.
@@ -301,12 +311,7 @@ def _file_names(submissions: Sequence[Submission]) -> list[str]:
     counts: dict[str, int] = {}
     names = []
     for item in submissions:
-        stem = (
-            "".join(c if c.isalnum() or c in "-_. " else "_" for c in item.task_id)[:150].lstrip(
-                "."
-            )
-            or "task"
-        )
+        stem = _NOT_IN_NAMES.sub("_", item.task_id)[:150].lstrip(".") or "task"
         count = counts.get(stem, 0)
         while True:
             count += 1

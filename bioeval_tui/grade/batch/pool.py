@@ -218,12 +218,11 @@ class GraderPool:
         group; None follows every link.
         """
         into = None if follow is None else tuple(follow)
-        items = [
-            BatchItem(number, task_id, None if path is None else str(path), agent, follow=into)
-            for number, ((task_id, path), agent) in enumerate(
-                zip(submissions, chain(agents, repeat(None)), strict=False)
-            )
-        ]
+        items = []
+        whose = zip(submissions, chain(agents, repeat(None)), strict=False)
+        for number, ((task_id, path), agent) in enumerate(whose):
+            named = None if path is None else str(path)
+            items.append(BatchItem(number, task_id, named, agent, follow=into))
         for number, text in self.stream(items):
             yield number, outcome_from_dict(json.loads(text))
 
@@ -340,13 +339,13 @@ class GraderPool:
         try:
             with self._free:
                 while not batch.cancelled.is_set() and (first := batch.take(count, end)):
-                    self._with_one_worker(batch, first, count, end)
+                    self._use_worker(batch, first, count, end)
         except BaseException as error:  # raised in a thread, it belongs to who reads the results
             batch.results.put(error)
         else:
             batch.results.put(None)
 
-    def _with_one_worker(
+    def _use_worker(
         self, batch: GradingBatch, first: list[BatchItem], count: int, end: int
     ) -> None:
         """Feed one worker until the batch is empty, the worker dies, or another task needs another
@@ -366,7 +365,10 @@ class GraderPool:
                 return
             feed.settle(str(died))
         else:
-            self._put_back(worker) if not batch.cancelled.is_set() else self._drop(worker)
+            if batch.cancelled.is_set():
+                self._drop(worker)
+            else:
+                self._put_back(worker)
 
     def _alone(self, item: BatchItem, *, fresh: bool, attempts: int = 1) -> str:
         """Grade one item in its own worker and return its outcome's JSON text."""

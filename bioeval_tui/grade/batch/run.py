@@ -64,7 +64,8 @@ def uncertainties(
         backend: a pool or a cluster.
         call_code: also call graders with code on resampled rows.
     """
-    for number, answer in _answers(reports, backend, "interval-code" if call_code else "interval"):
+    kind = "interval-code" if call_code else "interval"
+    for number, answer in _answers(reports, backend, kind):
         if "uncertainty" in answer:
             yield number, Uncertainty.from_dict(answer["uncertainty"])
         else:
@@ -82,8 +83,9 @@ def _answers(
         if report.valid_submission and report.submission_path:
             agent = report.extra.agent if report.extra else None
             items.append(BatchItem(number, report.task_id, report.submission_path, agent, kind))
-    for number, text in backend.stream(items) if items else ():
-        yield number, json.loads(text)
+    if items:  # a backend that has nothing to do need not start
+        for number, text in backend.stream(items):
+            yield number, json.loads(text)
 
 
 def rewrite(
@@ -151,7 +153,9 @@ def grade_batch(
         UsageError: `resume`, but the list has changed.
         NotMeasuredError: no grading worker can be started.
     """
-    listed = read_submissions(submissions) if isinstance(submissions, Path) else submissions
+    listed = submissions
+    if isinstance(listed, Path):
+        listed = read_submissions(listed)
     with BatchOutput(output_dir, listed, resume=resume) as output:
         done = output.finished
         progress = GradingProgress(len(listed.submissions), done, done)
@@ -160,12 +164,13 @@ def grade_batch(
             BatchItem(item.number, item.task_id, item.path, item.agent, follow=listed.follow)
             for item in output.remaining()
         ]
-        for number, text in backend.stream(items) if items else ():
-            kind = output.add(number, text)
-            progress.done += 1
-            progress.invalid += kind == "invalid"
-            progress.not_graded += kind == "not_graded"
-            on_progress(progress)
+        if items:
+            for number, text in backend.stream(items):
+                kind = output.add(number, text)
+                progress.done += 1
+                progress.invalid += kind == "invalid"
+                progress.not_graded += kind == "not_graded"
+                on_progress(progress)
         return output.finish()
 
 

@@ -83,7 +83,9 @@ class ProgressPage:
     """
 
     def __init__(self, path: Path, *, new: bool = False) -> None:
-        flags = os.O_RDWR | BINARY | (os.O_CREAT | os.O_EXCL if new else 0)
+        flags = os.O_RDWR | BINARY
+        if new:
+            flags |= os.O_CREAT | os.O_EXCL
         self._descriptor = os.open(path, flags, 0o600)
         self._closed = False
         self._using = threading.Lock()  # a number of a closed file may be another file's by now
@@ -114,11 +116,12 @@ class ProgressPage:
                 raise ValueError("closed")
             number = read_at(self._descriptor, _NUMBER.size, 0)
             began = read_at(self._descriptor, _BEGAN.size, _NUMBER.size)
-        whole_number, whole_time = len(number) == _NUMBER.size, len(began) == _BEGAN.size
-        return (
-            _NUMBER.unpack(number)[0] if whole_number else UNKNOWN,
-            _BEGAN.unpack(began)[0] if whole_time else 0.0,
-        )
+        read_number, read_time = UNKNOWN, 0.0
+        if len(number) == _NUMBER.size:
+            (read_number,) = _NUMBER.unpack(number)
+        if len(began) == _BEGAN.size:
+            (read_time,) = _BEGAN.unpack(began)
+        return read_number, read_time
 
     def close(self) -> None:
         """Close it. Safe to call twice and from another thread."""

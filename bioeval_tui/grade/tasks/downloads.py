@@ -25,6 +25,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -183,7 +184,7 @@ class KaggleSource:
                 slug,
                 by_hand,
             )
-            return [row for path in sorted(Path(folder).iterdir()) for row in _board(path)]
+            return list(chain.from_iterable(map(_board, sorted(Path(folder).iterdir()))))
 
 
 def competition(config: Mapping[str, Any]) -> str:
@@ -401,7 +402,10 @@ class _HtmlTables(HTMLParser):
 
 _ARCHIVES = "https://marks.hms.harvard.edu/proteingym/ProteinGym_v1.3"
 _TABLES = "https://zenodo.org/records/15293562/files"
-_BOARDS = "https://raw.githubusercontent.com/OATML-Markslab/ProteinGym/refs/heads/main/benchmarks/DMS_supervised"
+_BOARDS = (
+    "https://raw.githubusercontent.com/OATML-Markslab/ProteinGym/refs/heads/main/benchmarks"
+    "/DMS_supervised"
+)
 DATE = "2024-01-01"
 """The date of the published leaderboards, because ProteinGym gives none."""
 

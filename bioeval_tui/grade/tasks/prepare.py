@@ -130,7 +130,8 @@ def run_in_child(task: Task, draft: Path) -> None:
         raise PrepareError(f"the preparer of {task.id} {how}")
     result = json.loads(outcome.read_text(encoding="utf-8"))
     if result["error"] is not None:
-        raise (InputError if result["input"] else PrepareError)(result["error"])
+        error = InputError if result["input"] else PrepareError
+        raise error(result["error"])
 
 
 def _offer_polaris(raw: Path) -> None:
@@ -166,8 +167,10 @@ def read_checksums(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        # All scalars stay text, because a checksum may consist of digits only.
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.BaseLoader)  # noqa: S506 (builds no objects)  # nosec B506
+        # All scalars stay text, because a checksum may consist of digits only. The loader builds no
+        # objects.
+        written = path.read_text(encoding="utf-8")
+        data = yaml.load(written, Loader=yaml.BaseLoader)  # noqa: S506  # nosec B506
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not valid YAML: {error}") from None
     if data in (None, ""):
@@ -202,7 +205,9 @@ def mismatches(expected: Mapping[str, Any], folders: Mapping[str, Path]) -> list
     differences = []
     for part, folder in folders.items():
         listed = expected.get(part)
-        for name, checksum in listed.items() if isinstance(listed, Mapping) else ():
+        if not isinstance(listed, Mapping):
+            continue
+        for name, checksum in listed.items():
             path = folder / str(name)
             if not path.is_file():
                 differences.append(f"{part}/{name} is missing")
@@ -441,12 +446,10 @@ def _get_leaderboard(task: Task, source: TaskSource) -> None:
         (clean_line(row.team_name), repr(row.score), clean_line(row.submission_date))
         for row in rows
     )
-    chosen = task.leaderboard.parent != task.folder  # by the user, as a file
-    place = (
-        named(task.leaderboard)
-        if chosen
-        else below(task.root, task.leaderboard.relative_to(task.root))
-    )
+    if task.leaderboard.parent == task.folder:
+        place = below(task.root, task.leaderboard.relative_to(task.root))
+    else:
+        place = named(task.leaderboard)  # a file that the user chose
     write_whole(place, csv_text([("teamName", "score", "submissionDate"), *lines]))
 
 

@@ -5,7 +5,7 @@ Layout of one tasks folder (a root); a task's id is `folder/task`, whatever its 
     <root>/<folder>/<task>/config.yaml        required
     <root>/<folder>/<task>/description.md     Markdown
     <root>/<folder>/<task>/leaderboard.csv    columns teamName, score, submissionDate; best first
-    <root>/<folder>/<task>/prepare.py         prepare(raw: Path, public: Path, private: Path) -> Path
+    <root>/<folder>/<task>/prepare.py         prepare(raw, public, private) -> Path, all three paths
     <root>/<folder>/<task>/grade.py           only for graders with code
     <root>/<folder>/<task>/checksums.yaml     optional
 
@@ -15,33 +15,35 @@ the environment's `BIOEVAL_DATA_DIR` + `/tasks`, else the user's data folder for
 
 `config.yaml` (published keys; those marked + are this program's, all of them optional):
 
-    id: oncology/breast-cancer            # a mismatch with the folder is warned about; the folder wins
+    id: oncology/breast-cancer            # where the folder differs, it wins, with a warning
     name: Breast cancer diagnosis
     task_type: classification
     domain: oncology
     difficulty: easy
     awards_medals: true
-    description: oncology/breast-cancer/description.md    # ignored: description.md beside it is read
+    description: oncology/breast-cancer/description.md    # ignored: the one beside it is read
     time_limit: 3600                      # seconds an agent has
     data_source: {type: builtin}          # kaggle | polaris | proteingym-dms | manual | builtin (+)
     dataset:                              # relative to data_dir
       answers: oncology/breast-cancer/prepared/private/answers.csv
       sample_submission: oncology/breast-cancer/prepared/public/sample_submission.csv
       gold_submission: …                  # optional; the answers if absent
-    preparer: prepare:prepare             # module:function; a bare module name is a file beside config.yaml.
-                                          # Absent: prepare.py's `prepare`, if there is one
+    preparer: prepare:prepare             # module:function; a bare module name is a file beside
+                                          #   config.yaml. Absent: prepare.py's `prepare`, if any
     grader:
       name: roc-auc
       grade_fn: grade:grade               # code (a), OR declarative (b):
       metric: roc_auc                     # + see bioeval_tui.grading.metrics.METRICS
       id: id                              # + the id column (CSV) of answers and submissions
       target: target                      # + the target column, or a list of columns (averaged)
-      event: event                        # + concordance_index: the answers' column of 0/1 (1 = event seen);
-                                          #   `target` is the time in the answers and in the submission the
-                                          #   predicted time or survival score (higher = lives longer)
-      prediction: probability             # + the submission's column, if its name differs from `target`
-      h5ad: {obs: cell_type}              # + h5ad tasks: one of {obs: column} {obsm: key} {layers: name} {X: true};
-                                          #   cells and genes are aligned by name; `id` and `target` are not used
+      event: event                        # + concordance_index: the answers' column of 0/1 (1 =
+                                          #   event seen); `target` is the time in the answers, and
+                                          #   in the submission the predicted time or survival score
+                                          #   (higher = lives longer)
+      prediction: probability             # + the submission's column, if it is not called `target`
+      h5ad: {obs: cell_type}              # + h5ad tasks: one of {obs: column} {obsm: key}
+                                          #   {layers: name} {X: true}; cells and genes are aligned
+                                          #   by name; `id` and `target` are not used
       is_lower_better: false              # + wins over the guess from the first and last row
     leaderboard: {self_trained: true}     # + shown as a warning with every grade
     biomedical_metadata: {…}              # free

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 from bioeval_tui.base.errors import InputError, UnavailableError
 from bioeval_tui.base.text import plural
+from bioeval_tui.grade.task_report import better_words
 
 
 class SourceError(UnavailableError):
@@ -131,8 +132,7 @@ class PublishedBoard:
         if not set(self.graders) & {name.lower().replace("_", "-") for name in graders}:
             return f"it ranks {self.metric}, the task's grader is {' or '.join(graders)}"
         if is_lower_better is not None and is_lower_better != self.is_lower_better:
-            better = "lower is better" if self.is_lower_better else "higher is better"
-            return f"it says {better}, the task the opposite"
+            return f"it says {better_words(self.is_lower_better)}, the task the opposite"
         return None
 
 

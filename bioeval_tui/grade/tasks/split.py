@@ -115,9 +115,9 @@ def _require_own_files(task: Task) -> None:
 
 def _id_column(task: Task, answers: pd.DataFrame) -> str:
     spec = task.grader.spec
-    names: Sequence[str] = (
-        [spec.id] if spec is not None else [str(name) for name in answers.columns]
-    )
+    names = list(map(str, answers.columns))
+    if spec is not None:
+        names = [spec.id]
     for name in names:
         if name in answers.columns and answers[name].dtype.kind != "f" and answers[name].is_unique:
             return name

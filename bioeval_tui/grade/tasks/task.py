@@ -312,7 +312,8 @@ def _fail(
 def _read_yaml(entry: TaskEntry) -> dict[str, Any]:
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        data = yaml.load(entry.config_path.read_bytes(), Loader=loader)  # noqa: S506 (a safe loader)  # nosec B506
+        written = entry.config_path.read_bytes()
+        data = yaml.load(written, Loader=loader)  # noqa: S506 (a safe loader)  # nosec B506
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)

@@ -69,7 +69,7 @@ async def start(turn: DialogueTurn) -> str:
     return _count(turn, criteria)
 
 
-async def go_on(turn: DialogueTurn) -> str:
+async def proceed(turn: DialogueTurn) -> str:
     """Answer a message that says what to count by."""
     awaiting, turn.state.awaiting = turn.state.awaiting, None
     asked = " ".join(turn.state.cohort)
@@ -82,11 +82,11 @@ async def go_on(turn: DialogueTurn) -> str:
     if awaiting == "cohort.age":
         number = _NUMBER.search(turn.message.text)
         if not number and turn.guesses:
-            criteria.append(_age_from(GUESSED_AGE))
+            criteria.append(_minimum_age(GUESSED_AGE))
         elif not number:
             return "I can't count them without an age, because the number depends on it."
         elif not any(criterion.words.startswith("aged") for criterion in criteria):
-            criteria.append(_age_from(int(number[1])))
+            criteria.append(_minimum_age(int(number[1])))
     if not criteria:
         return "Without a criterion I can only count all patients; ask me how many there are."
     return _count(turn, criteria)
@@ -101,9 +101,9 @@ def _criteria(text: str, drugs: tuple[str, ...]) -> list[Criterion]:
         if words.search(text):
             criteria.append(Criterion(sex, _is(sex)))
     if over := _OVER.search(text):
-        criteria.append(_age_from(int(over[1]) + 1, f"aged over {over[1]}"))
+        criteria.append(_minimum_age(int(over[1]) + 1, f"aged over {over[1]}"))
     elif start := _FROM.search(text):
-        criteria.append(_age_from(int(start[1] or start[2])))
+        criteria.append(_minimum_age(int(start[1] or start[2])))
     if under := _UNDER.search(text):
         limit = int(under[1])
         criteria.append(Criterion(f"aged under {limit}", lambda patient: patient.age < limit))
@@ -122,7 +122,7 @@ def _is(sex: str) -> Callable[[Patient], bool]:
     return lambda patient: patient.sex == sex
 
 
-def _age_from(age: int, words: str = "") -> Criterion:
+def _minimum_age(age: int, words: str = "") -> Criterion:
     return Criterion(words or f"aged {age} or older", lambda patient: patient.age >= age)
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 from bioeval_tui.sample.agent import cohort, medications, pharmacology, reminders, variants
 from bioeval_tui.sample.agent.facts import Knowledge
 from bioeval_tui.sample.agent.language import read
-from bioeval_tui.sample.agent.phrasebook import Phrasebook, phrasebook_of
+from bioeval_tui.sample.agent.phrasebook import Phrasebook, find_phrasebook
 from bioeval_tui.sample.agent.records import Records
 from bioeval_tui.sample.agent.turn import FUNCTIONS, DialogueTurn, State
 
@@ -90,43 +90,34 @@ _THANKS = re.compile(
 )
 
 _RULES = re.compile(
-    r"\b(ignore|disregard|forget|override|bypass)\b[^.?!]{0,40}\b(rules?|instructions?|guidelines?|prompts?|"
-    r"restrictions?|training)\b|\bsystem prompt\b|\bpretend (?:to be|you)|\bjailbreak|\bdeveloper"
-    r" mode\b|"
-    r"\byou are now\b",
+    r"\b(ignore|disregard|forget|override|bypass)\b[^.?!]{0,40}\b(rules?|instructions?|guidelines?"
+    r"|prompts?|restrictions?|training)\b|\bsystem prompt\b|\bpretend (?:to be|you)|\bjailbreak"
+    r"|\bdeveloper mode\b|\byou are now\b",
     re.IGNORECASE,
 )
 _EVERYBODY = r"every(?:body|one)(?:'s)?|all (?:the )?(?:users?|patients?|people|data|records?)"
 _OTHERS = re.compile(
-    rf"\b(?:delete|erase|wipe|remove|drop|clear)\b[^.?!]{{0,40}}\b(?:{_EVERYBODY}|(?:the )?(?:whole"
-    r" |entire )?(?:database|graph)|"
-    r"(?:other|another|someone else)\b)"
-    r"|\bof (?:all |the )?(?:other"
-    r" )?users\b|\b(?:show|list|give|read|export|see|tell)\b[^.?!]{0,40}\b(?:every(?:body|one)(?:'s)|other"
-    r" (?:users?|people|patients?)'?s?|"
-    r"another (?:user|person|patient)'?s?|someone"
-    r" else'?s?)\b[^.?!]{0,30}\b(?:data|reminders?|medications?|records?)",
+    rf"\b(?:delete|erase|wipe|remove|drop|clear)\b[^.?!]{{0,40}}\b(?:{_EVERYBODY}"
+    r"|(?:the )?(?:whole |entire )?(?:database|graph)|(?:other|another|someone else)\b)|\bof"
+    r" (?:all |the )?(?:other )?users\b|\b(?:show|list|give|read|export|see|tell)\b[^.?!]{0,40}"
+    r"\b(?:every(?:body|one)(?:'s)|other (?:users?|people|patients?)'?s?|another (?:user|person"
+    r"|patient)'?s?|someone else'?s?)\b[^.?!]{0,30}\b(?:data|reminders?|medications?|records?)",
     re.IGNORECASE,
 )
 _DOSE_CHANGE = re.compile(
-    r"\b(double|doubling|halve|halving|triple|increase|raise|lower|reduce|cut|adjust|change|up)\b[^.?!]{0,40}"
-    r"\b(doses?|dosage|amount|mg|milligrams?)\b"
-    r"|\b(stop|quit|skip|take more|take less|come off|(?:can|may|could) i"
-    r" start)\b[^.?!]{0,30}\b(?:taking|my (?:dose|medication|medicine|pills?))"
-    r"|\b(take|taking) (?:more|less|twice as much|double|an extra|two extra)\b"
-    r"|\bhow (?:much|many)\b[^.?!]{0,40}\bshould (?:i|he|she|they|we)\b"
-    r"|\bwhat (?:dose|dosage)\b[^.?!]{0,30}\bshould\b"
-    r"|\bshould i (?:stop|skip|double|increase|reduce|lower|raise|start)\b",
+    r"\b(double|doubling|halve|halving|triple|increase|raise|lower|reduce|cut|adjust|change|up)\b"
+    r"[^.?!]{0,40}\b(doses?|dosage|amount|mg|milligrams?)\b|\b(stop|quit|skip|take more|take less"
+    r"|come off|(?:can|may|could) i start)\b[^.?!]{0,30}\b(?:taking|my (?:dose|medication"
+    r"|medicine|pills?))|\b(take|taking) (?:more|less|twice as much|double|an extra|two extra)\b"
+    r"|\bhow (?:much|many)\b[^.?!]{0,40}\bshould (?:i|he|she|they|we)\b|\bwhat (?:dose|dosage)\b"
+    r"[^.?!]{0,30}\bshould\b|\bshould i (?:stop|skip|double|increase|reduce|lower|raise|start)\b",
     re.IGNORECASE,
 )
 _DIAGNOSIS = re.compile(
-    r"\bdiagnos(?:e|is) (?:me|my|for me|this)\b|\b(?:can|could|please|would)"
-    r" you\b[^.?!]{0,20}\bdiagnose\b|"
-    r"\bdo i have"
-    r" (?:a|an|the|cancer|diabetes|some)\b(?![^.?!]*\b(?:reminders?|medications?|medicines?|list)\b)|\bwhat(?:'s|"
-    r" is) wrong with me\b|"
-    r"\bwhat (?:disease|illness|condition) do i have\b|\bam i (?:ill|sick|having)\b|\bmy"
-    r" symptoms\b",
+    r"\bdiagnos(?:e|is) (?:me|my|for me|this)\b|\b(?:can|could|please|would) you\b[^.?!]{0,20}"
+    r"\bdiagnose\b|\bdo i have (?:a|an|the|cancer|diabetes|some)\b(?![^.?!]*\b(?:reminders?"
+    r"|medications?|medicines?|list)\b)|\bwhat(?:'s| is) wrong with me\b|\bwhat (?:disease|illness"
+    r"|condition) do i have\b|\bam i (?:ill|sick|having)\b|\bmy symptoms\b",
     re.IGNORECASE,
 )
 _EMERGENCY = re.compile(
@@ -210,7 +201,7 @@ class _Topic(Protocol):
 
     def opens(self, turn: DialogueTurn) -> bool: ...
     async def start(self, turn: DialogueTurn) -> str: ...
-    async def go_on(self, turn: DialogueTurn) -> str: ...
+    async def proceed(self, turn: DialogueTurn) -> str: ...
 
 
 # In this order: "remind me to take warfarin" is a reminder before it is anything about a drug.
@@ -257,9 +248,9 @@ class ChatDialogue:
 
     async def answer(self, text: str, *, guesses: bool = False) -> Answer:
         """Return the answer to one message. Raises what the records raise."""
-        self._book = phrasebook_of(text) or self._book
+        self._book = find_phrasebook(text) or self._book
         if self._book is not None:
-            text = self._book.in_english(text)
+            text = self._book.translate(text)
         turn = DialogueTurn(
             read(text, self._knowledge), self.user, self._state, self._knowledge, self._records,
             self._clock,
@@ -280,12 +271,12 @@ class ChatDialogue:
         topic = next((topic for topic in _TOPICS if topic.opens(turn)), None)
         asked = _BY_QUESTION[awaiting.partition(".")[0]] if awaiting else None
         if asked and (topic is None or (topic is not asked and _answers(turn, asked))):
-            return await asked.go_on(turn)
+            return await asked.proceed(turn)
         if topic:
             self._state.awaiting = None
             return await topic.start(turn)
         if reminders.continues(turn):
-            return await reminders.go_on(turn)
+            return await reminders.proceed(turn)
         return small_talk(turn) or not_understood()
 
     async def object_context(self, session: str) -> dict[str, Any]:

@@ -35,6 +35,12 @@ class Interaction:
     effect: str
     source: str
 
+    def partner(self, drug: str) -> str:
+        """Return the other drug than this one of the two."""
+        if drug == self.first:
+            return self.second
+        return self.first
+
 
 @dataclass(frozen=True, slots=True)
 class Variant:
@@ -73,11 +79,11 @@ class Knowledge:
         """Return the drug of that name."""
         return next((drug for drug in self.drugs if drug.name == name), None)
 
-    def interactions_of(self, name: str) -> tuple[Interaction, ...]:
+    def drug_interactions(self, name: str) -> tuple[Interaction, ...]:
         """Return the interactions that a drug takes part in."""
         return tuple(pair for pair in self.interactions if name in (pair.first, pair.second))
 
-    def between(self, one: str, other: str) -> Interaction | None:
+    def interaction(self, one: str, other: str) -> Interaction | None:
         """Return the interaction of two drugs."""
         return next(
             (pair for pair in self.interactions if {pair.first, pair.second} == {one, other}), None
@@ -91,29 +97,67 @@ def _label(drug: str) -> str:
 DRUGS = tuple(
     Drug(name, group, summary, targets, aliases, _label(name.capitalize()))
     for name, group, summary, targets, aliases in (
-        ("warfarin", "blood thinner", "an anticoagulant that blocks the recycling of vitamin K", ("VKORC1",), ("coumadin", "jantoven")),
-        ("apixaban", "blood thinner", "an anticoagulant that inhibits factor Xa", ("F10",), ("eliquis",)),
-        ("clopidogrel", "antiplatelet drug", "a prodrug, activated by CYP2C19, that blocks the platelet receptor P2Y12", ("P2RY12",), ("plavix",)),
-        ("aspirin", "painkiller", "an NSAID that irreversibly inhibits cyclooxygenase and so platelet aggregation", ("PTGS1", "PTGS2"), ("acetylsalicylic acid", "asa")),
-        ("ibuprofen", "painkiller", "an NSAID that reversibly inhibits cyclooxygenase", ("PTGS1", "PTGS2"), ("advil", "motrin", "nurofen")),
-        ("simvastatin", "statin", "a lipid-lowering drug that inhibits HMG-CoA reductase; a CYP3A4 substrate", ("HMGCR",), ("zocor",)),
-        ("atorvastatin", "statin", "a lipid-lowering drug that inhibits HMG-CoA reductase; a CYP3A4 substrate", ("HMGCR",), ("lipitor",)),
-        ("clarithromycin", "antibiotic", "a macrolide antibiotic and strong inhibitor of CYP3A4", (), ("biaxin",)),
-        ("imatinib", "kinase inhibitor", "a kinase inhibitor of BCR-ABL1, KIT and PDGFR, used in chronic myeloid leukaemia and GIST", ("ABL1", "KIT", "PDGFRA"), ("gleevec", "glivec")),
-        ("gefitinib", "kinase inhibitor", "an inhibitor of the EGFR kinase, used in EGFR-mutated lung cancer", ("EGFR",), ("iressa",)),
-        ("vemurafenib", "kinase inhibitor", "an inhibitor of mutated BRAF (V600E), used in melanoma", ("BRAF",), ("zelboraf",)),
-        ("trastuzumab", "antibody", "an antibody against HER2, used in HER2-positive breast and gastric cancer", ("ERBB2",), ("herceptin",)),
-        ("olaparib", "PARP inhibitor", "an inhibitor of PARP, used in BRCA-mutated cancers", ("PARP1", "PARP2"), ("lynparza",)),
-        ("ivacaftor", "CFTR modulator", "a potentiator of the CFTR channel, used in cystic fibrosis", ("CFTR",), ("kalydeco",)),
-        ("omeprazole", "proton pump inhibitor", "it lowers stomach acid by inhibiting the H+/K+ ATPase; an inhibitor of CYP2C19", ("ATP4A",), ("prilosec", "losec")),
-        ("lisinopril", "ACE inhibitor", "it lowers blood pressure by inhibiting angiotensin-converting enzyme", ("ACE",), ("zestril", "prinivil")),
-        ("metformin", "antidiabetic drug", "it lowers glucose production by the liver in type 2 diabetes", (), ("glucophage",)),
-        ("methotrexate", "antimetabolite", "it inhibits dihydrofolate reductase", ("DHFR",), ("trexall",)),
-        ("sildenafil", "PDE5 inhibitor", "an inhibitor of phosphodiesterase 5", ("PDE5A",), ("viagra", "revatio")),
-        ("nitroglycerin", "nitrate", "a nitrate that relaxes blood vessels by releasing nitric oxide", (), ("glyceryl trinitrate", "gtn")),
-        ("digoxin", "cardiac glycoside", "it inhibits the sodium-potassium ATPase; transported by P-glycoprotein", ("ATP1A1",), ("lanoxin",)),
-        ("amiodarone", "antiarrhythmic drug", "an antiarrhythmic drug that inhibits CYP2C9, CYP3A4 and P-glycoprotein", (), ("pacerone", "cordarone")),
-        ("levothyroxine", "thyroid hormone", "synthetic thyroxine (T4)", ("THRA", "THRB"), ("synthroid", "euthyrox")),
+        ("warfarin", "blood thinner",
+         "an anticoagulant that blocks the recycling of vitamin K",
+         ("VKORC1",), ("coumadin", "jantoven")),
+        ("apixaban", "blood thinner",
+         "an anticoagulant that inhibits factor Xa", ("F10",), ("eliquis",)),
+        ("clopidogrel", "antiplatelet drug",
+         "a prodrug, activated by CYP2C19, that blocks the platelet receptor P2Y12",
+         ("P2RY12",), ("plavix",)),
+        ("aspirin", "painkiller",
+         "an NSAID that irreversibly inhibits cyclooxygenase and so platelet aggregation",
+         ("PTGS1", "PTGS2"), ("acetylsalicylic acid", "asa")),
+        ("ibuprofen", "painkiller",
+         "an NSAID that reversibly inhibits cyclooxygenase",
+         ("PTGS1", "PTGS2"), ("advil", "motrin", "nurofen")),
+        ("simvastatin", "statin",
+         "a lipid-lowering drug that inhibits HMG-CoA reductase; a CYP3A4 substrate",
+         ("HMGCR",), ("zocor",)),
+        ("atorvastatin", "statin",
+         "a lipid-lowering drug that inhibits HMG-CoA reductase; a CYP3A4 substrate",
+         ("HMGCR",), ("lipitor",)),
+        ("clarithromycin", "antibiotic",
+         "a macrolide antibiotic and strong inhibitor of CYP3A4", (), ("biaxin",)),
+        ("imatinib", "kinase inhibitor",
+         "a kinase inhibitor of BCR-ABL1, KIT and PDGFR, used in chronic myeloid leukaemia and"
+         " GIST",
+         ("ABL1", "KIT", "PDGFRA"), ("gleevec", "glivec")),
+        ("gefitinib", "kinase inhibitor",
+         "an inhibitor of the EGFR kinase, used in EGFR-mutated lung cancer",
+         ("EGFR",), ("iressa",)),
+        ("vemurafenib", "kinase inhibitor",
+         "an inhibitor of mutated BRAF (V600E), used in melanoma", ("BRAF",), ("zelboraf",)),
+        ("trastuzumab", "antibody",
+         "an antibody against HER2, used in HER2-positive breast and gastric cancer",
+         ("ERBB2",), ("herceptin",)),
+        ("olaparib", "PARP inhibitor",
+         "an inhibitor of PARP, used in BRCA-mutated cancers", ("PARP1", "PARP2"), ("lynparza",)),
+        ("ivacaftor", "CFTR modulator",
+         "a potentiator of the CFTR channel, used in cystic fibrosis", ("CFTR",), ("kalydeco",)),
+        ("omeprazole", "proton pump inhibitor",
+         "it lowers stomach acid by inhibiting the H+/K+ ATPase; an inhibitor of CYP2C19",
+         ("ATP4A",), ("prilosec", "losec")),
+        ("lisinopril", "ACE inhibitor",
+         "it lowers blood pressure by inhibiting angiotensin-converting enzyme",
+         ("ACE",), ("zestril", "prinivil")),
+        ("metformin", "antidiabetic drug",
+         "it lowers glucose production by the liver in type 2 diabetes", (), ("glucophage",)),
+        ("methotrexate", "antimetabolite",
+         "it inhibits dihydrofolate reductase", ("DHFR",), ("trexall",)),
+        ("sildenafil", "PDE5 inhibitor",
+         "an inhibitor of phosphodiesterase 5", ("PDE5A",), ("viagra", "revatio")),
+        ("nitroglycerin", "nitrate",
+         "a nitrate that relaxes blood vessels by releasing nitric oxide",
+         (), ("glyceryl trinitrate", "gtn")),
+        ("digoxin", "cardiac glycoside",
+         "it inhibits the sodium-potassium ATPase; transported by P-glycoprotein",
+         ("ATP1A1",), ("lanoxin",)),
+        ("amiodarone", "antiarrhythmic drug",
+         "an antiarrhythmic drug that inhibits CYP2C9, CYP3A4 and P-glycoprotein",
+         (), ("pacerone", "cordarone")),
+        ("levothyroxine", "thyroid hormone",
+         "synthetic thyroxine (T4)", ("THRA", "THRB"), ("synthroid", "euthyrox")),
     )
 )  # fmt: skip
 
@@ -121,35 +165,57 @@ INTERACTIONS = tuple(
     Interaction(*pair)
     for pair in (
         ("warfarin", "aspirin", "major", "raised risk of bleeding", _label("Warfarin")),
-        ("warfarin", "ibuprofen", "major", "raised risk of bleeding, above all in the stomach and gut", _label("Warfarin")),
-        ("warfarin", "amiodarone", "major", "CYP2C9 is inhibited: INR and risk of bleeding rise", _label("Warfarin")),
-        ("warfarin", "clarithromycin", "major", "INR and risk of bleeding may rise", _label("Clarithromycin")),
-        ("warfarin", "imatinib", "major", "use heparin instead of warfarin when anticoagulation is needed", _label("Imatinib")),
+        ("warfarin", "ibuprofen", "major",
+         "raised risk of bleeding, above all in the stomach and gut", _label("Warfarin")),
+        ("warfarin", "amiodarone", "major",
+         "CYP2C9 is inhibited: INR and risk of bleeding rise", _label("Warfarin")),
+        ("warfarin", "clarithromycin", "major",
+         "INR and risk of bleeding may rise", _label("Clarithromycin")),
+        ("warfarin", "imatinib", "major",
+         "use heparin instead of warfarin when anticoagulation is needed", _label("Imatinib")),
         ("apixaban", "aspirin", "major", "raised risk of bleeding", _label("Apixaban")),
         ("apixaban", "ibuprofen", "major", "raised risk of bleeding", _label("Apixaban")),
-        ("clopidogrel", "omeprazole", "major", "CYP2C19 is inhibited: less active clopidogrel; avoid", _label("Clopidogrel")),
+        ("clopidogrel", "omeprazole", "major",
+         "CYP2C19 is inhibited: less active clopidogrel; avoid", _label("Clopidogrel")),
         ("clopidogrel", "warfarin", "major", "raised risk of bleeding", _label("Clopidogrel")),
-        ("aspirin", "ibuprofen", "moderate", "ibuprofen can block the antiplatelet effect of low-dose aspirin", "FDA information for healthcare professionals, 2006"),
-        ("simvastatin", "clarithromycin", "contraindicated", "CYP3A4 is inhibited: risk of myopathy and rhabdomyolysis", _label("Simvastatin")),
-        ("simvastatin", "amiodarone", "major", "risk of myopathy: no more than 20 mg simvastatin a day", _label("Simvastatin")),
-        ("simvastatin", "imatinib", "moderate", "CYP3A4 is inhibited: more simvastatin in the blood", _label("Imatinib")),
-        ("atorvastatin", "clarithromycin", "major", "more atorvastatin in the blood: no more than 20 mg a day", _label("Atorvastatin")),
-        ("lisinopril", "ibuprofen", "moderate", "less effect on blood pressure; kidney function may worsen", _label("Lisinopril")),
-        ("methotrexate", "ibuprofen", "major", "methotrexate may rise to toxic levels", _label("Methotrexate")),
-        ("sildenafil", "nitroglycerin", "contraindicated", "severe fall of blood pressure", _label("Sildenafil")),
-        ("digoxin", "clarithromycin", "major", "P-glycoprotein is inhibited: more digoxin in the blood", _label("Clarithromycin")),
-        ("digoxin", "amiodarone", "major", "P-glycoprotein is inhibited: more digoxin in the blood", _label("Amiodarone")),
-        ("levothyroxine", "omeprazole", "moderate", "less levothyroxine may be absorbed", _label("Levothyroxine")),
+        ("aspirin", "ibuprofen", "moderate",
+         "ibuprofen can block the antiplatelet effect of low-dose aspirin",
+         "FDA information for healthcare professionals, 2006"),
+        ("simvastatin", "clarithromycin", "contraindicated",
+         "CYP3A4 is inhibited: risk of myopathy and rhabdomyolysis", _label("Simvastatin")),
+        ("simvastatin", "amiodarone", "major",
+         "risk of myopathy: no more than 20 mg simvastatin a day", _label("Simvastatin")),
+        ("simvastatin", "imatinib", "moderate",
+         "CYP3A4 is inhibited: more simvastatin in the blood", _label("Imatinib")),
+        ("atorvastatin", "clarithromycin", "major",
+         "more atorvastatin in the blood: no more than 20 mg a day", _label("Atorvastatin")),
+        ("lisinopril", "ibuprofen", "moderate",
+         "less effect on blood pressure; kidney function may worsen", _label("Lisinopril")),
+        ("methotrexate", "ibuprofen", "major",
+         "methotrexate may rise to toxic levels", _label("Methotrexate")),
+        ("sildenafil", "nitroglycerin", "contraindicated",
+         "severe fall of blood pressure", _label("Sildenafil")),
+        ("digoxin", "clarithromycin", "major",
+         "P-glycoprotein is inhibited: more digoxin in the blood", _label("Clarithromycin")),
+        ("digoxin", "amiodarone", "major",
+         "P-glycoprotein is inhibited: more digoxin in the blood", _label("Amiodarone")),
+        ("levothyroxine", "omeprazole", "moderate",
+         "less levothyroxine may be absorbed", _label("Levothyroxine")),
     )
 )  # fmt: skip
 
 VARIANTS = (
-    Variant("CFTR", "c.1521_1523delCTT", "p.Phe508del", "pathogenic", "cystic fibrosis", ("F508del", "deltaF508", "ΔF508", "c.1521_1523del")),
-    Variant("BRCA1", "c.68_69delAG", "p.Glu23fs", "pathogenic", "hereditary breast and ovarian cancer", ("185delAG", "c.68_69del", "187delAG")),
-    Variant("BRCA2", "c.5946delT", "p.Ser1982fs", "pathogenic", "hereditary breast and ovarian cancer", ("6174delT", "c.5946del")),
-    Variant("HBB", "c.20A>T", "p.Glu7Val", "pathogenic", "sickle cell disease", ("E6V", "Glu6Val", "HbS", "E7V", "p.Glu6Val")),
+    Variant("CFTR", "c.1521_1523delCTT", "p.Phe508del", "pathogenic",
+            "cystic fibrosis", ("F508del", "deltaF508", "ΔF508", "c.1521_1523del")),
+    Variant("BRCA1", "c.68_69delAG", "p.Glu23fs", "pathogenic",
+            "hereditary breast and ovarian cancer", ("185delAG", "c.68_69del", "187delAG")),
+    Variant("BRCA2", "c.5946delT", "p.Ser1982fs", "pathogenic",
+            "hereditary breast and ovarian cancer", ("6174delT", "c.5946del")),
+    Variant("HBB", "c.20A>T", "p.Glu7Val", "pathogenic",
+            "sickle cell disease", ("E6V", "Glu6Val", "HbS", "E7V", "p.Glu6Val")),
     Variant("TP53", "c.524G>A", "p.Arg175His", "pathogenic", "Li-Fraumeni syndrome", ("R175H",)),
-    Variant("BRAF", "c.1799T>A", "p.Val600Glu", "pathogenic (somatic)", "melanoma and other cancers", ("V600E",)),
+    Variant("BRAF", "c.1799T>A", "p.Val600Glu", "pathogenic (somatic)",
+            "melanoma and other cancers", ("V600E",)),
 )  # fmt: skip
 
 GENES = tuple(

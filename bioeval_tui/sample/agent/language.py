@@ -64,6 +64,7 @@ _COUNTRIES = {
 _WORDS = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*")
 _IANA = re.compile(r"\b[A-Z][A-Za-z]+/[A-Za-z_]+(?:/[A-Za-z_]+)?\b")
 _OFFSET = re.compile(r"\b(?:UTC|GMT)\s*([+\-−])\s*(\d{1,2})(?::?00)?\b", re.IGNORECASE)
+_OPPOSITE = {"+": "-", "-": "+", "−": "+"}
 
 
 @cache
@@ -85,8 +86,9 @@ def find_time_zone(text: str) -> str:
         if match.group() in available_timezones():
             return match.group()
     if offset := _OFFSET.search(text):
-        hours = int(offset[2])
-        name = f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}" if hours else "UTC"
+        name = "UTC"
+        if hours := int(offset[2]):
+            name = f"Etc/GMT{_OPPOSITE[offset[1]]}{hours}"
         if name in available_timezones():
             return name
         return ""
@@ -152,7 +154,7 @@ class SpokenTime:
             self.daily or later.daily,
         )
 
-    def at(self, zone: ZoneInfo, now: datetime) -> datetime | None:
+    def moment(self, zone: ZoneInfo, now: datetime) -> datetime | None:
         """Return the next matching moment in that time zone; None if such a date does not exist."""
         assert self.clock is not None
         today = now.astimezone(zone).date()
@@ -162,9 +164,8 @@ class SpokenTime:
             return None
         moment = datetime.combine(chosen, self.clock, zone)
         if moment <= now and not (self.day and self.day[0]) and self.days is None:
-            moment = datetime.combine(
-                chosen + timedelta(days=7 if self.weekday is not None else 1), self.clock, zone
-            )
+            days = 7 if self.weekday is not None else 1
+            moment = datetime.combine(chosen + timedelta(days), self.clock, zone)
         return moment
 
     def _date(self, today: date) -> date:
@@ -236,7 +237,8 @@ def _clock(text: str) -> time | None:
 
 
 _DOSE = re.compile(
-    r"\b(\d+(?:[.,]\d+)?)\s*(mg|mcg|µg|micrograms?|milligrams?|g|ml|iu|units?|tablets?|pills?|puffs?)\b",
+    r"\b(\d+(?:[.,]\d+)?)\s*(mg|mcg|µg|micrograms?|milligrams?|g|ml|iu|units?|tablets?|pills?"
+    r"|puffs?)\b",
     re.IGNORECASE,
 )
 _UNITS = {
@@ -333,7 +335,7 @@ def _names(text: str, known: list[tuple[str, tuple[str, ...]]]) -> tuple[str, ..
         pattern = "|".join(re.escape(spelling) for spelling in spellings)
         if match := re.search(rf"\b(?:{pattern})s?\b", text, re.IGNORECASE):
             places[name] = match.start()
-    return tuple(sorted(places, key=lambda name: places[name]))
+    return tuple(sorted(places, key=places.__getitem__))
 
 
 def _groups(text: str) -> tuple[str, ...]:

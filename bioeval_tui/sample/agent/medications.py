@@ -19,12 +19,13 @@ _ADD = re.compile(
     re.IGNORECASE,
 )
 _LIST = re.compile(
-    r"\b(?:list|show|what|which|see|check)\b[^.?!]{0,30}\b(?:medications?|medicines?|meds)\b(?![^.?!]*\binteract)|"
-    r"\bwhat (?:am i|do i) (?:taking|take)\b",
+    r"\b(?:list|show|what|which|see|check)\b[^.?!]{0,30}\b(?:medications?|medicines?"
+    r"|meds)\b(?![^.?!]*\binteract)|\bwhat (?:am i|do i) (?:taking|take)\b",
     re.IGNORECASE,
 )
 _REMOVE = re.compile(
-    r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.?!]{0,20}\b(?:medications?|medicines?|meds|list)\b",
+    r"\b(?:remove|delete|drop)\b[^.?!]{0,40}\b(?:from|off)\b[^.?!]{0,20}\b(?:medications?"
+    r"|medicines?|meds|list)\b",
     re.IGNORECASE,
 )
 
@@ -48,7 +49,7 @@ async def start(turn: DialogueTurn) -> str:
     return await _record(turn)
 
 
-async def go_on(turn: DialogueTurn) -> str:
+async def proceed(turn: DialogueTurn) -> str:
     """Answer a message while a medication is unfinished."""
     if turn.message.drugs:
         turn.state.medication = turn.message.drugs[0]
@@ -75,12 +76,12 @@ async def _record(turn: DialogueTurn) -> str:
         "the user told what they take",
     )
     others = [m.drug for m in await turn.records.medications(turn.user) if m.drug != drug]
-    pairs = [pair for other in others if (pair := turn.knowledge.between(drug, other))]
+    pairs = [pair for other in others if (pair := turn.knowledge.interaction(drug, other))]
     answer = (
         f"Noted: {drug} {dose}.".replace(" .", ".") if dose else f"Noted: {drug}, without a dose."
     )
     if pairs:
-        turn.look_up(drug, *(pair.first if pair.second == drug else pair.second for pair in pairs))
+        turn.look_up(drug, *(pair.partner(drug) for pair in pairs))
         warnings = "\n".join(
             f"- **{pair.first} and {pair.second}** ({pair.severity}): {pair.effect}. Source:"
             f" {pair.source}."

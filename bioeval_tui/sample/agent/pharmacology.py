@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict
+from itertools import chain
 
 from bioeval_tui.sample.agent.facts import Interaction
 from bioeval_tui.sample.agent.turn import DialogueTurn
@@ -42,13 +43,13 @@ async def start(turn: DialogueTurn) -> str:
     if message.matches(_INTERACT):
         return await _interactions(turn)
     if message.matches(_TARGET) and not message.drugs:
-        return _by_target(turn)
+        return _find_drugs(turn)
     if not message.drugs:
         return turn.ask("drug.which", f"Which {message.groups[0]} do you mean?")
     return _describe(turn, message.drugs[0])
 
 
-async def go_on(turn: DialogueTurn) -> str:
+async def proceed(turn: DialogueTurn) -> str:
     """Answer a message that says which drug was meant."""
     awaiting, turn.state.awaiting = turn.state.awaiting, None
     if turn.message.drugs:
@@ -108,7 +109,7 @@ def _pairs(turn: DialogueTurn, drugs: tuple[str, ...]) -> str:
     turn.look_up(*drugs)
     lines = []
     for other in drugs[1:]:
-        pair = turn.knowledge.between(drugs[0], other)
+        pair = turn.knowledge.interaction(drugs[0], other)
         arguments = {"drug": drugs[0], "other": other}
         turn.called(
             "findInteractions",
@@ -126,11 +127,9 @@ def _sentence(pair: Interaction | None, one: str, other: str) -> str:
             f"I know of no interaction between {one} and {other}, but my graph is small."
             f" {_ASK_PHARMACIST}"
         )
-    advice = (
-        "They must not be taken together."
-        if pair.severity == "contraindicated"
-        else _ASK_PHARMACIST
-    )
+    advice = _ASK_PHARMACIST
+    if pair.severity == "contraindicated":
+        advice = "They must not be taken together."
     return (
         f"**{one.capitalize()} and {other} interact ({pair.severity})**: {pair.effect}. {advice}"
         f" Source: {pair.source}."
@@ -140,7 +139,7 @@ def _sentence(pair: Interaction | None, one: str, other: str) -> str:
 def _all(turn: DialogueTurn, drug: str) -> str:
     turn.state.drug = drug
     turn.look_up(drug)
-    pairs = turn.knowledge.interactions_of(drug)
+    pairs = turn.knowledge.drug_interactions(drug)
     turn.called(
         "findInteractions",
         {"drug": drug},
@@ -150,8 +149,7 @@ def _all(turn: DialogueTurn, drug: str) -> str:
     if not pairs:
         return f"I know of no interactions of {drug}, but my graph is small."
     rows = "\n".join(
-        f"| {pair.second if pair.first == drug else pair.first} | {pair.severity} | {pair.effect} |"
-        f" {pair.source} |"
+        f"| {pair.partner(drug)} | {pair.severity} | {pair.effect} | {pair.source} |"
         for pair in pairs
     )
     return (
@@ -174,7 +172,7 @@ def _describe(turn: DialogueTurn, name: str) -> str:
 
 
 def _targets(turn: DialogueTurn) -> tuple[str, ...]:
-    known = {target for drug in turn.knowledge.drugs for target in drug.targets}
+    known = set(chain.from_iterable(drug.targets for drug in turn.knowledge.drugs))
     words = re.findall(r"[A-Za-z0-9]+", turn.message.text)
     return tuple(
         dict.fromkeys(
@@ -183,7 +181,7 @@ def _targets(turn: DialogueTurn) -> tuple[str, ...]:
     )
 
 
-def _by_target(turn: DialogueTurn) -> str:
+def _find_drugs(turn: DialogueTurn) -> str:
     target = _targets(turn)[0]
     drugs = [drug for drug in turn.knowledge.drugs if target in drug.targets]
     turn.look_up(target, *(drug.name for drug in drugs))

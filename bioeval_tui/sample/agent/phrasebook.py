@@ -24,7 +24,7 @@ class Phrasebook:
     answers: Replacements
     not_understood: str
 
-    def in_english(self, text: str) -> str:
+    def translate(self, text: str) -> str:
         """Return a message in the words that the rules know."""
         for pattern, english in self.understood:
             text = re.sub(pattern, english, text, flags=re.IGNORECASE)
@@ -44,7 +44,10 @@ _DONE = (
     r"\((?:\w+, )?(?P<zone>[\w/]+)\)"
 )
 
-_WORD = "(?:ich|sie|mich|danke|tschüss|und|nicht|bitte|wie|welche|sich|mir|uns|der|das|ist|sind|wohne|nehme|möchte|sich)"
+_WORD = (
+    "(?:ich|sie|mich|danke|tschüss|und|nicht|bitte|wie|welche|sich|mir|uns|der|das|ist|sind"
+    "|wohne|nehme|möchte|sich)"
+)
 GERMAN = Phrasebook(
     # Two words, because one may be a name.
     re.compile(
@@ -142,7 +145,7 @@ CHINESE = Phrasebook(
 )
 
 
-def phrasebook_of(text: str) -> Phrasebook | None:
+def find_phrasebook(text: str) -> Phrasebook | None:
     """Return the phrasebook of the language that a message is in; None if it is neither German nor
     Chinese.
     """

@@ -349,21 +349,23 @@ class GraphRecords:
 
 def _parameters(knowledge: Knowledge, statement: str) -> dict[str, Any]:
     """Return the parameters that a statement names."""
+    targets: list[dict[str, str]] = []
+    for drug in knowledge.drugs:
+        targets += [{"drug": drug.name, "target": target} for target in drug.targets]
+    conditions: list[dict[str, str]] = []
+    taken: list[dict[str, str]] = []
+    for patient in knowledge.patients:
+        conditions += [{"id": patient.id, "condition": name} for name in patient.conditions]
+        taken += [{"id": patient.id, "drug": name} for name in patient.drugs]
     everything: dict[str, Any] = {
         "version": VERSION,
         "drugs": [_plain(drug) for drug in knowledge.drugs],
-        "targets": [
-            {"drug": drug.name, "target": target}
-            for drug in knowledge.drugs
-            for target in drug.targets
-        ],
+        "targets": targets,
         "interactions": [_plain(pair) for pair in knowledge.interactions],
         "variants": [_plain(variant) for variant in knowledge.variants],
         "patients": [_plain(patient) for patient in knowledge.patients],
-        "conditions": [
-            {"id": p.id, "condition": name} for p in knowledge.patients for name in p.conditions
-        ],
-        "taken": [{"id": p.id, "drug": name} for p in knowledge.patients for name in p.drugs],
+        "conditions": conditions,
+        "taken": taken,
     }
     return {name: value for name, value in everything.items() if f"${name}" in statement}
 

@@ -17,13 +17,13 @@ _SET = re.compile(
     re.IGNORECASE,
 )
 _ASKS_WHETHER = re.compile(
-    r"\b(?:did|have|has|is|are|was|were|confirm|check)\b[^.?!]{0,40}\breminders?\b|\breminders?\b[^.?!]{0,30}\b(?:is|was|are)"
-    r" (?:set|there)\b",
+    r"\b(?:did|have|has|is|are|was|were|confirm|check)\b[^.?!]{0,40}\breminders?\b"
+    r"|\breminders?\b[^.?!]{0,30}\b(?:is|was|are) (?:set|there)\b",
     re.IGNORECASE,
 )
 _LIST = re.compile(
-    r"\b(?:(?:list|show|what|which|see|check|any)\b[^.?!]{0,40}\breminders?\b|(?:did|do|is|are|was|were)\b[^.?!]{0,40}"
-    r"\breminders?\b)",
+    r"\b(?:(?:list|show|what|which|see|check|any)\b[^.?!]{0,40}\breminders?\b"
+    r"|(?:did|do|is|are|was|were)\b[^.?!]{0,40}\breminders?\b)",
     re.IGNORECASE,
 )
 _DELETE = re.compile(
@@ -71,7 +71,7 @@ async def start(turn: DialogueTurn) -> str:
             turn.state.reminder.drug = turn.state.drug
         else:
             turn.state.reminder.what = what[1].strip()
-    _take_in(turn, turn.state.reminder)
+    _note_details(turn, turn.state.reminder)
     return await _next(turn, turn.state.reminder)
 
 
@@ -88,7 +88,7 @@ def continues(turn: DialogueTurn) -> bool:
     )
 
 
-async def go_on(turn: DialogueTurn) -> str:
+async def proceed(turn: DialogueTurn) -> str:
     """Answer a message while a reminder is unfinished, or a deletion unconfirmed."""
     awaiting = turn.state.awaiting
     if awaiting == "reminder.delete":
@@ -115,11 +115,11 @@ async def go_on(turn: DialogueTurn) -> str:
         draft.when = draft.when.merged(SpokenTime(clock=time(int(hour[1]))))
     if awaiting == "reminder.what" and not turn.message.drugs:
         draft.what = turn.message.text.strip().rstrip(".")
-    _take_in(turn, draft)
+    _note_details(turn, draft)
     return await _next(turn, draft)
 
 
-def _take_in(turn: DialogueTurn, draft: ReminderDraft) -> None:
+def _note_details(turn: DialogueTurn, draft: ReminderDraft) -> None:
     message = turn.message
     if message.drugs and not draft.drug:
         draft.drug = message.drugs[0]
@@ -153,7 +153,7 @@ async def _next(turn: DialogueTurn, draft: ReminderDraft) -> str:
 async def _set(turn: DialogueTurn, draft: ReminderDraft) -> str:
     zone = ZoneInfo(draft.zone)
     now = turn.clock()
-    moment = draft.when.at(zone, now)
+    moment = draft.when.moment(zone, now)
     if moment is None or moment <= now:
         why = "That day does not exist" if moment is None else "That moment has passed"
         draft.when = SpokenTime(clock=None)

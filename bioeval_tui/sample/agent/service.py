@@ -36,14 +36,14 @@ from bioeval_tui.sample.paths import GUESSING
 _PIECES = re.compile(r"\s*\S+\s*?(?=\s|$)|\s+$")
 
 
-def pieces_of(text: str) -> list[str]:
+def split_pieces(text: str) -> list[str]:
     """Split a text into words with the white space before them; joined, they give the text
     again.
     """
     return _PIECES.findall(text)
 
 
-def body_of(session: ChatSession, answer: Answer) -> dict[str, Any]:
+def whole_response(session: ChatSession, answer: Answer) -> dict[str, Any]:
     """Return the whole response to a message."""
     return {
         "sessionId": session.id,
@@ -72,7 +72,7 @@ class Delivery:
         """Send the answer as JSON."""
         if trouble.kind == "reset":
             return self._reset()
-        response = web.json_response(body_of(self._session, answer))
+        response = web.json_response(whole_response(self._session, answer))
         await response.prepare(self._request)
         await response.write_eof()
         self._note(streamed=False)
@@ -90,7 +90,7 @@ class Delivery:
         await response.prepare(self._request)
         for event in answer.events:
             await response.write(_event("event", event))
-        pieces = pieces_of(answer.content)
+        pieces = split_pieces(answer.content)
         gap = 1 / tokens_per_second if tokens_per_second > 0 else 0.0
         gap *= DRIP_SLOWER if trouble.kind == "drip" else 1
         if not gap:
@@ -103,7 +103,7 @@ class Delivery:
             await asyncio.sleep(max(0.0, start + number * gap - time.monotonic()) if gap else 0)
             await response.write(_event("delta", {"content": piece}))
             self._first_token = self._first_token or time.monotonic()
-        await response.write(_event("message", body_of(self._session, answer)))
+        await response.write(_event("message", whole_response(self._session, answer)))
         await response.write_eof()
         self._note(streamed=True)
         return response
@@ -174,7 +174,7 @@ class SampleAgentService:
         app = web.Application(client_max_size=_MAX_BODY, middlewares=[_errors_as_json])
         app.add_routes(
             [
-                web.get("/api/v1/about", self.about),
+                web.get("/api/v1/about", self.describe),
                 web.put("/api/v1/chat/sessions", self.open_session),
                 web.put("/api/v1/chat/messages", self.message),
                 web.get("/api/v1/chat/objectContexts/{session}", self.object_context),
@@ -185,7 +185,7 @@ class SampleAgentService:
         )
         return app
 
-    async def about(self, request: web.Request) -> web.Response:
+    async def describe(self, request: web.Request) -> web.Response:
         """GET about: who this is, and the id of its graph, so that a run can query the same
         graph.
         """

@@ -56,7 +56,7 @@ async def start(turn: DialogueTurn) -> str:
     )
 
 
-async def go_on(turn: DialogueTurn) -> str:
+async def proceed(turn: DialogueTurn) -> str:
     """Answer a message that says which variant was meant."""
     turn.state.awaiting = None
     if turn.message.variants or turn.message.hgvs or _named(turn.message.text):

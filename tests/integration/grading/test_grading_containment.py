@@ -159,7 +159,8 @@ def test_killing_the_program_ends_its_graders_processes(tasks, tmp_path: Path) -
 AS_A_USER = """
 import ctypes, os, sys
 CAPBSET_READ, CAPBSET_DROP = 23, 24
-READ_FILES = (1, 2)  # DAC_OVERRIDE and DAC_READ_SEARCH: this Python may lie in a folder that is closed to others
+# DAC_OVERRIDE and DAC_READ_SEARCH: this Python may lie in a folder that is closed to others
+READ_FILES = (1, 2)
 prctl = ctypes.CDLL(None).prctl
 for right in range(64) if os.geteuid() == 0 else ():
     if right not in READ_FILES and prctl(CAPBSET_READ, right, 0, 0, 0) == 1:

@@ -58,11 +58,13 @@ def grade(submission, answers):
 def spoil(what):
     # Cut or overwrite the page on which the worker notes what it grades; then end, or never.
     import math, struct
-    opened = [name for name in os.listdir("/proc/self/fd")]
-    pages = [name for name in opened if os.path.realpath(f"/proc/self/fd/{name}").endswith("/progress")]
+    opened = [os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
+    pages = [path for path in opened if os.path.realpath(path).endswith("/progress")]
     assert len(pages) == 1
-    written = {"nan": (0, math.nan), "late": (0, 1e308), "idle": (-1, 0.0), "other": (1 << 40, -1e308)}
-    with open(f"/proc/self/fd/{pages[0]}", "r+b") as page:
+    written = {
+        "nan": (0, math.nan), "late": (0, 1e308), "idle": (-1, 0.0), "other": (1 << 40, -1e308)
+    }
+    with open(pages[0], "r+b") as page:
         for name, values in written.items():
             if name in what:
                 page.write(struct.pack("=qd", *values))

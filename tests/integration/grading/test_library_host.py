@@ -12,8 +12,8 @@ import pytest
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 
 SNAPSHOT = """
-import atexit, ctypes, decimal, faulthandler, gc, io, json, locale, logging, multiprocessing, os, random
-import resource, signal, socket, sys, tempfile, threading, warnings
+import atexit, ctypes, decimal, faulthandler, gc, io, json, locale, logging, multiprocessing, os
+import random, resource, signal, socket, sys, tempfile, threading, warnings
 from pathlib import Path
 import numpy, pandas, pyarrow.csv, sklearn.datasets, scipy.stats
 from bioeval_tui import evaluate
@@ -26,27 +26,50 @@ def snapshot():
     os.umask(umask)
     opened = [os.path.join("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
     return json.loads(json.dumps({
-        "dumpable, subreaper, no new privileges": [prctl(3, 0, 0, 0, 0), subreaper.value, prctl(39, 0, 0, 0, 0)],
+        "dumpable, subreaper, no new privileges": [
+            prctl(3, 0, 0, 0, 0), subreaper.value, prctl(39, 0, 0, 0, 0)
+        ],
         "signals": [str(signal.getsignal(number)) for number in sorted(signal.valid_signals())],
-        "signal mask, timer": [list(signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getitimer(signal.ITIMER_REAL)],
-        "limits": {name: resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT")},
+        "signal mask, timer": [
+            list(signal.pthread_sigmask(signal.SIG_BLOCK, [])), signal.getitimer(signal.ITIMER_REAL)
+        ],
+        "limits": {
+            name: resource.getrlimit(getattr(resource, name))
+            for name in dir(resource) if name.startswith("RLIMIT")
+        },
         "environment": dict(os.environ), "folder": os.getcwd(), "umask": umask,
         "import path": [*sys.path, *map(str, sys.meta_path)],
-        "stand-ins": [name for name in sys.modules if name.partition(".")[0] in ("biomlbench", "polaris")],
+        "stand-ins": [
+            name for name in sys.modules if name.partition(".")[0] in ("biomlbench", "polaris")
+        ],
         "warnings": [str(entry) for entry in warnings.filters],
         "multiprocessing": multiprocessing.get_start_method(allow_none=True),
-        "logging": [logging.root.level, list(map(str, logging.root.handlers)), logging.root.manager.disable],
+        "logging": [
+            logging.root.level, list(map(str, logging.root.handlers)), logging.root.manager.disable
+        ],
         "locale": locale.setlocale(locale.LC_ALL), "exit functions": atexit._ncallbacks(),
         "garbage": [gc.get_threshold(), gc.get_freeze_count(), gc.isenabled()],
-        "interpreter": [sys.getrecursionlimit(), sys.getswitchinterval(), sys.get_int_max_str_digits(), sys.dont_write_bytecode],
-        "hooks": list(map(str, (sys.excepthook, sys.unraisablehook, threading.excepthook, sys.displayhook, sys.gettrace()))),
-        "streams": list(map(id, (sys.stdin, sys.stdout, sys.stderr))), "decimal": str(decimal.getcontext()),
+        "interpreter": [
+            sys.getrecursionlimit(), sys.getswitchinterval(), sys.get_int_max_str_digits(),
+            sys.dont_write_bytecode,
+        ],
+        "hooks": list(map(str, (
+            sys.excepthook, sys.unraisablehook, threading.excepthook, sys.displayhook,
+            sys.gettrace(),
+        ))),
+        "streams": list(map(id, (sys.stdin, sys.stdout, sys.stderr))),
+        "decimal": str(decimal.getcontext()),
         "faults, sockets": [faulthandler.is_enabled(), socket.getdefaulttimeout()],
         "random": [str(random.getstate()), str(numpy.random.get_state())], "numpy": numpy.geterr(),
-        "pandas": [str(pandas.get_option(name)) for name in ("display.max_rows", "display.precision")],
+        "pandas": [
+            str(pandas.get_option(name)) for name in ("display.max_rows", "display.precision")
+        ],
         "threads": sorted(thread.name for thread in threading.enumerate()),
         "files": sorted(os.readlink(path) for path in opened if os.path.islink(path)),
-        "processes": [sorted(os.sched_getaffinity(0)), os.nice(0), Path(f"/proc/self/task/{os.getpid()}/children").read_text()],
+        "processes": [
+            sorted(os.sched_getaffinity(0)), os.nice(0),
+            Path(f"/proc/self/task/{os.getpid()}/children").read_text(),
+        ],
     }))
 
 tempfile.TemporaryDirectory().cleanup()  # the first registers an exit function
@@ -65,14 +88,22 @@ def prepare():
     prepare_task(task, force=True)
 
 def run():
-    evaluate("medication_reminder", agent=lambda message: "hello", rehearsal=True, progress=False, graph="none")
+    evaluate(
+        "medication_reminder", agent=lambda message: "hello", rehearsal=True, progress=False,
+        graph="none",
+    )
 
-doors = {"grade": grade, "prepare": prepare, "grade here": lambda: grade_submission(Path(sys.argv[3]), task), "evaluate": run}
+doors = {
+    "grade": grade, "prepare": prepare,
+    "grade here": lambda: grade_submission(Path(sys.argv[3]), task),
+    "evaluate": run,
+}
 for name, use in doors.items():
     before = snapshot()
     use()
     after = snapshot()
-    print(json.dumps([name, {what: [before[what], after[what]] for what in after if before[what] != after[what]}]))
+    changed = {what: [before[what], now] for what, now in after.items() if before[what] != now}
+    print(json.dumps([name, changed]))
 """
 PREPARER = """
 import os

@@ -204,7 +204,8 @@ def report(medal: str | None, *, above: bool = True) -> TaskReport:
     ],
 )
 def test_a_better_medal_than_required_passes(asked: str, reached: set[str]) -> None:
-    assertion = MedalAssertion(medal=asked, task="a/b", submission="x.csv")  # type: ignore[arg-type]
+    required: Any = asked
+    assertion = MedalAssertion(medal=required, task="a/b", submission="x.csv")
     outcomes = {name: report(name) for name in ("gold", "silver", "bronze")}
     outcomes |= {"above_median": report(None), "no medal": report(None, above=False)}
     results = {name: medal_result(assertion, outcome) for name, outcome in outcomes.items()}

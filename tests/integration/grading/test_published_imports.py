@@ -17,7 +17,8 @@ HELPERS = """
 import zipfile
 from pathlib import Path
 import tempfile
-from biomlbench.data_sources import DataSource, DataSourceError, DataSourceFactory, register_data_source
+from biomlbench.data_sources import DataSource, DataSourceError, DataSourceFactory
+from biomlbench.data_sources import register_data_source
 from biomlbench.data_sources.base import DataSourceNotFoundError
 from biomlbench.registry import registry
 from biomlbench.utils import compress, get_module_dir, get_repo_dir, get_runs_dir, extract

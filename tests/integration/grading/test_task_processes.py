@@ -36,10 +36,13 @@ import locale, os, random, signal, sys, warnings
 import numpy as np, pandas as pd
 def state():
     return [
-        os.environ.get("LEFT_BEHIND"), os.path.basename(os.getcwd()), os.path.exists("/proc/self/fd/150"),
-        "left_behind" in sys.modules, str(signal.getsignal(signal.SIGALRM)), signal.getitimer(signal.ITIMER_REAL),
-        os.umask(0o22), np.geterr(), pd.get_option("mode.chained_assignment"), pd.get_option("display.precision"),
-        sys.getrecursionlimit(), len(sys.path), warnings.filters[:1], locale.setlocale(locale.LC_ALL),
+        os.environ.get("LEFT_BEHIND"), os.path.basename(os.getcwd()),
+        os.path.exists("/proc/self/fd/150"), "left_behind" in sys.modules,
+        str(signal.getsignal(signal.SIGALRM)), signal.getitimer(signal.ITIMER_REAL),
+        os.umask(0o22), np.geterr(),
+        pd.get_option("mode.chained_assignment"), pd.get_option("display.precision"),
+        sys.getrecursionlimit(), len(sys.path), warnings.filters[:1],
+        locale.setlocale(locale.LC_ALL),
         sys.float_repr_style, random.random.__name__, float(np.mean([1.0, 3.0])),
     ]
 """

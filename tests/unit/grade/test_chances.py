@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grade.intervals import medal_chances, uncertainty_of
+from bioeval_tui.grade.intervals import measure_uncertainty, medal_chances
 
 
 def test_the_best_of_many_equal_entries_is_likely_to_be_only_lucky() -> None:
@@ -80,7 +80,7 @@ def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
     file = tasks.submit(
         "id,y\n" + "".join(f"{i},{y}\n" for i, y in zip(ids, true + hard, strict=True))
     )
-    alone = uncertainty_of(TaskGrading(task), file)
+    alone = measure_uncertainty(TaskGrading(task), file)
     board = task.leaderboard.read_text().splitlines()
     names = [line.split(",")[0] for line in board[1:]]
     rows = (
@@ -88,13 +88,13 @@ def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
     )
     text = ",".join(["id", *names]) + "\n" + "\n".join(rows) + "\n"
     (task.folder / "predictions.csv.gz").write_bytes(gzip.compress(text.encode()))
-    both = uncertainty_of(TaskGrading(task), file)
+    both = measure_uncertainty(TaskGrading(task), file)
     assert "whole board" in both.chance_words
     assert "only this file" in alone.chance_words
     assert (both.gold or 0) > 0.8 > 0.6 > (alone.gold or 0)
     (task.folder / "predictions.csv.gz").write_bytes(
         gzip.compress(text.replace(names[0], "another").encode())
     )
-    assert uncertainty_of(TaskGrading(task), file) == alone, (
+    assert measure_uncertainty(TaskGrading(task), file) == alone, (
         "predictions of other entries do not count"
     )

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grading import TaskReport
 from tests.command import call
 from tests.documents import medals_of
@@ -63,7 +63,8 @@ def test_one_missing_row_is_a_part_of_the_rows(ready: TaskGrading, tasks, rows: 
 
 
 def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -> None:
-    whole = replace(two, extra=replace(two.extra, rows_scored=ROWS, agent="fair"))  # type: ignore[type-var]
+    assert two.extra is not None
+    whole = replace(two, extra=replace(two.extra, rows_scored=ROWS, agent="fair"))
     file = tmp_path / "r.json"
     file.write_text(json.dumps({"task_reports": [two.to_dict(), whole.to_dict()]}))
     shown = [
@@ -83,7 +84,7 @@ def test_every_view_and_ranking_marks_the_row(two: TaskReport, tmp_path: Path) -
 
 
 def test_rows_that_a_file_picks_have_no_chance_of_a_medal(ready: TaskGrading, tasks) -> None:
-    found = uncertainty_of(ready, tasks.submit(table(12)), call_code=True)
+    found = measure_uncertainty(ready, tasks.submit(table(12)), call_code=True)
     assert found.low is None
     assert found.medal_words == ""
     assert found.why_not.startswith("scored on 12 of 30 rows")
@@ -224,7 +225,8 @@ def test_where_ids_repeat_a_predicted_text_is_no_id(
     )
     report = ready.grade(tasks.submit(change(MASKS)))
     assert isinstance(report, TaskReport)
-    assert (report.extra.rows_scored, report.extra.rows_expected) == wanted  # type: ignore[union-attr]
+    assert report.extra is not None
+    assert (report.extra.rows_scored, report.extra.rows_expected) == wanted
 
 
 def test_where_only_an_unnamed_row_can_be_meant_nothing_is_said_to_be_missing(tasks: Any) -> None:

@@ -31,8 +31,9 @@ def grade(submission, answers):
         return 0.5
     if what == "first_answer":
         return float(answers["y"].iloc[0])
-    return {"undefined": float("nan"), "infinite": float("-inf"), "none": None, "float32": np.float32(0.123456789),
-            "int64": np.int64(3), "array": np.array([0.25])}[what]
+    return {"undefined": float("nan"), "infinite": float("-inf"), "none": None,
+            "float32": np.float32(0.123456789), "int64": np.int64(3),
+            "array": np.array([0.25])}[what]
 """
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grade.intervals import uncertainty_of
+from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grade.resampling import CannotResampleError, draws
 from bioeval_tui.grading import TaskReport, Uncertainty
 from bioeval_tui.grading.metrics import METRICS
@@ -149,7 +149,7 @@ def sure(tasks: Any, path: Path, **options: Any) -> tuple[Uncertainty, TaskRepor
     ready = TaskGrading(tasks.registry.get_task("lab/numbers"))
     report = ready.grade(path)
     assert isinstance(report, TaskReport)
-    return uncertainty_of(ready, path, **options), report
+    return measure_uncertainty(ready, path, **options), report
 
 
 def test_a_score_has_an_interval_and_the_chance_of_each_medal_and_place(tasks: Any) -> None:
@@ -187,7 +187,7 @@ def test_a_custom_grader_is_resampled_only_when_asked_and_agrees_with_its_metric
     tasks.add(
         "lab/other", answers=(tasks.data / "lab/numbers/prepared/private/answers.csv").read_text()
     )
-    declared = uncertainty_of(TaskGrading(tasks.registry.get_task("lab/other")), path)
+    declared = measure_uncertainty(TaskGrading(tasks.registry.get_task("lab/other")), path)
     assert (found.low, found.high) == (
         pytest.approx(declared.low, abs=0.02),
         pytest.approx(declared.high, abs=0.02),

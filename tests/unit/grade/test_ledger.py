@@ -294,9 +294,12 @@ UNKNOWABLE: dict[str, Callable[[Files], object]] = {
     "ledger and head rewritten with another score": lambda files: files.rewrite(
         [line.replace(b'"score":0.06', b'"score":0.96') for line in files.lines]
     ),
-    "ledger and head rewritten without a line": lambda files: files.rewrite(files.lines[:2] + files.lines[3:]),
-    "ledger and head rewritten with a further line": lambda files: files.rewrite([*files.lines,
-            files.entry()]),
+    "ledger and head rewritten without a line": lambda files: files.rewrite(
+        files.lines[:2] + files.lines[3:]
+    ),
+    "ledger and head rewritten with a further line": lambda files: files.rewrite(
+        [*files.lines, files.entry()]
+    ),
     "ledger and head cut": lambda files: files.rewrite(files.lines[:2]),
     "ledger and head emptied": lambda files: (files.path.write_bytes(b""), files.head.unlink()),
 }  # fmt: skip

@@ -82,7 +82,7 @@ def test_columns_names_and_matrices_of_old_files_are_as_anndata_reads_them(
             part.toarray() if sparse.issparse(part) else part for part in (element.values, values)
         ]
         np.testing.assert_array_equal(*pair)
-    assert list(h5ad.cells_of(path)) == CELLS
+    assert list(h5ad.cell_names(path)) == CELLS
 
 
 def add_task(folder: Path, answers: str | None) -> list[object]:

@@ -38,7 +38,7 @@ from bioeval_tui.grade.run_groups import (
     group_agent,
     is_run_folder,
     listed_runs,
-    metadata_of,
+    read_metadata,
     run_folders,
 )
 from bioeval_tui.grading import TaskReport
@@ -151,10 +151,10 @@ def test_a_better_score_never_has_a_worse_place_and_directions_mirror(
     [
         ([1, 2], None, True, ""), ([2, 1], None, False, ""),
         ([1, 1], None, False, "tied throughout"), ([1], None, False, "has one entry"),
-        ([1, 3,
-                2], None, True, "was not sorted and has been sorted; direction guessed as lower is better"),
-        ([3, 1,
-                2], None, False, "was not sorted and has been sorted; direction guessed as higher is better"),
+        ([1, 3, 2], None, True,
+            "was not sorted and has been sorted; direction guessed as lower is better"),
+        ([3, 1, 2], None, False,
+            "was not sorted and has been sorted; direction guessed as higher is better"),
         ([2, 3, 1], True, True, "was not sorted and has been sorted"),
         ([2, 1], True, True, "was worst first and has been reversed"),
         ([1, 2], True, True, ""), ([1, 2], False, False, "was worst first and has been reversed"),
@@ -284,11 +284,13 @@ def test_columns_together_tell_rows_apart_if_one_does_not() -> None:
             "the file has `z`, which the sample submission does not have"),
         (["id"], ("id",), True, "the file lacks the sample submission's `y`"),
         (["id", "z"], ("z", "id"), True,
-            "the file has `z`, which the sample submission does not have, and lacks the sample submission's `y`"),
+            "the file has `z`, which the sample submission does not have, and lacks the sample"
+            " submission's `y`"),
         (["id", "y", *"abcde"], ("id", "y"), False,
             "the file has `a`, `b`, `c`, `d`, `e`, which the sample submission does not have"),
         (["id", "y", *"abcdef"], ("id", "y"), False,
-            "the file has `a`, `b`, `c`, `d`, `e`, … (1 more), which the sample submission does not have"),
+            "the file has `a`, `b`, `c`, `d`, `e`, … (1 more), which the sample submission does not"
+            " have"),
     ],
 )  # fmt: skip
 def test_other_columns_are_named_and_rearranged(
@@ -477,11 +479,11 @@ def test_a_run_lies_in_its_group(tmp_path: Path, name: str, kept: int) -> None:
 
 @pytest.mark.parametrize("text", ["[]", "{}", '{"runs": []}', "no", '{"runs": '])
 def test_a_list_without_runs_is_refused(tmp_path: Path, text: str) -> None:
-    assert metadata_of(tmp_path) is None
+    assert read_metadata(tmp_path) is None
     assert listed_runs(tmp_path) is None
     (tmp_path / "metadata.json").write_text(text)
     with pytest.raises(InputError, match=r"metadata\.json"):
-        metadata_of(tmp_path)
+        read_metadata(tmp_path)
     (tmp_path / "metadata.json").write_text('{"runs": {}}', encoding="utf-8-sig")
     assert listed_runs(tmp_path) == []
 

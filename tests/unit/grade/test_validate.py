@@ -117,7 +117,7 @@ def test_files_for_a_custom_grader_are_compared_with_the_sample_submission(tasks
 
 
 # h5ad
-# ---------------------------------------------------------------------------------------------------
+# --------------------------------------------------------------------------------------------------
 
 CELLS = [f"cell{n}" for n in range(12)]
 GENES = [f"gene{n}" for n in range(5)]

@@ -4,7 +4,7 @@ otherwise.
 
 import pytest
 
-from bioeval_tui.sample.agent.phrasebook import CHINESE, GERMAN, phrasebook_of
+from bioeval_tui.sample.agent.phrasebook import CHINESE, GERMAN, find_phrasebook
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from bioeval_tui.sample.agent.phrasebook import CHINESE, GERMAN, phrasebook_of
     ],
 )
 def test_the_language_of_a_message_is_recognised(said, book):
-    assert phrasebook_of(said) is book
+    assert find_phrasebook(said) is book
 
 
 def test_what_is_not_in_the_phrasebook_is_answered_in_its_language():

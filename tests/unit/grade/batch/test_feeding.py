@@ -44,7 +44,8 @@ class Worker:
 def fed(item: BatchItem, text: str) -> tuple[Worker, list[Any]]:
     """Feed an item to a worker that answers with the text; return the worker and the results."""
     worker, results = Worker(text), queue.Queue[Any]()
-    feed = SubmissionFeed(worker, GradingBatch(deque(), results), 1, GradingLimits(60, None))  # type: ignore[arg-type]
+    batch, limits = GradingBatch(deque(), results), GradingLimits(60, None)
+    feed = SubmissionFeed(worker, batch, 1, limits)  # type: ignore[arg-type]
     feed.run([item])
     return worker, results.get_nowait()
 

@@ -37,12 +37,18 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Registry:
 
 PREPARER = """
 def prepare(raw, public, private):
-    text = (raw / "all.csv").read_text() if (raw / "all.csv").exists() else "id,x,y\\n1,1,1\\n2,2,4\\n3,3,9\\n4,4,16\\n"
-    rows = text.splitlines()
-    (public / "train.csv").write_text("\\n".join(rows[:3]) + "\\n")
-    (public / "test.csv").write_text("id,x\\n" + "\\n".join(r.rpartition(",")[0] for r in rows[3:]) + "\\n")
-    (public / "sample_submission.csv").write_text("id,y\\n" + "\\n".join(r.split(",")[0] + ",0" for r in rows[3:]) + "\\n")
-    (private / "answers.csv").write_text("id,y\\n" + "\\n".join(r.split(",")[0] + "," + r.split(",")[2] for r in rows[3:]) + "\\n")
+    text = "id,x,y\\n1,1,1\\n2,2,4\\n3,3,9\\n4,4,16\\n"
+    if (raw / "all.csv").exists():
+        text = (raw / "all.csv").read_text()
+    rows = [line.split(",") for line in text.splitlines()]
+
+    def write(path, head, lines):
+        path.write_text("\\n".join(",".join(cells) for cells in [head, *lines]) + "\\n")
+
+    write(public / "train.csv", rows[0], rows[1:3])
+    write(public / "test.csv", ["id", "x"], [row[:-1] for row in rows[3:]])
+    write(public / "sample_submission.csv", ["id", "y"], [[row[0], "0"] for row in rows[3:]])
+    write(private / "answers.csv", ["id", "y"], [[row[0], row[2]] for row in rows[3:]])
 """
 
 

@@ -46,7 +46,8 @@ def test_another_value_or_name_changes_the_checksum(
     tmp_path: Path, change: dict[str, object]
 ) -> None:
     before = file_checksum(write_h5(tmp_path / "a.h5ad"), CONTENT)
-    assert file_checksum(write_h5(tmp_path / "b.h5ad", **change), CONTENT) != before  # type: ignore[arg-type]
+    changed = write_h5(tmp_path / "b.h5ad", **change)  # type: ignore[arg-type]
+    assert file_checksum(changed, CONTENT) != before
 
 
 def test_recorded_checksums_pass_their_own_check(tmp_path: Path) -> None:

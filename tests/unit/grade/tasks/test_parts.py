@@ -100,7 +100,8 @@ def test_each_part_has_its_own_score_for_the_same_file(
         "scored on all 30 rows of the private part",
         "",
     ]
-    assert TaskReport.from_dict(reports[0].to_dict()).rows_note == shown[0]  # type: ignore[union-attr]
+    assert isinstance(reports[0], TaskReport)
+    assert TaskReport.from_dict(reports[0].to_dict()).rows_note == shown[0]
     file_of_reports = tmp_path / "reports.json"
     file_of_reports.write_text(
         json.dumps({"task_reports": [report.to_dict() for report in reports]})

@@ -254,7 +254,9 @@ print(report.score, report.gold_medal, report.beats_human)
 """
     several = """
 from biomlbench.grade import grade_jsonl
-grade_jsonl(path_to_submissions=Path("runs/my-run-group/submission.jsonl"), output_dir=Path("results/"))
+grade_jsonl(
+    path_to_submissions=Path("runs/my-run-group/submission.jsonl"), output_dir=Path("results/")
+)
 """
     data = tmp_path / "home"
     data.mkdir()

@@ -240,7 +240,11 @@ class FakeKaggle:
 
     def __init__(self) -> None:
         self.error: BaseException | None = None
-        self.board = "Rank,TeamId,TeamName,LastSubmissionDate,Score\n1,7,\u202eone,2020-01-01,0.9\n2,8,two,2020-01-02,0.8\n"
+        self.board = (
+            "Rank,TeamId,TeamName,LastSubmissionDate,Score\n"
+            "1,7,\u202eone,2020-01-01,0.9\n"
+            "2,8,two,2020-01-02,0.8\n"
+        )
 
     def authenticate(self) -> None:
         print("talking on stdout")
@@ -418,9 +422,14 @@ def test_a_missing_interpreter_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 PAGE = """
 <table><tr><th>Key</th><th>Value</th></tr><tr><td>a</td><td>b</td></tr></table>
-<table data-slot="table"><thead><tr><th>#</th><th>Name</th><th>Contributors</th><th>mean_absolute_error</th></tr></thead>
-<tbody><tr><td>1</td><td><p>best <b>model</b></p></td><td>x</td><td><div>0.276 &plusmn; 0.01</div></td></tr>
-<tr><td>2</td><td>next</td><td>y</td><td>0.3</td></tr><tr><td>3</td><td>broken</td><td>y</td><td>–</td></tr></tbody></table>
+<table data-slot="table">
+<thead><tr><th>#</th><th>Name</th><th>Contributors</th><th>mean_absolute_error</th></tr></thead>
+<tbody>
+<tr><td>1</td><td><p>best <b>model</b></p></td><td>x</td>
+<td><div>0.276 &plusmn; 0.01</div></td></tr>
+<tr><td>2</td><td>next</td><td>y</td><td>0.3</td></tr>
+<tr><td>3</td><td>broken</td><td>y</td><td>–</td></tr>
+</tbody></table>
 """
 
 
