@@ -315,12 +315,13 @@ class _Draft:
         script = (
             "" if self._was_scripted else " The lines are what the user said then, for a rehearsal."
         )
+        wanted = (
+            "# What the user asks for. `rules` say what to find in the agent's messages in a"
+            " rehearsal."
+        )
         sections = {
             "# The agent, as docs/agents.md says.": ("target", "aspirationalAverage", "maxTurns"),
-            "# What the user asks for. `rules` say what to find in the agent's messages in a rehearsal.": (
-                "tasks",
-                "rubric",
-            ),
+            wanted: ("tasks", "rubric"),
             told: ("facts",),
             f"# Who plays the user, and who judges.{script}": (
                 "personas",

@@ -541,13 +541,11 @@ for _name, _find, _after in (
             return text[place + len(mark) :]
         return text[:place]
 
-    library(
-        {
-            f"String.substring{_name}(delimiter: String / delimiter: Char, missingDelimiterValue: String = _): String": _built(
-                _cut
-            )
-        }
+    _signature = (
+        f"String.substring{_name}(delimiter: String / delimiter: Char,"
+        " missingDelimiterValue: String = _): String"
     )
+    library({_signature: _built(_cut)})
 
 
 @kotlin("String.format(vararg args: Any?): String")

@@ -860,7 +860,10 @@ def hide_keys(text: str, key: str | None) -> str:
     return clean_line(_KEY_LIKE.sub("[key]", without_secret(text, key or "")), _LONGEST_RECEIVED)
 
 
-REASONING_TAGS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad|seed:think|antml:thinking|mm:think"
+REASONING_TAGS = (
+    "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
+    "|seed:think|antml:thinking|mm:think"
+)
 """The names of the tags around reasoning, as alternatives of a pattern."""
 REASONING_BEGINS = re.compile(
     rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"

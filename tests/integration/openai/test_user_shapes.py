@@ -82,7 +82,8 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         json.dumps({"answer": {"message": WORDS}}),
         json.dumps({"name": "answer", "arguments": {"message": WORDS}}),
         json.dumps({"name": "answer", "arguments": JSON}),
-        f"<tool_call>\n{json.dumps({'name': 'answer', 'arguments': {'message': WORDS}})}\n</tool_call>",
+        "<tool_call>\n"
+        f"{json.dumps({'name': 'answer', 'arguments': {'message': WORDS}})}\n</tool_call>",
         f"[TOOL_CALLS] {json.dumps([{'name': 'answer', 'arguments': {'message': WORDS}}])}",
         f"[TOOL_CALLS]answer[ARGS]{JSON}",
         json.dumps({"messages": [{"role": "user", "content": WORDS}]}),
@@ -113,9 +114,11 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"I should ask.\n[BEGIN FINAL RESPONSE]\n{WORDS}\n[END FINAL RESPONSE]",
         f"Here is my thought process: I should ask. Here is my response: {WORDS}",
         # gpt-oss's channels, where a server does not read them
-        f"<|channel|>analysis<|message|>I ask.<|end|><|start|>assistant<|channel|>final<|message|>{WORDS}<|return|>",
+        "<|channel|>analysis<|message|>I ask.<|end|>"
+        f"<|start|>assistant<|channel|>final<|message|>{WORDS}<|return|>",
         f"<|channel|>final<|message|>{WORDS}",
-        f"<|channel|>analysis<|message|>I ask.<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{JSON}",
+        "<|channel|>analysis<|message|>I ask.<|end|>"
+        f"<|start|>assistant<|channel|>final <|constrain|>json<|message|>{JSON}",
         f"<|start|>assistant<|message|>{WORDS}<|end|>",
         f"analysisI should ask the price.assistantfinal{WORDS}",
         # Tokens of chat templates

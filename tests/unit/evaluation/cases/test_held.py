@@ -37,11 +37,14 @@ tasks: [{task: "Get help with {{ case.complaint }}"}]
 facts: ["{{ case.fact }}"]
 evaluator:
   kind: scripted
-  lines: [{say: "I have a {{ case.complaint }}"}, {say: "{{ case.fact }} ({{ persona.name }})", fact: 1}]
+  lines: [{say: "I have a {{ case.complaint }}"}, \
+{say: "{{ case.fact }} ({{ persona.name }})", fact: 1}]
 scorer: {kind: rules}
 rubric:
-  - {criterion: "speaks of the {{ case.complaint }}", points: 4, tags: [accuracy], rules: [{pattern: "mind the {{ case.complaint }}"}]}
-  - {criterion: sends the user to bed, points: -1, tags: [accuracy, tone], rules: [{pattern: ^rest}]}
+  - {criterion: "speaks of the {{ case.complaint }}", points: 4, tags: [accuracy], \
+rules: [{pattern: "mind the {{ case.complaint }}"}]}
+  - {criterion: sends the user to bed, points: -1, tags: [accuracy, tone], \
+rules: [{pattern: ^rest}]}
   - {criterion: asks back, points: 4, tags: [tone], rules: [{pattern: "\\\\?"}]}
 """
 TABLE = "id,complaint,fact\ncase_7,cough,I smoke\ncase_9,fever,I am 19\n"

@@ -147,9 +147,7 @@ async def test_a_latency_in_which_the_program_did_not_run_says_so_and_does_not_c
     assert "answer 2 took 0.25 s, and this program did not run for 0.12 s of them" in warned.message
 
 
-async def test_without_any_latency_that_counts_the_conversation_is_not_measured_and_nobody_else_is_to_blame() -> (
-    None
-):
+async def test_without_a_latency_that_counts_nothing_is_measured_and_nobody_is_to_blame() -> None:
     for tasks in ([{"task": "set a reminder"}], []):
         run = stage(Blocked(2))
         run.job = fakes.job(tasks=tasks)
