@@ -179,6 +179,8 @@ class Control:
 ANSWER_S = 5.0
 MOVED_S = 40.0
 HOW_IS_IT, RECORD_TO = "how_is_it", "record_to"
+_PATIENCE_S = {RECORD_TO: MOVED_S}
+"""How long an engine may take over an intent, where that is longer than `ANSWER_S`."""
 """Intents about the recording itself: ask whether it can be written, and move it to another folder.
 """
 NO_ANSWER = "the engine does not answer; the run may have ended"
@@ -289,7 +291,9 @@ def _parse(line: bytes) -> dict[str, Any]:
 
 
 async def _answer(writer: asyncio.StreamWriter, identity: object, error: str | None) -> None:
-    answer = {"id": identity, "ok": error is None} | ({"error": error} if error else {})
+    answer = {"id": identity, "ok": error is None}
+    if error:
+        answer["error"] = error
     writer.write(json.dumps(answer).encode() + b"\n")
     await writer.drain()
 
@@ -303,7 +307,7 @@ async def send_intent(
         {"id": 1, "kind": kind, "condition": condition, "text": text},
     ]
     try:
-        async with asyncio.timeout(MOVED_S if kind == RECORD_TO else ANSWER_S):
+        async with asyncio.timeout(_PATIENCE_S.get(kind, ANSWER_S)):
             reader, writer = await asyncio.open_connection("127.0.0.1", info.port)
             try:
                 writer.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +143,10 @@ def _exam(
     )
     views = tuple(
         (control, JudgeView(own, condition, _transcript(own, control)))
-        for condition in tasks
-        for control in CONTROLS
+        for condition, control in product(tasks, CONTROLS)
     )
-    every = {number for condition in asked for number in job.judged_in(condition)}
-    left_out = tuple(sorted(every - {number for numbers in tasks.values() for number in numbers}))
+    every = set(chain.from_iterable(map(job.judged_in, asked)))
+    left_out = tuple(sorted(every.difference(*tasks.values())))
     snapshot = job_snapshot(own)
     question = [
         [host, list(job.facts), snapshot["scorer"]],
@@ -224,8 +224,10 @@ def remembered(exam: Exam, folder: Path | None) -> Mapping[str, Any] | None:
     """Return the fields of `JudgeExamined` of an earlier exam that asked the same; None if there
     was none.
     """
-    path = folder / f"{exam.key}.json" if folder is not None and exam.key else None
-    if path is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
+    if folder is None or not exam.key:
+        return None
+    path = folder / f"{exam.key}.json"
+    if not path.is_file() or path.stat().st_size > MOST_BYTES:
         return None
     try:
         kept = _Remembered.model_validate(json.loads(path.read_text("utf-8")))

@@ -129,11 +129,12 @@ async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter
     Raises:
         NotMeasuredError: a setup failed, so the condition cannot start from a known state.
     """
-    for index, setup in enumerate(plan.job.setups if parts.graph is not None else ()):
+    if parts.graph is None:
+        return
+    for index, setup in enumerate(plan.job.setups):
         began = time.monotonic()
         error: str | None = None
         try:
-            assert parts.graph is not None
             await parts.graph.execute(setup.cypher, timeout_s=plan.limits.setup_s)
         except (QueryError, PeerError) as failure:
             error = clean_line(str(failure))
@@ -594,20 +595,19 @@ class JobRun:
         if isinstance(error, _AnotherGraphError):
             return Outcome(reason="cancelled", fault="unclear", detail=clean_line(str(error)))
         if isinstance(error, NotMeasuredError | PeerError):
-            ways = error.ways if isinstance(error, NotMeasuredError) else ()
-            return Outcome(
-                reason="cancelled", fault="infrastructure", detail=clean_line(str(error)), ways=ways
+            lost = Outcome(
+                reason="cancelled", fault="infrastructure", detail=clean_line(str(error))
             )
+            if isinstance(error, NotMeasuredError):
+                return replace(lost, ways=error.ways)
+            return lost
         if isinstance(error, Exception):
             # A defect in one conversation must not end the others of a batch. It is nobody's score,
             # and passes no gate: else an agent that knows one could take its own bad conversations
             # out of the mean.
-            short_of = exhausted(error)
-            return Outcome(
-                reason="cancelled",
-                fault="infrastructure" if short_of else "program",
-                detail=short_of or _defect(error),
-            )
+            if short_of := exhausted(error):
+                return Outcome(reason="cancelled", fault="infrastructure", detail=short_of)
+            return Outcome(reason="cancelled", fault="program", detail=_defect(error))
         raise error
 
     def _compare_starts(self, trial: int) -> None:
@@ -622,7 +622,9 @@ class JobRun:
         if len(self.plan.conditions) < 2 or len(starts) < 2:
             return
         seen = frozenset.intersection(*(frozenset(start.digests) for start in starts))
-        self.compared = seen if self.compared is None else self.compared & seen
+        if self.compared is None:
+            self.compared = seen
+        self.compared &= seen
         unseen = next((start.error for start in starts if start.error is not None), None)
         if why := next(filter(None, (what_differs(starts[0], other) for other in starts[1:])), ""):
             self.not_clean(f"{events.STARTS_DIFFER}; {why}")
@@ -765,7 +767,7 @@ class _Conversation:
         if outcome.reason not in events.RESULT_REASONS:
             held = outcome.reason != "cancelled" or outcome.fault == "none"
             what = outcome.reason.replace("_", " ") if held else "not measured"
-            reason = f"{what}: {explained}" if explained else what
+            reason = ": ".join(filter(None, (what, explained)))
             return self._score(
                 outcome, scoring.unscored_fields(self.transcript, reason, outcome.fault)
             )
@@ -777,9 +779,9 @@ class _Conversation:
                 outcome, scoring.unscored_fields(self.transcript, why, outcome.fault)
             )
         if empty := self.transcript.empty_answers:
-            message = (
-                f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
-            )
+            message = f"the agent answered without a word {empty} times"
+            if empty == 1:
+                message = "the agent answered without a word once"
             self.emitter.emit(events.Warned, code="empty_answers", message=message)
         await self.dialogue.settle_traces()
         checks = await self.dialogue.observer.final(

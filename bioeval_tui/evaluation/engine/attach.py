@@ -131,8 +131,9 @@ class FollowedRun:
         return is_live(self.path)
 
     def _interrupted(self) -> Warned:
-        detail = last_line(self.log) if self.log else ""
-        message = "the engine is gone; the run was interrupted" + (f": {detail}" if detail else "")
+        message = "the engine is gone; the run was interrupted"
+        if self.log and (detail := last_line(self.log)):
+            message += f": {detail}"
         return self._warned("interrupted", message)
 
     def _warned(self, code: str, message: str) -> Warned:
