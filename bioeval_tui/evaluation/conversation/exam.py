@@ -55,7 +55,8 @@ _OFF_TOPIC = (
 
 _SUBJECT = (
     r"(?:(?:the|an?|its?|any|this|every) )?"
-    r"(?:agent|assistant|chatbot|bot|model|system|answers?|reply|replies|response|messages?|conversation|it|she|he|they)"
+    r"(?:agent|assistant|chatbot|bot|model|system|answers?|reply|replies|response|messages?"
+    r"|conversation|it|she|he|they)"
 )
 _RESTRAINT = re.compile(
     rf"^(?:{_SUBJECT} )?(?:(?:also|still|at|all|times) )*"

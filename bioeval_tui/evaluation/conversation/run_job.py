@@ -595,12 +595,10 @@ class JobRun:
         if isinstance(error, _AnotherGraphError):
             return Outcome(reason="cancelled", fault="unclear", detail=clean_line(str(error)))
         if isinstance(error, NotMeasuredError | PeerError):
-            lost = Outcome(
-                reason="cancelled", fault="infrastructure", detail=clean_line(str(error))
+            ways = error.ways if isinstance(error, NotMeasuredError) else ()
+            return Outcome(
+                reason="cancelled", fault="infrastructure", detail=clean_line(str(error)), ways=ways
             )
-            if isinstance(error, NotMeasuredError):
-                return replace(lost, ways=error.ways)
-            return lost
         if isinstance(error, Exception):
             # A defect in one conversation must not end the others of a batch. It is nobody's score,
             # and passes no gate: else an agent that knows one could take its own bad conversations

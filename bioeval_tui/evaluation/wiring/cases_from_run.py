@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -105,23 +106,22 @@ def _of_each_case(state: RunState) -> Iterator[ConversationState]:
 def _case(talk: ConversationState, name: str, job: Any, persons: Persons) -> dict[str, Any] | None:
     signoff = str((job.get("evaluator") or {}).get("signoff") or "")
     texts = [message.text for message in talk.messages if message.role == "user"]
-    said = [(without_signoff(text, signoff) if signoff else text) or "" for text in texts]
+    said = texts
+    if signoff:
+        said = [without_signoff(text, signoff) or "" for text in texts]
     said = [text for text in (clean(each).strip() for each in said) if text]
     if not said:
         return None
     for text in said:
         persons.learn(text)
     asked, *later = [persons.masked(text) for text in said]
-    told = [part for text in later for part in sentences(text) if _tells(part)]
-    expected = next(
-        (
-            str(task.get("acceptanceCriteria") or "")
-            for task in (talk.case.tasks if talk.case else ())
-        ),
-        "",
-    )
+    told = filter(_tells, chain.from_iterable(map(sentences, later)))
+    expected = ""
+    if talk.case:
+        name = persons.masked(talk.case.name)
+        expected = next((str(task.get("acceptanceCriteria") or "") for task in talk.case.tasks), "")
     return {
-        "case": persons.masked(talk.case.name) if talk.case else name,
+        "case": name,
         "asked": asked,
         "told": list(dict.fromkeys(told)),
         "expected": persons.masked(expected) or None,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ class JobSource:
         """`filled` is the file's content, filled in from a case."""
         self.path = path
         self.document = document
-        value = clean_value(document.value) if filled is None else filled
+        value = filled
+        if filled is None:
+            value = clean_value(document.value)
         self.data: dict[str, Any] = value if isinstance(value, dict) else {}
 
     def part(self, name: str) -> dict[str, Any]:
@@ -66,7 +69,9 @@ class JobSource:
     def problem(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
         """Return a problem of the field; `column` counts in its `text`, from 1."""
         place = self.document.place(path)
-        line, at = place.inside(text, column) if column else (place.line, place.column)
+        line, at = place.line, place.column
+        if column:
+            line, at = place.inside(text, column)
         return Problem(clean_line(message), clean_line(str(self.path)), line, at, show_path(path))
 
     def warning(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
@@ -76,8 +81,9 @@ class JobSource:
 
 def items_of(value: object) -> list[tuple[int, dict[str, Any]]]:
     """Return the mappings of a list, each with its index."""
-    listed = value if isinstance(value, list) else []
-    return [(index, item) for index, item in enumerate(listed) if isinstance(item, dict)]
+    if not isinstance(value, list):
+        return []
+    return [(index, item) for index, item in enumerate(value) if isinstance(item, dict)]
 
 
 _RESERVED = ("model", "messages", "input", "stream")
@@ -117,11 +123,10 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Probl
     """Yield problems with text seeds for an agent that has no knowledge service."""
     if "texts" in protocol.takes:
         return
-    where = "in `target.systemPrompt`, or " if protocol.has("systemPrompt") else ""
-    message = (
-        f"an agent that speaks {protocol.name} does not accept texts; tell it {where}in a"
-        " `conversation` seed"
-    )
+    where = "in a `conversation` seed"
+    if protocol.has("systemPrompt"):
+        where = f"in `target.systemPrompt`, or {where}"
+    message = f"an agent that speaks {protocol.name} does not accept texts; tell it {where}"
     for index, seed in items_of(source.data.get("seeds")):
         if "text" in seed:
             yield source.problem(("seeds", index, "text"), message)
@@ -162,8 +167,12 @@ def model_option_problems(source: JobSource, part: str) -> Iterator[Problem]:
     """Yield what is wrong with the options of the part's model."""
     options = source.part(part)
     body, responses = options.get("extraBody"), options.get("api") == "responses"
-    taken = (*_RESERVED, "tools") if options.get("tools") else _RESERVED
-    for key in body if isinstance(body, dict) else ():
+    taken = set(_RESERVED)
+    if options.get("tools"):
+        taken.add("tools")
+    if not isinstance(body, dict):
+        body = {}
+    for key in body:
         if key in taken:
             yield source.problem((part, "extraBody", key), "the program itself fills this in")
         elif key in ModelOptions.model_fields and to_camel(key) in options:
@@ -229,14 +238,11 @@ def _template_problems(source: JobSource, target: dict[str, Any]) -> Iterator[Pr
 
 def _option_problems(source: JobSource, protocol: AgentProtocol | None) -> Iterator[Problem]:
     """Yield the options that have no effect, because their part is not a plug-in."""
-    without = protocol is not None and protocol.uses is not None and not protocol.has("options")
+    without: list[str] = []
+    if protocol is not None and protocol.uses is not None and not protocol.has("options"):
+        without.append(protocol.name)
     for part, key, usual, own in (
-        (
-            "target",
-            "protocol",
-            "rest",
-            [protocol.name] if protocol is not None and without else [],
-        ),
+        ("target", "protocol", "rest", without),
         ("evaluator", "kind", "llm", plugins.BUILT_IN["evaluators"]),
         ("scorer", "kind", "llm", plugins.BUILT_IN["judges"]),
     ):
@@ -300,41 +306,50 @@ def check_job(
     or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
 
-    def problems_in(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
+    def find_problems(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
         """Return what is wrong with a job.
 
         `with_cases`: texts with gaps are looked at as its cases fill them.
         """
-        return [
+        problems = [
             *_text_problems(source, unrestricted_setups, with_cases),
             *_unfailable(source),
             *_other_tools(source),
-            *(_embedded_problems(source) if embedded else ()),
-            *(() if with_cases else (source.problem(*wrong) for wrong in _script_problems(source))),
-            *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
-            *model_option_problems(source, "evaluator"),
-            *model_option_problems(source, "scorer"),
-            *(() if agent_is_given else model_option_problems(source, "target")),
-            *_language_problems(source),
-            *_persona_problems(source),
-            *_unpublished_keys(source),
-            *_name_problems(source, agent_is_given),
-        ][:MAX_PROBLEMS]
+        ]
+        if embedded:
+            problems += _embedded_problems(source)
+        if not with_cases:
+            problems += [source.problem(*wrong) for wrong in _script_problems(source)]
+        if agent_is_given:
+            problems += given_agent_problems(source)
+        else:
+            problems += target_problems(source, code)
+        problems += model_option_problems(source, "evaluator")
+        problems += model_option_problems(source, "scorer")
+        if not agent_is_given:
+            problems += model_option_problems(source, "target")
+        problems += _language_problems(source)
+        problems += _persona_problems(source)
+        problems += _unpublished_keys(source)
+        problems += _name_problems(source, agent_is_given)
+        return problems[:MAX_PROBLEMS]
 
     try:
         loaded = load_job(path)
     except JobError as error:
-        unloaded = _read_invalid(path)
-        return CheckedJob(
-            path, None, _in_order([*error.problems, *(problems_in(unloaded) if unloaded else ())])
-        )
+        found = list(error.problems)
+        if unloaded := _read_invalid(path):
+            found += find_problems(unloaded)
+        return CheckedJob(path, None, _sorted_by_place(found))
     source = JobSource(loaded.path, loaded.document)
     try:
         cases = Cases(loaded, choice)
     except JobError as error:
-        problems = problems_in(source, with_cases=True)
-        return CheckedJob(path, loaded, _in_order([*loaded.problems, *problems, *error.problems]))
-    problems = problems_in(source, with_cases=bool(cases.jobs or cases.problems))
+        problems = find_problems(source, with_cases=True)
+        return CheckedJob(
+            path, loaded, _sorted_by_place([*loaded.problems, *problems, *error.problems])
+        )
+    problems = find_problems(source, with_cases=bool(cases.jobs or cases.problems))
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
         for text in _texts(filled, unrestricted_setups):
@@ -349,7 +364,7 @@ def check_job(
     return CheckedJob(
         path,
         loaded,
-        _in_order([*loaded.problems, *problems, *cases.problems]),
+        _sorted_by_place([*loaded.problems, *problems, *cases.problems]),
         cases.jobs,
         cases.count,
         (*_guessed_facts(source), *_rules_read_words(source)),
@@ -390,7 +405,8 @@ def _guessed_facts(source: JobSource) -> Iterator[Problem]:
         if item.get("only") is not None:
             continue
         texts = [str(item.get("expression") or item.get("cypher") or "")]
-        words = [match[1] for text in texts for match in _QUOTED.finditer(text)]
+        matches = chain.from_iterable(map(_QUOTED.finditer, texts))
+        words = [match[1] for match in matches]
         words += _leaves([item.get("expected"), item.get("toolCalls")])
         for word in dict.fromkeys(words):
             if (number := _first_with(word, facts)) and not _first_with(word, [known]):
@@ -408,7 +424,7 @@ def _leaves(value: Any) -> list[str]:
     if isinstance(value, dict):
         return _leaves(list(value.values()))
     if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in _leaves(item)]
+        return list(chain.from_iterable(map(_leaves, value)))
     if value is None or isinstance(value, bool):
         return []
     return [str(value)]
@@ -431,7 +447,7 @@ def _read_invalid(path: Path) -> JobSource | None:
     return JobSource(path, document)
 
 
-def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+def _sorted_by_place(problems: list[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
 
@@ -448,8 +464,9 @@ class _Text:
         try:
             self.read(self.text)
         except (ExpressionError, QueryError) as error:
-            forbidden = self.path[0] == "setups" and isinstance(error, ForbiddenQueryError)
-            return error.message + (UNRESTRICTED if forbidden else ""), error.column
+            if self.path[0] == "setups" and isinstance(error, ForbiddenQueryError):
+                return error.message + UNRESTRICTED, error.column
+            return error.message, error.column
         return None
 
 
@@ -468,8 +485,10 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
         yield from some(path, item, "expression", lambda text: parse(text, published=published))
         yield from some(path, item, "cypher", check_read_only)
         asked = item.get("toolCalls")
+        if not isinstance(asked, dict):
+            continue
         for key in ("calls", "mustCall", "mustNotCall"):
-            for number, call in items_of(asked.get(key) if isinstance(asked, dict) else None):
+            for number, call in items_of(asked.get(key)):
                 yield from some((*path, "toolCalls", key, number), call, "where", parse_where)
     for index, item in items_of(source.data.get("setups")):
         if not unrestricted_setups:
@@ -557,7 +576,9 @@ def _other_tools(source: JobSource) -> Iterator[Problem]:
             continue
         for key in ("calls", "mustCall", "mustNotCall", "order"):
             listed = asked.get(key)
-            for number, call in enumerate(listed if isinstance(listed, list) else ()):
+            if not isinstance(listed, list):
+                continue
+            for number, call in enumerate(listed):
                 name = call.get("name") if isinstance(call, dict) else call
                 if isinstance(name, str) and name not in tools and not has_placeholders(name):
                     close = get_close_matches(name, tools, 1, 0.6)
@@ -677,9 +698,9 @@ def _script_problems(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
                     f"there is no {key} {number}; the job has {len(known)}",
                 )
     if source.part("scorer").get("kind") == "rules":
-        part, what = (
-            ("rubric", "item of the rubric") if source.data.get("rubric") else ("tasks", "task")
-        )
+        part, what = "tasks", "task"
+        if source.data.get("rubric"):
+            part, what = "rubric", "item of the rubric"
         for index, item in items_of(source.data.get(part)):
             if not item.get("rules"):
                 yield (part, index), f"the rules judge needs rules for every {what}"
@@ -700,6 +721,8 @@ def _name_problems(source: JobSource, agent_is_given: bool) -> Iterator[Problem]
         ("judges", "scorer", "kind", "kind of judge"),
     )
     for group, part, key, what in named:
-        name = None if part == "target" and agent_is_given else source.part(part).get(key)
+        if part == "target" and agent_is_given:
+            continue
+        name = source.part(part).get(key)
         if isinstance(name, str) and name not in plugins.names(group):
             yield source.problem((part, key), plugins.no_such(group, name, what))

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -88,7 +89,9 @@ def model_finding(
         host = _through_proxy(base)
     except UsageError as error:
         return ComponentState(part, "broken", str(error))
-    sent = {**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
+    sent = dict(headers or {})
+    if key:
+        sent = {"Authorization": f"Bearer {key}", **sent}
     path = urlsplit(f"{base}/models").path
     try:
         status, models, error_text = _list_models(base, sent)
@@ -96,17 +99,19 @@ def model_finding(
         to_do = f"start the model server, or check the address ({url_from})"
         return ComponentState(part, "broken", f"{host} {unreachable(error)}", to_do)
     if status in (401, 403):
-        sentence = (
-            f"{host} refuses the key ({status})" if sent else f"{host} asks for a key ({status})"
-        )
-        return ComponentState(part, "broken", sentence, f"{'check' if sent else 'set'} {key_from}")
+        sentence, to_do = f"{host} asks for a key ({status})", f"set {key_from}"
+        if sent:
+            sentence, to_do = f"{host} refuses the key ({status})", f"check {key_from}"
+        return ComponentState(part, "broken", sentence, to_do)
     if status == 404:
         return _not_there(part, base, sent, path, url_from)
     if status >= 300:
         # LiteLLM's proxy answers 400 to a wrong key, and 500 to none.
-        why = f": {shorten(hide_keys(error_text, key), 160)}" if error_text else ""
+        sentence = f"{host} answers {path} with {status}"
+        if error_text:
+            sentence += f": {shorten(hide_keys(error_text, key), 160)}"
         to_do = f"check the address ({url_from}) and the key ({key_from})"
-        return ComponentState(part, "broken", f"{host} answers {path} with {status}{why}", to_do)
+        return ComponentState(part, "broken", sentence, to_do)
     if models is None:
         to_do = f"check the address ({url_from}): this may be another program than a model server"
         return ComponentState(
@@ -114,7 +119,9 @@ def model_finding(
         )
     missing = [model for model in wanted if not _has(models, model)]
     if missing:
-        to_do = f"name a model that it serves ({model_from})" if models else "load a model there"
+        to_do = "load a model there"
+        if models:
+            to_do = f"name a model that it serves ({model_from})"
         return ComponentState(
             part,
             "broken",
@@ -137,10 +144,11 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> ComponentState:
             if models is not None:
                 serving.append((base, models))
     if not serving:
-        looked = ", ".join(
-            f"{port} ({USUAL_PORTS[port]})" if port in USUAL_PORTS else str(port) for port in ports
-        )
-        sentence = f"no model server at {'port' if len(ports) == 1 else 'ports'} {looked}"
+        names = {port: f"{port} ({usual})" for port, usual in USUAL_PORTS.items()}
+        looked = ", ".join(names.get(port, str(port)) for port in ports)
+        sentence = f"no model server at ports {looked}"
+        if len(ports) == 1:
+            sentence = f"no model server at port {looked}"
         return ComponentState(
             "local models",
             "absent",
@@ -228,7 +236,9 @@ def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] 
         return status, None, ""
     if status != 200:
         error = data.get("error")
-        return status, None, str(error.get("message") or "") if isinstance(error, dict) else ""
+        if isinstance(error, dict):
+            return status, None, str(error.get("message") or "")
+        return status, None, ""
     listed = data.get("data")
     if not isinstance(listed, list):
         return status, None, ""
@@ -272,8 +282,9 @@ def _has(models: Sequence[str], wanted: str) -> bool:
 
 def _names(models: Sequence[str]) -> str:
     shown = ", ".join(clean_line(model, 60) for model in models[:_NAMED])
-    more = f" and {plural(len(models) - _NAMED, 'other')}" if len(models) > _NAMED else ""
-    return f"{shown}{more}" or "none"
+    if len(models) > _NAMED:
+        return f"{shown} and {plural(len(models) - _NAMED, 'other')}"
+    return shown or "none"
 
 
 def examine(settings: Settings | None = None, *, online: bool = True) -> list[ComponentState]:
@@ -326,8 +337,7 @@ def _plugins(settings: Settings) -> ComponentState:
         return join_names(
             [
                 f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})"
-                for group in plugins.GROUPS
-                for plugin in found(group)
+                for plugin in chain.from_iterable(map(found, plugins.GROUPS))
             ]
         )
 
@@ -525,13 +535,11 @@ def _neo4j(settings: Settings) -> ComponentState:
 def _grading(settings: Settings) -> ComponentState:
     entries = Grading(settings).registry().entries()
     broken = [entry for entry in entries if entry.problem is not None]
-    sentence = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")
-    return ComponentState(
-        "grading",
-        "works",
-        sentence,
-        "`bioeval-tui tasks list` names the broken ones" if broken else "",
-    )
+    sentence, to_do = f"{len(entries)} tasks", ""
+    if broken:
+        sentence += f", {len(broken)} of them broken"
+        to_do = "`bioeval-tui tasks list` names the broken ones"
+    return ComponentState("grading", "works", sentence, to_do)
 
 
 EXTRAS = {
@@ -605,7 +613,9 @@ def makers_of(request: RunRequest, settings: Settings) -> Makers:
 
 def _models_of(makers: Makers) -> list[ModelRole]:
     """Return who of the evaluator and the judge is a model."""
-    wanted: list[ModelRole] = ["evaluator"] if makers.job.evaluator.kind == "llm" else []
+    wanted: list[ModelRole] = []
+    if makers.job.evaluator.kind == "llm":
+        wanted.append("evaluator")
     if makers.judge_models():
         wanted.append("judge")
     return wanted

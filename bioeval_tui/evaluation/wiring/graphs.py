@@ -215,7 +215,9 @@ async def agents_graph_id(agent_url: str) -> str | None:
         return ""
     except (*http.TRANSPORT_ERRORS, ValueError):  # it answers with something else
         return ""
-    claimed = told.get("graphId") if isinstance(told, dict) else None
+    if not isinstance(told, dict):
+        return ""
+    claimed = told.get("graphId")
     if isinstance(claimed, str):
         return clean_line(claimed)
     return ""

@@ -133,12 +133,17 @@ class Makers:
         submissions = [
             item.submission for item in self.job.assertions if isinstance(item, MedalAssertion)
         ]
-        grader = self.medal_grader() if submissions else None
+        medals: dict[str, Any] = {}
+        check = Checker(graph, why_not)
+        if submissions:
+            grader = self.medal_grader()
+            check = Checker(graph, why_not, grader.grade)
+            medals["files_before"] = partial(grader.files, submissions)
         return Parts(
             open_agent=self.agent,
             open_evaluator=self.evaluator,
             judge=judge,
-            check=Checker(graph, why_not, grader.grade if grader else None),
+            check=check,
             graph=graph,
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
@@ -146,7 +151,7 @@ class Makers:
             find_facts=newly_disclosed_facts,
             unread=partial(unread, guarded=self.job.evaluator.kind == "llm"),
             asked_for=asks_for,
-            files_before=partial(grader.files, submissions) if grader else None,
+            **medals,
             holds_on_nothing=holds_on_nothing,
             exams=self.settings.data_dir / exam.FOLDER,
         )
@@ -279,7 +284,9 @@ class Makers:
 
     def evaluator(self, condition: Condition, trial: int) -> Evaluator:
         """Return a new evaluator: a script, a person or a model."""
-        job = self.plan.of_trial(trial).job if self.plan is not None else self.job
+        job = self.job
+        if self.plan is not None:
+            job = self.plan.of_trial(trial).job
         if job.evaluator.kind == "scripted":
             return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
         if job.evaluator.kind == HUMAN:
@@ -374,14 +381,17 @@ class Makers:
         """Return every host that will receive transcripts, or texts from the job for the agent, and
         the proxies in between.
         """
-        hosts = ["127.0.0.1" if self.spec.starts_agent else self.agent_host()]
         if self._protocol is not None and self._protocol.is_function:
             hosts = [f"wherever {self.agent_host()} sends them"]
+        elif self.spec.starts_agent:
+            hosts = ["127.0.0.1"]
+        else:
+            hosts = [self.agent_host()]
         hosts += [*self._reader_host("evaluator"), *self._reader_host("judge")]
         if self._hands_texts() and not self.spec.sample_agent:
-            setting = (
-                "target.knowledgeUrl" if self.job.target.knowledge_url else "BIOEVAL_KNOWLEDGE_URL"
-            )
+            setting = "BIOEVAL_KNOWLEDGE_URL"
+            if self.job.target.knowledge_url:
+                setting = "target.knowledgeUrl"
             hosts.append(host_of(self.knowledge_url(), name=setting))
         if state := self.job.target.object_context_url:  # it receives the session's id
             hosts.append(host_of(state, name="target.objectContextUrl"))
@@ -466,11 +476,10 @@ class Makers:
         hosts = self._reader_host("judge")
         if not hosts or shown == "none" or not (self.job.tasks or self.job.rubric):
             return ""
-        more = ", other events and its state" if shown == "all" else ""
-        return (
-            f"the judge ({', '.join(hosts)}) is also shown the agent's tool calls{more}"
-            f" (scorer.context: {shown})"
-        )
+        what = "the agent's tool calls"
+        if shown == "all":
+            what = "the agent's tool calls, other events and its state"
+        return f"the judge ({', '.join(hosts)}) is also shown {what} (scorer.context: {shown})"
 
     def rates(self) -> Rates:
         """Return the cost of calls.
@@ -488,12 +497,15 @@ class Makers:
         # The tokens of a panel are one sum: use its highest price, so that the cost is never too
         # low.
         dearest = max(known, key=lambda price: price.tokens_in, default=None)
+        if len(known) < len(panel):
+            dearest = None
+        user = None
+        if plays:
+            user = prices.of(self.evaluator_model(), self.model_host("evaluator"))
         return Rates(
             agent=self.agent_price(prices),
-            evaluator=(
-                prices.of(self.evaluator_model(), self.model_host("evaluator")) if plays else None
-            ),
-            judge=dearest if len(known) == len(panel) else None,
+            evaluator=user,
+            judge=dearest,
             judge_calls=len(judges) * self.job.scorer.repeats,
             evaluator_is_model=plays,
         )
@@ -526,10 +538,11 @@ class Makers:
         Raises:
             UsageError: a key is missing, or was not given for that host.
         """
-        rehearsal = (
-            "hold a rehearsal, which needs none (--rehearsal)" if self.job.can_be_rehearsed else ""
-        )
-        instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
+        instead = ""
+        if self.spec.mode == "llm":
+            instead = "leave out --llm"
+        elif self.job.can_be_rehearsed:
+            instead = "hold a rehearsal, which needs none (--rehearsal)"
         return endpoints.model_endpoint(
             role, self._asked(role), self.settings, self.spec.allow_hosts, instead
         )

@@ -11,6 +11,7 @@ import subprocess
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -297,9 +298,13 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "evaluator_model": None,
         "judge_model": list(judges) or None,
         "evaluator_host": None,
-        "judge_host": makers.model_host("judge") if judges else None,
-        "agent_function": None if spec.agent_function is None else makers.agent_host(),
+        "judge_host": None,
+        "agent_function": None,
     }
+    if judges:
+        options["judge_host"] = makers.model_host("judge")
+    if spec.agent_function is not None:
+        options["agent_function"] = makers.agent_host()
     if makers.job.evaluator.kind == "llm":
         options["evaluator_model"] = makers.evaluator_model()
         options["evaluator_host"] = makers.model_host("evaluator")
@@ -336,7 +341,9 @@ def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
     if job.evaluator.kind == HUMAN:
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
     rate, at_once = spec.requests_per_minute, spec.at_once(len(job.held_in))
-    queue_s = 60.0 * at_once * 4 / rate if rate else 0.0
+    queue_s = 0.0
+    if rate:
+        queue_s = 60.0 * at_once * 4 / rate
     if at_once > 1:
         queue_s += 60.0
     return replace(
@@ -364,12 +371,15 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
         UsageError: a rehearsal is requested, but the job has no script or rules.
     """
     by_person = spec.evaluator_model == HUMAN
-    if spec.mode == "job":
-        evaluator, judge = job.evaluator.kind, job.scorer.kind
-        if spec.evaluator_model and evaluator not in plugins.BUILT_IN["evaluators"]:
-            evaluator = "llm"  # a model that was asked for plays the user instead of a plug-in
-    else:
-        evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
+    evaluator, judge = job.evaluator.kind, job.scorer.kind
+    if spec.mode == "rehearsal":
+        evaluator, judge = "scripted", "rules"
+    elif spec.mode == "llm":
+        evaluator, judge = "llm", "llm"
+    elif spec.evaluator_model and evaluator not in plugins.BUILT_IN["evaluators"]:
+        evaluator = "llm"  # a model that was asked for plays the user instead of a plug-in
+    if by_person:
+        evaluator = HUMAN
     scripted = by_person or job.evaluator.lines
     if spec.mode == "rehearsal" and not (scripted and all(task.rules for task in job.judged)):
         raise UsageError(
@@ -379,9 +389,7 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
         )
     return job.model_copy(
         update={
-            "evaluator": job.evaluator.model_copy(
-                update={"kind": HUMAN if by_person else evaluator}
-            ),
+            "evaluator": job.evaluator.model_copy(update={"kind": evaluator}),
             "scorer": job.scorer.model_copy(update={"kind": judge}),
         }
     )
@@ -466,7 +474,8 @@ def total_cost(
     estimates: Sequence[PrintedEstimate], key: Literal["cost", "most_cost"]
 ) -> float | None:
     """Return the total cost; None if a role's is unknown."""
-    costs = [role[key] for estimate in estimates for role in estimate["roles"].values()]
+    roles = chain.from_iterable(estimate["roles"].values() for estimate in estimates)
+    costs = [role[key] for role in roles]
     known = [cost for cost in costs if cost is not None]
     if len(known) == len(costs):
         return sum(known)
@@ -583,8 +592,9 @@ def _judges(
     if not models or not any(transcripts):
         return {"judge": _unpriced("no tasks" if models else job.scorer.kind)}
     if job.scorer.sentinels:
-        for _, _, met in sentinels(job):  # before a run that begins, and after every one
-            transcripts[len(met)] += 1 if resumed else 2
+        held_at = 1 if resumed else 2  # before a run that begins, and after every one
+        for _, _, met in sentinels(job):
+            transcripts[len(met)] += held_at
     prices = load_prices(settings.data_dir / FILE_NAME)
     host = makers.model_host("judge")
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
@@ -669,9 +679,11 @@ def _role(
     tokens_out: float,
     options: ModelOptions,
 ) -> PrintedRole:
-    why = None if price is not None else f"no price of {model} at {host} in {FILE_NAME}"
-    role = _unpriced(model, host, calls, None, why)
-    if price is not None:
+    if price is None:
+        why = f"no price of {model} at {host} in {FILE_NAME}"
+        role = _unpriced(model, host, calls, None, why)
+    else:
         each = price.cost(tokens_in, tokens_out)
+        role = _unpriced(model, host, calls, None, None)
         role |= {"cost": each * calls.usual, "most_cost": each * calls.most}
     return {**role, "options": options.given_options()}

@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -88,15 +89,16 @@ def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
     """
     prepared = []
     for run in spec.runs:
-        resumed = spec.resume and recording_path(settings.runs_dir, run.run_id).exists()
-        prepare = prepare_resumed if resumed else prepare_run
-        prepared.append(prepare(spec, run, settings))
+        if spec.resume and recording_path(settings.runs_dir, run.run_id).exists():
+            prepared.append(prepare_resumed(spec, run, settings))
+        else:
+            prepared.append(prepare_run(spec, run, settings))
     return prepared
 
 
 def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
     """Return every host that will receive transcripts of the batch."""
-    return list(dict.fromkeys(host for run in prepared for host in run.plan.hosts))
+    return list(dict.fromkeys(chain.from_iterable(run.plan.hosts for run in prepared)))
 
 
 def conversations_in(prepared: Sequence[PreparedRun]) -> int:
@@ -109,11 +111,10 @@ def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
     that sees more.
     """
     hosts = hosts_of(prepared)
-    receive = [masked(f"transcripts are sent to: {', '.join(hosts)}")] if hosts else []
-    return [
-        *receive,
-        *dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees),
-    ]
+    sentences = list(dict.fromkeys(filter(None, (run.plan.judge_sees for run in prepared))))
+    if hosts:
+        sentences.insert(0, masked(f"transcripts are sent to: {', '.join(hosts)}"))
+    return sentences
 
 
 def run_spec_file(
@@ -151,8 +152,9 @@ async def run_prepared(
         BioevalError: recordings cannot be written.
     """
     make_folder(settings.runs_dir)
-    others = " (and the others)" if len(spec.runs) > 1 else ""
-    advice = f"continue with `bioeval-tui runs resume {spec.runs[0].run_id}`{others}"
+    advice = f"continue with `bioeval-tui runs resume {spec.runs[0].run_id}`"
+    if len(spec.runs) > 1:
+        advice += " (and the others)"
     async with contextlib.AsyncExitStack() as stack:
         if stop is None:
             stop = asyncio.Event()
@@ -310,15 +312,16 @@ def resume_spec(
     sample_agent = (
         bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
     )
+    if imported:
+        before = replace(before, agent_url=None, submissions=(), leaderboard=None)
     # Limits on calls and cost are those given now: the recorded ones may be what ended the run.
     asked = replace(
         before,
-        agent_url=agent_url or (None if imported else before.agent_url),
+        agent_url=agent_url or before.agent_url,
         agent_url_is_given=agent_url is not None,
         allow_hosts=allow_hosts,
         code=code,
-        submissions=submissions or (() if imported else before.submissions),
-        leaderboard=None if imported else before.leaderboard,
+        submissions=submissions or before.submissions,
         sample_agent=sample_agent,
         local_model=before.local_model and agent_url is None,
         conditions=started.conditions,
@@ -327,9 +330,11 @@ def resume_spec(
         max_cost=max_cost,
         unrestricted_setups=unrestricted_setups,
     )
-    own = str(known.get("job_file") or started.job_path)
+    job = str(known.get("job_file") or started.job_path)
+    if job_file:
+        job = str(job_file.absolute())
     return EngineSpec(
-        runs=(RunSpec(path.stem, str(job_file.absolute()) if job_file else own, started.model),),
+        runs=(RunSpec(path.stem, job, started.model),),
         batch_id=started.batch_id,
         resume=True,
         force=force,
@@ -520,11 +525,10 @@ def _case_changes(started: RunStarted, path: Path, job_path: Path) -> list[str]:
     """Return how the cases of a recording differ from those that a job file fills in: a case may
     replace any part of its job.
     """
-    own = {
-        (case.name, case.persona if case.row is not None else ""): case.job
-        for case in (check_job(job_path).cases if started.cases else ())
-    }
     changes: list[str] = []
+    if not started.cases:
+        return changes
+    own = {case.key: case.job for case in check_job(job_path).cases}
     for case in started.cases:
         shown = clean_line(" ".join(filter(None, (case.name, case.persona))), 100)
         now = own.get((case.name, case.persona))
