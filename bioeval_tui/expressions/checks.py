@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NoReturn
 
 from bioeval_tui.base.errors import ExpressionError
@@ -149,7 +150,7 @@ def key_of(node: tree.Node) -> str:
 
 def merged(several: Iterable[Facts]) -> Facts:
     """Return the smart casts of several conditions that are all true."""
-    return {key: kind for facts in several for key, kind in facts.items()}
+    return dict(chain.from_iterable(facts.items() for facts in several))
 
 
 def check(
@@ -259,7 +260,7 @@ class _Check:
         known = {
             *names.types,
             *FUNCTIONS,
-            *(name for part in names.receivers for name in _properties(part)),
+            *chain.from_iterable(map(_properties, names.receivers)),
         }
         self.fail(
             f"unknown name {shorten(node.name, 40)}{nearest(node.name, known - {tree.SUBJECT})}",
@@ -369,7 +370,9 @@ class _Check:
             if as_list:
                 return as_list.args[0]
             return CHAR
-        hint = "; its properties are read with a dot" if target.name in RECORDS else ""
+        hint = ""
+        if target.name in RECORDS:
+            hint = "; its properties are read with a dot"
         if self.classes.as_a(target, "Set"):
             hint = "; write elementAt(…)"
         self.fail(f"{target} has no elements by index{hint}", node)
@@ -501,9 +504,8 @@ class _Check:
         elif not self.classes.unify(Type("E"), value, {"E": elements.args[0]}):
             self.fail(f"{container} cannot contain {value}", node)
         else:
-            self.settle(
-                node.left if isinstance(node, tree.Binary) else node, value, elements.args[0]
-            )
+            sought = node.left if isinstance(node, tree.Binary) else node
+            self.settle(sought, value, elements.args[0])
 
     def range(self, node: tree.Node, left: Type, right: Type) -> Type:
         if "?" in (left.name, right.name):
@@ -516,8 +518,10 @@ class _Check:
             or joined.name == "Boolean"
         ):
             self.fail(f".. does not work on {left} and {right}", node)
+        if whole and "Long" in (left.name, right.name):
+            return Type("LongRange")
         if whole:
-            return Type("LongRange" if "Long" in (left.name, right.name) else "IntRange")
+            return Type("IntRange")
         if joined.name in _RANGES:
             return Type(_RANGES[joined.name])
         return Type("ClosedRange", (joined,))
@@ -554,12 +558,10 @@ class _Check:
                 " String)",
                 node,
             )
-        null = (
-            "; null is not allowed here, give a default with ?:"
-            if left.nullable or right.nullable
-            else ""
-        )
-        self.fail(f"{node.operator} does not work on {left} and {right}{null}", node)
+        problem = f"{node.operator} does not work on {left} and {right}"
+        if left.nullable or right.nullable:
+            problem += "; null is not allowed here, give a default with ?:"
+        self.fail(problem, node)
 
     def collection(self, operator: str, left: Type, right: Type) -> Type | None:
         """Return the type of a collection or map after `+` or `-`."""
@@ -581,9 +583,11 @@ class _Check:
         if operator == "-":
             return Type(kind, items.args)
         more = self.classes.as_a(right, "Flow")
-        added = INT if right.name == "Literal" else right
+        added = right
         if more:
             added = more.args[0]
+        elif right.name == "Literal":
+            added = INT
         return Type(kind, (self.classes.join(items.args[0], added),))
 
     def type_operation(self, node: tree.TypeOperation, names: Names) -> Type:
@@ -629,37 +633,26 @@ class _Check:
         if node.subject is not None:
             subject = self.infer(node.subject, names)
             key = node.name or key_of(node.subject)
-            names = names.bind(
-                {tree.SUBJECT: subject, **({node.name: subject} if node.name else {})}
-            )
+            names = names.bind({tree.SUBJECT: subject})
+            if node.name:
+                names = names.bind({node.name: subject})
         branches = []
         complete = False
         for branch in node.branches:
             if complete:
                 self.fail("`else` must be the last branch", branch.value)
             complete = not branch.conditions
-            shown: list[Facts] = []
+            shown: Facts = {}
             for test in branch.conditions:
                 self.boolean(test, names)
-                shown = (
-                    [*shown, self.facts(test, True, names)] if len(branch.conditions) == 1 else []
-                )
-            branches.append(
-                (
-                    branch.value,
-                    self.infer(
-                        branch.value, names.learn(_of_subject(merged(shown), key)), expected
-                    ),
-                )
-            )
+                if len(branch.conditions) == 1:  # of several, nobody knows which one holds
+                    shown = self.facts(test, True, names)
+            known = names.learn(_subject_facts(shown, key))
+            branches.append((branch.value, self.infer(branch.value, known, expected)))
             for test in branch.conditions:
-                names = names.learn(_of_subject(self.facts(test, False, names), key))
-        tests = [
-            test.right
-            for branch in node.branches
-            for test in branch.conditions
-            if isinstance(test, tree.Binary)
-        ]
+                names = names.learn(_subject_facts(self.facts(test, False, names), key))
+        conditions = chain.from_iterable(branch.conditions for branch in node.branches)
+        tests = [test.right for test in conditions if isinstance(test, tree.Binary)]
         both = {True, False} <= {
             test.value
             for test in tests
@@ -729,9 +722,9 @@ class _Check:
                 if (symbol == "is") != truth or not (key := key_of(operand)):
                     return {}
                 given = self.infer(operand, names)
-                return {
-                    key: given.required if self.classes.fits(given.required, wanted) else wanted
-                }
+                if self.classes.fits(given.required, wanted):
+                    return {key: given.required}
+                return {key: wanted}
             case tree.Call(name="isNullOrEmpty" | "isNullOrBlank", target=target) if (
                 not truth and target is not None
             ):
@@ -820,10 +813,11 @@ class _Check:
         return result
 
     def plain_call(self, node: tree.Call, names: Names, expected: Type | None) -> Type:
-        for receiver in names.receivers:
-            kind = self.method(node, receiver, names, expected) if node.name in METHODS else None
-            if kind is not None:
-                return kind
+        if node.name in METHODS:
+            for receiver in names.receivers:
+                kind = self.method(node, receiver, names, expected)
+                if kind is not None:
+                    return kind
         self.exists(node, FUNCTIONS, None)
         return self.choose(node, [(part, {}) for part in FUNCTIONS[node.name]], names, expected)
 
@@ -1028,12 +1022,14 @@ class _Check:
         receiver: bool = False,
     ) -> Type:
         """Return the type of a lambda's value, its parameters being of the types `given`."""
-        inner = names.within(given[0]) if receiver else names
-        if not receiver and not node.parameters and given:
-            inner = inner.bind({"it": given[0]})
-        flat = [
-            name for part in node.parameters for name in ([part] if isinstance(part, str) else part)
-        ]
+        inner = names
+        if receiver:
+            inner = names.within(given[0])
+        elif not node.parameters and given:
+            inner = names.bind({"it": given[0]})
+        flat: list[str] = []
+        for part in node.parameters:
+            flat += [part] if isinstance(part, str) else part
         named = [name for name in flat if name != "_"]
         if len(set(named)) < len(named):
             self.fail("two parameters have the same name", node)
@@ -1094,9 +1090,10 @@ class _Check:
                 f" {', '.join(map(str, given))}",
                 node,
             )
-        found = self.property(given[0], node.name) if len(given) == 1 else None
-        if found is not None:
-            return found
+        if len(given) == 1:
+            found = self.property(given[0], node.name)
+            if found is not None:
+                return found
         return self.call(
             tree.Call(
                 node.column, arguments[0], node.name, tuple(map(tree.Argument, arguments[1:]))
@@ -1118,9 +1115,13 @@ class _Check:
         receiver = bound.get("<receiver>", UNKNOWN)
         given = substitute(signature.result, bound, final=True)
         if given.name in ("Same", "Many"):
-            text = receiver.name == "String" or receiver.name in TEXT_ENUMS
-            kind = "Sequence" if self.classes.as_a(receiver, "Sequence") else "List"
-            given = Type("String") if text and given.name == "Same" else Type(kind, given.args)
+            is_text = receiver.name == "String" or receiver.name in TEXT_ENUMS
+            if is_text and given.name == "Same":
+                given = STRING
+            elif self.classes.as_a(receiver, "Sequence"):
+                given = Type("Sequence", given.args)
+            else:
+                given = Type("List", given.args)
         if signature.receiver is not None and signature.receiver.nullable:
             self.of_null[id(node)] = signature
         if signature.result.name == "N" and given.name in ("Long", "Double"):
@@ -1170,7 +1171,7 @@ def _lost(root: tree.Node) -> tree.Node | None:
     return None
 
 
-def _of_subject(facts: Facts, key: str) -> Facts:
+def _subject_facts(facts: Facts, key: str) -> Facts:
     """Return the smart casts of a `when`'s subject, also for its name."""
     if key and tree.SUBJECT in facts:
         return {**facts, key: facts[tree.SUBJECT]}
@@ -1212,4 +1213,6 @@ def _own_variables(signature: Signature) -> set[str]:
     names = variables(signature.result)
     for parameter in signature.parameters or ():
         names |= variables(parameter.kind)
-    return names - (variables(signature.receiver) if signature.receiver else set())
+    if signature.receiver:
+        names -= variables(signature.receiver)
+    return names

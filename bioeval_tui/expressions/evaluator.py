@@ -177,13 +177,16 @@ class ExpressionEvaluation:
         raise ExpressionError(f"unknown name {node.name}{nearest(node.name, names)}")
 
     def condition(self, node: tree.If, names: Environment) -> Value:
-        chosen = node.then if self.truth(node.condition, names) else node.otherwise
-        return self.walk(chosen, names)
+        if self.truth(node.condition, names):
+            return self.walk(node.then, names)
+        return self.walk(node.otherwise, names)
 
     def when(self, node: tree.When, names: Environment) -> Value:
         if node.subject is not None:
             subject = self.walk(node.subject, names)
-            names = {**names, tree.SUBJECT: subject, **({node.name: subject} if node.name else {})}
+            names = {**names, tree.SUBJECT: subject}
+            if node.name:
+                names[node.name] = subject
         for branch in node.branches:
             if not branch.conditions or any(self.truth(test, names) for test in branch.conditions):
                 return self.walk(branch.value, names)
@@ -483,5 +486,7 @@ def _named(pattern: tree.Pattern, value: Value, column: int) -> dict[str, Value]
 
 def _missing(target: Value, name: str) -> ExpressionError:
     """Return what is wrong with a value whose type is not known when the job is loaded."""
-    hint = f"; use ?.{name} or test for null first" if target is None else ""
-    return ExpressionError(f"{type_name(target)} has no {name}{hint}")
+    problem = f"{type_name(target)} has no {name}"
+    if target is None:
+        problem += f"; use ?.{name} or test for null first"
+    return ExpressionError(problem)

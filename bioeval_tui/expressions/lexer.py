@@ -33,11 +33,13 @@ _SPACE = re.compile(r"(?:[ \t\r\f]|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)+")
 _NAME = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(
     r"0[xX](?P<hex>[0-9a-fA-F][0-9a-fA-F_]*)|0[bB](?P<binary>[01][01_]*)"
-    r"|(?P<double>(?:\d[\d_]*)?\.\d[\d_]*(?:[eE][+-]?\d+)?|\d[\d_]*[eE][+-]?\d+)|(?P<whole>\d[\d_]*)"
+    r"|(?P<double>(?:\d[\d_]*)?\.\d[\d_]*(?:[eE][+-]?\d+)?|\d[\d_]*[eE][+-]?\d+)"
+    r"|(?P<whole>\d[\d_]*)"
 )
 _BASES = {"hex": 16, "binary": 2, "whole": 10}
 _SYMBOLS = re.compile(
-    r"===|!==|\.\.<|!in\b|!is\b|&&|\|\||==|!=|<=|>=|\?:|\?\.|!!|\.\.|->|::|[-+*/%<>!().,\[\]{}:;=?@&|~^]"
+    r"===|!==|\.\.<|!in\b|!is\b|&&|\|\||==|!=|<=|>=|\?:|\?\.|!!|\.\.|->|::"
+    r"|[-+*/%<>!().,\[\]{}:;=?@&|~^]"
 )
 _PLAIN = re.compile(r'[^"\\$\n]+')
 _RAW_PLAIN = re.compile(r'[^"$]+')
@@ -145,7 +147,9 @@ class _Lexer:
         value = int(digits, _BASES[group])
         if value > LONG_MAX:
             raise self.error("this number is out of range", match.start())
-        return (Long(value) if letters or value > INT_MAX else value), end + len(letters)
+        if letters or value > INT_MAX:
+            value = Long(value)
+        return value, end + len(letters)
 
     def character(self, place: int, first: bool) -> tuple[Token, int]:
         column = place + 1

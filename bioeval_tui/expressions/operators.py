@@ -184,8 +184,13 @@ def _numbers(symbol: str, left: Value, right: Value) -> Value:
         return integer(int(_FLOAT[symbol](int(left), int(right))), long=long)
     if right == 0:
         raise ExpressionError("division by zero")
-    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-    return integer(quotient if symbol == "/" else left - quotient * right, long=long)
+    # Towards 0, as on the JVM; Python's `//` goes towards minus infinity.
+    quotient = abs(left) // abs(right)
+    if (left < 0) != (right < 0):
+        quotient = -quotient
+    if symbol == "/":
+        return integer(quotient, long=long)
+    return integer(left - quotient * right, long=long)
 
 
 def _divide(left: float, right: float) -> float:
@@ -235,10 +240,9 @@ def _merged(left: dict[object, Value], right: Value, budget: Budget) -> Value:
 
 def _minus(left: Value, right: Value, budget: Budget) -> Value:
     if type(left) is Char and type(right) in (int, Char):
-        gap = ord(left) - (right if type(right) is int else ord(right))
         if type(right) is int:
-            return Char(chr(gap % 65536))
-        return gap
+            return Char(chr((ord(left) - right) % 65536))
+        return ord(left) - ord(right)
     if type(left) not in (list, OrderedSet, range, dict):
         raise _unfit("-", left, right)
     taken = right if type(right) in (list, OrderedSet, range) else [right]
@@ -259,10 +263,10 @@ def _minus(left: Value, right: Value, budget: Budget) -> Value:
 
 
 def _unfit(symbol: str, left: Value, right: Value) -> ExpressionError:
-    missing = "; null is not allowed here, give a default with ?:" if None in (left, right) else ""
-    return ExpressionError(
-        f"{symbol} does not work on {type_name(left)} and {type_name(right)}{missing}"
-    )
+    problem = f"{symbol} does not work on {type_name(left)} and {type_name(right)}"
+    if None in (left, right):
+        problem += "; null is not allowed here, give a default with ?:"
+    return ExpressionError(problem)
 
 
 _PARTS: dict[type, tuple[str, ...]] = {
@@ -475,9 +479,11 @@ def _digits(value: float) -> tuple[str, str, int]:
     mantissa, _, exponent = repr(abs(value)).partition("e")
     before, _, after = mantissa.partition(".")
     digits = (before + after).lstrip("0")
-    power = int(exponent or 0) + (
-        len(before) - 1 if before != "0" else len(digits) - len(before + after)
-    )
+    power = int(exponent or 0)
+    if before != "0":
+        power += len(before) - 1
+    else:
+        power += len(digits) - len(before + after)
     return "-" if value < 0 else "", digits.rstrip("0") or "0", power
 
 

@@ -54,7 +54,8 @@ _POSIX = {
 }
 _PROPERTY = re.compile(r"\{\^?[\w=]{1,40}\}|[A-Z]")
 _GROUP = re.compile(
-    r"\?(?:[:=!>]|<[=!]|<(?P<name>[a-zA-Z][a-zA-Z0-9]*)>|(?P<flags>[a-z]*(?:-[a-z]+)?)(?P<end>[:)]))"
+    r"\?(?:[:=!>]|<[=!]|<(?P<name>[a-zA-Z][a-zA-Z0-9]*)>"
+    r"|(?P<flags>[a-z]*(?:-[a-z]+)?)(?P<end>[:)]))"
 )
 _QUANTIFIER = re.compile(r"\{\d{1,5}(?:,\d{0,5})?\}")
 _OPTIONS = {
@@ -265,7 +266,9 @@ class _Translator:
                 self.at += 2
             else:
                 self.at += 1
-                parts.append("\\" + char if char in "|~&#" else char)
+                if char in "|~&#":
+                    char = "\\" + char
+                parts.append(char)
         self.at += 1
         return "".join([*parts, "]"])
 
@@ -279,9 +282,8 @@ class _Translator:
         if letter in _CONTROL:
             return _CONTROL[letter]
         if letter == "Q":
-            end = self.pattern.find("\\E", self.at)
-            text = self.pattern[self.at : end if end >= 0 else None]
-            self.at = end + 2 if end >= 0 else len(self.pattern)
+            text, mark, _ = self.pattern[self.at :].partition("\\E")
+            self.at += len(text + mark)
             return str(regex.escape(text))
         if letter in "pP":
             return self.property(letter == "P", inside)

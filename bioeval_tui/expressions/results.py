@@ -81,10 +81,14 @@ def caret(error: ExpressionError) -> str:
     place = min(len(before) - start, len(line))
     if len(line) > _WIDTH:
         cut = max(0, min(place - _WIDTH // 2, len(line) - _WIDTH))
-        line, place = ("…" if cut else "") + line[cut : cut + _WIDTH], place - cut + bool(cut)
+        line, place = line[cut : cut + _WIDTH], place - cut
+        if cut:
+            line, place = f"…{line}", place + 1
     shown = [clean(char) if char != "\t" else " " for char in line]
-    gap = sum(_cells(char) for text in shown[:place] for char in text)
-    return "".join(shown) + "\n" + (" " * gap + "^" if error.column else "")
+    if not error.column:
+        return "".join(shown) + "\n"
+    gap = sum(map(_cells, "".join(shown[:place])))
+    return "".join(shown) + "\n" + " " * gap + "^"
 
 
 def _key(key: str | MapKey, budget: Budget) -> str:
@@ -222,7 +226,9 @@ class _Explanation:
             or node.name not in ("any", "all", "none")
         ):
             return None
-        function = node.arguments[0].value if len(node.arguments) == 1 else None
+        if len(node.arguments) != 1:
+            return None
+        function = node.arguments[0].value
         if (
             not isinstance(function, tree.Lambda)
             or any(function.types)
@@ -251,13 +257,17 @@ class _Explanation:
                     sum(_is_true(evaluation, each, place) for each in conditions)
                     for place in places
                 ]
-                at, how = met.index(max(met)), "comes nearest" if max(met) else "none"
+                at, how = met.index(max(met)), "comes nearest"
+                if not any(met):
+                    how = "none"
             else:
                 return None
         except (ExpressionError, RecursionError):
             return None
         text = self._expression.text
-        start = text.index("->", function.column) + 2 if function.parameters else function.column
+        start = function.column
+        if function.parameters:
+            start = text.index("->", start) + 2
         parts = self.parts(function.body, start, text.rindex("}", 0, end), places[at], inner=True)
         shown = tuple(part for part in parts if (part.value is True) == (how == "matches"))
         return Deciding(at + 1, how, shown)

@@ -144,9 +144,12 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """The published classes' defaults for keys that a job leaves out."""
 
+declare("GenerationEvent")
 for _kind in RECORDS:
-    _above = "GenerationEvent" if _kind.endswith("Event") and _kind != "GenerationEvent" else ""
-    declare(_kind + (f": {_above}" if _above else ""), final=_kind != "GenerationEvent")
+    if _kind.endswith("Event") and _kind != "GenerationEvent":
+        declare(f"{_kind}: GenerationEvent", final=True)
+    elif _kind != "GenerationEvent":
+        declare(_kind, final=True)
 for _kind in TEXT_ENUMS:
     declare(f"{_kind}: Comparable<{_kind}>", final=True, also="String")
 
@@ -162,13 +165,13 @@ CONSTANTS: dict[str, tuple[Type, Value]] = {
     "Double.NaN": (DOUBLE, float("nan")),
     "Double.POSITIVE_INFINITY": (DOUBLE, float("inf")),
     "Double.NEGATIVE_INFINITY": (DOUBLE, float("-inf")),
-    **{
-        f"{kind}.{name}": (Type(kind), EnumValue(kind, name, place))
-        for kind, names in ENUMS.items()
-        for place, name in enumerate(names)
-    },
 }
 """Constants of a type, such as `Int.MAX_VALUE` or `MessageRole.user`."""
+for _kind, _names in ENUMS.items():
+    CONSTANTS |= {
+        f"{_kind}.{_name}": (Type(_kind), EnumValue(_kind, _name, _place))
+        for _place, _name in enumerate(_names)
+    }
 
 _MAX_DEPTH = 60
 _WIDE = Limits(steps=2**40, seconds=1e6, memory=2**50)
@@ -299,7 +302,7 @@ def _derive(kind: str, fields: dict[str, Value]) -> None:
         if fields["description"] is None:
             fields["description"] = fields["name"]
         kinds = [label for label in fields["labels"] if label != DOMAIN_NODE]
-        fields["type"] = kinds[0] if kinds else None
+        fields["type"] = next(iter(kinds), None)
 
 
 def _job_part(kind: str, value: Any, depth: int) -> Value:

@@ -54,8 +54,11 @@ class Type:
         if self.is_function:
             return "{ … }"
         name = {"Literal": "Int", "?": "Any?", "Entry": "Map.Entry"}.get(self.name, self.name)
-        inner = f"<{', '.join(map(str, self.args))}>" if self.args else ""
-        return name + inner + ("?" if self.nullable else "")
+        if self.args:
+            name += f"<{', '.join(map(str, self.args))}>"
+        if self.nullable:
+            name += "?"
+        return name
 
 
 UNKNOWN = Type("?")
@@ -172,9 +175,10 @@ class Classes:
         if "?" in (left.name, right.name):
             return UNKNOWN
         nullable = left.nullable or right.nullable
-        if left.name == "Nothing" or right.name == "Nothing":
-            kind = right if left.name == "Nothing" else left
-            return replace(kind, nullable=nullable)
+        if left.name == "Nothing":
+            return replace(right, nullable=nullable)
+        if right.name == "Nothing":
+            return replace(left, nullable=nullable)
         if left.name == right.name:
             return Type(left.name, tuple(map(self.join, left.args, right.args)), nullable)
         for one, other in ((left, right), (right, left)):
@@ -241,7 +245,8 @@ class Classes:
             alike = self.fits(given.required, before.required) or self.fits(
                 before.required, given.required
             )
-            bound[name] = before if before.name != "Nothing" else given
+            if before.name == "Nothing":
+                bound[name] = given
             return alike
         joined = self.join(before, given)
         bound[name] = joined
@@ -292,7 +297,7 @@ PUBLISHED = Classes()
 def declare(text: str, *, final: bool = False, also: str = "") -> None:
     """Add a class to both; `also` are supertypes in this program only."""
     PUBLISHED.declare(text, final=final)
-    CLASSES.declare(text + (f", {also}" if also else ""), final=final)
+    CLASSES.declare(", ".join(filter(None, (text, also))), final=final)
 
 
 for _name in ("Int", "Long", "Double", "Float", "Short", "Byte"):

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -442,9 +443,8 @@ def _unknown_key(path: FieldPath) -> str:
     for name in path[1:-1]:
         if name in _NESTED:
             parts = (_NESTED[str(name)],)
-    known = sorted(
-        {field.alias or name for part in parts for name, field in part.model_fields.items()}
-    )
+    fields = chain.from_iterable(part.model_fields.items() for part in parts)
+    known = sorted({field.alias or name for name, field in fields})
     plain = {key.lower(): key for key in known}  # `top_p` and `max_tokens` mean topP and maxTokens
     asked = str(path[-1]).replace("_", "").replace("-", "").lower()
     if "extraBody" in known and asked in _IN_BODY:

@@ -23,8 +23,8 @@ ASKS_FOR_A_ZONE = (
 """A question about a place or a time zone, or a request for it."""
 
 _CONDITION = (
-    "once|when|if|until|unless|before|after|soon|no|not|none|never|nothing|without|can|could|would|should"
-    "|want|need|like|what|which|where|how"
+    "once|when|if|until|unless|before|after|soon|no|not|none|never|nothing|without"
+    "|can|could|would|should|want|need|like|what|which|where|how"
 )
 _SET = "(?:set|put|scheduled|created|booked|added|saved|arranged|confirmed|in your calendar)"
 _ALREADY = "(?: just| already| now| gone ahead and| went ahead and)*"

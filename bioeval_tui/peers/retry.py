@@ -130,7 +130,8 @@ def retry_after(value: str | None, now: float) -> float | None:
             moment = parsedate_to_datetime(value)
         except (ValueError, TypeError, IndexError, OverflowError):
             return None
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
         seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
     if math.isfinite(seconds):
         return max(0.0, seconds)

@@ -96,7 +96,9 @@ class EventDecoder:
             self._data.append(line)
             return []
         begins_body = line.startswith(_BODY_BEGINS)
-        ended = self._dispatch() if self._data and (begins_body or self._is_body) else []
+        ended: list[ServerSentEvent] = []
+        if self._data and (begins_body or self._is_body):
+            ended = self._dispatch()
         if begins_body:
             self._is_body = True
             self._data.append(line)

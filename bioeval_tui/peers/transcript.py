@@ -189,12 +189,11 @@ class SpokenTranscript:
         signoff = self.signoff
         if not self._job:
             self._job = job_snapshot(self.job)
+        transcript = read.transcript
+        if signoff:
+            transcript = [*transcript, self._entry(signoff, signoff.generation)]
         return {
-            "transcript": (
-                [*read.transcript, self._entry(signoff, signoff.generation)]
-                if signoff
-                else read.transcript
-            ),
+            "transcript": transcript,
             "functionCalls": read.calls,
             "events": read.events,
             "failureCount": self.failures,
@@ -221,8 +220,9 @@ def for_judge(
             replace(m, generation=tuple(e for e in m.generation if has_contents([e])))
             for m in messages
         ]
-    states = (before, after) if seen == "all" else (None, None)
-    return JudgeView(job, condition, tuple(messages), *states)
+    if seen != "all":
+        before = after = None
+    return JudgeView(job, condition, tuple(messages), before, after)
 
 
 def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:
@@ -334,7 +334,8 @@ _CLOSING = re.compile(
     r" ){0,2}(?:day|one|evening|night|weekend|week|afternoon|morning|trip|flight)"
     r"|you(?:'re| are|'ve been| have been| were) (?:so |very |really |truly |all |the |an? |most"
     r" |just )*"
-    r"(?:help\w*|kind|great|wonderful|best|amazing|awesome|patient|excellent|lenient|friendly|lifesaver|star)"
+    r"(?:help\w*|kind|great|wonderful|best|amazing|awesome|patient|excellent|lenient|friendly"
+    r"|lifesaver|star)"
     r"|i (?:hope|wish) (?:it|this|that|you|all|everything))(?!\w)",
     re.IGNORECASE,
 )

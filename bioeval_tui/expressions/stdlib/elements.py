@@ -192,9 +192,11 @@ def last_or_null(budget: Budget, values: Value, predicate: Function | None = Non
 @kotlin("Items<T>.single(predicate: (T) -> Boolean = _): T")
 def single(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     matching = list(islice(_matching(budget, values, predicate), 2))
-    if len(matching) == 1:
-        return matching[0]
-    raise _nothing(predicate) if not matching else ExpressionError("there is more than one element")
+    if not matching:
+        raise _nothing(predicate)
+    if len(matching) > 1:
+        raise ExpressionError("there is more than one element")
+    return matching[0]
 
 
 @kotlin("Items<T>.singleOrNull(predicate: (T) -> Boolean = _): T?")
@@ -490,12 +492,10 @@ def get(budget: Budget, values: Value, index: int) -> Value:
 
 @kotlin("Flow<T>.elementAt(index: Int): T")
 def element_at(budget: Budget, values: Value, index: int) -> Value:
-    element = (
-        next(islice(each(budget, values), max(0, index), None), _NONE) if index >= 0 else _NONE
-    )
-    if element is _NONE:
-        raise ExpressionError(f"index {index} is out of bounds")
-    return element
+    if index >= 0:
+        for element in islice(each(budget, values), index, None):
+            return element
+    raise ExpressionError(f"index {index} is out of bounds")
 
 
 @kotlin(

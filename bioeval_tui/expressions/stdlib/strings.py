@@ -249,9 +249,11 @@ def _rows(budget: Budget, text: str) -> list[str]:
     """Return the lines of a text without its first and its last if they are blank."""
     budget.build_text(len(text))
     rows = text.replace("\r\n", "\n").split("\n")
-    return rows[
-        0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1
-    ]
+    if len(rows) > 1 and not rows[-1].strip():
+        del rows[-1]
+    if not rows[0].strip():
+        del rows[0]
+    return rows
 
 
 @kotlin("String.trimIndent(): String")
@@ -583,7 +585,9 @@ def _written(
     # Java writes a negative number to base 16 or 8 as its two's complement.
     bits = 2**64 - 1 if type(value) is Long else 2**32 - 1
     if kind in "sS":
-        shown = to_text(value, budget)[: int(precision) if precision else None]
+        shown = to_text(value, budget)
+        if precision:
+            shown = shown[: int(precision)]
     elif kind in "bB":
         shown = str(value if type(value) is bool else value is not None).lower()
     elif value is None:

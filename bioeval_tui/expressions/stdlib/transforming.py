@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key, partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
@@ -290,7 +290,7 @@ def flat_map_indexed(budget: Budget, values: Value, transform: Function) -> Valu
 @kotlin("Flow<Flow<T>>.flatten(): Many<T>")
 def flatten(budget: Budget, values: Value) -> Value:
     return many(
-        budget, values, lambda: (item for inner in each(budget, values) for item in raw(inner))
+        budget, values, lambda: chain.from_iterable(raw(inner) for inner in each(budget, values))
     )
 
 
@@ -371,10 +371,14 @@ def group_by(
 
 @kotlin("Flow<T>.partition(predicate: (T) -> Boolean): Pair<List<T>, List<T>>")
 def partition(budget: Budget, values: Value, predicate: Function) -> Pair:
-    chosen: tuple[list[Value], list[Value]] = ([], [])
+    chosen: list[Value] = []
+    others: list[Value] = []
     for item in budget.collect(raw(values)):
-        chosen[0 if predicate.test(item) else 1].append(item)
-    return Pair(*chosen)
+        if predicate.test(item):
+            chosen.append(item)
+        else:
+            others.append(item)
+    return Pair(chosen, others)
 
 
 @kotlin("Items<T>.associate(transform: (T) -> Pair<K, V>): Map<K, V>")

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from bioeval_tui.base.hosts import chat_url
@@ -176,11 +176,13 @@ class OpenAIChatAgent:
         """Yield the events of an answer, answer its tool calls, and add their results to what was
         `said`.
         """
-        items = [event for item in answer.items for event in _item_events(item)]
+        items = list(chain.from_iterable(map(_item_events, answer.items)))
         if answer.reasoning:
             items.append(clean_value({"reasoning": answer.reasoning}))
         items += [_part_event(part) for part in answer.parts]
-        for event in [*self._first_events, *items] if first else items:
+        if first:
+            items = [*self._first_events, *items]
+        for event in items:
             yield event
         for call in answer.tool_calls:
             if not self._tools:
@@ -276,13 +278,17 @@ def _attached(part: Mapping[str, Any]) -> dict[str, Any]:
     inside = part.get(kind)
     told = inside if isinstance(inside, Mapping) else {"url": inside}
     url, name, given = (str(told.get(key) or "") for key in ("url", "filename", "file_data"))
-    data = given or str(told.get("data") or "") or (url if url.startswith("data:") else "")
-    media = data.partition(";")[0].removeprefix("data:") if data.startswith("data:") else ""
+    data = given or str(told.get("data") or "")
+    if url.startswith("data:"):  # no address, but what would be there
+        data, url = data or url, ""
+    media = ""
+    if data.startswith("data:"):
+        media = data.partition(";")[0].removeprefix("data:")
     if not media and kind == "input_audio":
         media = f"audio/{told.get('format') or 'unknown'}"
     count = bytes_of(data.rpartition(",")[2]) if data else None
     usual = {"image_url": "image", "input_image": "image"}.get(kind, "")
-    return attachment_event(name, media or usual, count, "" if url.startswith("data:") else url)
+    return attachment_event(name, media or usual, count, url)
 
 
 def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -296,12 +302,9 @@ def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     written = item.get("arguments") or "{}"
     arguments = parse_arguments(written) if isinstance(written, str) else written
     call_id = str(item.get("id") or "")
-    failed = bool(item.get("error"))
     made = [call_event(str(item.get("name")), arguments, call_id)]
-    if failed or item.get("output") is not None:
-        made.append(
-            result_event(
-                item.get("error") if failed else item.get("output"), call_id, failed=failed
-            )
-        )
+    if item.get("error"):
+        made.append(result_event(item.get("error"), call_id, failed=True))
+    elif item.get("output") is not None:
+        made.append(result_event(item.get("output"), call_id, failed=False))
     return made

@@ -309,7 +309,10 @@ def _ended(code: int | None, stderr: bytes) -> str:
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
             how = signal.Signals(-code).name
-    return f": its process ended ({how})" + (f": {clean_line(lines[-1], 300)}" if lines else "")
+    ended = f": its process ended ({how})"
+    if lines:
+        ended += f": {clean_line(lines[-1], 300)}"
+    return ended
 
 
 def _kill_group(leader: subprocess.Popen[bytes] | asyncio.subprocess.Process) -> None:

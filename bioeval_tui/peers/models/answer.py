@@ -108,8 +108,10 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
             names = ", ".join(clean_line(call.name, 60) for call in answer.tool_calls[:3])
             raise unusable(f"the model called a tool ({names}) instead of answering with text", "")
         # A model may give a text on a second attempt, but an agent is measured by its first answer.
-        why = ": it only reasoned" if answer.reasoning else ""
-        raise unusable(f"the model's answer was empty{why}", "", retryable=peer != "agent")
+        message = "the model's answer was empty"
+        if answer.reasoning:
+            message += ": it only reasoned"
+        raise unusable(message, "", retryable=peer != "agent")
     return answer.content
 
 
@@ -216,7 +218,9 @@ class _Usage(BaseModel):
     def cached(self) -> int:
         """The tokens that were cached, as far as the server says."""
         details = self.prompt_tokens_details
-        count = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        if not isinstance(details, Mapping):
+            return 0
+        count = details.get("cached_tokens")
         if isinstance(count, int) and count > 0:
             return count
         return 0
@@ -398,14 +402,13 @@ class AnswerReader:
     def _knows(self, call: _Call) -> bool:
         """Return whether a whole call came before."""
         name, written = call.function.name, _written(call)
-        return any(
-            (
-                call.id == known.id
-                if call.id and known.id
-                else known.name == [name] and known.has(written)
-            )
-            for known in self._calls
-        )
+
+        def is_same(known: _CallPieces) -> bool:
+            if call.id and known.id:
+                return call.id == known.id
+            return known.name == [name] and known.has(written)
+
+        return any(map(is_same, self._calls))
 
     def data_of(self, event: ServerSentEvent) -> Any:
         """Return the JSON of an event of a stream; an empty object for a ping, which is no event of
@@ -443,11 +446,9 @@ class AnswerReader:
         try:
             data = as_chat(parse_json(body))
         except ValueError as error:
-            what = (
-                f"JSON {error}"
-                if isinstance(error, ExcessiveJsonError)
-                else "something that is not JSON"
-            )
+            what = "something that is not JSON"
+            if isinstance(error, ExcessiveJsonError):
+                what = f"JSON {error}"
             raise self.odd(what, body[:2000].decode("utf-8", "replace")) from None
         text = self.add(data)
         if not data.get("choices"):
@@ -465,8 +466,10 @@ class AnswerReader:
         if self._finish is not None:
             return self._answer(received)
         if self._stranger is not None:
-            which = "an unfinished stream with" if self.length or self._calls else "a stream of"
-            raise self.odd(f"{which} data without choices", self._stranger)
+            what = "a stream of data without choices"
+            if self.length or self._calls:
+                what = "an unfinished stream with data without choices"
+            raise self.odd(what, self._stranger)
         message = f"the stream of {self._host} ended before the answer was finished"
         if ended:
             message = (
@@ -488,11 +491,11 @@ class AnswerReader:
 
     def failed(self, error: Any) -> PeerError:
         """Return the error for an error object instead of an answer."""
-        message = error.get("message") if isinstance(error, Mapping) else error
+        message, codes = error, set[str]()
+        if isinstance(error, Mapping):
+            message = error.get("message")
+            codes = {str(error.get("code")), str(error.get("type"))}
         shown = hide_keys(str(message or json.dumps(error, default=str, ensure_ascii=False)), None)
-        codes = (
-            {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
-        )
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
         if is_over_content(codes, shown):
@@ -545,10 +548,12 @@ class AnswerReader:
         known: _CallPieces | None = None
         if pieces and self._calls:
             by_id = [each for each in self._calls if call.id and each.id == call.id]
-            place = None if call.index is None else self._places.get(call.index)
-            continues = call.index is None or not (call.id or call.function.name)
-            newest = place or (self._calls[-1] if continues else None)
-            known = by_id[-1] if by_id else newest
+            if by_id:
+                known = by_id[-1]
+            elif call.index in self._places:
+                known = self._places[call.index]
+            elif call.index is None or not (call.id or call.function.name):
+                known = self._calls[-1]
             begins = (
                 call.id
                 and known is not None
@@ -657,10 +662,12 @@ _OPTIONS = {
 """
 _NAMED = (
     r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
-    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong|support\w*|accept\w*|allow\w*"
-    r"|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
+    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong"
+    r"|support\w*|accept\w*|allow\w*|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*"
+    r"|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
     r""")\b[^.;?!]{{0,60}}?\b(?:{0})\b"""
-    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
+    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b"
+    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
     r"|unavailable|forbidden|disabled|fail\w*)\b)"
 )
 """How servers name a parameter: in quotes of its own, or beside what is wrong with it."""
@@ -793,8 +800,12 @@ def refusal(
     if status == 402 or "insufficient_quota" in codes:
         message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"
         return QuotaUsedUp(peer, message.removesuffix(": "), status=status, received=shown)
-    meaning = _MEANINGS.get(status, "failed" if status >= 500 else "rejected the request")
-    message = f"{host} {meaning} ({status})" + (f": {shown}" if shown else "")
+    meaning = _MEANINGS.get(status, "rejected the request")
+    if status >= 500:
+        meaning = _MEANINGS.get(status, "failed")
+    message = f"{host} {meaning} ({status})"
+    if shown:
+        message += f": {shown}"
     words = f"{error.param} {shown}".lower()
     named_keys = {
         job_keys[name] for name in job_keys if re.search(rf"\b{re.escape(name.lower())}\b", words)
@@ -817,12 +828,11 @@ def refusal(
             return Refused(peer, message, named, status=status, received=shown)
     if status in _DISAGREEING_STATUS:
         return PeerError(peer, message, status=status, received=shown, disagrees=True)
-    retryable = may_retry(status)
-    after = (
-        retry_after(error.response.headers.get("Retry-After"), time.time()) if retryable else None
-    )
+    if not may_retry(status):
+        return PeerError(peer, message, status=status, received=shown)
+    after = retry_after(error.response.headers.get("Retry-After"), time.time())
     return PeerError(
-        peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown
+        peer, message, retryable=True, status=status, retry_after_s=after, received=shown
     )
 
 
@@ -866,12 +876,14 @@ REASONING_TAGS = (
 )
 """The names of the tags around reasoning, as alternatives of a pattern."""
 REASONING_BEGINS = re.compile(
-    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"
+    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷"
+    r"|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"
     r"|(?:<unused94>|<\|channel>)thought\b)",
     re.IGNORECASE,
 )
 REASONING_ENDS = re.compile(
-    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|/?think_end\|>|<\|END_THINKING\|>"
+    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷"
+    r"|<\|end_of_thought\|>|<\|/?think_end\|>|<\|END_THINKING\|>"
     r"|<unused95>|<channel\|>|\[BEGIN FINAL RESPONSE\]",
     re.IGNORECASE,
 )

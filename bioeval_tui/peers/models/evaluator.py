@@ -81,7 +81,9 @@ class LLMEvaluator:
                     yield piece
                 return
             except PeerError as error:
-                smaller = await self._smaller(view, messages) if error.too_long else None
+                if not error.too_long:
+                    raise
+                smaller = await self._smaller(view, messages)
                 if smaller is None:
                     raise
                 self._size = smaller
@@ -155,23 +157,25 @@ class LLMEvaluator:
         if answer is not None and answer.finish == "length":
             cut = "was cut off at the model's length limit"
         text = stream.text
-        if answer is not None:
-            text = answer.content if cut else text_of(answer, "evaluator")
+        if answer is not None and cut:
+            text = answer.content
+        elif answer is not None:
+            text = text_of(answer, "evaluator")
         words = self._read(view, text)
+        is_second = SHORTER in view.note
+        again = "" if is_second else SHORTER
         if stream.ended == "long" or len(words) > self._most:
             message = (
                 f"the message was longer than {self._most:,} characters"
                 " (evaluator.maxMessageLength)"
             )
-            again = "" if SHORTER in view.note else SHORTER
             raise PeerError("evaluator", message, received=words[:300], unusable=True, again=again)
         if (kept := before_loop(words)) is not None:
             cut, words = "repeats one sentence over and over", kept
         elif cut or len(words) >= bound:
             cut = cut or f"was cut off after {len(words):,} characters"
-            kept = whole_sentences(words) if SHORTER in view.note else ""
+            kept = whole_sentences(words) if is_second else ""
             if not kept:
-                again = "" if SHORTER in view.note else SHORTER
                 message = f"the message {cut}"
                 raise PeerError(
                     "evaluator", message, received=words[:300], unusable=True, again=again
@@ -180,10 +184,8 @@ class LLMEvaluator:
         if not words:
             message = "the model's answer was empty but for its reasoning"
             raise PeerError("evaluator", message, retryable=True, unusable=True)
-        used, model = (
-            answer or ChatAnswer("", 0, 0),
-            (answer.model if answer else None) or self._model,
-        )
+        used = answer or ChatAnswer("", 0, 0)
+        model = used.model or self._model
         return Utterance(words, used.tokens_in, used.tokens_out, model, cut=cut)
 
     def _read(self, view: EvaluatorView, text: str) -> str:
@@ -224,7 +226,8 @@ _AROUND = (
     "messages",
 )  # fmt: skip
 _MARK = (
-    r"(?:<\|/?[a-z_]{1,30}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|\[/?INST\]|</?\|(?:turn|channel)\|?>|<turn\|>"
+    r"(?:<\|/?[a-z_]{1,30}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>"
+    r"|\[/?INST\]|</?\|(?:turn|channel)\|?>|<turn\|>"
     r"|<\|START_RESPONSE\|>|<\|END_RESPONSE\|>|\[(?:BEGIN|END) FINAL"
     r" RESPONSE\]|<end_of_utterance>|\[e~\[|\]~b\]"
     r"|\[TOOL_CALLS\](?:\s?\w{1,50}\[ARGS\])?)"
@@ -236,7 +239,8 @@ _NEXT_TOKEN = re.compile(rf"{_MARK}|(?<=[.!?])(?:assistant|user)\n\n", re.IGNORE
 _BARE_ROLE = re.compile(r"\s*(?:assistant|user|model)\n+")
 """What is left of Llama 3's template where a server leaves its marks out."""
 _WRAPPED = re.compile(
-    r"<(tool_call|message|user|user_message|response|reply|answer|final|final_answer|output|result|solution|text|assistant|p)>((?:(?!</\1>).)*)</\1>",
+    r"<(tool_call|message|user|user_message|response|reply|answer|final|final_answer|output|result"
+    r"|solution|text|assistant|p)>((?:(?!</\1>).)*)</\1>",
     re.DOTALL | re.IGNORECASE,
 )
 _CALLED = re.compile(r"<(function|parameter)=\w{1,50}>(.*?)(?:</\1>|\Z)", re.DOTALL)
@@ -284,9 +288,10 @@ def whole_sentences(text: str) -> str:
     twice.
     """
     match = _WHOLE.match(text)
-    kept = match.group() if match else ""
-    again = _place_of_repeat(kept, 2)
-    return (kept if again is None else kept[:again]).strip()
+    if match is None:
+        return ""
+    kept = match.group()
+    return kept[: _place_of_repeat(kept, 2)].strip()
 
 
 def before_loop(text: str) -> str | None:
@@ -433,7 +438,8 @@ def _without_introduction(text: str, names: Sequence[str]) -> str:
         return text
     of_user = any(
         re.search(
-            rf"(?:\b(?:of|from|by|for|as)\s+(?:the\s+)?{name}\b|\b{name}(?:'s)?\b.{{0,20}}\b(?:message|reply|response|answer|line|turn))",
+            rf"(?:\b(?:of|from|by|for|as)\s+(?:the\s+)?{name}\b"
+            rf"|\b{name}(?:'s)?\b.{{0,20}}\b(?:message|reply|response|answer|line|turn))",
             label,
         )
         for name in (*(re.escape(name.casefold()) for name in names), "user", "person")

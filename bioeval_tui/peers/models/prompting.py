@@ -95,12 +95,16 @@ def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
 
 def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
     """Return the agent's other events: `message` and `event`. Files are told with their message."""
-    return [
-        {"message": message.message, "event": _short(dict(event))}
-        for message in transcript
-        for event in message.generation
-        if request_of(event) is None and result_of(event) is None and attachment_of(event) is None
-    ]
+    listed = []
+    for message in transcript:
+        listed += [
+            {"message": message.message, "event": _short(dict(event))}
+            for event in message.generation
+            if request_of(event) is None
+            and result_of(event) is None
+            and attachment_of(event) is None
+        ]
+    return listed
 
 
 def state_text(state: Mapping[str, Any] | None, most: int = FOR_JUDGES[0].state) -> str:
@@ -121,12 +125,16 @@ def shorten_list(
         return list(items)
     first, last, left = 0, len(items), limit
     while first < last:
+        # From both ends in turn: the same number of items at the front and at the end.
         at_the_front = first <= len(items) - last
         index = first if at_the_front else last - 1
         if sizes[index] > left:
             break
         left -= sizes[index]
-        first, last = (first + 1, last) if at_the_front else (first, last - 1)
+        if at_the_front:
+            first += 1
+        else:
+            last -= 1
     cut = {"left_out": f"{plural(last - first, 'entry', 'entries')} in the middle"}
     return [*items[:first], cut, *items[last:]]
 
@@ -149,8 +157,10 @@ def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
 
 def states_shown(view: JudgeView) -> tuple[str, ...]:
     """Return the states of a view in the forms that a judge sees, plain and as JSON."""
-    texts = [text for state in (view.state_before, view.state_after) if (text := state_text(state))]
-    return tuple(form for text in texts for form in (text, json.dumps(text, ensure_ascii=False)))
+    forms: list[str] = []
+    for text in filter(None, map(state_text, (view.state_before, view.state_after))):
+        forms += (text, json.dumps(text, ensure_ascii=False))
+    return tuple(forms)
 
 
 def _short(value: Any) -> Any:
@@ -309,12 +319,15 @@ def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -
     config = view.job.model_dump(mode="json", by_alias=True)
     example = json.dumps(_example(view.job, view.condition), ensure_ascii=False, indent=2)
     shown = shown_to_judge(prompt, view.job)
-    calls = tool_calls(view.transcript) if shown != "none" else []
-    events = other_events(view.transcript) if shown == "all" else []
-    state = {
-        "before": state_text(view.state_before if shown == "all" else None, room.state),
-        "after": state_text(view.state_after if shown == "all" else None, room.state),
-    }
+    calls: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    before = after = None
+    if shown != "none":
+        calls = tool_calls(view.transcript)
+    if shown == "all":
+        events = other_events(view.transcript)
+        before, after = view.state_before, view.state_after
+    state = {"before": state_text(before, room.state), "after": state_text(after, room.state)}
     return _context(
         config,
         _messages(view.transcript, room.message),

@@ -447,7 +447,7 @@ def _whole(given: Any) -> int | None:
 
 def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerdict:
     score = _unit(f"the score of task {number}", given["score"])
-    reason = given.get("reason", "" if asked.published else None)
+    reason = given.get("reason", "")
     if not isinstance(reason, str) or not (asked.published or _IS_LETTER.search(reason)):
         raise MalformedAnswerError(f"task {number} has no reason")
     reason = clean(reason.strip(), MAX_REASON)
@@ -560,8 +560,10 @@ def _read_quotation(number: int, quote: str, asked: Question) -> Evidence:
 
 def _content_of(line: str) -> str:
     """Return the content of a message if `line` is one of the record's, else an empty text."""
+    if not line.startswith("{"):
+        return ""
     try:
-        content = json.loads(line).get("content") if line.startswith("{") else ""
+        content = json.loads(line).get("content")
     except (ValueError, RecursionError):
         return ""
     if isinstance(content, str):
@@ -600,12 +602,11 @@ def _is_repeated(words: str, texts: Sequence[str]) -> bool:
 
 def _task_words(asked: Question) -> list[str]:
     """Return the words of the tasks, in which no evidence can be found."""
-    return [
-        f"Done when: {text}"
-        for task in asked.tasks
-        for text in (task.task, task.acceptance_criteria, task.withheld_criteria)
-        if text
-    ]
+    words = []
+    for task in asked.tasks:
+        texts = (task.task, task.acceptance_criteria, task.withheld_criteria)
+        words += [f"Done when: {text}" for text in texts if text]
+    return words
 
 
 def _shown(asked: Question) -> list[str]:
@@ -625,21 +626,25 @@ def _sentences(text: str) -> frozenset[str]:
 
 
 def _tone(given: Any) -> tuple[float | None, str]:
+    if given is None:
+        return None, ""
     try:
-        return (None if given is None else _unit("tone", given)), ""
+        return _unit("tone", given), ""
     except MalformedAnswerError as problem:
         return None, f"the judge's tone was left out: {problem}"
 
 
 def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
     """Return a sentence for the judge for each quotation that is not in the transcript."""
-    return [
-        f"the evidence of task {verdict.task} is not in the conversation:"
-        f" {shorten(clean_line(item.quote), 200)!r}"
-        for verdict in verdicts
-        for item in verdict.evidence
-        if item.message is None
-    ]
+    sentences = []
+    for verdict in verdicts:
+        sentences += [
+            f"the evidence of task {verdict.task} is not in the conversation:"
+            f" {shorten(clean_line(item.quote), 200)!r}"
+            for item in verdict.evidence
+            if item.message is None
+        ]
+    return sentences
 
 
 def only_of_the_user(
@@ -715,7 +720,9 @@ def _stands_in(parts: Sequence[str], text: str) -> bool:
     """
     at = 0
     for part in parts:
-        match = _pattern(part).search(text, at) if part in text else None
+        if part not in text:  # quicker to find than the pattern
+            return False
+        match = _pattern(part).search(text, at)
         if match is None:
             return False
         at = match.end()
@@ -727,10 +734,13 @@ def _pattern(part: str) -> re.Pattern[str]:
     """Return a pattern for a part; a short one may not begin or end inside a word of ASCII letters
     (not every script separates words).
     """
-    short = len(part) < WHOLE_WORDS
-    before = rf"(?<!{_LETTER})" if short and re.match(_LETTER, part) else ""
-    after = rf"(?!{_LETTER})" if short and re.match(_LETTER, part[-1]) else ""
-    return re.compile(before + re.escape(part) + after)
+    pattern = re.escape(part)
+    if len(part) < WHOLE_WORDS:
+        if re.match(_LETTER, part):
+            pattern = rf"(?<!{_LETTER}){pattern}"
+        if re.match(_LETTER, part[-1]):
+            pattern = rf"{pattern}(?!{_LETTER})"
+    return re.compile(pattern)
 
 
 def _plain(text: str) -> str:

@@ -453,7 +453,10 @@ async def test_each_case_and_persona_is_judged_by_its_own_filled_in_criteria(
         (world.folder / "table.csv").write_text(TABLE.replace("OLDPRICE", "NEWPRICE"))
         shown = await world.rescore("--job", world.file(CASES), "--json")
         assert shown.return_value == ExitCode.OK, shown.output
-        asked = {re.search(r"NEWPRICE \w+ for \w+", prompt)[0] for prompt in world.prompts}  # type: ignore[index]
+        asked = {
+            re.search(r"NEWPRICE \w+ for \w+", prompt)[0]  # type: ignore[index]
+            for prompt in world.prompts
+        }
         assert asked == {
             f"NEWPRICE {one} for {who}" for one in ("one", "two") for who in ("calm", "hurried")
         }

@@ -62,7 +62,8 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"{JSON} // the user asks for the price",
         f'{{ /* in role */\n  "message": "{WORDS}" // short\n}}',
         f"<function=answer>{JSON}</function>",
-        f"<tool_call>\n<function=answer>\n<parameter=message>\n{WORDS}\n</parameter>\n</function>\n</tool_call>",
+        "<tool_call>\n<function=answer>\n"
+        f"<parameter=message>\n{WORDS}\n</parameter>\n</function>\n</tool_call>",
         # Marks of text and mathematics
         f"<p>{WORDS}</p>",
         f"\\boxed{{{WORDS}}}",
@@ -106,7 +107,8 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"[THINK]I should ask.[/THINK]{WORDS}",
         f"◁think▷I should ask.◁/think▷{WORDS}",
         f"<seed:think>I should ask.</seed:think>{WORDS}",
-        f"<|begin_of_thought|>Hm.<|end_of_thought|>\n<|begin_of_solution|>{WORDS}<|end_of_solution|>",
+        "<|begin_of_thought|>Hm.<|end_of_thought|>\n"
+        f"<|begin_of_solution|>{WORDS}<|end_of_solution|>",
         f"<unused94>thought\nI should ask.<unused95>{WORDS}",
         f"<|channel>thought\nI should ask.<channel|>{WORDS}",
         f"<|channel>thought\n<channel|>{JSON}<turn|>",

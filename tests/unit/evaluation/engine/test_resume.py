@@ -53,7 +53,9 @@ def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
     assert found.after_seq == ended + 5
     assert set(found.earlier.finished) == {("withheld", 1)}
     held = found.earlier.finished["withheld", 1]
-    assert held.score == state.conversations[ConversationKey("withheld", 1)].score.score  # type: ignore[union-attr]
+    scored = state.conversations[ConversationKey("withheld", 1)].score
+    assert scored is not None
+    assert held.score == scored.score
     assert held.start is not None
     assert found.earlier.attempts["supplied", 1] == 1
 
