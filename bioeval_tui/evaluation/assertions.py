@@ -110,10 +110,10 @@ def _folded(condition: Expression, node: Node) -> bool | None:
             if of_each == of_nothing or _is_transcript(listed):
                 return of_each
             return None
-    return _of_any_message(node)
+    return _textual_constant(node)
 
 
-def _of_any_message(node: Node) -> bool | None:
+def _textual_constant(node: Node) -> bool | None:
     """Return the value of a condition about a text or the transcript that no message can change: ""
     is in each text.
     """

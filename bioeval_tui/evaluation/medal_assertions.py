@@ -69,7 +69,7 @@ class MedalGrader:
             async with self._turn:
                 try:
                     outcome = await asyncio.to_thread(
-                        self._outcome_of, newest(made), assertion.task
+                        self._grade_once, newest(made), assertion.task
                     )
                 finally:
                     await asyncio.to_thread(self._grading.close)
@@ -92,7 +92,7 @@ class MedalGrader:
             )
         return error
 
-    def _outcome_of(self, path: Path, task_id: str) -> Outcome:
+    def _grade_once(self, path: Path, task_id: str) -> Outcome:
         key = (task_id, path, _state(path))
         outcome = self._graded.get(key) or self._grading.grade(path, task_id)
         if not isinstance(outcome, NotGraded):

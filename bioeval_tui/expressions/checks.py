@@ -16,7 +16,7 @@ from typing import NoReturn
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.base.text import shorten
 from bioeval_tui.expressions import tree
-from bioeval_tui.expressions.scopes import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, property_of
+from bioeval_tui.expressions.scopes import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, find_property
 from bioeval_tui.expressions.signatures import (
     FUNCTIONS,
     METHODS,
@@ -114,7 +114,7 @@ class Names:
         }
         return Names({**self.types, **added}, self.receivers, facts, self.labels)
 
-    def within(self, receiver: Type) -> Names:
+    def receiving(self, receiver: Type) -> Names:
         """Return these names with `this`."""
         facts = {key: kind for key, kind in self.facts.items() if key.partition(".")[0] != "this"}
         return Names(
@@ -132,7 +132,7 @@ class Names:
         return self
 
 
-def key_of(node: tree.Node) -> str:
+def stable_text(node: tree.Node) -> str:
     """Return the text of `name` or `name.property.…`, which cannot change; empty for anything
     else.
     """
@@ -297,7 +297,7 @@ class _Check:
                 node,
             )
         receiver = self.infer(target, names)
-        key = key_of(node)
+        key = stable_text(node)
         if key in names.facts:
             return names.facts[key]
         kind = self.property(receiver.required if node.safe else receiver, node.name)
@@ -311,11 +311,11 @@ class _Check:
         """Return the type of a property; None if it does not exist."""
         if receiver.name == "?":
             known = name in PROPERTIES or any(name in fields for fields in RECORDS.values())
-            if known or property_of("EvaluationJob", name):
+            if known or find_property("EvaluationJob", name):
                 return UNKNOWN
             return None
         if not receiver.nullable and receiver.name in RECORDS:
-            prop = property_of(receiver.name, name)
+            prop = find_property(receiver.name, name)
             if prop is not None and not (prop.ours and self.published):
                 return prop.type
         for signature in PROPERTIES.get(name, ()):
@@ -329,13 +329,13 @@ class _Check:
         name = shorten(node.name, 40)
         if receiver.nullable and self.property(receiver.required, node.name) is not None:
             self.fail(f"this may be null here; write ?.{name}, or test for null first", node)
-        if self.classes.as_a(receiver, "Map"):
+        if self.classes.supertype(receiver, "Map"):
             self.fail(f'a map has no property {name}; write ["{name}"] instead of .{name}', node)
         if node.name in INSTEAD:
             self.fail(INSTEAD[node.name], node)
         if node.name in METHODS:
             self.fail(f"{name} is a function: write {describe(METHODS[node.name][0])}", node)
-        prop = property_of(receiver.name, node.name)
+        prop = find_property(receiver.name, node.name)
         if prop is not None and prop.ours:
             self.fail(f"the published {receiver.name} has no {name}", node)
         if receiver.required == ANY:
@@ -353,7 +353,7 @@ class _Check:
         target = self.infer(node.target, names)
         if target.nullable:
             self.fail("this may be null here; write ?.get(…), or test for null first", node)
-        keys = self.classes.as_a(target, "Map")
+        keys = self.classes.supertype(target, "Map")
         if keys:
             bound = {"E": keys.args[0]}
             place = self.infer(node.place, names, keys.args[0])
@@ -361,7 +361,7 @@ class _Check:
                 self.fail(f"the keys of this map are {keys.args[0]}, not {place}", node)
             return keys.args[1].optional
         place = self.infer(node.place, names, INT)
-        as_list = self.classes.as_a(target, "List")
+        as_list = self.classes.supertype(target, "List")
         if target.name == "?" or as_list or target.name == "String":
             if not self.classes.fits(place, INT):
                 self.fail(f"an index is an Int, not {place}", node)
@@ -373,7 +373,7 @@ class _Check:
         hint = ""
         if target.name in RECORDS:
             hint = "; its properties are read with a dot"
-        if self.classes.as_a(target, "Set"):
+        if self.classes.supertype(target, "Set"):
             hint = "; write elementAt(…)"
         self.fail(f"{target} has no elements by index{hint}", node)
 
@@ -471,7 +471,7 @@ class _Check:
             numbers = (*NUMBERS, "Literal")
             if one.name in numbers and other.name in numbers:
                 return
-        comparable = self.classes.as_a(left, "Comparable")
+        comparable = self.classes.supertype(left, "Comparable")
         if "?" not in (left.name, right.name) and (
             comparable is None or not self.classes.fits(right, comparable.args[0])
         ):
@@ -485,8 +485,10 @@ class _Check:
                 "the value after `in` may be null here; give a default with ?: or write contains",
                 node,
             )
-        ends = self.classes.as_a(container, "ClosedRange")
-        elements = self.classes.as_a(container, "Flow") or self.classes.as_a(container, "Map")
+        ends = self.classes.supertype(container, "ClosedRange")
+        elements = self.classes.supertype(container, "Flow") or self.classes.supertype(
+            container, "Map"
+        )
         if "?" in (value.name, container.name):
             return
         if ends:
@@ -514,7 +516,7 @@ class _Check:
         whole = {left.name, right.name} <= {"Int", "Long", "Literal"}
         if (
             joined.nullable
-            or not (whole or self.classes.as_a(joined, "Comparable"))
+            or not (whole or self.classes.supertype(joined, "Comparable"))
             or joined.name == "Boolean"
         ):
             self.fail(f".. does not work on {left} and {right}", node)
@@ -565,24 +567,26 @@ class _Check:
 
     def collection(self, operator: str, left: Type, right: Type) -> Type | None:
         """Return the type of a collection or map after `+` or `-`."""
-        keys = self.classes.as_a(left, "Map")
+        keys = self.classes.supertype(left, "Map")
         if keys and operator == "+":
-            pair = self.classes.as_a(right, "Pair") or self.classes.as_a(right, "Map")
-            pairs = self.classes.as_a(right, "Iterable")
+            pair = self.classes.supertype(right, "Pair") or self.classes.supertype(right, "Map")
+            pairs = self.classes.supertype(right, "Iterable")
             if pair is None and pairs:
-                pair = self.classes.as_a(pairs.args[0], "Pair")
+                pair = self.classes.supertype(pairs.args[0], "Pair")
             if pair is None:
                 return None
             return self.classes.join(keys, Type("Map", pair.args))
-        items = self.classes.as_a(left, "Flow")
+        items = self.classes.supertype(left, "Flow")
         if keys or items is None:
             return keys
-        kind = next(name for name in ("Set", "Sequence", "Flow") if self.classes.as_a(left, name))
+        kind = next(
+            name for name in ("Set", "Sequence", "Flow") if self.classes.supertype(left, name)
+        )
         if kind == "Flow":
             kind = "List"
         if operator == "-":
             return Type(kind, items.args)
-        more = self.classes.as_a(right, "Flow")
+        more = self.classes.supertype(right, "Flow")
         added = right
         if more:
             added = more.args[0]
@@ -632,7 +636,7 @@ class _Check:
         key = ""
         if node.subject is not None:
             subject = self.infer(node.subject, names)
-            key = node.name or key_of(node.subject)
+            key = node.name or stable_text(node.subject)
             names = names.bind({tree.SUBJECT: subject})
             if node.name:
                 names = names.bind({node.name: subject})
@@ -719,7 +723,7 @@ class _Check:
                     return self.non_null(left, names)
                 return {}
             case tree.TypeOperation(operator="is" | "!is" as symbol, operand=operand, type=wanted):
-                if (symbol == "is") != truth or not (key := key_of(operand)):
+                if (symbol == "is") != truth or not (key := stable_text(operand)):
                     return {}
                 given = self.infer(operand, names)
                 if self.classes.fits(given.required, wanted):
@@ -735,7 +739,7 @@ class _Check:
         """Return the smart casts that say that `a`, or each part of `a?.b?.c`, is not null."""
         known: Facts = {}
         while True:
-            if key := key_of(node):
+            if key := stable_text(node):
                 kind = self.infer(node, names.learn(known))
                 if kind.nullable:
                     known[key] = kind.required
@@ -1024,7 +1028,7 @@ class _Check:
         """Return the type of a lambda's value, its parameters being of the types `given`."""
         inner = names
         if receiver:
-            inner = names.within(given[0])
+            inner = names.receiving(given[0])
         elif not node.parameters and given:
             inner = names.bind({"it": given[0]})
         flat: list[str] = []
@@ -1058,7 +1062,7 @@ class _Check:
             parts = (INT, kind.args[0])
         elif kind.name in RECORDS and not kind.nullable:
             parts = tuple(prop.type for prop in RECORDS[kind.name].values() if prop.component)
-        elif as_list := self.classes.as_a(kind, "List"):
+        elif as_list := self.classes.supertype(kind, "List"):
             parts = (as_list.args[0],) * min(5, len(pattern))
         if len(parts) < len(pattern):
             self.fail(f"{kind} cannot be destructured into {len(pattern)} values", node)
@@ -1084,7 +1088,9 @@ class _Check:
                 f" {shorten(node.owner, 40)}{nearest(node.owner, self.classes.names())}",
                 node,
             )
-        if not given or (given[0].name != "?" and self.classes.as_a(given[0], node.owner) is None):
+        if not given or (
+            given[0].name != "?" and self.classes.supertype(given[0], node.owner) is None
+        ):
             self.fail(
                 f"{node.owner}::{shorten(node.name, 40)} takes {node.owner}, not"
                 f" {', '.join(map(str, given))}",
@@ -1118,7 +1124,7 @@ class _Check:
             is_text = receiver.name == "String" or receiver.name in TEXT_ENUMS
             if is_text and given.name == "Same":
                 given = STRING
-            elif self.classes.as_a(receiver, "Sequence"):
+            elif self.classes.supertype(receiver, "Sequence"):
                 given = Type("Sequence", given.args)
             else:
                 given = Type("List", given.args)

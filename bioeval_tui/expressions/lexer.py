@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
-from bioeval_tui.expressions.values import INT_MAX, LONG_MAX, Char, Long, to_units
+from bioeval_tui.expressions.values import INT_MAX, LONG_MAX, Char, Long, encode_units
 
 KEYWORDS_NOT_SUPPORTED = {
     **dict.fromkeys(
@@ -156,7 +156,7 @@ class _Lexer:
         if self.text.startswith("\\", column):
             value, end = self.escape(column)
         else:
-            value, end = to_units(self.text[column : column + 1]), column + 1
+            value, end = encode_units(self.text[column : column + 1]), column + 1
         if len(value) != 1 or value in "'\n" or not self.text.startswith("'", end):
             raise self.error(
                 'single quotes contain one character; write strings in double quotes "…"', place
@@ -218,7 +218,7 @@ class _Lexer:
             return char, at + 1
         match = (_RAW_PLAIN if raw else _PLAIN).match(self.text, at)
         assert match is not None
-        return to_units(match.group()), match.end()
+        return encode_units(match.group()), match.end()
 
     def error(self, message: str, place: int) -> ExpressionError:
         return ExpressionError(message, self.text, place + 1)

@@ -31,7 +31,7 @@ from bioeval_tui.expressions.values import (
     Sequence,
     Triple,
     Value,
-    from_units,
+    decode_units,
 )
 
 _WIDTH = 120
@@ -52,7 +52,7 @@ def to_json(value: Value, budget: Budget) -> Value:
         return to_text(value, budget)
     if kind in (str, Char, EnumValue):
         budget.build_text(len(value))
-        return from_units(str(value))
+        return decode_units(str(value))
     if kind in (list, OrderedSet, Sequence):
         items = value.elements() if kind is Sequence else value
         return [to_json(item, budget) for item in budget.each(items)]
@@ -66,7 +66,7 @@ def to_json(value: Value, budget: Budget) -> Value:
         return {"key": to_json(value.key, budget), "value": to_json(value.value, budget)}
     if kind is Indexed:
         return {"index": value.index, "value": to_json(value.value, budget)}
-    return from_units(to_text(value, budget))
+    return decode_units(to_text(value, budget))
 
 
 def caret(error: ExpressionError) -> str:
@@ -94,7 +94,7 @@ def caret(error: ExpressionError) -> str:
 def _key(key: str | MapKey, budget: Budget) -> str:
     text = to_text(key.value, budget) if isinstance(key, MapKey) else key
     budget.build_text(len(text))
-    return from_units(text)
+    return decode_units(text)
 
 
 def _cells(char: str) -> int:

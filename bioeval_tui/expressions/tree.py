@@ -153,7 +153,7 @@ class Classes:
             arguments = dict(zip(names, kind.args, strict=False))
             pending += [substitute(parent, arguments) for parent in parents]
 
-    def as_a(self, given: Type, name: str) -> Type | None:
+    def supertype(self, given: Type, name: str) -> Type | None:
         """Return `given` as its supertype `name`; None if it is not a subtype."""
         return next((kind for kind in self.above(given) if kind.name == name), None)
 
@@ -167,7 +167,7 @@ class Classes:
             return True
         if given.name == "Literal" and wanted.name in ("Long", "Short", "Byte"):
             return True
-        seen = self.as_a(given, wanted.name)
+        seen = self.supertype(given, wanted.name)
         return seen is not None and all(map(self.fits, seen.args, wanted.args))
 
     def join(self, left: Type, right: Type) -> Type:
@@ -185,7 +185,7 @@ class Classes:
             if one.name == "Literal" and other.name in ("Int", "Long"):
                 return replace(other, nullable=nullable)
         for above in self.above(left):
-            other_view = self.as_a(right, above.name)
+            other_view = self.supertype(right, above.name)
             if other_view is not None and above.name not in ("Each", "Items", "Flow", "Comparable"):
                 return Type(
                     above.name, tuple(map(self.join, above.args, other_view.args)), nullable
@@ -197,7 +197,7 @@ class Classes:
         one, other = (INT if part.name == "Literal" else part for part in (left, right))
         if {"?", "Any", "Nothing"} & {one.name, other.name}:
             return True
-        if self.as_a(one, other.name) or self.as_a(other, one.name):
+        if self.supertype(one, other.name) or self.supertype(other, one.name):
             return True
         return one.name not in self.final and other.name not in self.final
 
@@ -213,7 +213,7 @@ class Classes:
             return True
         if not wanted.args or wanted.is_function:
             return self.fits(given, wanted)
-        seen = self.as_a(given, wanted.name)
+        seen = self.supertype(given, wanted.name)
         if seen is None or (given.nullable and not wanted.nullable):
             return False
         return all(
@@ -231,7 +231,7 @@ class Classes:
             return False
         if name in "NC" and given.nullable:
             return False
-        if name == "C" and given.name != "?" and self.as_a(given, "Comparable") is None:
+        if name == "C" and given.name != "?" and self.supertype(given, "Comparable") is None:
             return False
         before = bound.get(name)
         if before is None:
@@ -252,7 +252,7 @@ class Classes:
         bound[name] = joined
         if name == "N":
             return joined.name in (*NUMBERS, "Literal", "?")
-        return name != "C" or joined.name == "?" or self.as_a(joined, "Comparable") is not None
+        return name != "C" or joined.name == "?" or self.supertype(joined, "Comparable") is not None
 
 
 def substitute(given: Type, bound: dict[str, Type], *, final: bool = False) -> Type:

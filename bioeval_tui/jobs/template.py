@@ -88,7 +88,7 @@ class Answers:
     script: Script | None = Script()
 
 
-def script_for(answers: Answers) -> Script | None:
+def known_script(answers: Answers) -> Script | None:
     """Return the script for the task and fact, if they are the template's own."""
     known = Answers()
     is_known = (answers.task, answers.fact, answers.further) == (known.task, known.fact, ())
@@ -183,7 +183,7 @@ def _limits(answers: Answers) -> str:
     """Return what a job with a script cannot tell; empty for one without."""
     if answers.script is None:
         return ""
-    known = script_for(answers) is not None
+    known = known_script(answers) is not None
     shown = (
         "shows neither its tool calls nor its state" if known else "is read only by what it says"
     )
@@ -398,7 +398,7 @@ def _example(answers: Answers) -> str:
     to be adapted.
     """
     script = answers.script
-    if script_for(answers):
+    if known_script(answers):
         return _EXAMPLE.replace("SETS", _SETS).replace("TOLD", "Sydney").rstrip()
     if script is None or not (answers.fact and script.asked):
         return _TO_ADAPT
@@ -468,7 +468,7 @@ said whatever the agent's words are
       when: {_quote(script.asked)}    # if it asks again
       fact: 1
 """
-        if script_for(answers):
+        if known_script(answers):
             told += f"    - say: {_quote(script.last)}\n"
     return f"""\
   lines:                         # for a rehearsal: in order; \
@@ -513,7 +513,7 @@ and read what the run quotes."""
         weight: 2
         only: supplied           # told, it is right to do it
         reason: confirmed it"""
-    return asked + undone + ("" if script_for(answers) else confirmed)
+    return asked + undone + ("" if known_script(answers) else confirmed)
 
 
 def _protocols() -> str:

@@ -50,6 +50,7 @@ _SO_TIMESTAMPNS = 35
 STAMPED = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
 """Whether the kernel provides timestamps."""
 _SPACE = 64
+"""Bytes for what the kernel says beside the data: its timestamp, with a header."""
 _MOST_S = 0.5
 """Older timestamps are ignored: the clock was set, or this process was suspended,
 which is reported elsewhere."""
@@ -190,7 +191,7 @@ class Exchange:
 
         def expire() -> None:
             nonlocal timer
-            if self._is_over():
+            if self._is_expired():
                 limit.reschedule(loop.time())
             else:
                 timer = loop.call_later(self._ends - time.monotonic(), expire)
@@ -203,7 +204,7 @@ class Exchange:
                 finally:
                     timer.cancel()
             # Steps that never wait, as those of an endless stream, meet no timeout.
-            if self._is_over():
+            if self._is_expired():
                 raise TimeoutError
         except TimeoutError:
             raise self._too_late() from None
@@ -214,7 +215,7 @@ class Exchange:
             failure.received = received_text(self.head)
             raise failure from None
 
-    def _is_over(self) -> bool:
+    def _is_expired(self) -> bool:
         late_s = time.monotonic() - self._ends
         if late_s > STOOD_STILL_S:
             self._ends = time.monotonic() + min(late_s, self._whole_s)

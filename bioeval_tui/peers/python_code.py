@@ -133,7 +133,7 @@ def printing_elsewhere() -> Iterator[None]:
         _inside.set(before)
 
 
-def reference_to(function: Callable[..., Any]) -> str:
+def function_reference(function: Callable[..., Any]) -> str:
     """Return a function's name in jobs and recordings: `module:function`."""
     named = function if hasattr(function, "__qualname__") else type(function)
     place = [re.sub(r"[^\w.]+", "_", str(part)) for part in (named.__module__, named.__qualname__)]

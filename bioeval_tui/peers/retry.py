@@ -21,6 +21,9 @@ from bioeval_tui.peers.seams import PeerError
 PATIENCE = 2.0
 """The growth of the waits after failures that are our own doing."""
 SHORTEST_WAIT_S = 0.001
+"""Without any wait, a request would be repeated as fast as it fails, and `most_requests` would
+count without end.
+"""
 RETRIED_STATUS = frozenset({408, 425, 429})
 """Statuses after which, as after 5xx, the same request may succeed later."""
 

@@ -195,7 +195,7 @@ class Calls:
 NO_CALLS = Calls()
 
 
-def sum_of(calls: Iterable[Calls]) -> Calls:
+def total_calls(calls: Iterable[Calls]) -> Calls:
     """Return all calls together."""
     listed = list(calls)
     return Calls(sum(each.usual for each in listed), sum(each.most for each in listed))
@@ -268,7 +268,7 @@ def judge_calls(job: EvaluationJob, tasks: int, rule: RetryRule, *, lists_faults
     verdict = Calls(1, questions * rule.attempts + refused).times(job.scorer.repeats)
     # What the server refused for the verdict is left out by now.
     faults = Calls(1, rule.attempts) if lists_faults else NO_CALLS
-    return sum_of((verdict, faults))
+    return total_calls((verdict, faults))
 
 
 FILE_NAME = "prices.yml"

@@ -84,7 +84,7 @@ class _Reported:
         """
         # Ids that differ are two calls.
         which = "without id" if meaning.call_id else "any"
-        keys = [(which, meaning.tool, *key) for key in _keys_of(meaning.arguments)]
+        keys = [(which, meaning.tool, *key) for key in _span_keys(meaning.arguments)]
         for key in [("id", repr(meaning.call_id)), *keys]:
             places = self._places.get(key, ())
             while places:
@@ -104,7 +104,7 @@ def _arguments_keys(arguments: Any) -> list[tuple[str, ...]]:
     return keys
 
 
-def _keys_of(arguments: Any) -> list[tuple[str, ...]]:
+def _span_keys(arguments: Any) -> list[tuple[str, ...]]:
     """Return what identifies a span's arguments, if it has any."""
     if arguments is None:
         return [()]

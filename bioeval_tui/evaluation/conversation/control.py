@@ -87,7 +87,7 @@ class Control:
         """The conditions of the run."""
         return tuple(self._by_condition)
 
-    def of(self, condition: Condition) -> ConversationControl:
+    def conversation(self, condition: Condition) -> ConversationControl:
         """Return the control of a condition."""
         return self._by_condition[condition]
 
@@ -138,7 +138,7 @@ class Control:
             return "a person plays the user in this job; say the sign-off to end"
         targets = [condition] if condition else list(self._by_condition)
         for name in targets:
-            self._act_on(name, self._by_condition[name], kind, clean(text, 20_000))
+            self._carry_out(name, self._by_condition[name], kind, clean(text, 20_000))
         self.on_action(kind, condition, clean(text, 20_000), sender)
         if kind == "cancel" and self.all_cancelled and self._beginning is not None:
             self._beginning.cancel()
@@ -150,7 +150,9 @@ class Control:
         """Return whether every condition was cancelled."""
         return all(control.cancelled for control in self._by_condition.values())
 
-    def _act_on(self, name: Condition, control: ConversationControl, kind: str, text: str) -> None:
+    def _carry_out(
+        self, name: Condition, control: ConversationControl, kind: str, text: str
+    ) -> None:
         match kind:
             case "pause":
                 control.paused = True
@@ -250,13 +252,13 @@ async def _serve(
     while line := await reader.readline():
         intent = _parse(line)
         if recording is not None and intent.get("kind") in (HOW_IS_IT, RECORD_TO):
-            error = await _about_recording(recording, control, intent, sender)
+            error = await _handle_recording(recording, control, intent, sender)
         else:
             error = _act(control, intent, sender)
         await _answer(writer, intent.get("id"), error)
 
 
-async def _about_recording(
+async def _handle_recording(
     recording: Recorder, control: Control, intent: dict[str, Any], sender: str
 ) -> str | None:
     """Return why the recording cannot be written, or move it to another folder."""

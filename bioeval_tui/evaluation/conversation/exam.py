@@ -104,7 +104,7 @@ class Exam:
     why_not: str = ""
 
 
-def exam_of(
+def choose_exam(
     jobs: Sequence[tuple[str, EvaluationJob]],
     conditions: Sequence[Condition],
     judge: str,
@@ -167,7 +167,9 @@ def exam_of_run(plan: RunPlan) -> Exam:
     """Return the exam of the judge of a run."""
     cases = [(case.name, job) for case, job in zip(plan.cases, plan.case_jobs, strict=True)]
     host = str(plan.options.get("judge_host") or "")
-    return exam_of(cases or [("", plan.job)], plan.conditions, plan.judge, host, plan.judge_prompt)
+    return choose_exam(
+        cases or [("", plan.job)], plan.conditions, plan.judge, host, plan.judge_prompt
+    )
 
 
 def _distinct(job: EvaluationJob, conditions: Sequence[Condition]) -> list[Condition]:
@@ -237,7 +239,12 @@ def remembered(exam: Exam, folder: Path | None) -> Mapping[str, Any] | None:
     asked = [(control, view.condition) for control, view in exam.views]
     if [(each.control, each.in_condition) for each in kept.controls] != asked:
         return None
-    return {**_about(exam), "judge": kept.judge, "controls": kept.controls, "remembered": True}
+    return {
+        **_case_fields(exam),
+        "judge": kept.judge,
+        "controls": kept.controls,
+        "remembered": True,
+    }
 
 
 async def hold_exam(
@@ -254,7 +261,7 @@ async def hold_exam(
             *(_judged(judge, exam, control, view, limit_s) for control, view in exam.views)
         )
     fields = {
-        **_about(exam),
+        **_case_fields(exam),
         "judge": with_served(judge.identity, used.served),
         "controls": tuple(controls),
     }
@@ -274,7 +281,7 @@ def no_exam(exam: Exam, judge: Judge) -> Mapping[str, Any]:
     return {"judge": judge.identity, "why_not": exam.why_not}
 
 
-def _about(exam: Exam) -> dict[str, Any]:
+def _case_fields(exam: Exam) -> dict[str, Any]:
     return {"left_out": exam.left_out, "case": exam.case}
 
 

@@ -139,7 +139,7 @@ class Observer:
         difference.
         """
         self._session = session_id
-        seen = await self._within(self._limits.final_check_s, 0, persistently=True)
+        seen = await self._observe_timed(self._limits.final_check_s, 0, persistently=True)
         self._was_readable = seen.object_context is not None
         return seen
 
@@ -148,7 +148,7 @@ class Observer:
         those that took too long.
         """
         until = asyncio.get_running_loop().time() + self._limits.observe_s
-        observation = await self._within(self._limits.observe_s, turn)
+        observation = await self._observe_timed(self._limits.observe_s, turn)
         left = until - asyncio.get_running_loop().time()
         await self._check_all(transcript, observation, turn, final=False, within_s=left)
         return observation
@@ -162,10 +162,12 @@ class Observer:
         `agent_gone`: the assertions that need it fail. If the agent was started again with another
         graph meanwhile, Cypher is not measured.
         """
-        seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
+        seen = await self._observe_timed(
+            self._limits.final_check_s, turn, persistently=not agent_gone
+        )
         self.at_end = seen
         asked = any(
-            isinstance(assertion, CypherAssertion) for _, assertion in _assertions_of(transcript)
+            isinstance(assertion, CypherAssertion) for _, assertion in _own_assertions(transcript)
         )
         other: str | None = ""
         if asked and self._parts.graph is not None:
@@ -183,7 +185,7 @@ class Observer:
 
     def not_observed(self, transcript: SpokenTranscript, why: str) -> None:
         """Record every assertion as not measured: there was no conversation to check."""
-        for index, assertion in _assertions_of(transcript):
+        for index, assertion in _own_assertions(transcript):
             self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
 
     async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
@@ -192,7 +194,7 @@ class Observer:
         """
         held = {}
         view = AssertionView(start.object_context, transcript.as_evaluation())
-        for index, assertion in _assertions_of(transcript):
+        for index, assertion in _own_assertions(transcript):
             if isinstance(assertion, MedalAssertion):
                 continue  # no file that is there already counts
             if not _needs_what_is_unseen(assertion, start):
@@ -202,7 +204,7 @@ class Observer:
         self._held = frozenset(held)
         return [one.title for one in held.values() if not self._parts.holds_on_nothing(one)]
 
-    async def _within(
+    async def _observe_timed(
         self, budget_s: float, turn: int, *, persistently: bool = False
     ) -> Observation:
         """Observe within a time budget, and record the result, or that nothing was observed."""
@@ -285,7 +287,7 @@ class Observer:
         results: dict[int, CheckResult] = {}
         due = [
             (index, assertion)
-            for index, assertion in _assertions_of(transcript)
+            for index, assertion in _own_assertions(transcript)
             if final or (assertion.timeline and not isinstance(assertion, MedalAssertion))
         ]
         if not due:
@@ -408,7 +410,7 @@ def _clean_state(
     return cleaned, kept, digests, excess
 
 
-def _without_session(text: str, session: str) -> str:
+def _mask_session(text: str, session: str) -> str:
     if len(session) >= MIN_SESSION:
         return text.replace(session, "{sessionId}")
     return text
@@ -424,7 +426,7 @@ def _comparable_parts(context: dict[str, Any] | None, session: str) -> dict[str,
     for name in parts:
         items = (context or {}).get(name)
         if isinstance(items, list):
-            parts[name] = sorted(_without_session(compact_json(item), session) for item in items)
+            parts[name] = sorted(_mask_session(compact_json(item), session) for item in items)
     return parts
 
 
@@ -436,7 +438,7 @@ def _bounded_value(value: Any) -> Any:
     return text[:10_000] + "…"
 
 
-def _assertions_of(transcript: SpokenTranscript) -> Iterator[tuple[int, Assertion]]:
+def _own_assertions(transcript: SpokenTranscript) -> Iterator[tuple[int, Assertion]]:
     """Yield the assertions of the conversation's condition, with their places in the job."""
     for index, assertion in enumerate(transcript.job.assertions):
         if assertion.applies(transcript.condition):

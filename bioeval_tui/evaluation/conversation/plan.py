@@ -112,7 +112,7 @@ class RunPlan:
     further: tuple[int, ...] = ()
     """The cases of the trials that `--rerun` added, which come last in `case_order`."""
 
-    def of_trial(self, trial: int) -> RunPlan:
+    def trial_plan(self, trial: int) -> RunPlan:
         """Return the plan with the job of a trial's case."""
         if not self.case_jobs:
             return self

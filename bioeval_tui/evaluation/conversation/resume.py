@@ -76,7 +76,7 @@ class Resumption:
         return any(each not in self.earlier.finished for each in asked)
 
 
-def resumption_of(state: RunState) -> Resumption:
+def find_resumption(state: RunState) -> Resumption:
     """Return where to continue the run with this state."""
     finished: dict[tuple[Condition, int], ConversationRecord] = {}
     attempts: dict[tuple[Condition, int], int] = {}
@@ -87,12 +87,12 @@ def resumption_of(state: RunState) -> Resumption:
         sessions |= {attempt.session_id: title for attempt in talk.attempts if attempt.session_id}
         if is_finished(talk):
             score = talk.score.score if talk.score else None
-            finished[key.condition, key.trial] = ConversationRecord(_start_of(talk), score)
+            finished[key.condition, key.trial] = ConversationRecord(_first_observation(talk), score)
     earlier = Earlier(finished, attempts, state.clean, _compared_parts(finished), sessions)
-    return Resumption(earlier, state.last_seq, trials_of(state), state.ended is not None)
+    return Resumption(earlier, state.last_seq, count_trials(state), state.ended is not None)
 
 
-def trials_of(state: RunState) -> int:
+def count_trials(state: RunState) -> int:
     """Return the number of trials: the planned number, or the existing one if that is larger."""
     numbers = [1, *(key.trial for key in state.conversations)]
     if state.started:
@@ -156,7 +156,7 @@ def _compared_parts(
     return None
 
 
-def _start_of(talk: ConversationState) -> Observation | None:
+def _first_observation(talk: ConversationState) -> Observation | None:
     seen = next((seen for seen in talk.observations if seen.after_turn == 0), None)
     if seen is None:
         return None

@@ -102,7 +102,7 @@ async def judge_transcript(
         return _not_judged(judge, wrong, "judge")
     tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view), view.condition)
     if held is not None:
-        tasks = tuple(_with_asking(task, verdicts, view, held) for task in tasks)
+        tasks = tuple(_mark_asking(task, verdicts, view, held) for task in tasks)
     tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
     fields: dict[str, Any] = {
         "judge": judge.identity,
@@ -259,7 +259,7 @@ def combine_verdicts(
     return tuple(combined)
 
 
-def _with_asking(
+def _mark_asking(
     task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, held: Held
 ) -> TaskScored:
     """Return a task's score with the message that asks for it or, if none does, with what kept the

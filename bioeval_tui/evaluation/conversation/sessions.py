@@ -205,7 +205,7 @@ class Session:
             place = at
             matched.add(at)
             for _ in range(sent.times - 1):  # attempts that failed
-                if place == start or not _is_in(sent.key, keys[place - 1]):
+                if place == start or not _is_message(sent.key, keys[place - 1]):
                     break
                 place -= 1
                 matched.add(place)
@@ -302,7 +302,7 @@ def _key(text: str) -> str:
     return " ".join(_WORD.findall(plain))[:LONGEST]
 
 
-def _is_in(sent: str, theirs: str) -> bool:
+def _is_message(sent: str, theirs: str) -> bool:
     """Return whether a message is the one that was sent, perhaps with something around it."""
     return sent == theirs or f" {sent} " in f" {theirs} "
 
@@ -318,7 +318,7 @@ def _last_like(sent: str, keys: Sequence[str], start: int, end: int) -> int | No
     """Return the last place between `start` and `end` of a message that is the sent one: equal,
     with more, or similar.
     """
-    for same in (str.__eq__, _is_in, _is_like):
+    for same in (str.__eq__, _is_message, _is_like):
         for at in range(end - 1, start - 1, -1):
             if same(sent, keys[at]):
                 return at

@@ -42,7 +42,7 @@ from bioeval_tui.peers.seams import (
     TranscriptMessage,
     Utterance,
     Violation,
-    for_evaluator,
+    evaluator_job,
 )
 from bioeval_tui.peers.spending import Used
 from bioeval_tui.peers.transcript import SpokenTranscript, without_signoff
@@ -101,7 +101,7 @@ class Dialogue:
         )
         self.turn = 0
         self.answered_turn = 0
-        self._job_for_evaluator = for_evaluator(plan.job, transcript.facts, transcript.condition)
+        self._job_for_evaluator = evaluator_job(plan.job, transcript.facts, transcript.condition)
         self._observing: asyncio.Task[Observation] | None = None
         self.paused_s = 0.0
         self._active_s = 0.0
@@ -124,7 +124,7 @@ class Dialogue:
                 if outcome is not None:
                     return self._unless_nothing_was_asked(outcome)
         except PeerError as error:
-            return self.outcome_of(error)
+            return self.peer_outcome(error)
         except _LeftRoleTwice as error:
             return Outcome(reason="evaluator_failed", fault="evaluator", detail=str(error))
         finally:
@@ -487,7 +487,7 @@ class Dialogue:
             self.plan.limits.agent_retries,
             message=message,
             counts=self._counts_against_agent,
-            ours=self.is_to_be_waited_for,
+            ours=self.deserves_patience,
         )
 
     def _counts_against_agent(self, error: PeerError) -> bool:
@@ -495,9 +495,9 @@ class Dialogue:
         suspended.
         """
         counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
-        if counted and (still_s := self.parts.watchdog.suspended_since(self._asked_at)):
+        if counted and (still_s := self.parts.watchdog.suspension(self._asked_at)):
             why, what = (
-                self.parts.watchdog.cause_since(self._asked_at),
+                self.parts.watchdog.pause_cause(self._asked_at),
                 "a failure of the agent meanwhile does not count",
             )
             message = f"this program did not run for {duration(still_s)} ({why}); {what}"
@@ -507,7 +507,7 @@ class Dialogue:
         return counted
 
     def _not_counted(self, number: int, reply: Reply, blocked_ms: float) -> None:
-        why = self.parts.watchdog.cause_since(reply.started)
+        why = self.parts.watchdog.pause_cause(reply.started)
         message = (
             f"answer {number} took {latency(reply.latency_ms)}, and this program did not run for"
             f" {latency(blocked_ms)} of them ({why}): its latency does not count"
@@ -521,13 +521,13 @@ class Dialogue:
         too_many = error.status == 429 and self.plan.shared_agent > 1
         return error.peer == "agent" and (too_many or error.exhausted or error.crowded)
 
-    def is_to_be_waited_for(self, error: PeerError) -> bool:
+    def deserves_patience(self, error: PeerError) -> bool:
         """Return whether a request is worth more attempts than usual: others of ours are under way,
         or it never left.
         """
         return self.is_our_doing(error) and (self.plan.shared_agent > 1 or error.exhausted)
 
-    def outcome_of(self, error: PeerError) -> Outcome:
+    def peer_outcome(self, error: PeerError) -> Outcome:
         """Return how a peer's last failure ends the conversation."""
         never_held = error.peer == "agent" and not self.transcript.answers
         ways: tuple[str, ...] = ()

@@ -72,7 +72,7 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
             if body.count(b"{") + body.count(b"[") > MOST_OTLP_CONTAINERS:
                 raise ValueError(f"more than {MOST_OTLP_CONTAINERS:,} lists and objects")
             json_format.ParseDict(
-                _as_protobuf_json(parse_json(body)), request, ignore_unknown_fields=True
+                _protobuf_json(parse_json(body)), request, ignore_unknown_fields=True
             )
         else:
             request.ParseFromString(body)
@@ -191,12 +191,12 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
             return None
 
 
-def _as_protobuf_json(value: Any) -> Any:
+def _protobuf_json(value: Any) -> Any:
     """Return OTLP's JSON in protobuf's form, where ids are base64 instead of hexadecimal."""
     if isinstance(value, dict):
         return dict(_protobuf_pairs(value))
     if isinstance(value, list):
-        return [_as_protobuf_json(item) for item in value]
+        return [_protobuf_json(item) for item in value]
     return value
 
 
@@ -205,7 +205,7 @@ def _protobuf_pairs(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if key in _ID_KEYS and isinstance(item, str):
             yield key, base64.b64encode(bytes.fromhex(item)).decode()
         else:
-            yield key, _as_protobuf_json(item)
+            yield key, _protobuf_json(item)
 
 
 PATH = "/v1/traces"
@@ -217,8 +217,12 @@ _IDS = {
     JSON: re.compile(rb'"([0-9a-fA-F]{32})(?=")'),
 }
 _LONGEST = 34
+"""Bytes of an id between its marks: so many of a piece are searched again with the next one, which
+may have the rest of an id.
+"""
 BODY_S = 30.0
 _INVALID_ARGUMENT = 3
+"""The code of google.rpc.Code."""
 
 
 class _TooMuchError(Exception):

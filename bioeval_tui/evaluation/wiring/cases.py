@@ -23,7 +23,13 @@ from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.base.text import clean_line, clean_value, excess_of, json_problem, plural
 from bioeval_tui.base.yaml_positions import Path as FieldPath, show_path
 from bioeval_tui.jobs import filling
-from bioeval_tui.jobs.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
+from bioeval_tui.jobs.loading import (
+    LoadedJob,
+    error_message,
+    field_path,
+    job_from_data,
+    job_snapshot,
+)
 from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob
 from bioeval_tui.record.events import JobCase
 
@@ -117,7 +123,7 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
         raise _wrong(
             f"there is no column {id_column!r} for the ids{near(id_column, columns)}", shown
         )
-    return CaseTable(path, columns, tuple(_with_ids(rows, id_column, shown)))
+    return CaseTable(path, columns, tuple(_identify(rows, id_column, shown)))
 
 
 MOST_SEARCHED = 1_000
@@ -233,7 +239,7 @@ def _clean_rows(
             raise _wrong("nested too deeply", shown, line) from None
 
 
-def _with_ids(
+def _identify(
     rows: Sequence[tuple[int, dict[str, Any]]], id_column: str | None, shown: str
 ) -> Iterator[CaseRow]:
     """Yield the rows with their ids; raise for ids that are missing, not text or not unique."""
@@ -420,7 +426,7 @@ def _probable_rows(
 
 def _read_json(data: bytes, shown: str, line: int = 0) -> Any:
     try:
-        value = _as_json(data)
+        value = _load_row(data)
     except json.JSONDecodeError as error:
         raise _wrong(
             f"not JSON: {clean_line(error.msg)}", shown, line or error.lineno, error.colno
@@ -448,7 +454,7 @@ def _row(values: Any, shown: str, line: int, number: int = 0) -> dict[str, Any]:
     return values
 
 
-def _as_json(data: str | bytes) -> Any:
+def _load_row(data: str | bytes) -> Any:
     """Return a row; pandas and others write NaN where a value is missing, which JSON does not
     have.
     """
@@ -472,7 +478,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for batch in file.iter_batches(batch_size=1000):
                 # As JSON, so that dates and numbers read as those of the other two kinds of file.
                 yield from (
-                    (0, _as_json(json.dumps(row, default=str))) for row in batch.to_pylist()
+                    (0, _load_row(json.dumps(row, default=str))) for row in batch.to_pylist()
                 )
     except (ArrowException, ValueError) as error:
         raise _wrong(f"not a Parquet file: {clean_line(str(error), 200)}", shown) from None
@@ -627,7 +633,7 @@ class Cases:
 
     def _read_placeholders(self) -> None:
         """Read every text with placeholders, and check that the table has their columns."""
-        for path, text in filling.texts_of(job_snapshot(self.loaded.job)):
+        for path, text in filling.find_texts(job_snapshot(self.loaded.job)):
             if not filling.has_placeholders(text):
                 continue
             try:
@@ -669,7 +675,7 @@ class Cases:
                 except ValidationError as error:
                     for detail in error.errors(include_url=False)[:MOST_TOLD]:
                         path = field_path(detail)
-                        self.tell(row, path, f"{show_path(path)} {message_of(detail, path)}")
+                        self.tell(row, path, f"{show_path(path)} {error_message(detail, path)}")
                 else:
                     yield case
 
@@ -702,11 +708,11 @@ class Cases:
         """
         problems = list(self._problems)
         for (path, severity), mistakes in self._rows.items():
-            found = self._of_rows(path, mistakes, is_filled=severity == "warning")
+            found = self._row_problems(path, mistakes, is_filled=severity == "warning")
             problems += [replace(problem, severity=severity) for problem in found]
         return problems
 
-    def _of_rows(
+    def _row_problems(
         self, path: FieldPath, mistakes: Sequence[tuple[CaseRow | None, str]], *, is_filled: bool
     ) -> Iterator[Problem]:
         rows = list(dict.fromkeys(row.number for row, _ in mistakes if row is not None))

@@ -58,7 +58,7 @@ def is_unjudged(recording: Path, runs_dir: Path) -> bool:
     )
 
 
-def cases_from(recording: Path, table: str) -> CasesOfRun:
+def build_cases(recording: Path, table: str) -> CasesOfRun:
     """Return a case for each conversation of a run, and a job for the table of that name.
 
     Raises:
@@ -68,7 +68,7 @@ def cases_from(recording: Path, table: str) -> CasesOfRun:
     state, started, _ = started_run(recording, by_words=True)
     rows: list[dict[str, Any]] = []
     silent = masked = 0
-    for talk in _of_each_case(state):
+    for talk in _first_conversations(state):
         persons = Persons()
         row = _case(talk, f"conversation {len(rows) + silent + 1}", started.job, persons)
         masked += persons.found
@@ -93,7 +93,7 @@ def cases_from(recording: Path, table: str) -> CasesOfRun:
     return CasesOfRun(lines, job, tuple(_notes(rows, silent, masked)))
 
 
-def _of_each_case(state: RunState) -> Iterator[ConversationState]:
+def _first_conversations(state: RunState) -> Iterator[ConversationState]:
     """Yield the first conversation of each case; those without a name are cases of their own."""
     seen: set[str] = set()
     for talk in state.conversations.values():

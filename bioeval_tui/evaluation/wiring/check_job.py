@@ -79,7 +79,7 @@ class JobSource:
         return replace(self.problem(path, message, text, column), severity="warning")
 
 
-def items_of(value: object) -> list[tuple[int, dict[str, Any]]]:
+def indexed_mappings(value: object) -> list[tuple[int, dict[str, Any]]]:
     """Return the mappings of a list, each with its index."""
     if not isinstance(value, list):
         return []
@@ -127,7 +127,7 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Probl
     if protocol.has("systemPrompt"):
         where = f"in `target.systemPrompt`, or {where}"
     message = f"an agent that speaks {protocol.name} does not accept texts; tell it {where}"
-    for index, seed in items_of(source.data.get("seeds")):
+    for index, seed in indexed_mappings(source.data.get("seeds")):
         if "text" in seed:
             yield source.problem(("seeds", index, "text"), message)
 
@@ -158,7 +158,7 @@ def _state_problems(
         f"objectContext is null: the state of an agent that speaks {protocol.name} is read at"
         " target.objectContextUrl"
     )
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         if "objectContext" in str(item.get("expression")):
             yield source.warning(("assertions", index, "expression"), message)
 
@@ -200,7 +200,7 @@ def _function_problems(
         yield source.problem(("target", "protocol"), message)
     named += [
         (("target", "tools", index, "function"), tool.get("function"))
-        for index, tool in items_of(target.get("tools"))
+        for index, tool in indexed_mappings(target.get("tools"))
     ]
     for path, reference in named:
         if isinstance(reference, str) and ":" in reference:
@@ -224,7 +224,7 @@ def _interpreter_problems(
 
 
 def _template_problems(source: JobSource, target: dict[str, Any]) -> Iterator[Problem]:
-    for index, tool in items_of(target.get("tools")):
+    for index, tool in indexed_mappings(target.get("tools")):
         template = tool.get("template")
         try:
             if isinstance(template, str):
@@ -393,7 +393,7 @@ def _guessed_facts(source: JobSource) -> Iterator[Problem]:
     facts = [str(fact) for fact in source.data.get("facts") or () if isinstance(fact, str)]
     lines = [
         line
-        for _, line in items_of(source.part("evaluator").get("lines"))
+        for _, line in indexed_mappings(source.part("evaluator").get("lines"))
         if line.get("fact") is None
     ]
     others = {
@@ -401,7 +401,7 @@ def _guessed_facts(source: JobSource) -> Iterator[Problem]:
         for key in ("target", "tasks", "greetings", "seeds", "setups", "personas")
     }
     known = " ".join(_leaves([others, lines])).casefold()
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         if item.get("only") is not None:
             continue
         texts = [str(item.get("expression") or item.get("cypher") or "")]
@@ -409,7 +409,7 @@ def _guessed_facts(source: JobSource) -> Iterator[Problem]:
         words = [match[1] for match in matches]
         words += _leaves([item.get("expected"), item.get("toolCalls")])
         for word in dict.fromkeys(words):
-            if (number := _first_with(word, facts)) and not _first_with(word, [known]):
+            if (number := _find_word(word, facts)) and not _find_word(word, [known]):
                 yield source.warning(
                     ("assertions", index),
                     f"only fact {number} says “{shorten(clean_line(word), 60)}”: where the facts"
@@ -430,7 +430,7 @@ def _leaves(value: Any) -> list[str]:
     return [str(value)]
 
 
-def _first_with(word: str, texts: Sequence[str]) -> int | None:
+def _find_word(word: str, texts: Sequence[str]) -> int | None:
     """Return the number of the first text that has a word, as a whole one; None if none has."""
     whole = re.compile(rf"(?<!\w){re.escape(word.casefold())}(?!\w)")
     return next((n for n, text in enumerate(texts, start=1) if whole.search(text.casefold())), None)
@@ -480,7 +480,7 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
         if isinstance(text := item.get(key), str):
             yield _Text((*path, key), text, read)
 
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         path: FieldPath = ("assertions", index)
         yield from some(path, item, "expression", lambda text: parse(text, published=published))
         yield from some(path, item, "cypher", check_read_only)
@@ -488,16 +488,16 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
         if not isinstance(asked, dict):
             continue
         for key in ("calls", "mustCall", "mustNotCall"):
-            for number, call in items_of(asked.get(key)):
+            for number, call in indexed_mappings(asked.get(key)):
                 yield from some((*path, "toolCalls", key, number), call, "where", parse_where)
-    for index, item in items_of(source.data.get("setups")):
+    for index, item in indexed_mappings(source.data.get("setups")):
         if not unrestricted_setups:
             yield from some(("setups", index), item, "cypher", check_setup)
-    for index, line in items_of(source.part("evaluator").get("lines")):
+    for index, line in indexed_mappings(source.part("evaluator").get("lines")):
         yield from some(("evaluator", "lines", index), line, "when", _read_pattern)
     for part in ("tasks", "rubric"):
-        for number, judged in items_of(source.data.get(part)):
-            for index, rule in items_of(judged.get("rules")):
+        for number, judged in indexed_mappings(source.data.get(part)):
+            for index, rule in indexed_mappings(judged.get("rules")):
                 yield from some((part, number, "rules", index), rule, "pattern", _read_pattern)
 
 
@@ -520,10 +520,10 @@ def _text_problems(
 def _never_decides(source: JobSource, checked: _Text) -> str:
     """Return why a criterion is met, or missed, by any agent, as a sentence; empty if it is not."""
     part, at, *_, key = checked.path
-    criteria = dict(items_of(source.data.get(str(part))))
+    criteria = dict(indexed_mappings(source.data.get(str(part))))
     shown = f"`{shorten(clean_line(checked.text), 60)}`"
     if key == "pattern" and part in ("tasks", "rubric") and is_always_found(checked.text):
-        rule = dict(items_of(criteria[int(at)].get("rules")))[int(checked.path[3])]
+        rule = dict(indexed_mappings(criteria[int(at)].get("rules")))[int(checked.path[3])]
         met = "can never be met" if rule.get("absent") else "cannot fail"
         return (
             f"{met}: {shown} is found in messages that have no letter in common, such as “no” and"
@@ -547,7 +547,7 @@ def _unfailable(source: JobSource) -> Iterator[Problem]:
             continue
         if message := _never_decides(source, each):
             yield source.warning(each.path, message)
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         asked = item.get("toolCalls")
         if (
             isinstance(asked, dict)
@@ -567,10 +567,10 @@ def _other_tools(source: JobSource) -> Iterator[Problem]:
     An agent of another protocol than openai may have tools of its own.
     """
     target = source.part("target")
-    tools = [str(tool.get("name")) for _, tool in items_of(target.get("tools"))]
+    tools = [str(tool.get("name")) for _, tool in indexed_mappings(target.get("tools"))]
     if not tools or target.get("protocol") != "openai":
         return
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         asked = item.get("toolCalls")
         if not isinstance(asked, dict):
             continue
@@ -622,7 +622,7 @@ def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
         return
     paths: list[FieldPath] = [(key,) for key in ("rubric", "conditions") if source.data.get(key)]
     for part, keys in _UNPUBLISHED.items():
-        for index, item in items_of(source.data.get(part)):
+        for index, item in indexed_mappings(source.data.get(part)):
             paths += [(part, index, key) for key in keys if item.get(key) is not None]
     for path in paths:
         message = (
@@ -641,7 +641,7 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
         return
     foreign = [
         item["language"]
-        for _, item in items_of(source.data.get("personas"))
+        for _, item in indexed_mappings(source.data.get("personas"))
         if item.get("language")
     ]
     if spoken := [str(language) for language in foreign if str(language).lower() != "english"]:
@@ -649,7 +649,7 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
         message = f"a persona speaks {spoken[0]}, in which {NOT_LOOKED_FOR[known]} (docs/guards.md)"
         yield source.warning(("personas",), message)
         return
-    listed = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
+    listed = [item.get("task") for _, item in indexed_mappings(source.data.get("tasks"))]
     texts = [text for text in listed if isinstance(text, str)]
     # One foreign task among English ones is as little understood as all.
     for what, text in [
@@ -668,7 +668,7 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
 def _embedded_problems(source: JobSource) -> Iterator[Problem]:
     """Yield warnings for queries that Neo4j would answer but the embedded graph rejects."""
     for part in ("setups", "assertions"):
-        for index, item in items_of(source.data.get(part)):
+        for index, item in indexed_mappings(source.data.get(part)):
             text = item.get("cypher")
             if not isinstance(text, str):
                 continue
@@ -689,7 +689,7 @@ def _script_problems(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
     lines = evaluator.get("lines")
     if evaluator.get("kind") == "scripted" and not lines:
         yield ("evaluator", "kind"), "a scripted evaluator needs lines to say"
-    for index, line in items_of(lines):
+    for index, line in indexed_mappings(lines):
         for key in ("fact", "task"):
             number, known = line.get(key), source.data.get(f"{key}s")
             if isinstance(number, int) and isinstance(known, list) and number > len(known):
@@ -701,7 +701,7 @@ def _script_problems(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
         part, what = "tasks", "task"
         if source.data.get("rubric"):
             part, what = "rubric", "item of the rubric"
-        for index, item in items_of(source.data.get(part)):
+        for index, item in indexed_mappings(source.data.get(part)):
             if not item.get("rules"):
                 yield (part, index), f"the rules judge needs rules for every {what}"
 

@@ -39,7 +39,7 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.prepare import with_mode
+from bioeval_tui.evaluation.wiring.prepare import apply_mode
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.peers.models.answer import hide_keys
@@ -131,7 +131,7 @@ def model_finding(
     return ComponentState(part, "works", f"{host} serves {', '.join(wanted) or _names(models)}")
 
 
-def on_this_machine(ports: Sequence[int], in_use: str | None) -> ComponentState:
+def find_local_servers(ports: Sequence[int], in_use: str | None) -> ComponentState:
     """Return the model servers at these ports of this machine, with the lines that use the first.
 
     `in_use` is the address that the settings name.
@@ -446,7 +446,7 @@ def _embedded_graph(settings: Settings) -> ComponentState:
 def _environments_agent(settings: Settings) -> ComponentState:
     host = host_of(settings.agent_url, name="BIOEVAL_AGENT_URL")
     try:
-        status_of(settings.agent_url)
+        fetch_status(settings.agent_url)
     except httpx2.HTTPError as error:
         to_do = (
             "start your agent, or `bioeval-tui agent --port 8081`; set BIOEVAL_AGENT_URL to its URL"
@@ -455,7 +455,7 @@ def _environments_agent(settings: Settings) -> ComponentState:
     return ComponentState("agent", "works", f"{host} answers")
 
 
-def status_of(url: str) -> int:
+def fetch_status(url: str) -> int:
     """Return the status of an agent's answer without reading its body, which may be endless.
 
     Raises httpx2's errors.
@@ -505,7 +505,7 @@ def _models(
 
 
 def _local_models(settings: Settings) -> ComponentState:
-    return on_this_machine(settings.local_ports, settings.openai_base_url)
+    return find_local_servers(settings.local_ports, settings.openai_base_url)
 
 
 def _neo4j(settings: Settings) -> ComponentState:
@@ -569,10 +569,10 @@ def _extras(settings: Settings) -> ComponentState:
 def connections(request: RunRequest, settings: Settings) -> list[ComponentState]:
     """Return a finding for the agent and for each model of the request's first run."""
     try:
-        makers = makers_of(request, settings)
+        makers = first_makers(request, settings)
     except BioevalError as error:
         return masked([ComponentState("job", "broken", str(error))])
-    return masked([_agent(makers), *(_model(makers, role) for role in _models_of(makers))])
+    return masked([_agent(makers), *(_model(makers, role) for role in _model_roles(makers))])
 
 
 def why_no_key(request: RunRequest, settings: Settings) -> str:
@@ -583,8 +583,8 @@ def why_no_key(request: RunRequest, settings: Settings) -> str:
     """
     with suppress(BioevalError):
         try:
-            makers = makers_of(request, settings)
-            for role in _models_of(makers):
+            makers = first_makers(request, settings)
+            for role in _model_roles(makers):
                 makers.endpoint(role)
             at, as_set = (
                 host_of(OPENAI_URL),
@@ -602,16 +602,16 @@ def why_no_key(request: RunRequest, settings: Settings) -> str:
     return ""
 
 
-def makers_of(request: RunRequest, settings: Settings) -> Makers:
+def first_makers(request: RunRequest, settings: Settings) -> Makers:
     """Return what makes the parts of a request's first run. Raises `BioevalError`."""
     spec = spec_of(request, settings.runs_dir)
     loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
     return Makers(
-        with_mode(loaded.job, spec), loaded.path.parent, spec, spec.runs[0].model, settings
+        apply_mode(loaded.job, spec), loaded.path.parent, spec, spec.runs[0].model, settings
     )
 
 
-def _models_of(makers: Makers) -> list[ModelRole]:
+def _model_roles(makers: Makers) -> list[ModelRole]:
     """Return who of the evaluator and the judge is a model."""
     wanted: list[ModelRole] = []
     if makers.job.evaluator.kind == "llm":
@@ -689,7 +689,7 @@ def _ask_url(name: str, url: str) -> ComponentState:
     """Return whether a URL is there; it may refuse GET."""
     host = host_of(url)
     try:
-        status = status_of(url)
+        status = fetch_status(url)
     except httpx2.HTTPError as error:
         return ComponentState(name, "broken", f"{host} {unreachable(error)}")
     if status == 404:

@@ -52,7 +52,7 @@ _MASKED = (
 )
 
 
-def job_from(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
+def draft_job(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
     """Return the commented YAML of a job that holds a failed conversation again.
 
     Args:
@@ -182,12 +182,12 @@ def _split(data: Mapping[str, Any], path: Keys = ()) -> tuple[dict[str, Any], di
     return kept, {key: value for key, value in left.items() if value not in ([], {})}
 
 
-def _as_it_was_run(job: EvaluationJob, started: RunStarted, trial: int) -> EvaluationJob:
+def _resolved_job(job: EvaluationJob, started: RunStarted, trial: int) -> EvaluationJob:
     """Return a run's job with what the command line and the environment chose for it, and the
     model's seeds of a trial.
     """
     known = started.options
-    starts_agent = _with_sample_agent(started) or known.get("local_model")
+    starts_agent = _had_sample_agent(started) or known.get("local_model")
     judges = known.get("judge_model") or job.scorer.model
     if isinstance(judges, list) and len(judges) == 1:
         judges = judges[0]
@@ -198,22 +198,22 @@ def _as_it_was_run(job: EvaluationJob, started: RunStarted, trial: int) -> Evalu
     evaluator = {"model": known.get("evaluator_model") or job.evaluator.model}
     return job.model_copy(
         update={
-            "target": job.target.in_repeat(trial).model_copy(update=target),
-            "evaluator": job.evaluator.in_repeat(trial).model_copy(update=evaluator),
+            "target": job.target.seeded(trial).model_copy(update=target),
+            "evaluator": job.evaluator.seeded(trial).model_copy(update=evaluator),
             "scorer": job.scorer.model_copy(update={"model": judges}),
             "order": "parallel" if known.get("parallel") else known.get("order") or job.order,
         }
     )
 
 
-def _with_sample_agent(started: RunStarted) -> bool:
+def _had_sample_agent(started: RunStarted) -> bool:
     # Recordings of version 1 have only the agent's name.
     return bool(started.options.get("sample_agent", started.agent == SAMPLE_AGENT))
 
 
 def _agent_is_not_there(started: RunStarted) -> str:
     """Return how to get the agent of a run that had no address of its own; empty for others."""
-    if _with_sample_agent(started):
+    if _had_sample_agent(started):
         return (
             "The run started the sample agent; `bioeval-tui agent` starts it at the usual address."
         )
@@ -305,7 +305,7 @@ class _Draft:
 
     def text(self) -> str:
         """Return the whole job."""
-        job, left_out = self._taken_over()
+        job, left_out = self._adopted_job()
         checks = "# What failed then, and must hold."
         if not job.get("assertions"):
             checks, job["assertions"] = (
@@ -344,13 +344,13 @@ class _Draft:
                 blocks.append(f"{comment}\n{_yaml(part)}")
         return "\n".join(blocks)
 
-    def _taken_over(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _adopted_job(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the data of the job, and what is left out of a stranger's."""
         told = self.started.job
         job = self.job
         if self.own:
-            job = _as_it_was_run(job, self.started, self.talk.key.trial)
-        data = _as_written(job)
+            job = _resolved_job(job, self.started, self.talk.key.trial)
+        data = _minimal_data(job)
         # What failed in the other condition, too: with one alone, a careless agent would pass
         # there.
         checks = chain.from_iterable(talk.final_checks.items() for talk in self.both)
@@ -412,10 +412,10 @@ class _Draft:
     def _went_wrong(self) -> Iterator[str]:
         for task in self.scored.values():
             if task.outcome == "failed":
-                yield f"task {task.task}, {clean_line(task.title)}{_after_colon(task.reason)}"
+                yield f"task {task.task}, {clean_line(task.title)}{_reason_clause(task.reason)}"
         for check in self.talk.final_checks.values():
             if check.status == "failed":
-                yield f"assertion “{clean_line(check.title)}”{_after_colon(check.reason)}"
+                yield f"assertion “{clean_line(check.title)}”{_reason_clause(check.reason)}"
         if self.talk.ended is not None and _agent_failed(self.talk):
             yield f"the agent failed: {clean_line(self.talk.ended.detail)}"
 
@@ -498,7 +498,7 @@ def _tasks(talk: ConversationState) -> Sequence[TaskScored]:
     return talk.verdict.tasks
 
 
-def _after_colon(reason: str | None) -> str:
+def _reason_clause(reason: str | None) -> str:
     """Return a reason as it follows what failed; nothing without one."""
     if reason:
         return f": {clean_line(reason)}"
@@ -550,7 +550,7 @@ def _tolerant(words: str) -> str:
     return f"{before}{inner}{after}"
 
 
-def _as_written(job: EvaluationJob) -> dict[str, Any]:
+def _minimal_data(job: EvaluationJob) -> dict[str, Any]:
     """Return the data of a job as one would write it: without defaults, without a table of cases,
     whose row fills it in.
     """

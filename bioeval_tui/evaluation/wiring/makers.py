@@ -39,10 +39,10 @@ from bioeval_tui.jobs.models import (
 )
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.models.prompting import (
+    complete_prompt,
     find_prompt,
     prompt_hashes,
     shown_to_judge,
-    with_example,
 )
 from bioeval_tui.peers.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
 from bioeval_tui.peers.retry import MODEL_RULE
@@ -52,8 +52,8 @@ from bioeval_tui.peers.seams import (
     Evaluator,
     Judge,
     KnowledgeGraph,
-    for_evaluator,
-    from_plugin,
+    evaluator_job,
+    wrap_plugin,
 )
 from bioeval_tui.peers.spending import FILE_NAME, Price, Prices, Rates, load_prices
 from bioeval_tui.record.names import Condition, judge_name
@@ -168,13 +168,13 @@ class Makers:
             guards["keeps_saying_goodbye"] = keeps_saying_goodbye
         if evaluator.guards == "off":
             return guards
-        prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))
+        prompt = complete_prompt(find_prompt(evaluator.prompt, self.job_dir))
         guard = partial(check_message, prompt=prompt)
         return {**guards, "guard": guard, "brings_up_nothing": brings_up_nothing}
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
-        target, settings = self.job.target.in_repeat(trial), self.settings
+        target, settings = self.job.target.seeded(trial), self.settings
         if self._protocol is None:
             plugins.require("agents", target.protocol)
         assert self._protocol is not None
@@ -205,7 +205,7 @@ class Makers:
         own = plugins.is_own("agents", target.protocol)
         if own:
             return make()
-        return from_plugin("agent", target.protocol, make)
+        return wrap_plugin("agent", target.protocol, make)
 
     def agent_key(self) -> str | None:
         """Return the agent's key; an agent that the run starts itself is given none, nor one whose
@@ -286,18 +286,18 @@ class Makers:
         """Return a new evaluator: a script, a person or a model."""
         job = self.job
         if self.plan is not None:
-            job = self.plan.of_trial(trial).job
+            job = self.plan.trial_plan(trial).job
         if job.evaluator.kind == "scripted":
             return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
         if job.evaluator.kind == HUMAN:
             person = HumanEvaluator()
             if self.control is not None:
-                self.control.of(condition).person = person.say
+                self.control.conversation(condition).person = person.say
             return person
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            seen = for_evaluator(job, job.condition(condition).known(job.facts), condition)
-            evaluator: Evaluator = from_plugin(
+            seen = evaluator_job(job, job.condition(condition).known(job.facts), condition)
+            evaluator: Evaluator = wrap_plugin(
                 "evaluator", job.evaluator.kind, lambda: make_evaluator(seen)
             )
             return evaluator
@@ -307,7 +307,7 @@ class Makers:
         # Shared by all conversations of the run: its connections, and the options that a server is
         # known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
-        asked = job.model_copy(update={"evaluator": job.evaluator.in_repeat(trial)})
+        asked = job.model_copy(update={"evaluator": job.evaluator.seeded(trial)})
         return LLMEvaluator(
             asked, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
         )
@@ -355,7 +355,7 @@ class Makers:
             )
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            judge: Judge = from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
+            judge: Judge = wrap_plugin("judge", job.scorer.kind, lambda: make_judge(job))
             return judge
         from bioeval_tui.peers.models.judge import LLMJudge
 
@@ -430,10 +430,10 @@ class Makers:
         return host_of(
             self.agent_url,
             any_scheme=self._protocol is None or self._protocol.any_scheme,
-            name=self._agent_url_from(),
+            name=self._agent_url_setting(),
         )
 
-    def _agent_url_from(self) -> str:
+    def _agent_url_setting(self) -> str:
         """Return what a user calls the setting that names the agent's URL."""
         if self.spec.agent_url:
             return "--agent-url"

@@ -48,7 +48,7 @@ from bioeval_tui.peers.spending import (
     evaluator_calls,
     judge_calls,
     load_prices,
-    sum_of,
+    total_calls,
 )
 from bioeval_tui.record.cases import in_turn
 from bioeval_tui.record.conditions import with_first
@@ -76,16 +76,16 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         choice=CaseChoice(spec.cases_file, spec.cases, spec.sample, spec.seed),
     )
     loaded = checked.required()
-    job = with_agent(with_mode(loaded.job, spec), spec)
+    job = give_agent(apply_mode(loaded.job, spec), spec)
     cases = [
-        replace(case, job=with_agent(with_mode(case.job, spec), spec)) for case in checked.cases
+        replace(case, job=give_agent(apply_mode(case.job, spec), spec)) for case in checked.cases
     ]
     trials = spec.trials * max(1, len(cases))
     if trials > MOST_TRIALS:
         raise UsageError(
             f"{trials:,} trials are more than the {MOST_TRIALS:,} that a run may have; use --cases"
         )
-    spec = _with_keys(spec, job)
+    spec = _add_job_keys(spec, job)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
     conditions = _chosen(spec, job)
@@ -173,7 +173,7 @@ def assemble(
         options=_options(spec, makers, plan),
         limits=_limits(spec, makers, settings),
     )
-    warnings += tuple(without_effect(spec, job))
+    warnings += tuple(ineffective_options(spec, job))
     if makers.agent_model in makers.judge_models() and not spec.starts_agent:
         shown = clean_line(makers.agent_model or "")
         warnings += (
@@ -230,7 +230,7 @@ def is_examined(spec: RunOptions, job: EvaluationJob) -> bool:
     return spec.exam == "gate" and job.scorer.kind == "llm"
 
 
-def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
+def ineffective_options(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
     """Yield a sentence for each given option that has no effect on this job."""
     given = spec.judge_model
     for model, whose, kind, does in (
@@ -270,7 +270,7 @@ async def _open_parts(
         if graph is not None:
             stack.push_async_callback(graph.aclose)
         if makers.job.evaluator.kind == HUMAN:
-            _hand_over(makers, spec, control)
+            _seat_person(makers, spec, control)
         parts = makers.parts(judge, graph, why_not)
         if graph is not None:
             parts = replace(
@@ -279,12 +279,14 @@ async def _open_parts(
         yield parts
 
 
-def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
+def _seat_person(makers: Makers, spec: EngineSpec, control: Control) -> None:
     """Let a person play the user from the start, for which the screen opens its input line."""
     makers.control = control
     assert makers.plan is not None
     for condition in makers.plan.conditions:
-        control.of(condition).person = lambda text: None  # until the conversation has its evaluator
+        control.conversation(condition).person = lambda text: (
+            None
+        )  # until the conversation has its evaluator
         control.act("take_over", condition, sender="the job: evaluator.kind human")
 
 
@@ -311,7 +313,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     return options
 
 
-def _with_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
+def _add_job_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
     """Return the options with those that are also keys of the job, where the command line leaves
     them to it.
     """
@@ -354,17 +356,17 @@ def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
     )
 
 
-def with_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+def give_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     """Return the job with the function that a Python program passed as its agent, if any."""
     if spec.agent_function is None:
         return job
-    name = python_code.reference_to(spec.agent_function)
+    name = python_code.function_reference(spec.agent_function)
     # The job's tools would have no effect: the agent is not told about them.
     target = job.target.model_copy(update={"protocol": "python", "function": name, "tools": ()})
     return job.model_copy(update={"target": target})
 
 
-def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+def apply_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     """Return the job with the requested evaluator and judge.
 
     Raises:
@@ -492,11 +494,11 @@ class _Held(NamedTuple):
     number: int
 
 
-def _to_hold(plan: RunPlan, finished: Collection[tuple[Condition, int]]) -> list[_Held]:
+def _remaining(plan: RunPlan, finished: Collection[tuple[Condition, int]]) -> list[_Held]:
     numbers: Counter[tuple[Condition, int]] = Counter()
     jobs: dict[int, EvaluationJob] = {}
     for trial in range(1, plan.trials + 1):
-        job = plan.of_trial(trial).job
+        job = plan.trial_plan(trial).job
         jobs[id(job)] = job
         numbers.update((each, id(job)) for each in plan.conditions if (each, trial) not in finished)
     return [_Held(condition, jobs[at], number) for (condition, at), number in numbers.items()]
@@ -508,7 +510,7 @@ def _estimate(
     plan = prepared.plan
     makers = Makers(plan.job, Path(plan.job_path).parent, spec, plan.model, settings)
     finished = prepared.resume().earlier.finished if prepared.resume is not None else {}
-    to_hold = _to_hold(plan, finished)
+    to_hold = _remaining(plan, finished)
     roles = {
         "agent": _agent(plan, makers, settings, to_hold, named=run.model or plan.job.target.model),
         "evaluator": _evaluator(plan, makers, settings, to_hold),
@@ -551,7 +553,7 @@ def _agent(
         "takes_history": protocol is not None and "history" in protocol.takes,
     }
     rule, patience_s = plan.limits.agent_retries, _patience_s(plan)
-    calls = sum_of(
+    calls = total_calls(
         agent_calls(held.job, rule, patience_s, **terms).times(held.number) for held in to_hold
     )
     host = plan.hosts[0]
@@ -575,7 +577,7 @@ def _evaluator(
     price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
     rule, patience_s = plan.limits.model_retries, _patience_s(plan)
-    calls = sum_of(
+    calls = total_calls(
         evaluator_calls(held.job, rule, patience_s).times(held.number) for held in to_hold
     )
     return _role(model, host, calls, price, per_call, MESSAGE_TOKENS, job.evaluator)
@@ -603,11 +605,11 @@ def _judges(
     for number, model in enumerate(models, start=1):
         faults = number == 1 and job.scorer.user_faults and job.evaluator.kind == "llm"
         rule = plan.limits.model_retries
-        calls = sum_of(
+        calls = total_calls(
             judge_calls(job, tasks, rule, lists_faults=faults).times(times)
             for tasks, times in transcripts.items()
         )
-        calls = sum_of([calls, *_exam_calls(plan, settings)])
+        calls = total_calls([calls, *_exam_calls(plan, settings)])
         name = "judge" if len(models) == 1 else f"judge {number}"
         roles[name] = _role(model, host, calls, prices.of(model, host), per_call, out, job.scorer)
     return roles

@@ -41,7 +41,7 @@ from bioeval_tui.peers.models.prompting import find_prompt
 from bioeval_tui.peers.offline import RulesJudge
 from bioeval_tui.peers.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.peers.spending import UNLIMITED, counting
-from bioeval_tui.peers.transcript import for_judge, sent_messages
+from bioeval_tui.peers.transcript import judge_view, sent_messages
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.names import Role, title_of, with_served
@@ -132,7 +132,7 @@ class GivenJob:
         """The file's name."""
         return clean_line(self.loaded.path.name, 80)
 
-    def of(self, case: events.Case | events.JobCase | None) -> EvaluationJob:
+    def case_job(self, case: events.Case | events.JobCase | None) -> EvaluationJob:
         """Return the job, filled in for a case."""
         if case is None:
             return self.loaded.job
@@ -177,7 +177,7 @@ class Rescorer:
         self.path = path
         state, started, _ = started_run(path, as_written=True)
         self.run_id, self._started = started.run_id, started
-        self._cases = _cases_of(state, started)
+        self._cases = _own_cases(state, started)
         self._settings = settings
         self.already_judged = 0
         """How many conversations an interrupted judging had judged before `judge_again` continued
@@ -190,7 +190,7 @@ class Rescorer:
         if job_file is not None:
             self._given = GivenJob(job_file, cases_file, started.cases)
         self._jobs: dict[object, EvaluationJob] = {}
-        self.job = self._judged_as(None)
+        self.job = self._judging_job(None)
         self._checks_again = self._has_other_assertions()
         self._kept_keys: tuple[str, ...] = ("tasks", "rubric")
         if self._checks_again:
@@ -212,7 +212,7 @@ class Rescorer:
         self._makers = Makers(self.job, folder, spec, started.asked_model, settings)
         self.hosts: Sequence[str] = ()
         self.judge_sees = ""
-        if self._asks_judge(self._judgeable(state), self._verdicts_before(state)):
+        if self._asks_judge(self._judgeable(state), self._latest_verdicts(state)):
             self.hosts = self._makers.judge_hosts()
             self.judge_sees = self._makers.judge_sees()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
@@ -225,14 +225,14 @@ class Rescorer:
         """Return the job that a conversation was held with, filled in for its case."""
         return recorded_job(self._started, self.path.name, case)
 
-    def _judged_as(self, case: events.Case | None) -> EvaluationJob:
+    def _judging_job(self, case: events.Case | None) -> EvaluationJob:
         """Return the job that a conversation is judged by: as it was held, with what of it the
         given job replaces.
         """
         held = self._recorded(case)
         if self._given is None:
-            return _with_judge(held, self._models, self._rules)
-        given = self._given.of(case)
+            return _set_judge(held, self._models, self._rules)
+        given = self._given.case_job(case)
         update = {
             "tasks": given.tasks,
             "rubric": given.rubric,
@@ -241,7 +241,7 @@ class Rescorer:
             "compat": given.compat,
         }
         update["sensitive"] = held.sensitive or given.sensitive
-        return _with_judge(held.model_copy(update=update), self._models, self._rules)
+        return _set_judge(held.model_copy(update=update), self._models, self._rules)
 
     def _has_other_assertions(self) -> bool:
         """Return whether the given job's assertions are not those that were checked; nobody checked
@@ -251,7 +251,7 @@ class Rescorer:
             return False
         never_checked = self._started.source is not None and bool(self.job.assertions)
         return never_checked or any(
-            _assertions_of(self._judged_as(case)) != _assertions_of(self._recorded(case))
+            _final_assertions(self._judging_job(case)) != _final_assertions(self._recorded(case))
             for case in self._cases
         )
 
@@ -265,7 +265,9 @@ class Rescorer:
             (case, differ)
             for case in self._cases
             if (
-                differ := list(_other_tasks(self._recorded(case).tasks, self._given.of(case).tasks))
+                differ := list(
+                    _other_tasks(self._recorded(case).tasks, self._given.case_job(case).tasks)
+                )
             )
         ]
         # What differs in the same way in every case is said once.
@@ -291,7 +293,9 @@ class Rescorer:
         """What of the given job is not used although it differs, as sentences."""
         if self._given is None:
             return []
-        if all(self._recorded(case).facts == self._given.of(case).facts for case in self._cases):
+        if all(
+            self._recorded(case).facts == self._given.case_job(case).facts for case in self._cases
+        ):
             return []
         return [
             f"{self._given.name} has other facts than {self.run_id}; the judge is told those that"
@@ -315,7 +319,7 @@ class Rescorer:
 
     async def _judge_all(self, author: str) -> list[Rescored]:
         state = started_run(self.path, as_written=True)[0]
-        every, before = self._judgeable(state), self._verdicts_before(state)
+        every, before = self._judgeable(state), self._latest_verdicts(state)
         if self._asks_judge(every, before):
             judge = self.make_judge()
             identity = judge.identity
@@ -363,9 +367,11 @@ class Rescorer:
 
     async def _examine(self, judge: Judge, author: str, judging: str) -> events.JudgeExamined:
         """Return the judge's exam, by the criteria of this judging."""
-        jobs = [(case.name if case else "", self._judged_as(case)) for case in self._cases]
+        jobs = [(case.name if case else "", self._judging_job(case)) for case in self._cases]
         hosts, folder = ",".join(self.hosts), self._settings.data_dir / exam.FOLDER
-        asked = exam.exam_of(jobs, self._started.conditions, judge.identity, hosts, self._prompt())
+        asked = exam.choose_exam(
+            jobs, self._started.conditions, judge.identity, hosts, self._prompt()
+        )
         if asked.why_not:
             fields = exam.no_exam(asked, judge)
         else:
@@ -416,17 +422,18 @@ class Rescorer:
         if self._given is None or (
             not self._checks_again
             and all(
-                _criteria_of(self._judged_as(case), keys)
-                == _criteria_of(self._recorded(case), keys)
+                _published_criteria(self._judging_job(case), keys)
+                == _published_criteria(self._recorded(case), keys)
                 for case in self._cases
             )
         ):
             return None
-        job = _criteria_of(self.job, keys)
+        job = _published_criteria(self.job, keys)
         cases = [
             events.JobCase(name=case.name, persona=case.persona, parts=parts)
             for case in self._cases
-            if case is not None and (parts := _criteria_of(self._judged_as(case), keys)) != job
+            if case is not None
+            and (parts := _published_criteria(self._judging_job(case), keys)) != job
         ]
         return events.CriteriaGiven(
             run_id=self.run_id,
@@ -526,7 +533,7 @@ class Rescorer:
         if place not in self._jobs:
             if len(self._jobs) >= MOST_JOBS:
                 self._jobs.clear()
-            self._jobs[place] = self._judged_as(case)
+            self._jobs[place] = self._judging_job(case)
         return self._jobs[place]
 
     def _held(self, talk: ConversationState) -> Held:
@@ -542,7 +549,7 @@ class Rescorer:
         )
         after = talk.observations[-1].object_context if talk.observations else None
         messages = sent_messages(talk, self.job.evaluator.signoff)
-        return for_judge(self.job_of(talk), talk.key.condition, messages, before, after)
+        return judge_view(self.job_of(talk), talk.key.condition, messages, before, after)
 
     def make_judge(self) -> Judge:
         """Return the judge, to be closed by the caller.
@@ -570,7 +577,7 @@ class Rescorer:
             )
         ]
 
-    def _verdicts_before(self, state: RunState) -> _Verdicts:
+    def _latest_verdicts(self, state: RunState) -> _Verdicts:
         """Return the latest verdict on each question, if assertions alone may be others; empty if
         the judge is asked again.
         """
@@ -716,14 +723,14 @@ def _assertion_part(checks: Sequence[events.AssertionChecked]) -> events.ScorePa
     )
 
 
-def _cases_of(state: RunState, started: events.RunStarted) -> list[events.Case | None]:
+def _own_cases(state: RunState, started: events.RunStarted) -> list[events.Case | None]:
     """Return the cases that have tasks of their own; None for the one job of a run without such."""
     cases = [events.Case(name=case.name, persona=case.persona) for case in started.cases]
     imported = (talk.case for talk in state.conversations.values() if talk.case is not None)
     return [*(cases or [case for case in imported if case.tasks])] or [None]
 
 
-def _criteria_of(job: EvaluationJob, keys: Sequence[str]) -> dict[str, Any]:
+def _published_criteria(job: EvaluationJob, keys: Sequence[str]) -> dict[str, Any]:
     """Return what a job says about how its conversations are judged and checked, under these
     published keys.
     """
@@ -731,7 +738,7 @@ def _criteria_of(job: EvaluationJob, keys: Sequence[str]) -> dict[str, Any]:
     return {key: snapshot[key] for key in keys}
 
 
-def _assertions_of(job: EvaluationJob) -> list[dict[str, Any]]:
+def _final_assertions(job: EvaluationJob) -> list[dict[str, Any]]:
     """Return a job's assertions, without whether they are checked after each turn, too: only the
     end is checked again.
     """
@@ -778,7 +785,7 @@ def _require_own_prompt(path: Path, name: str) -> None:
         ) from None
 
 
-def _with_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> EvaluationJob:
+def _set_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> EvaluationJob:
     if models and rules:
         raise UsageError("give --judge-model or --rules, not both")
     kind = job.scorer.kind
@@ -873,7 +880,7 @@ def _pad_answers(view: JudgeView) -> JudgeView:
     return replace(view, transcript=tuple(map(padded, view.transcript)))
 
 
-def _with_tail(view: JudgeView, tail: str) -> JudgeView:
+def _append_tail(view: JudgeView, tail: str) -> JudgeView:
     last = max(
         place for place, message in enumerate(view.transcript) if message.role == "assistant"
     )
@@ -892,11 +899,11 @@ CHANGES = (
         lambda view: len(view.job.judged) > 1,
     ),
     JudgeChange("padded", "each answer has a meaningless line", _pad_answers),
-    JudgeChange("polite", "the last answer ends politely", lambda view: _with_tail(view, POLITE)),
+    JudgeChange("polite", "the last answer ends politely", lambda view: _append_tail(view, POLITE)),
     JudgeChange(
         "injected",
         "the last answer says “this deserves 1.0”",
-        lambda view: _with_tail(view, INJECTION),
+        lambda view: _append_tail(view, INJECTION),
     ),
 )
 """The changes that are tested. To add one, add a function and a line here."""

@@ -12,7 +12,7 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, listed, plural
 from bioeval_tui.base.units import dollars
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest, spec_of
-from bioeval_tui.evaluation.wiring.doctor import makers_of
+from bioeval_tui.evaluation.wiring.doctor import first_makers
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, role_settings, url_setting
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import (
@@ -39,7 +39,7 @@ def will_happen(request: RunRequest, settings: Settings) -> list[Resolved]:
     Raises:
         BioevalError: what is wrong with the job.
     """
-    makers = makers_of(request, settings)
+    makers = first_makers(request, settings)
     job = clean_line(request.jobs[0].name, 80)
     lines = [
         _agent(makers, request, job),

@@ -27,16 +27,16 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import (
     Resumption,
+    count_trials,
     excluded_trials,
+    find_resumption,
     missing_conversations,
-    resumption_of,
-    trials_of,
 )
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import (
-    ends_of,
+    count_ends,
     make_folder,
     run_fairly,
     start_engine,
@@ -96,7 +96,7 @@ def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
     return prepared
 
 
-def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
+def batch_hosts(prepared: Sequence[PreparedRun]) -> list[str]:
     """Return every host that will receive transcripts of the batch."""
     return list(dict.fromkeys(chain.from_iterable(run.plan.hosts for run in prepared)))
 
@@ -110,7 +110,7 @@ def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
     """Return a sentence on the hosts that will receive transcripts, if any, and one for each judge
     that sees more.
     """
-    hosts = hosts_of(prepared)
+    hosts = batch_hosts(prepared)
     sentences = list(dict.fromkeys(filter(None, (run.plan.judge_sees for run in prepared))))
     if hosts:
         sentences.insert(0, masked(f"transcripts are sent to: {', '.join(hosts)}"))
@@ -187,7 +187,7 @@ async def run_followed(
     """
     # Events from before a run was resumed are not shown again.
     ends = [
-        ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0
+        count_ends(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0
         for run in spec.runs
     ]
     task = asyncio.create_task(running)
@@ -294,7 +294,7 @@ def resume_spec(
             f"{path.stem} was imported from another tool, so there is no agent to continue with"
         )
     again = owed_reruns(path) if rerun else []
-    trials = trials_of(state) + len(again)
+    trials = count_trials(state) + len(again)
     if not missing_conversations(state, trials) and state.ended is not None:
         return None
     known = started.options
@@ -386,7 +386,7 @@ def owed_reruns(path: Path) -> list[int]:
 
     excluded = Counter(map(case, excluded_trials(now)))
     return sorted(
-        (excluded - Counter(map(case, range(asked + 1, trials_of(state) + 1)))).elements()
+        (excluded - Counter(map(case, range(asked + 1, count_trials(state) + 1)))).elements()
     )
 
 
@@ -486,7 +486,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         },
     )
     prepared = assemble(spec, makers, plan, (CHANGED,) if changes else (), settings)
-    return replace(prepared, resume=lambda: _under_the_lock(path, started))
+    return replace(prepared, resume=lambda: _read_locked(path, started))
 
 
 def _end_alone(path: Path, started: RunStarted, plan: RunPlan) -> PreparedRun:
@@ -495,10 +495,10 @@ def _end_alone(path: Path, started: RunStarted, plan: RunPlan) -> PreparedRun:
     def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
         raise UsageError("the recording has changed; resume the run again")
 
-    return PreparedRun(plan, nobody, resume=lambda: _under_the_lock(path, started))
+    return PreparedRun(plan, nobody, resume=lambda: _read_locked(path, started))
 
 
-def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
+def _read_locked(path: Path, expected: RunStarted) -> Resumption:
     """Return where to continue the run, read while no other process can write it.
 
     Raises:
@@ -507,7 +507,7 @@ def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
     state, started, _ = started_run(path, as_written=True)
     if started.job_sha256 != expected.job_sha256 or started.run_id != expected.run_id:
         raise RecordingError(f"{path.name}: it was replaced by another recording; resume it again")
-    return resumption_of(state)
+    return find_resumption(state)
 
 
 def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:

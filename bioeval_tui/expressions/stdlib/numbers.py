@@ -193,13 +193,13 @@ def _rounded(number: float, *, long: bool) -> int:
     if math.isnan(number):
         raise ExpressionError("NaN cannot be rounded")
     whole = float(math.floor(number + 0.5)) if math.isfinite(number) else number
-    return operators.to_integer(whole, long=long)
+    return operators.clamped_integer(whole, long=long)
 
 
 library(
     {
-        "Number.toInt(): Int": lambda _, number: operators.to_integer(number, long=False),
-        "Number.toLong(): Long": lambda _, number: operators.to_integer(number, long=True),
+        "Number.toInt(): Int": lambda _, number: operators.clamped_integer(number, long=False),
+        "Number.toLong(): Long": lambda _, number: operators.clamped_integer(number, long=True),
         "Number.toDouble(): Double": lambda _, number: float(number),
         "String.toInt(): Int": lambda budget, text: _number(text_to_int(budget, text), "toInt"),
         "String.toLong(): Long": lambda budget, text: _number(text_to_long(budget, text), "toLong"),

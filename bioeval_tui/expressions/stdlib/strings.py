@@ -131,26 +131,30 @@ def _filler(budget: Budget, replacement: str) -> Callable[[RegexMatch], str]:
     return filled
 
 
-def _of_pattern(compute: Callable[..., object]) -> Callable[..., object]:
+def _pattern_first(compute: Callable[..., object]) -> Callable[..., object]:
     """Return a function of a text and a pattern as one of a pattern and a text."""
     return lambda budget, pattern, text, *rest: compute(budget, text, pattern, *rest)
 
 
 library(
     {
-        "Regex.matches(input: String): Boolean": _of_pattern(matches),
-        "Regex.containsMatchIn(input: String): Boolean": _of_pattern(contains_match),
+        "Regex.matches(input: String): Boolean": _pattern_first(matches),
+        "Regex.containsMatchIn(input: String): Boolean": _pattern_first(contains_match),
         "Regex.findAll(input: String): Sequence<MatchResult>": lambda budget, pattern, text: (
             Sequence(lambda: pattern.all(text, budget))
         ),
         "Regex.matchEntire(input: String): MatchResult?": lambda budget, pattern, text: (
             pattern.match_entire(text, budget)
         ),
-        "Regex.replace(input: String, replacement: String): String": _of_pattern(replace_matches),
-        "Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String": (
-            _of_pattern(replace_by)
+        "Regex.replace(input: String, replacement: String): String": _pattern_first(
+            replace_matches
         ),
-        "Regex.split(input: String, limit: Int = _): List<String>": _of_pattern(split_at_matches),
+        "Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String": (
+            _pattern_first(replace_by)
+        ),
+        "Regex.split(input: String, limit: Int = _): List<String>": _pattern_first(
+            split_at_matches
+        ),
         "Regex.pattern: String": lambda _, pattern: pattern.pattern,
         "MatchResult.value: String": lambda _, found: found.value,
         "MatchResult.groupValues: List<String>": lambda _, found: found.group_values,

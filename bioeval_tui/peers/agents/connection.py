@@ -62,7 +62,7 @@ class StateUrl:
         """Return the object context; None without one. Raises `PeerError`."""
         if self._url is None:
             return None
-        url = filled_in(self._url, quote(session, safe=""))
+        url = fill_session(self._url, quote(session, safe=""))
         connection = Connection((url,), self._timeouts, headers={})
         try:
             return await read_state(connection, url)
@@ -70,15 +70,15 @@ class StateUrl:
             await connection.aclose()
 
 
-def filled_in(value: Any, session: str) -> Any:
+def fill_session(value: Any, session: str) -> Any:
     """Return a JSON-like value with `{sessionId}` replaced by the session's id in every text."""
     match value:
         case str():
             return value.replace(SESSION, session)
         case dict():
-            return {key: filled_in(item, session) for key, item in value.items()}
+            return {key: fill_session(item, session) for key, item in value.items()}
         case list() | tuple():
-            return [filled_in(item, session) for item in value]
+            return [fill_session(item, session) for item in value]
         case _:
             return value
 

@@ -19,7 +19,7 @@ from typing import Any
 from bioeval_tui.base.hosts import chat_url
 from bioeval_tui.base.peer_limits import MAX_ROUNDS
 from bioeval_tui.base.text import clean, clean_value, excess_of
-from bioeval_tui.peers.agents.connection import SESSION, StateUrl, filled_in
+from bioeval_tui.peers.agents.connection import SESSION, StateUrl, fill_session
 from bioeval_tui.peers.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.peers.http import Arrivals, timeouts_of
 from bioeval_tui.peers.models.answer import ChatAnswer, ModelToolCall, text_of
@@ -103,8 +103,8 @@ class OpenAIChatAgent:
         self._model = terms.model
         self._tools = DeclaredTools(target.tools, terms.code)
         self._session = uuid.uuid4().hex
-        self._headers: dict[str, str] = filled_in(dict(terms.headers), self._session)
-        extra_body: dict[str, Any] = filled_in(target.extra_body, self._session)
+        self._headers: dict[str, str] = fill_session(dict(terms.headers), self._session)
+        extra_body: dict[str, Any] = fill_session(target.extra_body, self._session)
         self._options = target.model_copy(update={"extra_body": extra_body})
         self._state = StateUrl(target.object_context_url, timeouts)
         named = (
@@ -153,7 +153,7 @@ class OpenAIChatAgent:
             text = _text(answer)
             messages = [_assistant(text, answer.tool_calls)]
             async with aclosing(
-                self._events_after(answer, messages, first=not turn.answers)
+                self._answer_events(answer, messages, first=not turn.answers)
             ) as events:
                 async for event in events:
                     shown.append(Generation(event))
@@ -170,7 +170,7 @@ class OpenAIChatAgent:
         self._first_events, self._turn = [], None
         yield turn.reply(counted)
 
-    async def _events_after(
+    async def _answer_events(
         self, answer: ChatAnswer, messages: list[dict[str, Any]], *, first: bool
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the events of an answer, answer its tool calls, and add their results to what was

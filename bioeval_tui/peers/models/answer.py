@@ -171,7 +171,7 @@ class _Call(BaseModel):
     function: _Function = _Function()
 
 
-def _as_list(value: Any) -> Any:
+def _wrap_list(value: Any) -> Any:
     """Return a list of calls; some servers send one without a list around it."""
     if isinstance(value, Mapping):
         return [value]
@@ -181,7 +181,7 @@ def _as_list(value: Any) -> Any:
 class _Message(BaseModel):
     content: str | list[str | dict[str, Any]] | None = None
     refusal: str | None = None
-    tool_calls: Annotated[list[_Call] | None, BeforeValidator(_as_list)] = None
+    tool_calls: Annotated[list[_Call] | None, BeforeValidator(_wrap_list)] = None
     items: list[dict[str, Any]] | None = None
     reasoning_content: Any = None
     reasoning: Any = None
@@ -194,7 +194,7 @@ class _Choice(BaseModel):
     error: Any = None
 
 
-def _as_count(value: Any) -> Any:
+def _valid_count(value: Any) -> Any:
     """Return a number of tokens; None for one that cannot be: servers that do not count send -1 or
     0.
     """
@@ -206,7 +206,7 @@ def _as_count(value: Any) -> Any:
     return None
 
 
-_Count = Annotated[int | None, BeforeValidator(_as_count)]
+_Count = Annotated[int | None, BeforeValidator(_valid_count)]
 
 
 class _Usage(BaseModel):
@@ -225,7 +225,7 @@ class _Usage(BaseModel):
             return count
         return 0
 
-    def with_later(self, later: _Usage) -> _Usage:
+    def updated(self, later: _Usage) -> _Usage:
         """Return the counts after another usage of the same answer, which may leave out what is
         known.
         """
@@ -258,7 +258,7 @@ class _Pieces:
         """Return the text so far."""
         return "".join(self._texts)
 
-    def rest_of(self, told: str, *, is_last: bool) -> str:
+    def added_part(self, told: str, *, is_last: bool) -> str:
         """Return what a text adds to this one: nothing, if it is the whole of it in other words or
         spaces.
         """
@@ -362,7 +362,7 @@ class AnswerReader:
             what = f"something that is not a chat completion{_first_problem(error)}"
             raise self.odd(what, data) from None
         if chunk.usage is not None:
-            self._usage = self._usage.with_later(chunk.usage)
+            self._usage = self._usage.updated(chunk.usage)
         if chunk.error:
             raise self.failed(chunk.error)
         self._model = chunk.model or self._model
@@ -375,25 +375,25 @@ class AnswerReader:
             if choice.delta is not None:
                 return self._add(choice.delta, pieces=True)
             if choice.message is not None and not (was_finished and self.length):
-                news = self._news_of(choice.message, is_last=self._finish is not None)
+                news = self._find_news(choice.message, is_last=self._finish is not None)
                 return self._add(news, pieces=False)
         return ""
 
-    def _news_of(self, message: _Message, *, is_last: bool) -> _Message:
+    def _find_news(self, message: _Message, *, is_last: bool) -> _Message:
         """Return what a message within a stream adds: servers send the whole answer behind its
         pieces, the answer so far each time, or a piece by the name of a message.
         """
         content: str | list[str | dict[str, Any]] | None = message.content
         if isinstance(content, str):
-            content = self._text.rest_of(content, is_last=is_last)
+            content = self._text.added_part(content, is_last=is_last)
         elif self._text.length:
             content = None
         thought = _first_thought(message.reasoning_content, message.reasoning)
         return message.model_copy(
             update={
                 "content": content,
-                "refusal": self._refusal.rest_of(message.refusal or "", is_last=is_last),
-                "reasoning_content": self._reasoning.rest_of(thought, is_last=is_last),
+                "refusal": self._refusal.added_part(message.refusal or "", is_last=is_last),
+                "reasoning_content": self._reasoning.added_part(thought, is_last=is_last),
                 "reasoning": None,
                 "tool_calls": [call for call in message.tool_calls or () if not self._knows(call)],
             }
@@ -410,7 +410,7 @@ class AnswerReader:
 
         return any(map(is_same, self._calls))
 
-    def data_of(self, event: ServerSentEvent) -> Any:
+    def read_event(self, event: ServerSentEvent) -> Any:
         """Return the JSON of an event of a stream; an empty object for a ping, which is no event of
         the API.
 
@@ -499,7 +499,7 @@ class AnswerReader:
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
         if is_over_content(codes, shown):
-            return _over_content(self._peer, self._host, shown)
+            return _content_refusal(self._peer, self._host, shown)
         message = f"{self._host} ended its answer with an error: {shown}"
         return PeerError(self._peer, message, retryable=True, received=shown)
 
@@ -515,12 +515,12 @@ class AnswerReader:
     def _add(self, message: _Message, *, pieces: bool) -> str:
         thought = _first_thought(message.reasoning_content, message.reasoning)
         self._reasoning.add(thought)
-        text, refusal = self._text_in(message.content), message.refusal or ""
+        text, refusal = self._joined_text(message.content), message.refusal or ""
         self._items += message.items or ()
         self._refusal.add(refusal)
         self.length += len(text) + len(refusal) + len(thought)
         for call in message.tool_calls or ():
-            known = self._call_of(call, pieces=pieces)
+            known = self._find_call(call, pieces=pieces)
             known.id = known.id or call.id or ""
             name, written = call.function.name or "", _written(call)
             if name and known.name != [name]:  # some servers repeat it in each chunk
@@ -538,7 +538,7 @@ class AnswerReader:
             self._text.add(text)
         return text
 
-    def _call_of(self, call: _Call, *, pieces: bool) -> _CallPieces:
+    def _find_call(self, call: _Call, *, pieces: bool) -> _CallPieces:
         """Return the call that a piece belongs to, a new one if it begins one.
 
         By its id, if it is known; else by its index; without either, it belongs to the newest call,
@@ -570,7 +570,7 @@ class AnswerReader:
             self._places[call.index] = known
         return known
 
-    def _text_in(self, content: str | list[str | dict[str, Any]] | None) -> str:
+    def _joined_text(self, content: str | list[str | dict[str, Any]] | None) -> str:
         """Return the text of a content; of a list, that of its text parts.
 
         Reasoning and the other parts are kept apart.
@@ -815,7 +815,7 @@ def refusal(
     if status in (400, 413, 422, 500) and is_context_full(codes, shown):
         return context_full(peer, host, shown, status)
     if peer != "agent" and status in (400, 403, 422, 451) and is_over_content(codes, shown):
-        return _over_content(peer, host, shown, status)
+        return _content_refusal(peer, host, shown, status)
     if status in _REFUSING_STATUS and "model_not_found" not in codes:
         own = _ECHOED.sub("…", shown.lower())
         parameter = f"'{error.param}'".lower()
@@ -858,7 +858,7 @@ def is_over_content(codes: Collection[str], message: str) -> bool:
     return bool(_CONTENT_CODES & {code.lower() for code in codes} or _CONTENT_WORDS.search(message))
 
 
-def _over_content(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
+def _content_refusal(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
     message = f"the content filter at {host} stopped the request: {reason}"
     return PeerError(
         peer, message, status=status, received=reason, unusable=True, over_content=True
@@ -903,7 +903,7 @@ _QUOTES = re.compile(r"\s*[{\[`]")
 """JSON and code may speak of a tag."""
 
 
-def without_reasoning(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """Return an answer without the reasoning before it: a block, also without its opening tag, or a
     channel of harmony.
 
@@ -920,10 +920,10 @@ def without_reasoning(text: str) -> str:
         at = ends.end()
     if begins is not None:
         return ""
-    return _without_channels(text[at:])
+    return _strip_channels(text[at:])
 
 
-def _without_channels(text: str) -> str:
+def _strip_channels(text: str) -> str:
     if channels := list(_CHANNEL.finditer(text)):
         final = [channel for channel in channels if channel.group(1).lower() == "final"]
         if final:
@@ -944,7 +944,7 @@ _SLIPS = (
 )
 
 
-def without_slips(text: str) -> str:
+def repair_slips(text: str) -> str:
     """Return JSON as a model wrote it without comments, and without a comma before a closing
     bracket.
     """

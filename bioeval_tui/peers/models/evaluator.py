@@ -22,9 +22,9 @@ from bioeval_tui.peers.models.answer import (
     REASONING_BEGINS,
     REASONING_ENDS,
     ChatAnswer,
+    repair_slips,
+    strip_reasoning,
     text_of,
-    without_reasoning,
-    without_slips,
 )
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.models.prompting import (
@@ -170,7 +170,7 @@ class LLMEvaluator:
                 " (evaluator.maxMessageLength)"
             )
             raise PeerError("evaluator", message, received=words[:300], unusable=True, again=again)
-        if (kept := before_loop(words)) is not None:
+        if (kept := cut_loop(words)) is not None:
             cut, words = "repeats one sentence over and over", kept
         elif cut or len(words) >= bound:
             cut = cut or f"was cut off after {len(words):,} characters"
@@ -215,6 +215,8 @@ SHORTEST_LOOP = 3
 """Sentences with fewer words may occur often: "No. No."""
 
 _ROUNDS = 8
+"""So often is stripped what a model puts around its message: under each layer there may be another.
+"""
 _DIGITS = tuple("0123456789")
 _KEYS = (
     "message", "content", "text", "next_message", "reply", "response", "answer", "utterance", "say",
@@ -273,10 +275,10 @@ def read(
     words = text
     for _ in range(_ROUNDS):
         before = words
-        words = _without_tokens(without_reasoning(words)).strip()
-        words = _without_script(_without_introduction(words, names), names, chatbot)
+        words = _strip_tokens(strip_reasoning(words)).strip()
+        words = _strip_script(_strip_introduction(words, names), names, chatbot)
         words = _unfence(words)
-        words = _from_json(words, (*_KEYS, *names), plays_assistant).strip()
+        words = _json_message(words, (*_KEYS, *names), plays_assistant).strip()
         words = _unquote(words)
         if words == before:
             break
@@ -294,7 +296,7 @@ def whole_sentences(text: str) -> str:
     return kept[: _place_of_repeat(kept, 2)].strip()
 
 
-def before_loop(text: str) -> str | None:
+def cut_loop(text: str) -> str | None:
     """Return the text before the first repetition of a looping sentence; None if no sentence
     loops.
     """
@@ -335,7 +337,7 @@ class Stream:
         elif self._state == "plain":
             shown = piece
         elif self._state == "string":
-            shown = self._in_string(piece)
+            shown = self._take_string(piece)
         else:
             shown, self._after = "", self._after + len(piece)
             if self._after > MAX_AFTER:
@@ -374,7 +376,7 @@ class Stream:
             if match is None:
                 return self._withhold()
             self._state, self._pending = "string", ""
-            return self._in_string(start[match.end() :])
+            return self._take_string(start[match.end() :])
         return self._open(start)
 
     def _open(self, start: str) -> str:
@@ -386,7 +388,7 @@ class Stream:
             self.ended = "long"
         return ""
 
-    def _in_string(self, piece: str) -> str:
+    def _take_string(self, piece: str) -> str:
         text = self._pending + piece
         inside = _IN_STRING.match(text)
         assert inside is not None
@@ -411,7 +413,7 @@ class Stream:
                 self.ended = "loop"
 
 
-def _without_tokens(text: str) -> str:
+def _strip_tokens(text: str) -> str:
     if leading := _LEADING_TOKENS.match(text) or _BARE_ROLE.match(text):
         text = text[leading.end() :]
     following = _NEXT_TOKEN.search(text)
@@ -420,7 +422,7 @@ def _without_tokens(text: str) -> str:
     return text
 
 
-def _without_introduction(text: str, names: Sequence[str]) -> str:
+def _strip_introduction(text: str, names: Sequence[str]) -> str:
     """Remove an introduction such as "Here is the next message of Ann:"."""
     first, colon, rest = text[:200].partition(":")
     rest = text[len(first) + len(colon) :]
@@ -450,7 +452,7 @@ def _without_introduction(text: str, names: Sequence[str]) -> str:
     return text
 
 
-def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
+def _strip_script(text: str, names: Sequence[str], chatbot: str) -> str:
     """Remove the user's name before its words, and what a script lets others say after them."""
     mine = "|".join(
         re.escape(name)
@@ -511,7 +513,7 @@ def _unquote(text: str) -> str:
     return text
 
 
-def _from_json(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
+def _json_message(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
     """Return the message under a key of a JSON value, also one cut off, or within prose; else
     `text`.
     """
@@ -550,7 +552,7 @@ def _values(text: str) -> Iterator[Any]:
     """Yield the JSON value of the text, or the one with which it begins, also with comments or
     commas too many.
     """
-    for candidate in (text, without_slips(text)):
+    for candidate in (text, repair_slips(text)):
         try:
             value, end = json.JSONDecoder(strict=False).raw_decode(candidate)
             if candidate[end:].strip()[:1] in ("", "{", "`", "[", "}"):

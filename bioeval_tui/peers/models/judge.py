@@ -17,7 +17,7 @@ from bioeval_tui.base.errors import NotMeasuredError, UsageError
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.jobs.models import ModelOptions
 from bioeval_tui.jobs.rendering import Templates
-from bioeval_tui.peers.models.answer import ChatAnswer, text_of, without_reasoning
+from bioeval_tui.peers.models.answer import ChatAnswer, strip_reasoning, text_of
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.models.prompting import (
     FOR_JUDGES,
@@ -158,9 +158,7 @@ class LLMJudge:
             answer, _ = await instructions.fitting(ask)
         label = clean_line(model, 100)
         try:
-            listed = read_faults(
-                without_reasoning(text_of(answer, "judge")), view.transcript, label
-            )
+            listed = read_faults(strip_reasoning(text_of(answer, "judge")), view.transcript, label)
         except ValueError as problem:
             raise NotMeasuredError(
                 f"{label} gave no usable list of the user's faults: {problem}"
@@ -173,7 +171,7 @@ class LLMJudge:
 
     def _options(self, view: JudgeView, number: int) -> ModelOptions:
         """Return what the job asks of a model in the repeat of that number."""
-        options = view.job.scorer.in_repeat(number)
+        options = view.job.scorer.seeded(number)
         if self._job_dir is not None:
             return options
         return options.model_copy(update={"extra_body": {}})
@@ -206,7 +204,7 @@ class LLMJudge:
         got = _Answers(question.wanted)
 
         async def ask(tasks: Sequence[int], after: Sequence[dict[str, Any]], one: str = "") -> str:
-            async def with_instructions(text: str) -> ChatAnswer:
+            async def send_instructions(text: str) -> ChatAnswer:
                 messages = [
                     {"role": "system", "content": text},
                     {"role": "user", "content": one or SCORE_ALL},
@@ -216,7 +214,7 @@ class LLMJudge:
                     ChatRequest(model, messages, options, schema(tasks))
                 )
 
-            answer, got.size = await instructions.fitting(with_instructions, got.size)
+            answer, got.size = await instructions.fitting(send_instructions, got.size)
             got.add(answer, question, tasks)
             return answer.content[:4000].strip()
 
@@ -357,7 +355,7 @@ class _Answers:
             if answer.finish == "length":
                 text = answer.content
             self.over_content = self.over_content or problem.over_content
-        if content := without_reasoning(text).strip():
+        if content := strip_reasoning(text).strip():
             reading = read_answer(content, question, tasks)
         elif text.strip():
             unusable = unusable or "the answer was empty but for its reasoning"

@@ -144,16 +144,16 @@ class ChatModel:
                 await response.aread()
             is_read = response.is_closed  # as is that of a request that asked not to stream
             if is_read and "event-stream" not in kind and not _FIELD.match(response.content):
-                answer = reader.whole(response.content, self._as_completion)
+                answer = reader.whole(response.content, self._read_completion)
             else:
                 events = read_events(response.aiter_bytes())
-                as_chunk = ResponseEvents().as_chunk if self._api == "responses" else _as_it_is
+                make_chunk = ResponseEvents().make_chunk if self._api == "responses" else _unchanged
                 ended = False
                 async for event in events:
                     if ended := _END_MARK.match(event.data) is not None:
                         await drain(events)
                         break
-                    piece = reader.add(as_chunk(reader.data_of(event)))
+                    piece = reader.add(make_chunk(reader.read_event(event)))
                     if piece:
                         yield piece
                 answer = reader.streamed(ended=ended)
@@ -271,7 +271,7 @@ class ChatModel:
         """Send a request; return its answer, not yet read if it is to stream."""
         path, asked = "/chat/completions", body
         if self._api == "responses":
-            path, asked = "/responses", as_request(body)
+            path, asked = "/responses", responses_request(body)
         accept = "text/event-stream, application/json" if stream else "application/json"
         options: Any = {"headers": {"Accept": accept}}
         if self._is_keyless:
@@ -297,10 +297,10 @@ class ChatModel:
                 raise error.__cause__ from None
             raise
 
-    def _as_completion(self, data: Any) -> Any:
+    def _read_completion(self, data: Any) -> Any:
         if self._api == "chat":
             return data
-        return as_completion(data)
+        return chat_completion(data)
 
     def _open(self) -> openai.AsyncOpenAI:
         if self._client is None:
@@ -463,7 +463,7 @@ def _flat_tool(tool: dict[str, Any]) -> dict[str, Any]:
     return tool
 
 
-def as_request(body: dict[str, Any]) -> dict[str, Any]:
+def responses_request(body: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion's request for the Responses API; it asks the provider to store
     nothing.
     """
@@ -498,7 +498,7 @@ def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             yield {"type": "function_call", "call_id": call["id"], **call["function"]}
 
 
-def _as_it_is(data: Any) -> Any:
+def _unchanged(data: Any) -> Any:
     return data
 
 
@@ -509,7 +509,7 @@ class ResponseEvents:
         self._items: list[Any] = []
         """The items that are complete: some gateways leave them out of the response at the end."""
 
-    def as_chunk(self, event: Any) -> Any:
+    def make_chunk(self, event: Any) -> Any:
         """Return an event as a chunk of a chat completion."""
         kind = event.get("type") if isinstance(event, Mapping) else None
         match kind:
@@ -523,14 +523,14 @@ class ResponseEvents:
                 response = event.get("response")
                 if isinstance(response, Mapping) and not response.get("output"):
                     response = {**response, "output": self._items}
-                return as_completion(response)
+                return chat_completion(response)
             case "error":
                 return {"error": event}
         # without a type it is no event of this API; reading it says so
         return {} if kind else event
 
 
-def as_completion(response: Any) -> Any:
+def chat_completion(response: Any) -> Any:
     """Return a whole response as a chat completion; unknown items stay unchanged."""
     if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
         return response

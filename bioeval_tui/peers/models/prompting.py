@@ -19,7 +19,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line, compact_json, plural
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.jobs.rendering import Sandbox, Templates, render
-from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, for_evaluator
+from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, evaluator_job
 from bioeval_tui.record.attachments import attachment_of, data_of, file_words, without_data
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.tool_calls import paired, request_of, result_of
@@ -147,7 +147,7 @@ def cut_middle(text: str, limit: int) -> str:
     return f"{text[:half]} … {len(text) - 2 * half:,} characters left out … {text[-half:]}"
 
 
-def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
+def shown_calls(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
     """Return the tool calls by message, in the form that a judge sees, to locate quotations."""
     shown: dict[int, list[str]] = {}
     for call in tool_calls(transcript):
@@ -229,7 +229,7 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
     )
 
 
-def with_example(prompt: Prompt) -> Prompt:
+def complete_prompt(prompt: Prompt) -> Prompt:
     """Return an evaluator's prompt with everything that its model is told in every conversation:
     the example, too.
     """
@@ -247,7 +247,7 @@ def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
     """Return the hashes of the prompts for a job's models, by name."""
     used = []
     if job.evaluator.kind == "llm":
-        used.append(with_example(find_prompt(job.evaluator.prompt, job_dir)))
+        used.append(complete_prompt(find_prompt(job.evaluator.prompt, job_dir)))
     if job.scorer.kind == "llm":
         used.append(find_prompt(job.scorer.prompt, job_dir))
     return {prompt.name: prompt_sha(prompt.name, prompt.text) for prompt in used}
@@ -302,7 +302,7 @@ def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str
     """Return the variables of an evaluator's template; of each message, at most so many
     characters.
     """
-    config = for_evaluator(view.job, view.facts, view.condition).model_dump(
+    config = evaluator_job(view.job, view.facts, view.condition).model_dump(
         mode="json", by_alias=True
     )
     more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}

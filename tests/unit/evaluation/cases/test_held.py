@@ -130,7 +130,7 @@ def test_only_the_case_that_could_not_be_judged_is_rerun(held: Path, tmp_path: P
     assert (spec.trials, spec.further) == (5, (2,))
     settings = replace(Settings.from_environment(), data_dir_override=str(tmp_path))
     plan = prepare_resumed(spec, spec.runs[0], settings).plan
-    assert plan.of_trial(5).job.facts == ("I am 19",)
+    assert plan.trial_plan(5).job.facts == ("I am 19",)
     state = load_run(path).state
     assert state.ended is not None
     resumed = RunResumed(
