@@ -208,10 +208,9 @@ def _are_opposite(left: Node, right: Node) -> bool:
             return True
     if not (isinstance(left, Binary) and isinstance(right, Binary)):
         return False
-    sides = [(_form(each.left), _form(each.right)) for each in (left, right)]
-    return {left.operator, right.operator} in ({"==", "!="}, {"<", ">="}, {">", "<="}) and sides[
-        0
-    ] == sides[1]
+    if {left.operator, right.operator} not in ({"==", "!="}, {"<", ">="}, {">", "<="}):
+        return False
+    return _form(left.left) == _form(right.left) and _form(left.right) == _form(right.right)
 
 
 def _form(part: object) -> object:

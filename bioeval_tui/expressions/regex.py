@@ -158,9 +158,10 @@ class _Translator:
     def __init__(self, pattern: str, dot_all: bool, lines: bool) -> None:
         self.pattern = pattern
         self.at = 0
-        # of each open group: `.` matches all, `$` matches at every line's end
         self.flags = [(dot_all, lines)]
-        self.sizes = [0]  # of each open group, with its repetitions written out
+        """Of each open group: whether `.` matches all, and `$` at every line's end."""
+        self.sizes = [0]
+        """Of each open group, with its repetitions written out."""
         self.last = 1
 
     def error(self, what: str) -> ExpressionError:

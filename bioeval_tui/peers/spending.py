@@ -339,11 +339,8 @@ def shipped_prices() -> Prices:
 def _yaml(text: str, file: str) -> dict[str, Any]:
     try:
         data = yaml.safe_load(text)
-    except (
-        yaml.YAMLError,
-        ValueError,
-        RecursionError,
-    ) as error:  # also numbers and dates that do not exist
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # Numbers and dates that do not exist are a ValueError.
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         raise InputError("prices", (Problem("not valid YAML", file, line, column),)) from None

@@ -91,7 +91,7 @@ class EventDecoder:
             return self._dispatch()
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
-        # which begins the next object
+        # A line with `{` begins the next object.
         if self._is_body and name != "data" and not line.startswith("{"):
             self._data.append(line)
             return []

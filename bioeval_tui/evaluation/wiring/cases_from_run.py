@@ -132,11 +132,10 @@ def _tells(sentence: str) -> bool:
     """Return whether a sentence of the user may be a fact: no question, no thanks, nothing too long
     for one.
     """
-    # some languages have no spaces
-    many = len(sentence.split()) >= FEWEST_WORDS or not sentence.isascii()
-    return (
-        many and len(sentence) <= LONGEST_FACT and not sentence.rstrip().endswith(("?", "？", "؟"))
-    )
+    if len(sentence) > LONGEST_FACT or sentence.rstrip().endswith(("?", "？", "؟")):
+        return False
+    # Some languages have no spaces between words.
+    return len(sentence.split()) >= FEWEST_WORDS or not sentence.isascii()
 
 
 def _notes(rows: list[dict[str, Any]], silent: int, masked: int) -> Iterator[str]:

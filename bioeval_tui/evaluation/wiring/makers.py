@@ -369,10 +369,8 @@ class Makers:
 
     def medal_grader(self) -> MedalGrader:
         """Return the grader of the files that medal assertions name."""
-        # pandas: for jobs with medals
-        from bioeval_tui.evaluation.medal_assertions import (
-            MedalGrader,
-        )
+        # Only for jobs with medals, because it loads pandas.
+        from bioeval_tui.evaluation.medal_assertions import MedalGrader
 
         settings = replace(self.settings, leaderboard=self.spec.leaderboard)
         return MedalGrader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))

@@ -113,10 +113,8 @@ def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
             continue
         is_loose = entries.entries[0].given is value
         if is_loose and follows and _BETWEEN.fullmatch(text, end, start.start()):
-            groups[
-                -1
-                # one object a task, each on a line or cut out of a broken list
-            ].entries += entries.entries
+            # One object a task, each on a line or cut out of a broken list.
+            groups[-1].entries += entries.entries
         else:
             groups.append(entries)
         follows, end = is_loose, after
