@@ -32,8 +32,8 @@ from bioeval_tui.cli.run import run as command
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.engine.processes import fair_loop
 from bioeval_tui.evaluation.wiring.start import (
+    batch_hosts,
     conversations_in,
-    hosts_of,
     prepare_batch,
     run_followed,
     run_prepared,
@@ -187,7 +187,7 @@ async def _evaluate(request: RunRequest, stop: asyncio.Event, *, progress: bool)
     settings = Settings.from_environment()
     spec = spec_of(request, settings.runs_dir)
     prepared = prepare_batch(spec, settings)
-    show = open_progress(progress, hosts_of(prepared), conversations_in(prepared))
+    show = open_progress(progress, batch_hosts(prepared), conversations_in(prepared))
     await run_followed(run_prepared(prepared, spec, settings, stop=stop), spec, settings, show)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
     return _loaded([path for path in paths if path.exists()], settings)

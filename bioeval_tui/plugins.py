@@ -130,7 +130,7 @@ Described = TypeVar("Described")
 
 
 # What plug-ins take and return is in evaluation/seams.py and evaluation/job/models.py, and is not
-# imported here: a metric's plug-in should not wait for them. `from_plugin` there puts its name on
+# imported here: a metric's plug-in should not wait for them. `wrap_plugin` there puts its name on
 # what it raises.
 
 

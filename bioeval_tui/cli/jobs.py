@@ -33,10 +33,10 @@ from bioeval_tui.cli.schemas import schema_text
 from bioeval_tui.evaluation.assertions import compare
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
-from bioeval_tui.evaluation.wiring.cases_from_run import cases_from, is_unjudged
+from bioeval_tui.evaluation.wiring.cases_from_run import build_cases, is_unjudged
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.graphs import is_embedded, open_graph, require_name
-from bioeval_tui.evaluation.wiring.job_from_run import job_from
+from bioeval_tui.evaluation.wiring.job_from_run import draft_job
 from bioeval_tui.expressions import caret, evaluate, explain, parse, scope
 from bioeval_tui.jobs.loading import recorded_job
 from bioeval_tui.jobs.template import (
@@ -47,7 +47,7 @@ from bioeval_tui.jobs.template import (
     in_first_person,
     is_published_table,
     job_text,
-    script_for,
+    known_script,
 )
 from bioeval_tui.peers.transcript import recorded_transcript
 from bioeval_tui.record.catalogue import Catalogue
@@ -312,7 +312,7 @@ def new(
         if each or (trial is None and is_unjudged(recording, runs_dir)):
             text = _with_table_of_cases(job, recording, force)
         else:
-            text = job_from(recording, runs_dir, trial)
+            text = draft_job(recording, runs_dir, trial)
     elif cases is not None:
         text = _cases_text(job, cases)
     else:
@@ -347,7 +347,7 @@ def _with_table_of_cases(job: Path, recording: Path, force: bool) -> str:
     table = job.with_name(f"{job.stem}.cases.jsonl")
     if table.exists() and not force:
         raise UsageError(f"{table} exists; give --force to overwrite it")
-    made = cases_from(recording, table.name)
+    made = build_cases(recording, table.name)
     write_named(table, made.table, mode=0o600)
     for note in made.notes:
         say(f"note: {note}", err=True)
@@ -410,12 +410,12 @@ def _ask(defaults: Answers) -> Answers:
         ),
     )
     answers = replace(answers, fact="" if answers.fact == "-" else answers.fact)
-    if script_for(answers) is None:
+    if known_script(answers) is None:
         answers = replace(answers, withheld=ASKS_FIRST)
     offline = defaults.offline or click.confirm(
         "Work offline, with a scripted user and a rules judge"
     )
-    script = script_for(answers) or (_ask_script(answers) if offline else None)
+    script = known_script(answers) or (_ask_script(answers) if offline else None)
     return replace(answers, offline=offline, script=script)
 
 

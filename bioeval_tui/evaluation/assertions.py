@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from bioeval_tui.base.errors import BioevalError, ExpressionError, QueryError
@@ -40,6 +40,7 @@ from bioeval_tui.jobs.models import (
     ToolCallsConfig,
 )
 from bioeval_tui.peers.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
+from bioeval_tui.record.events import Fault
 from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
 
 _LIMITS = Limits(steps=10_000, seconds=0.05)
@@ -102,16 +103,17 @@ def _folded(condition: Expression, node: Node) -> bool | None:
             arguments=(Argument(value=Lambda(body=body)),),
         ):
             # Of nothing, all and none hold, and any does not; a transcript has messages.
-            met = _folded(condition, body)
+            of_each = _folded(condition, body)
+            if of_each is not None and name == "none":
+                of_each = not of_each
             of_nothing = name != "any"
-            of_each = None if met is None else met is not (name == "none")
             if of_each == of_nothing or _is_transcript(listed):
                 return of_each
             return None
-    return _of_any_message(node)
+    return _textual_constant(node)
 
 
-def _of_any_message(node: Node) -> bool | None:
+def _textual_constant(node: Node) -> bool | None:
     """Return the value of a condition about a text or the transcript that no message can change: ""
     is in each text.
     """
@@ -206,10 +208,9 @@ def _are_opposite(left: Node, right: Node) -> bool:
             return True
     if not (isinstance(left, Binary) and isinstance(right, Binary)):
         return False
-    sides = [(_form(each.left), _form(each.right)) for each in (left, right)]
-    return {left.operator, right.operator} in ({"==", "!="}, {"<", ">="}, {">", "<="}) and sides[
-        0
-    ] == sides[1]
+    if {left.operator, right.operator} not in ({"==", "!="}, {"<", ">="}, {">", "<="}):
+        return False
+    return _form(left.left) == _form(right.left) and _form(left.right) == _form(right.right)
 
 
 def _form(part: object) -> object:
@@ -358,12 +359,10 @@ class Checker:
             return CheckResult(False, expected=expected, error=error_text)
         observed = result.rows[0][0]
         passed, warning = compare(observed, expected)
-        why = (
-            None
-            if passed
-            else f"the query returned {_shown(observed)}, expected {_shown(expected)}"
-        )
-        return CheckResult(passed, observed, expected, warning=warning, why=why)
+        if passed:
+            return CheckResult(True, observed, expected, warning=warning)
+        why = f"the query returned {_shown(observed)}, expected {_shown(expected)}"
+        return CheckResult(False, observed, expected, warning=warning, why=why)
 
 
 def check_expression(text: str, view: AssertionView) -> CheckResult:
@@ -378,9 +377,9 @@ def check_expression(text: str, view: AssertionView) -> CheckResult:
         return CheckResult(
             False, value, error="the expression is not true or false; compare it with something"
         )
-    return CheckResult(
-        value, value, True, why=None if value else _compared_values(explain(parse(text), names))
-    )
+    if value:
+        return CheckResult(True, True, True)
+    return CheckResult(False, False, True, why=_compared_values(explain(parse(text), names)))
 
 
 def _compared_values(parts: Sequence[Part]) -> str | None:
@@ -390,7 +389,7 @@ def _compared_values(parts: Sequence[Part]) -> str | None:
     A list too long to be shown is followed by the element that decided.
     """
     missed = [part for part in parts if part.value is not True][:MOST_COMPARED]
-    values = dict.fromkeys(text for part in missed for text in _values(part))
+    values = dict.fromkeys(chain.from_iterable(map(_values, missed)))
     return shorten(clean_line("; ".join(values)), 400) or None
 
 
@@ -406,7 +405,7 @@ def _values(part: Part) -> list[str]:
         if deciding.how == "none":
             parts.append(f"none meets {' or '.join(inner.text for inner in shown)}")
         else:
-            why = ", ".join(each for inner in shown for each in _values(inner))
+            why = ", ".join(chain.from_iterable(map(_values, shown)))
             parts.append(f"number {deciding.number} {deciding.how}: {why}")
     return parts
 
@@ -459,7 +458,9 @@ _NOTHING = AssertionView(
 
 def _error_text(error: BioevalError) -> str:
     column = getattr(error, "column", 0)
-    return clean_line(str(error)) + (f" (column {column})" if column else "")
+    if column:
+        return f"{clean_line(str(error))} (column {column})"
+    return clean_line(str(error))
 
 
 NOT_TOLD = (
@@ -506,14 +507,12 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     calls = calls_of(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
     if (missing := _not_reported(asked, view, calls, transcript)) is not None:
-        return CheckResult(
-            None,
-            expected=expected,
-            error=missing,
-            fault="agent" if missing == FAILED_FIRST else "none",
-        )
+        fault: Fault = "none"
+        if missing == FAILED_FIRST:
+            fault = "agent"
+        return CheckResult(None, expected=expected, error=missing, fault=fault)
     scopes = _scopes(asked.turn, calls, transcript)
-    looked_at = [call for _, some in scopes for call in some]
+    looked_at = list(chain.from_iterable(some for _, some in scopes))
     observed = [_call_line(call, asked.turn) for call in looked_at[:MOST_SHOWN]]
     if len(looked_at) > MOST_SHOWN:
         observed.append(f"… {plural(len(looked_at) - MOST_SHOWN, 'more call')}")
@@ -525,7 +524,9 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     if silent is not None and _asks_for_arguments(asked):
         return result(None, NO_ARGUMENTS.format(clean_line(silent, 100)))
     try:
-        wrong = [f"{place}{what}" for place, some in scopes for what in _wrong(asked, some)]
+        wrong: list[str] = []
+        for place, some in scopes:
+            wrong += [f"{place}{what}" for what in _wrong(asked, some)]
     except ExpressionError as error:
         return result(False, clean_line(str(error)))
     if wrong:
@@ -549,8 +550,10 @@ def _not_reported(
     untraced = [turn for turn in view.untraced_turns if asked.turn in (None, "each", turn)]
     if not untraced:
         return None
-    which = f"turn{'s' if len(untraced) > 1 else ''} {', '.join(map(str, untraced))}"
-    return f"the spans of {which} did not all come, so a call may be missing"
+    turns = ", ".join(map(str, untraced))
+    if len(untraced) > 1:
+        return f"the spans of turns {turns} did not all come, so a call may be missing"
+    return f"the spans of turn {turns} did not all come, so a call may be missing"
 
 
 def _scopes(
@@ -566,20 +569,21 @@ def _scopes(
     )
     # The sign-off after the last answer is not a turn: it is not sent to the agent.
     turns = sum(message.get("role") == "user" for message in transcript[: last + 1])
-    wanted = range(1, turns + 1) if turn == "each" else [int(turn)]
-    return [
-        (
-            f"turn {one}{'' if one <= turns else ', which did not take place'}: ",
-            [call for call in calls if call.turn == one],
-        )
-        for one in wanted
-    ]
+    if turn == "each":
+        wanted = [(one, f"turn {one}: ") for one in range(1, turns + 1)]
+    elif int(turn) <= turns:
+        wanted = [(int(turn), f"turn {turn}: ")]
+    else:
+        wanted = [(int(turn), f"turn {turn}, which did not take place: ")]
+    return [(place, [call for call in calls if call.turn == one]) for one, place in wanted]
 
 
 def _tells(evaluation: Mapping[str, Any]) -> bool:
     """Return whether "none reported" means "none made"."""
     job = evaluation.get("job")
-    target = job.get("target") if isinstance(job, Mapping) else None
+    if not isinstance(job, Mapping):
+        return False
+    target = job.get("target")
     return isinstance(target, Mapping) and bool(target.get("tellsToolCalls") or target.get("tools"))
 
 
@@ -589,20 +593,21 @@ def _asks_for_arguments(asked: ToolCallsConfig) -> bool:
 
 
 def _reports_results(transcript: Sequence[Mapping[str, Any]]) -> bool:
-    return any(
-        result_of(event) is not None
-        for message in transcript
-        for event in message.get("events") or ()
-    )
+    listed = chain.from_iterable(message.get("events") or () for message in transcript)
+    return any(result_of(event) is not None for event in listed)
 
 
 def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
     """Return each unmet condition as a short text. Raises `ExpressionError`."""
-    wrong = [] if asked.calls is None else _sequence(asked.match, asked.calls, calls)
+    wrong: list[str] = []
+    if asked.calls is not None:
+        wrong += _sequence(asked.match, asked.calls, calls)
     for wanted in asked.must_call:
         if not any(_fits(wanted, call) for call in calls):
             near = [call for call in calls if call.name == wanted.name]
-            instead = f", but {_list_calls(near)}" if near else f"; it called {_list_calls(calls)}"
+            instead = f"; it called {_list_calls(calls)}"
+            if near:
+                instead = f", but {_list_calls(near)}"
             wrong.append(f"{_text(wanted)} was not called{instead}")
     for wanted in asked.must_not_call:
         bad = [call for call in calls if _fits(wanted, call) or _may_match(wanted, call)]
@@ -614,10 +619,13 @@ def _wrong(asked: ToolCallsConfig, calls: list[ToolCall]) -> list[str]:
         if len(some) > most:
             whose = "" if name == "*" else f" of {name}"
             wrong.append(f"{plural(len(some), 'call')}{whose}, at most {most}: {_list_calls(some)}")
-    failed = [call for call in calls if call.failed] if asked.no_errors else []
-    return wrong + [
-        f"{call_text(call.name, call.arguments)} failed: {_result(call)}" for call in failed
-    ]
+    if asked.no_errors:
+        wrong += [
+            f"{call_text(call.name, call.arguments)} failed: {_result(call)}"
+            for call in calls
+            if call.failed
+        ]
+    return wrong
 
 
 def _sequence(
@@ -695,10 +703,11 @@ def _order(names: Sequence[str], calls: list[ToolCall]) -> list[str]:
 def _fits(wanted: CallConfig, call: ToolCall) -> bool:
     if call.name != wanted.name or not call.arguments_read:
         return False
+    given = call.arguments
+    if not isinstance(given, Mapping):
+        given = {"arguments": given}
     if wanted.arguments is not None:
-        made = (
-            call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
-        )
+        made = given
         if set(made) == {"arguments"} and len(wanted.arguments) == 1:
             # A span may have the only argument without its name.
             made = {next(iter(wanted.arguments)): made["arguments"]}
@@ -710,10 +719,7 @@ def _fits(wanted: CallConfig, call: ToolCall) -> bool:
             return False
     if wanted.where is None:
         return True
-    arguments = (
-        call.arguments if isinstance(call.arguments, Mapping) else {"arguments": call.arguments}
-    )
-    evaluation = {"functionCalls": [{"function": call.name, "args": dict(arguments)}]}
+    evaluation = {"functionCalls": [{"function": call.name, "args": dict(given)}]}
     try:
         result = evaluate(_where(wanted.where), scope(None, evaluation))
     except ExpressionError as error:
@@ -748,15 +754,20 @@ def _text(wanted: CallConfig) -> str:
 def _list_calls(calls: Sequence[ToolCall]) -> str:
     if not calls:
         return "nothing"
-    more = f" and {len(calls) - 5} more" if len(calls) > 5 else ""
-    return ", ".join(call_text(call.name, call.arguments) for call in calls[:5]) + more
+    listed = ", ".join(call_text(call.name, call.arguments) for call in calls[:5])
+    if len(calls) > 5:
+        return f"{listed} and {len(calls) - 5} more"
+    return listed
 
 
 def _call_line(call: ToolCall, turn: object) -> str:
-    place = "" if isinstance(turn, int) else f"turn {call.turn}: "
-    failed = f" failed: {_result(call)}" if call.failed else ""
-    return place + call_text(call.name, call.arguments) + failed
+    line = call_text(call.name, call.arguments)
+    if call.failed:
+        line = f"{line} failed: {_result(call)}"
+    if isinstance(turn, int):
+        return line
+    return f"turn {call.turn}: {line}"
 
 
 def _result(call: ToolCall) -> str:
-    return clean_line(call.result if isinstance(call.result, str) else str(call.result), 200)
+    return clean_line(str(call.result), 200)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,22 +46,21 @@ class MedalGrader:
         """Return the state of each file that a pattern names, by its path: what is there before a
         conversation.
         """
-        return await asyncio.to_thread(
-            lambda: {
-                str(path): _state(path)
-                for pattern in patterns
-                for path in matching(self._job_dir, pattern, self._allowed)
-            }
-        )
+
+        def look() -> dict[str, str]:
+            found = (matching(self._job_dir, pattern, self._allowed) for pattern in patterns)
+            return {str(path): _state(path) for path in chain.from_iterable(found)}
+
+        return await asyncio.to_thread(look)
 
     async def grade(self, assertion: MedalAssertion, before: Mapping[str, str]) -> CheckResult:
         """Grade the newest file that the conversation made: one that is not as it was `before`."""
         files = await asyncio.to_thread(
             matching, self._job_dir, assertion.submission, self._allowed
         )
-        made = (
-            [path for path in files if before.get(str(path)) != _state(path)] if before else files
-        )
+        made = files
+        if before:
+            made = [path for path in files if before.get(str(path)) != _state(path)]
         if not made:
             return CheckResult(
                 False, expected=assertion.medal, error=self._why_none(assertion, files)
@@ -69,7 +69,7 @@ class MedalGrader:
             async with self._turn:
                 try:
                     outcome = await asyncio.to_thread(
-                        self._outcome_of, newest(made), assertion.task
+                        self._grade_once, newest(made), assertion.task
                     )
                 finally:
                     await asyncio.to_thread(self._grading.close)
@@ -92,7 +92,7 @@ class MedalGrader:
             )
         return error
 
-    def _outcome_of(self, path: Path, task_id: str) -> Outcome:
+    def _grade_once(self, path: Path, task_id: str) -> Outcome:
         key = (task_id, path, _state(path))
         outcome = self._graded.get(key) or self._grading.grade(path, task_id)
         if not isinstance(outcome, NotGraded):
@@ -120,7 +120,9 @@ def medal_result(assertion: MedalAssertion, outcome: Outcome) -> CheckResult:
             clean_line(outcome.reason),
             report=outcome.report.to_dict(),
         )
-    observed = outcome.medal or ("above_median" if outcome.above_median else "no medal")
+    observed = outcome.medal or "no medal"
+    if outcome.above_median and not outcome.medal:
+        observed = "above_median"
     if assertion.medal == "above_median":
         passed = outcome.above_median
     else:
@@ -152,15 +154,19 @@ def matching(folder: Path | None, pattern: str, allowed: Sequence[Path] = ()) ->
     with contextlib.suppress(OSError, ValueError, NotImplementedError, IndexError, RuntimeError):
         candidate = Path(pattern).expanduser()
         if candidate.is_absolute():
-            known = [*([folder.absolute()] if folder is not None else []), *allowed]
+            known = list(allowed)
+            if folder is not None:
+                known.insert(0, folder.absolute())
             roots = [base for base in known if candidate.is_relative_to(base)]
             tried = [(base, str(candidate.relative_to(base))) for base in roots]
         else:
             tried = [(folder, pattern)] if folder is not None else []
-        return [
-            path
-            for base, relative in tried
-            for path in base.glob(relative)
-            if path.is_file() and path.resolve().is_relative_to(base.resolve())
-        ]
+        found: list[Path] = []
+        for base, relative in tried:
+            found += [
+                path
+                for path in base.glob(relative)
+                if path.is_file() and path.resolve().is_relative_to(base.resolve())
+            ]
+        return found
     return []

@@ -58,15 +58,17 @@ def check_again(
     `where` has the fields that say of which conversation an event is, and whose.
     """
     transcript = recorded_transcript(job, talk, model)
-    last = talk.observations[-1] if talk.observations else None
+    context, turn = None, talk.turns
+    if talk.observations:
+        context = talk.observations[-1].object_context
+        turn = talk.observations[-1].after_turn
     view = AssertionView(
-        last.object_context if last is not None else None,
+        context,
         transcript.as_evaluation(),
         _untraced_turns(talk),
         agent_failed=talk.ended is not None and talk.ended.reason == "agent_failed",
     )
     start = _start(job, talk, model)
-    turn = last.after_turn if last is not None else talk.turns
     found = []
     for index, assertion in enumerate(job.assertions):
         if not assertion.applies(talk.key.condition):
@@ -99,13 +101,13 @@ def _checked(
     needs_state = (
         isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
     )
-    last = talk.observations[-1] if talk.observations else None
-    if not needs_state or view.object_context is not None or (last is not None and not last.error):
+    errors = [seen.error for seen in talk.observations[-1:]]
+    if not needs_state or view.object_context is not None or (errors and not errors[0]):
         return _check(assertion, view), ""  # an agent without a state has null
-    error = clean_line(last.error or "") if last is not None else ""
+    error = clean_line("".join(filter(None, errors)))
     if view.agent_failed or _was_refused(talk, error):
         return CheckResult(False, error=error), ""
-    why = f"{NO_STATE}: {error}" if error else NO_STATE
+    why = ": ".join(filter(None, (NO_STATE, error)))
     return CheckResult(None, error=why, fault="none"), why
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import NoReturn
 
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.base.text import shorten
 from bioeval_tui.expressions import tree
-from bioeval_tui.expressions.scopes import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, property_of
+from bioeval_tui.expressions.scopes import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, find_property
 from bioeval_tui.expressions.signatures import (
     FUNCTIONS,
     METHODS,
@@ -113,7 +114,7 @@ class Names:
         }
         return Names({**self.types, **added}, self.receivers, facts, self.labels)
 
-    def within(self, receiver: Type) -> Names:
+    def receiving(self, receiver: Type) -> Names:
         """Return these names with `this`."""
         facts = {key: kind for key, kind in self.facts.items() if key.partition(".")[0] != "this"}
         return Names(
@@ -131,7 +132,7 @@ class Names:
         return self
 
 
-def key_of(node: tree.Node) -> str:
+def stable_text(node: tree.Node) -> str:
     """Return the text of `name` or `name.property.…`, which cannot change; empty for anything
     else.
     """
@@ -149,7 +150,7 @@ def key_of(node: tree.Node) -> str:
 
 def merged(several: Iterable[Facts]) -> Facts:
     """Return the smart casts of several conditions that are all true."""
-    return {key: kind for facts in several for key, kind in facts.items()}
+    return dict(chain.from_iterable(facts.items() for facts in several))
 
 
 def check(
@@ -259,7 +260,7 @@ class _Check:
         known = {
             *names.types,
             *FUNCTIONS,
-            *(name for part in names.receivers for name in _properties(part)),
+            *chain.from_iterable(map(_properties, names.receivers)),
         }
         self.fail(
             f"unknown name {shorten(node.name, 40)}{nearest(node.name, known - {tree.SUBJECT})}",
@@ -296,7 +297,7 @@ class _Check:
                 node,
             )
         receiver = self.infer(target, names)
-        key = key_of(node)
+        key = stable_text(node)
         if key in names.facts:
             return names.facts[key]
         kind = self.property(receiver.required if node.safe else receiver, node.name)
@@ -310,11 +311,11 @@ class _Check:
         """Return the type of a property; None if it does not exist."""
         if receiver.name == "?":
             known = name in PROPERTIES or any(name in fields for fields in RECORDS.values())
-            if known or property_of("EvaluationJob", name):
+            if known or find_property("EvaluationJob", name):
                 return UNKNOWN
             return None
         if not receiver.nullable and receiver.name in RECORDS:
-            prop = property_of(receiver.name, name)
+            prop = find_property(receiver.name, name)
             if prop is not None and not (prop.ours and self.published):
                 return prop.type
         for signature in PROPERTIES.get(name, ()):
@@ -328,13 +329,13 @@ class _Check:
         name = shorten(node.name, 40)
         if receiver.nullable and self.property(receiver.required, node.name) is not None:
             self.fail(f"this may be null here; write ?.{name}, or test for null first", node)
-        if self.classes.as_a(receiver, "Map"):
+        if self.classes.supertype(receiver, "Map"):
             self.fail(f'a map has no property {name}; write ["{name}"] instead of .{name}', node)
         if node.name in INSTEAD:
             self.fail(INSTEAD[node.name], node)
         if node.name in METHODS:
             self.fail(f"{name} is a function: write {describe(METHODS[node.name][0])}", node)
-        prop = property_of(receiver.name, node.name)
+        prop = find_property(receiver.name, node.name)
         if prop is not None and prop.ours:
             self.fail(f"the published {receiver.name} has no {name}", node)
         if receiver.required == ANY:
@@ -352,7 +353,7 @@ class _Check:
         target = self.infer(node.target, names)
         if target.nullable:
             self.fail("this may be null here; write ?.get(…), or test for null first", node)
-        keys = self.classes.as_a(target, "Map")
+        keys = self.classes.supertype(target, "Map")
         if keys:
             bound = {"E": keys.args[0]}
             place = self.infer(node.place, names, keys.args[0])
@@ -360,7 +361,7 @@ class _Check:
                 self.fail(f"the keys of this map are {keys.args[0]}, not {place}", node)
             return keys.args[1].optional
         place = self.infer(node.place, names, INT)
-        as_list = self.classes.as_a(target, "List")
+        as_list = self.classes.supertype(target, "List")
         if target.name == "?" or as_list or target.name == "String":
             if not self.classes.fits(place, INT):
                 self.fail(f"an index is an Int, not {place}", node)
@@ -369,8 +370,10 @@ class _Check:
             if as_list:
                 return as_list.args[0]
             return CHAR
-        hint = "; its properties are read with a dot" if target.name in RECORDS else ""
-        if self.classes.as_a(target, "Set"):
+        hint = ""
+        if target.name in RECORDS:
+            hint = "; its properties are read with a dot"
+        if self.classes.supertype(target, "Set"):
             hint = "; write elementAt(…)"
         self.fail(f"{target} has no elements by index{hint}", node)
 
@@ -468,7 +471,7 @@ class _Check:
             numbers = (*NUMBERS, "Literal")
             if one.name in numbers and other.name in numbers:
                 return
-        comparable = self.classes.as_a(left, "Comparable")
+        comparable = self.classes.supertype(left, "Comparable")
         if "?" not in (left.name, right.name) and (
             comparable is None or not self.classes.fits(right, comparable.args[0])
         ):
@@ -482,8 +485,10 @@ class _Check:
                 "the value after `in` may be null here; give a default with ?: or write contains",
                 node,
             )
-        ends = self.classes.as_a(container, "ClosedRange")
-        elements = self.classes.as_a(container, "Flow") or self.classes.as_a(container, "Map")
+        ends = self.classes.supertype(container, "ClosedRange")
+        elements = self.classes.supertype(container, "Flow") or self.classes.supertype(
+            container, "Map"
+        )
         if "?" in (value.name, container.name):
             return
         if ends:
@@ -501,9 +506,8 @@ class _Check:
         elif not self.classes.unify(Type("E"), value, {"E": elements.args[0]}):
             self.fail(f"{container} cannot contain {value}", node)
         else:
-            self.settle(
-                node.left if isinstance(node, tree.Binary) else node, value, elements.args[0]
-            )
+            sought = node.left if isinstance(node, tree.Binary) else node
+            self.settle(sought, value, elements.args[0])
 
     def range(self, node: tree.Node, left: Type, right: Type) -> Type:
         if "?" in (left.name, right.name):
@@ -512,12 +516,14 @@ class _Check:
         whole = {left.name, right.name} <= {"Int", "Long", "Literal"}
         if (
             joined.nullable
-            or not (whole or self.classes.as_a(joined, "Comparable"))
+            or not (whole or self.classes.supertype(joined, "Comparable"))
             or joined.name == "Boolean"
         ):
             self.fail(f".. does not work on {left} and {right}", node)
+        if whole and "Long" in (left.name, right.name):
+            return Type("LongRange")
         if whole:
-            return Type("LongRange" if "Long" in (left.name, right.name) else "IntRange")
+            return Type("IntRange")
         if joined.name in _RANGES:
             return Type(_RANGES[joined.name])
         return Type("ClosedRange", (joined,))
@@ -554,36 +560,38 @@ class _Check:
                 " String)",
                 node,
             )
-        null = (
-            "; null is not allowed here, give a default with ?:"
-            if left.nullable or right.nullable
-            else ""
-        )
-        self.fail(f"{node.operator} does not work on {left} and {right}{null}", node)
+        problem = f"{node.operator} does not work on {left} and {right}"
+        if left.nullable or right.nullable:
+            problem += "; null is not allowed here, give a default with ?:"
+        self.fail(problem, node)
 
     def collection(self, operator: str, left: Type, right: Type) -> Type | None:
         """Return the type of a collection or map after `+` or `-`."""
-        keys = self.classes.as_a(left, "Map")
+        keys = self.classes.supertype(left, "Map")
         if keys and operator == "+":
-            pair = self.classes.as_a(right, "Pair") or self.classes.as_a(right, "Map")
-            pairs = self.classes.as_a(right, "Iterable")
+            pair = self.classes.supertype(right, "Pair") or self.classes.supertype(right, "Map")
+            pairs = self.classes.supertype(right, "Iterable")
             if pair is None and pairs:
-                pair = self.classes.as_a(pairs.args[0], "Pair")
+                pair = self.classes.supertype(pairs.args[0], "Pair")
             if pair is None:
                 return None
             return self.classes.join(keys, Type("Map", pair.args))
-        items = self.classes.as_a(left, "Flow")
+        items = self.classes.supertype(left, "Flow")
         if keys or items is None:
             return keys
-        kind = next(name for name in ("Set", "Sequence", "Flow") if self.classes.as_a(left, name))
+        kind = next(
+            name for name in ("Set", "Sequence", "Flow") if self.classes.supertype(left, name)
+        )
         if kind == "Flow":
             kind = "List"
         if operator == "-":
             return Type(kind, items.args)
-        more = self.classes.as_a(right, "Flow")
-        added = INT if right.name == "Literal" else right
+        more = self.classes.supertype(right, "Flow")
+        added = right
         if more:
             added = more.args[0]
+        elif right.name == "Literal":
+            added = INT
         return Type(kind, (self.classes.join(items.args[0], added),))
 
     def type_operation(self, node: tree.TypeOperation, names: Names) -> Type:
@@ -628,38 +636,27 @@ class _Check:
         key = ""
         if node.subject is not None:
             subject = self.infer(node.subject, names)
-            key = node.name or key_of(node.subject)
-            names = names.bind(
-                {tree.SUBJECT: subject, **({node.name: subject} if node.name else {})}
-            )
+            key = node.name or stable_text(node.subject)
+            names = names.bind({tree.SUBJECT: subject})
+            if node.name:
+                names = names.bind({node.name: subject})
         branches = []
         complete = False
         for branch in node.branches:
             if complete:
                 self.fail("`else` must be the last branch", branch.value)
             complete = not branch.conditions
-            shown: list[Facts] = []
+            shown: Facts = {}
             for test in branch.conditions:
                 self.boolean(test, names)
-                shown = (
-                    [*shown, self.facts(test, True, names)] if len(branch.conditions) == 1 else []
-                )
-            branches.append(
-                (
-                    branch.value,
-                    self.infer(
-                        branch.value, names.learn(_of_subject(merged(shown), key)), expected
-                    ),
-                )
-            )
+                if len(branch.conditions) == 1:  # of several, nobody knows which one holds
+                    shown = self.facts(test, True, names)
+            known = names.learn(_subject_facts(shown, key))
+            branches.append((branch.value, self.infer(branch.value, known, expected)))
             for test in branch.conditions:
-                names = names.learn(_of_subject(self.facts(test, False, names), key))
-        tests = [
-            test.right
-            for branch in node.branches
-            for test in branch.conditions
-            if isinstance(test, tree.Binary)
-        ]
+                names = names.learn(_subject_facts(self.facts(test, False, names), key))
+        conditions = chain.from_iterable(branch.conditions for branch in node.branches)
+        tests = [test.right for test in conditions if isinstance(test, tree.Binary)]
         both = {True, False} <= {
             test.value
             for test in tests
@@ -726,12 +723,12 @@ class _Check:
                     return self.non_null(left, names)
                 return {}
             case tree.TypeOperation(operator="is" | "!is" as symbol, operand=operand, type=wanted):
-                if (symbol == "is") != truth or not (key := key_of(operand)):
+                if (symbol == "is") != truth or not (key := stable_text(operand)):
                     return {}
                 given = self.infer(operand, names)
-                return {
-                    key: given.required if self.classes.fits(given.required, wanted) else wanted
-                }
+                if self.classes.fits(given.required, wanted):
+                    return {key: given.required}
+                return {key: wanted}
             case tree.Call(name="isNullOrEmpty" | "isNullOrBlank", target=target) if (
                 not truth and target is not None
             ):
@@ -742,7 +739,7 @@ class _Check:
         """Return the smart casts that say that `a`, or each part of `a?.b?.c`, is not null."""
         known: Facts = {}
         while True:
-            if key := key_of(node):
+            if key := stable_text(node):
                 kind = self.infer(node, names.learn(known))
                 if kind.nullable:
                     known[key] = kind.required
@@ -820,10 +817,11 @@ class _Check:
         return result
 
     def plain_call(self, node: tree.Call, names: Names, expected: Type | None) -> Type:
-        for receiver in names.receivers:
-            kind = self.method(node, receiver, names, expected) if node.name in METHODS else None
-            if kind is not None:
-                return kind
+        if node.name in METHODS:
+            for receiver in names.receivers:
+                kind = self.method(node, receiver, names, expected)
+                if kind is not None:
+                    return kind
         self.exists(node, FUNCTIONS, None)
         return self.choose(node, [(part, {}) for part in FUNCTIONS[node.name]], names, expected)
 
@@ -1028,12 +1026,14 @@ class _Check:
         receiver: bool = False,
     ) -> Type:
         """Return the type of a lambda's value, its parameters being of the types `given`."""
-        inner = names.within(given[0]) if receiver else names
-        if not receiver and not node.parameters and given:
-            inner = inner.bind({"it": given[0]})
-        flat = [
-            name for part in node.parameters for name in ([part] if isinstance(part, str) else part)
-        ]
+        inner = names
+        if receiver:
+            inner = names.receiving(given[0])
+        elif not node.parameters and given:
+            inner = names.bind({"it": given[0]})
+        flat: list[str] = []
+        for part in node.parameters:
+            flat += [part] if isinstance(part, str) else part
         named = [name for name in flat if name != "_"]
         if len(set(named)) < len(named):
             self.fail("two parameters have the same name", node)
@@ -1062,7 +1062,7 @@ class _Check:
             parts = (INT, kind.args[0])
         elif kind.name in RECORDS and not kind.nullable:
             parts = tuple(prop.type for prop in RECORDS[kind.name].values() if prop.component)
-        elif as_list := self.classes.as_a(kind, "List"):
+        elif as_list := self.classes.supertype(kind, "List"):
             parts = (as_list.args[0],) * min(5, len(pattern))
         if len(parts) < len(pattern):
             self.fail(f"{kind} cannot be destructured into {len(pattern)} values", node)
@@ -1088,15 +1088,18 @@ class _Check:
                 f" {shorten(node.owner, 40)}{nearest(node.owner, self.classes.names())}",
                 node,
             )
-        if not given or (given[0].name != "?" and self.classes.as_a(given[0], node.owner) is None):
+        if not given or (
+            given[0].name != "?" and self.classes.supertype(given[0], node.owner) is None
+        ):
             self.fail(
                 f"{node.owner}::{shorten(node.name, 40)} takes {node.owner}, not"
                 f" {', '.join(map(str, given))}",
                 node,
             )
-        found = self.property(given[0], node.name) if len(given) == 1 else None
-        if found is not None:
-            return found
+        if len(given) == 1:
+            found = self.property(given[0], node.name)
+            if found is not None:
+                return found
         return self.call(
             tree.Call(
                 node.column, arguments[0], node.name, tuple(map(tree.Argument, arguments[1:]))
@@ -1118,9 +1121,13 @@ class _Check:
         receiver = bound.get("<receiver>", UNKNOWN)
         given = substitute(signature.result, bound, final=True)
         if given.name in ("Same", "Many"):
-            text = receiver.name == "String" or receiver.name in TEXT_ENUMS
-            kind = "Sequence" if self.classes.as_a(receiver, "Sequence") else "List"
-            given = Type("String") if text and given.name == "Same" else Type(kind, given.args)
+            is_text = receiver.name == "String" or receiver.name in TEXT_ENUMS
+            if is_text and given.name == "Same":
+                given = STRING
+            elif self.classes.supertype(receiver, "Sequence"):
+                given = Type("Sequence", given.args)
+            else:
+                given = Type("List", given.args)
         if signature.receiver is not None and signature.receiver.nullable:
             self.of_null[id(node)] = signature
         if signature.result.name == "N" and given.name in ("Long", "Double"):
@@ -1170,7 +1177,7 @@ def _lost(root: tree.Node) -> tree.Node | None:
     return None
 
 
-def _of_subject(facts: Facts, key: str) -> Facts:
+def _subject_facts(facts: Facts, key: str) -> Facts:
     """Return the smart casts of a `when`'s subject, also for its name."""
     if key and tree.SUBJECT in facts:
         return {**facts, key: facts[tree.SUBJECT]}
@@ -1212,4 +1219,6 @@ def _own_variables(signature: Signature) -> set[str]:
     names = variables(signature.result)
     for parameter in signature.parameters or ():
         names |= variables(parameter.kind)
-    return names - (variables(signature.receiver) if signature.receiver else set())
+    if signature.receiver:
+        names -= variables(signature.receiver)
+    return names

@@ -7,7 +7,7 @@ from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators, tree
-from bioeval_tui.expressions.operators import key_of, to_text
+from bioeval_tui.expressions.operators import map_key, to_text
 from bioeval_tui.expressions.scopes import CONSTANTS
 from bioeval_tui.expressions.signatures import (
     FUNCTIONS,
@@ -81,7 +81,7 @@ class Closure:
         """
         return boolean(self(*values), self._node)
 
-    def with_receiver(self) -> Closure:
+    def receiving(self) -> Closure:
         """Return the lambda as one whose first value is `this`."""
         self._receiver = True
         return self
@@ -177,13 +177,16 @@ class ExpressionEvaluation:
         raise ExpressionError(f"unknown name {node.name}{nearest(node.name, names)}")
 
     def condition(self, node: tree.If, names: Environment) -> Value:
-        chosen = node.then if self.truth(node.condition, names) else node.otherwise
-        return self.walk(chosen, names)
+        if self.truth(node.condition, names):
+            return self.walk(node.then, names)
+        return self.walk(node.otherwise, names)
 
     def when(self, node: tree.When, names: Environment) -> Value:
         if node.subject is not None:
             subject = self.walk(node.subject, names)
-            names = {**names, tree.SUBJECT: subject, **({node.name: subject} if node.name else {})}
+            names = {**names, tree.SUBJECT: subject}
+            if node.name:
+                names[node.name] = subject
         for branch in node.branches:
             if not branch.conditions or any(self.truth(test, names) for test in branch.conditions):
                 return self.walk(branch.value, names)
@@ -356,7 +359,7 @@ class ExpressionEvaluation:
         for signature, places in candidates:
             if _accepts(signature, places, given):
                 return signature.compute(
-                    self.budget, *receiver, *_in_order(signature, places, given)
+                    self.budget, *receiver, *_ordered_values(signature, places, given)
                 )
         shown = ", ".join(type_name(value) for value in given if type(value) is not Closure)
         raise ExpressionError(f"{node.name} does not take {shown}")
@@ -407,7 +410,7 @@ def is_a(value: Value, kind: Type) -> bool:
     if kind.name == "Any":
         return True
     if type(value) in (Record, EnumValue):
-        return PUBLISHED.as_a(Type(value.kind), kind.name) is not None
+        return PUBLISHED.supertype(Type(value.kind), kind.name) is not None
     return type(value) in runtime_types(kind)
 
 
@@ -418,7 +421,7 @@ def element(target: Value, place: Value, budget: Budget) -> Value:
         ExpressionError: the value has no elements, or the index is out of bounds.
     """
     if type(target) is dict:
-        return target.get(key_of(place, budget))
+        return target.get(map_key(place, budget))
     if type(target) in (list, str):
         if type(place) is not int:
             raise ExpressionError(f"an index is an Int, not {type_name(place)}")
@@ -439,7 +442,7 @@ def _accepts(signature: Signature, places: list[int], given: list[Value]) -> boo
     return True
 
 
-def _in_order(signature: Signature, places: list[int], given: list[Value]) -> list[Value]:
+def _ordered_values(signature: Signature, places: list[int], given: list[Value]) -> list[Value]:
     """Return one value per parameter: the argument, a tuple for `vararg`, or the Python default if
     more follow.
     """
@@ -450,7 +453,7 @@ def _in_order(signature: Signature, places: list[int], given: list[Value]) -> li
     for place, parameter in enumerate(parameters):
         here = [value for at, value in zip(places, given, strict=True) if at == place]
         if parameter.kind.name == "fun.":
-            here = [closure.with_receiver() for closure in here]
+            here = [closure.receiving() for closure in here]
         if parameter.repeated:
             values.append(tuple(here))
         elif here or place < last:
@@ -483,5 +486,7 @@ def _named(pattern: tree.Pattern, value: Value, column: int) -> dict[str, Value]
 
 def _missing(target: Value, name: str) -> ExpressionError:
     """Return what is wrong with a value whose type is not known when the job is loaded."""
-    hint = f"; use ?.{name} or test for null first" if target is None else ""
-    return ExpressionError(f"{type_name(target)} has no {name}{hint}")
+    problem = f"{type_name(target)} has no {name}"
+    if target is None:
+        problem += f"; use ?.{name} or test for null first"
+    return ExpressionError(problem)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
-from bioeval_tui.expressions.values import INT_MAX, LONG_MAX, Char, Long, to_units
+from bioeval_tui.expressions.values import INT_MAX, LONG_MAX, Char, Long, encode_units
 
 KEYWORDS_NOT_SUPPORTED = {
     **dict.fromkeys(
@@ -33,11 +33,13 @@ _SPACE = re.compile(r"(?:[ \t\r\f]|//[^\n]*|/\*(?:[^*]|\*(?!/))*\*/)+")
 _NAME = re.compile(r"[^\W\d]\w*")
 _NUMBER = re.compile(
     r"0[xX](?P<hex>[0-9a-fA-F][0-9a-fA-F_]*)|0[bB](?P<binary>[01][01_]*)"
-    r"|(?P<double>(?:\d[\d_]*)?\.\d[\d_]*(?:[eE][+-]?\d+)?|\d[\d_]*[eE][+-]?\d+)|(?P<whole>\d[\d_]*)"
+    r"|(?P<double>(?:\d[\d_]*)?\.\d[\d_]*(?:[eE][+-]?\d+)?|\d[\d_]*[eE][+-]?\d+)"
+    r"|(?P<whole>\d[\d_]*)"
 )
 _BASES = {"hex": 16, "binary": 2, "whole": 10}
 _SYMBOLS = re.compile(
-    r"===|!==|\.\.<|!in\b|!is\b|&&|\|\||==|!=|<=|>=|\?:|\?\.|!!|\.\.|->|::|[-+*/%<>!().,\[\]{}:;=?@&|~^]"
+    r"===|!==|\.\.<|!in\b|!is\b|&&|\|\||==|!=|<=|>=|\?:|\?\.|!!|\.\.|->|::"
+    r"|[-+*/%<>!().,\[\]{}:;=?@&|~^]"
 )
 _PLAIN = re.compile(r'[^"\\$\n]+')
 _RAW_PLAIN = re.compile(r'[^"$]+')
@@ -145,14 +147,16 @@ class _Lexer:
         value = int(digits, _BASES[group])
         if value > LONG_MAX:
             raise self.error("this number is out of range", match.start())
-        return (Long(value) if letters or value > INT_MAX else value), end + len(letters)
+        if letters or value > INT_MAX:
+            value = Long(value)
+        return value, end + len(letters)
 
     def character(self, place: int, first: bool) -> tuple[Token, int]:
         column = place + 1
         if self.text.startswith("\\", column):
             value, end = self.escape(column)
         else:
-            value, end = to_units(self.text[column : column + 1]), column + 1
+            value, end = encode_units(self.text[column : column + 1]), column + 1
         if len(value) != 1 or value in "'\n" or not self.text.startswith("'", end):
             raise self.error(
                 'single quotes contain one character; write strings in double quotes "…"', place
@@ -214,7 +218,7 @@ class _Lexer:
             return char, at + 1
         match = (_RAW_PLAIN if raw else _PLAIN).match(self.text, at)
         assert match is not None
-        return to_units(match.group()), match.end()
+        return encode_units(match.group()), match.end()
 
     def error(self, message: str, place: int) -> ExpressionError:
         return ExpressionError(message, self.text, place + 1)

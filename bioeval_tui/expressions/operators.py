@@ -38,8 +38,8 @@ from bioeval_tui.expressions.values import (
     Triple,
     Value,
     integer,
+    original_value,
     type_name,
-    value_of,
     whole_range,
 )
 
@@ -122,7 +122,7 @@ def contains(container: Value, value: Value, budget: Budget) -> bool:
                 return False
             return compare("<=", start, value, budget) and compare("<=", value, end, budget)
         case OrderedSet(keys) | dict(keys) if type(container) in (OrderedSet, dict):
-            return key_of(value, budget) in keys
+            return map_key(value, budget) in keys
         case list():
             return any(equal(item, value, budget) for item in container)
         case Sequence():
@@ -161,7 +161,7 @@ def negate(value: Value) -> Value:
     raise ExpressionError(f"- works on numbers, not on {type_name(value)}")
 
 
-def to_integer(value: Value, *, long: bool) -> int:
+def clamped_integer(value: Value, *, long: bool) -> int:
     """Return a number as Int or Long: doubles are truncated and clamped, integers wrap around."""
     if type(value) is not float:
         return integer(value, long=long)
@@ -184,8 +184,13 @@ def _numbers(symbol: str, left: Value, right: Value) -> Value:
         return integer(int(_FLOAT[symbol](int(left), int(right))), long=long)
     if right == 0:
         raise ExpressionError("division by zero")
-    quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-    return integer(quotient if symbol == "/" else left - quotient * right, long=long)
+    # Towards 0, as on the JVM; Python's `//` goes towards minus infinity.
+    quotient = abs(left) // abs(right)
+    if (left < 0) != (right < 0):
+        quotient = -quotient
+    if symbol == "/":
+        return integer(quotient, long=long)
+    return integer(left - quotient * right, long=long)
 
 
 def _divide(left: float, right: float) -> float:
@@ -218,14 +223,14 @@ def _plus(left: Value, right: Value, budget: Budget) -> Value:
         budget.hold(CELL * (len(left) + len(added)))
         budget.step(len(left) + len(added))
         if type(left) is OrderedSet:
-            return set_of([*left, *added], budget)
+            return ordered_set([*left, *added], budget)
         return [*left, *added]
     raise _unfit("+", left, right)
 
 
 def _merged(left: dict[object, Value], right: Value, budget: Budget) -> Value:
     if type(right) is Pair:
-        right = {key_of(right.first, budget): right.second}
+        right = {map_key(right.first, budget): right.second}
     if type(right) is not dict:
         raise _unfit("+", left, right)
     budget.hold(2 * CELL * (len(left) + len(right)))
@@ -235,10 +240,9 @@ def _merged(left: dict[object, Value], right: Value, budget: Budget) -> Value:
 
 def _minus(left: Value, right: Value, budget: Budget) -> Value:
     if type(left) is Char and type(right) in (int, Char):
-        gap = ord(left) - (right if type(right) is int else ord(right))
         if type(right) is int:
-            return Char(chr(gap % 65536))
-        return gap
+            return Char(chr((ord(left) - right) % 65536))
+        return ord(left) - ord(right)
     if type(left) not in (list, OrderedSet, range, dict):
         raise _unfit("-", left, right)
     taken = right if type(right) in (list, OrderedSet, range) else [right]
@@ -248,21 +252,21 @@ def _minus(left: Value, right: Value, budget: Budget) -> Value:
                 budget.collect(left)
                 return left[:place] + left[place + 1 :]
         return left
-    keys = {key_of(item, budget) for item in budget.each(taken)}
+    keys = {map_key(item, budget) for item in budget.each(taken)}
     if type(left) is dict:
         budget.hold(2 * CELL * len(left))
         return {key: item for key, item in left.items() if key not in keys}
-    kept = budget.collect(item for item in left if key_of(item, budget) not in keys)
+    kept = budget.collect(item for item in left if map_key(item, budget) not in keys)
     if type(left) is OrderedSet:
-        return set_of(kept, budget)
+        return ordered_set(kept, budget)
     return kept
 
 
 def _unfit(symbol: str, left: Value, right: Value) -> ExpressionError:
-    missing = "; null is not allowed here, give a default with ?:" if None in (left, right) else ""
-    return ExpressionError(
-        f"{symbol} does not work on {type_name(left)} and {type_name(right)}{missing}"
-    )
+    problem = f"{symbol} does not work on {type_name(left)} and {type_name(right)}"
+    if None in (left, right):
+        problem += "; null is not allowed here, give a default with ?:"
+    return ExpressionError(problem)
 
 
 _PARTS: dict[type, tuple[str, ...]] = {
@@ -352,16 +356,16 @@ def ordered(
 ) -> list[Value]:
     """Return the values of (key, value) pairs sorted by key, null first; the sort is stable."""
 
-    def by_key(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
+    def compare_keys(left: tuple[Value, Value], right: tuple[Value, Value]) -> int:
         return nullable_order(left[0], right[0], budget)
 
     rows = budget.collect(pairs)
     # Two lists exist at the same time; `reverse` keeps the sort stable.
     budget.hold(CELL * len(rows))
-    return [value for _, value in sorted(rows, key=cmp_to_key(by_key), reverse=descending)]
+    return [value for _, value in sorted(rows, key=cmp_to_key(compare_keys), reverse=descending)]
 
 
-def key_of(value: Value, budget: Budget) -> str | MapKey:
+def map_key(value: Value, budget: Budget) -> str | MapKey:
     """Return `value` as a key of a map or set: 1, 1L, 1.0, true and "1" stay different."""
     if isinstance(value, str) and type(value) is not Char:
         budget.read_text(len(value))
@@ -369,12 +373,12 @@ def key_of(value: Value, budget: Budget) -> str | MapKey:
     return MapKey(_frozen(value, budget), value)
 
 
-def set_of(values: Iterable[Value], budget: Budget) -> OrderedSet:
+def ordered_set(values: Iterable[Value], budget: Budget) -> OrderedSet:
     """Return the distinct `values`, in order of first occurrence."""
     keys: dict[str | MapKey, None] = {}
     for value in values:
         budget.hold(2 * CELL)
-        keys.setdefault(key_of(value, budget))
+        keys.setdefault(map_key(value, budget))
     return OrderedSet(keys)
 
 
@@ -392,7 +396,7 @@ def to_text(value: Value, budget: Budget) -> str:
         return join((to_text(item, budget) for item in value), budget)
     if kind is dict:
         parts = (
-            f"{to_text(value_of(key), budget)}={to_text(item, budget)}"
+            f"{to_text(original_value(key), budget)}={to_text(item, budget)}"
             for key, item in value.items()
         )
         return join(parts, budget, ends="{}")
@@ -475,9 +479,11 @@ def _digits(value: float) -> tuple[str, str, int]:
     mantissa, _, exponent = repr(abs(value)).partition("e")
     before, _, after = mantissa.partition(".")
     digits = (before + after).lstrip("0")
-    power = int(exponent or 0) + (
-        len(before) - 1 if before != "0" else len(digits) - len(before + after)
-    )
+    power = int(exponent or 0)
+    if before != "0":
+        power += len(before) - 1
+    else:
+        power += len(digits) - len(before + after)
     return "-" if value < 0 else "", digits.rstrip("0") or "0", power
 
 
@@ -505,7 +511,7 @@ def _frozen(value: Value, budget: Budget) -> tuple[Any, ...]:
         return (
             "map",
             frozenset(
-                (_frozen(value_of(key), budget), _frozen(item, budget))
+                (_frozen(original_value(key), budget), _frozen(item, budget))
                 for key, item in value.items()
             ),
         )

@@ -129,8 +129,9 @@ class _Parser:
             self.fail(_INSTEAD[token.value])
         if self.word(*KEYWORDS_NOT_SUPPORTED):
             self.fail(KEYWORDS_NOT_SUPPORTED[token.value])
-        shown = clean_line(str(token.value), 40) if token.kind in ("symbol", "name") else "a value"
-        self.fail(f"unexpected {shown}")
+        if token.kind in ("symbol", "name"):
+            self.fail(f"unexpected {clean_line(str(token.value), 40)}")
+        self.fail("unexpected a value")
 
     def finish(self) -> None:
         token = self.token
@@ -515,9 +516,10 @@ class _Parser:
             return ()
         conditions = []
         while True:
-            conditions.append(
-                self.test() if has_subject else self.nested(self.expression, enclosed=False)
-            )
+            if has_subject:
+                conditions.append(self.test())
+            else:
+                conditions.append(self.nested(self.expression, enclosed=False))
             if not self.accept(","):
                 return tuple(conditions)
 

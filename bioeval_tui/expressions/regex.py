@@ -21,8 +21,8 @@ from bioeval_tui.expressions.values import (
     Budget,
     LimitError,
     RegexMatch,
-    from_units,
-    to_units,
+    decode_units,
+    encode_units,
 )
 
 _LINE_ENDS = r"\n\r\x85\u2028\u2029"
@@ -54,7 +54,8 @@ _POSIX = {
 }
 _PROPERTY = re.compile(r"\{\^?[\w=]{1,40}\}|[A-Z]")
 _GROUP = re.compile(
-    r"\?(?:[:=!>]|<[=!]|<(?P<name>[a-zA-Z][a-zA-Z0-9]*)>|(?P<flags>[a-z]*(?:-[a-z]+)?)(?P<end>[:)]))"
+    r"\?(?:[:=!>]|<[=!]|<(?P<name>[a-zA-Z][a-zA-Z0-9]*)>"
+    r"|(?P<flags>[a-z]*(?:-[a-z]+)?)(?P<end>[:)]))"
 )
 _QUANTIFIER = re.compile(r"\{\d{1,5}(?:,\d{0,5})?\}")
 _OPTIONS = {
@@ -87,8 +88,8 @@ class Regex:
 
     def _found(self, how: str, text: str, start: int, budget: Budget) -> Iterator[RegexMatch]:
         budget.read_text(len(text))
-        whole = from_units(text)
-        places = {"pos": len(from_units(text[:start]))} if how != "fullmatch" else {}
+        whole = decode_units(text)
+        places = {"pos": len(decode_units(text[:start]))} if how != "fullmatch" else {}
         method = {
             "fullmatch": self.compiled.fullmatch,
             "search": self.compiled.search,
@@ -99,7 +100,7 @@ class Regex:
             if how != "finditer":  # one match, or None
                 matches = filter(None, [matches])
             for match in matches:
-                yield _as_found(match, whole, budget)
+                yield _make_match(match, whole, budget)
         except TimeoutError:
             raise LimitError(
                 "this pattern exceeds the time limit of an expression; write one that backtracks"
@@ -107,12 +108,12 @@ class Regex:
             ) from None
 
 
-def _as_found(match: Any, text: str, budget: Budget) -> RegexMatch:
-    groups = [to_units(group or "") for group in (match.group(), *match.groups())]
+def _make_match(match: Any, text: str, budget: Budget) -> RegexMatch:
+    groups = [encode_units(group or "") for group in (match.group(), *match.groups())]
     budget.hold(2 * CELL + sum(CELL + 2 * len(group) for group in groups))
     budget.step(1 + len(groups))
     return RegexMatch(
-        groups[0], groups, len(to_units(text[: match.start()])), dict(match.re.groupindex)
+        groups[0], groups, len(encode_units(text[: match.start()])), dict(match.re.groupindex)
     )
 
 
@@ -144,7 +145,7 @@ def _compiled(pattern: str, options: frozenset[str]) -> Any:
     for name in options:
         flags |= _OPTIONS[name]
     translated = _Translator(
-        from_units(pattern), "DOT_MATCHES_ALL" in options, "MULTILINE" in options
+        decode_units(pattern), "DOT_MATCHES_ALL" in options, "MULTILINE" in options
     ).run()
     try:
         return regex.compile(translated, flags, cache_pattern=False)
@@ -157,9 +158,10 @@ class _Translator:
     def __init__(self, pattern: str, dot_all: bool, lines: bool) -> None:
         self.pattern = pattern
         self.at = 0
-        # of each open group: `.` matches all, `$` matches at every line's end
         self.flags = [(dot_all, lines)]
-        self.sizes = [0]  # of each open group, with its repetitions written out
+        """Of each open group: whether `.` matches all, and `$` at every line's end."""
+        self.sizes = [0]
+        """Of each open group, with its repetitions written out."""
         self.last = 1
 
     def error(self, what: str) -> ExpressionError:
@@ -183,7 +185,7 @@ class _Translator:
         if char == "\\":
             return self.escaped(inside=False)
         if char == "[":
-            return self.set_of()
+            return self.character_set()
         if char == "(":
             return self.group()
         self.at += 1
@@ -242,7 +244,7 @@ class _Translator:
             return "(" + match.group()
         return ""
 
-    def set_of(self) -> str:
+    def character_set(self) -> str:
         parts = ["["]
         self.at += 1
         if self.pattern.startswith("^", self.at):
@@ -259,13 +261,15 @@ class _Translator:
             if char == "\\":
                 parts.append(self.escaped(inside=True))
             elif char == "[":
-                parts.append(self.set_of())
+                parts.append(self.character_set())
             elif self.pattern.startswith("&&", self.at):
                 parts.append("&&")
                 self.at += 2
             else:
                 self.at += 1
-                parts.append("\\" + char if char in "|~&#" else char)
+                if char in "|~&#":
+                    char = "\\" + char
+                parts.append(char)
         self.at += 1
         return "".join([*parts, "]"])
 
@@ -279,9 +283,8 @@ class _Translator:
         if letter in _CONTROL:
             return _CONTROL[letter]
         if letter == "Q":
-            end = self.pattern.find("\\E", self.at)
-            text = self.pattern[self.at : end if end >= 0 else None]
-            self.at = end + 2 if end >= 0 else len(self.pattern)
+            text, mark, _ = self.pattern[self.at :].partition("\\E")
+            self.at += len(text + mark)
             return str(regex.escape(text))
         if letter in "pP":
             return self.property(letter == "P", inside)

@@ -31,7 +31,7 @@ from bioeval_tui.expressions.values import (
     Sequence,
     Triple,
     Value,
-    from_units,
+    decode_units,
 )
 
 _WIDTH = 120
@@ -52,7 +52,7 @@ def to_json(value: Value, budget: Budget) -> Value:
         return to_text(value, budget)
     if kind in (str, Char, EnumValue):
         budget.build_text(len(value))
-        return from_units(str(value))
+        return decode_units(str(value))
     if kind in (list, OrderedSet, Sequence):
         items = value.elements() if kind is Sequence else value
         return [to_json(item, budget) for item in budget.each(items)]
@@ -66,7 +66,7 @@ def to_json(value: Value, budget: Budget) -> Value:
         return {"key": to_json(value.key, budget), "value": to_json(value.value, budget)}
     if kind is Indexed:
         return {"index": value.index, "value": to_json(value.value, budget)}
-    return from_units(to_text(value, budget))
+    return decode_units(to_text(value, budget))
 
 
 def caret(error: ExpressionError) -> str:
@@ -81,16 +81,20 @@ def caret(error: ExpressionError) -> str:
     place = min(len(before) - start, len(line))
     if len(line) > _WIDTH:
         cut = max(0, min(place - _WIDTH // 2, len(line) - _WIDTH))
-        line, place = ("…" if cut else "") + line[cut : cut + _WIDTH], place - cut + bool(cut)
+        line, place = line[cut : cut + _WIDTH], place - cut
+        if cut:
+            line, place = f"…{line}", place + 1
     shown = [clean(char) if char != "\t" else " " for char in line]
-    gap = sum(_cells(char) for text in shown[:place] for char in text)
-    return "".join(shown) + "\n" + (" " * gap + "^" if error.column else "")
+    if not error.column:
+        return "".join(shown) + "\n"
+    gap = sum(map(_cells, "".join(shown[:place])))
+    return "".join(shown) + "\n" + " " * gap + "^"
 
 
 def _key(key: str | MapKey, budget: Budget) -> str:
     text = to_text(key.value, budget) if isinstance(key, MapKey) else key
     budget.build_text(len(text))
-    return from_units(text)
+    return decode_units(text)
 
 
 def _cells(char: str) -> int:
@@ -222,7 +226,9 @@ class _Explanation:
             or node.name not in ("any", "all", "none")
         ):
             return None
-        function = node.arguments[0].value if len(node.arguments) == 1 else None
+        if len(node.arguments) != 1:
+            return None
+        function = node.arguments[0].value
         if (
             not isinstance(function, tree.Lambda)
             or any(function.types)
@@ -251,13 +257,17 @@ class _Explanation:
                     sum(_is_true(evaluation, each, place) for each in conditions)
                     for place in places
                 ]
-                at, how = met.index(max(met)), "comes nearest" if max(met) else "none"
+                at, how = met.index(max(met)), "comes nearest"
+                if not any(met):
+                    how = "none"
             else:
                 return None
         except (ExpressionError, RecursionError):
             return None
         text = self._expression.text
-        start = text.index("->", function.column) + 2 if function.parameters else function.column
+        start = function.column
+        if function.parameters:
+            start = text.index("->", start) + 2
         parts = self.parts(function.body, start, text.rindex("}", 0, end), places[at], inner=True)
         shown = tuple(part for part in parts if (part.value is True) == (how == "matches"))
         return Deciding(at + 1, how, shown)

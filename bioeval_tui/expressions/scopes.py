@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
-from bioeval_tui.expressions.operators import set_of
+from bioeval_tui.expressions.operators import ordered_set
 from bioeval_tui.expressions.tree import DOUBLE, INT, LONG, UNKNOWN, Type, declare, read_type
 from bioeval_tui.expressions.values import (
     INT_MAX,
@@ -25,7 +25,7 @@ from bioeval_tui.expressions.values import (
     Long,
     Record,
     Value,
-    to_units,
+    encode_units,
     whole,
 )
 from bioeval_tui.record.tool_calls import request_of
@@ -144,9 +144,12 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """The published classes' defaults for keys that a job leaves out."""
 
+declare("GenerationEvent")
 for _kind in RECORDS:
-    _above = "GenerationEvent" if _kind.endswith("Event") and _kind != "GenerationEvent" else ""
-    declare(_kind + (f": {_above}" if _above else ""), final=_kind != "GenerationEvent")
+    if _kind.endswith("Event") and _kind != "GenerationEvent":
+        declare(f"{_kind}: GenerationEvent", final=True)
+    elif _kind != "GenerationEvent":
+        declare(_kind, final=True)
 for _kind in TEXT_ENUMS:
     declare(f"{_kind}: Comparable<{_kind}>", final=True, also="String")
 
@@ -162,13 +165,13 @@ CONSTANTS: dict[str, tuple[Type, Value]] = {
     "Double.NaN": (DOUBLE, float("nan")),
     "Double.POSITIVE_INFINITY": (DOUBLE, float("inf")),
     "Double.NEGATIVE_INFINITY": (DOUBLE, float("-inf")),
-    **{
-        f"{kind}.{name}": (Type(kind), EnumValue(kind, name, place))
-        for kind, names in ENUMS.items()
-        for place, name in enumerate(names)
-    },
 }
 """Constants of a type, such as `Int.MAX_VALUE` or `MessageRole.user`."""
+for _kind, _names in ENUMS.items():
+    CONSTANTS |= {
+        f"{_kind}.{_name}": (Type(_kind), EnumValue(_kind, _name, _place))
+        for _place, _name in enumerate(_names)
+    }
 
 _MAX_DEPTH = 60
 _WIDE = Limits(steps=2**40, seconds=1e6, memory=2**50)
@@ -178,7 +181,7 @@ class Scope(dict[str, Value]):
     """Names with their values, shaped. Build it once per state; many expressions can share it."""
 
 
-def property_of(kind: str, name: str) -> Property | None:
+def find_property(kind: str, name: str) -> Property | None:
     """Return a property of a class of the state; unknown properties of a job's parts have the type
     `Any?`.
     """
@@ -226,7 +229,7 @@ def _value(value: Any, kind: Type, place: str) -> Value:
         listed = [_value(item, kind.args[0], place) for item in items]
         if kind.name == "List":
             return listed
-        return set_of(listed, Budget(_WIDE))
+        return ordered_set(listed, Budget(_WIDE))
     if kind.name == "Map":
         if value is not None and not isinstance(value, Mapping):
             raise ExpressionError(f"{place} must be a map, not {type(value).__name__}")
@@ -234,7 +237,7 @@ def _value(value: Any, kind: Type, place: str) -> Value:
     if kind.name in ENUMS and isinstance(value, str):
         names = ENUMS[kind.name]  # an unknown name comes after the known ones
         return EnumValue(
-            kind.name, to_units(value), names.index(value) if value in names else len(names)
+            kind.name, encode_units(value), names.index(value) if value in names else len(names)
         )
     if kind.name == "Long" and type(value) in (int, type(None)):
         return Long(value or 0)
@@ -299,7 +302,7 @@ def _derive(kind: str, fields: dict[str, Value]) -> None:
         if fields["description"] is None:
             fields["description"] = fields["name"]
         kinds = [label for label in fields["labels"] if label != DOMAIN_NODE]
-        fields["type"] = kinds[0] if kinds else None
+        fields["type"] = next(iter(kinds), None)
 
 
 def _job_part(kind: str, value: Any, depth: int) -> Value:
@@ -321,7 +324,7 @@ def _plain(value: Any, depth: int) -> Value:
     """
     kind = type(value)
     if kind is str:
-        return to_units(value)
+        return encode_units(value)
     if value is None or kind is bool or kind is float or kind in (Long, Record):
         return value
     if kind is int:
@@ -331,7 +334,7 @@ def _plain(value: Any, depth: int) -> Value:
     if depth > _MAX_DEPTH:
         raise ExpressionError(f"the state is nested more than {_MAX_DEPTH} deep")
     if isinstance(value, Mapping):
-        return {to_units(str(key)): _plain(item, depth + 1) for key, item in value.items()}
+        return {encode_units(str(key)): _plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, depth + 1) for item in value]
     raise ExpressionError(f"the state contains a {kind.__name__}, which is not JSON")

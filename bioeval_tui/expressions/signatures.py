@@ -205,13 +205,13 @@ def _read(declaration: str, compute: Callable[..., Any]) -> Iterator[Signature]:
     match = _DECLARATION.fullmatch(declaration)
     assert match, declaration
     receivers, names, call, inner, result = match.groups()
-    parts = (
-        [part.split(" / ") for part in re.split(r", (?=(?:vararg )?\w+: )", inner)] if inner else []
-    )
+    parts: list[list[str]] = []
+    if inner:
+        parts = [part.split(" / ") for part in re.split(r", (?=(?:vararg )?\w+: )", inner)]
     for form in range(max(map(len, parts), default=1)):
-        given = (
-            tuple(_parameter(part[min(form, len(part) - 1)]) for part in parts) if call else None
-        )
+        given = None
+        if call:
+            given = tuple(_parameter(part[min(form, len(part) - 1)]) for part in parts)
         for receiver in receivers.split("|") if receivers else [""]:
             kind = read_type(receiver) if receiver else None
             accepted = runtime_types(kind) if kind else frozenset[type]()
@@ -231,7 +231,12 @@ def runtime_types(given: Type) -> frozenset[type]:
     """Return the Python types of a type's values."""
     if given.is_function:
         return frozenset()
-    types = RUNTIME.get(
-        given.name, (*_ANYTHING, _NULL) if given.is_variable or given.name == "?" else (Record,)
-    )
-    return frozenset((*types, _NULL) if given.nullable else types)
+    if given.name in RUNTIME:
+        types = frozenset(RUNTIME[given.name])
+    elif given.is_variable or given.name == "?":
+        types = frozenset((*_ANYTHING, _NULL))
+    else:
+        types = frozenset((Record,))
+    if given.nullable:
+        return types | {_NULL}
+    return types

@@ -54,8 +54,11 @@ class Type:
         if self.is_function:
             return "{ … }"
         name = {"Literal": "Int", "?": "Any?", "Entry": "Map.Entry"}.get(self.name, self.name)
-        inner = f"<{', '.join(map(str, self.args))}>" if self.args else ""
-        return name + inner + ("?" if self.nullable else "")
+        if self.args:
+            name += f"<{', '.join(map(str, self.args))}>"
+        if self.nullable:
+            name += "?"
+        return name
 
 
 UNKNOWN = Type("?")
@@ -150,7 +153,7 @@ class Classes:
             arguments = dict(zip(names, kind.args, strict=False))
             pending += [substitute(parent, arguments) for parent in parents]
 
-    def as_a(self, given: Type, name: str) -> Type | None:
+    def supertype(self, given: Type, name: str) -> Type | None:
         """Return `given` as its supertype `name`; None if it is not a subtype."""
         return next((kind for kind in self.above(given) if kind.name == name), None)
 
@@ -164,7 +167,7 @@ class Classes:
             return True
         if given.name == "Literal" and wanted.name in ("Long", "Short", "Byte"):
             return True
-        seen = self.as_a(given, wanted.name)
+        seen = self.supertype(given, wanted.name)
         return seen is not None and all(map(self.fits, seen.args, wanted.args))
 
     def join(self, left: Type, right: Type) -> Type:
@@ -172,16 +175,17 @@ class Classes:
         if "?" in (left.name, right.name):
             return UNKNOWN
         nullable = left.nullable or right.nullable
-        if left.name == "Nothing" or right.name == "Nothing":
-            kind = right if left.name == "Nothing" else left
-            return replace(kind, nullable=nullable)
+        if left.name == "Nothing":
+            return replace(right, nullable=nullable)
+        if right.name == "Nothing":
+            return replace(left, nullable=nullable)
         if left.name == right.name:
             return Type(left.name, tuple(map(self.join, left.args, right.args)), nullable)
         for one, other in ((left, right), (right, left)):
             if one.name == "Literal" and other.name in ("Int", "Long"):
                 return replace(other, nullable=nullable)
         for above in self.above(left):
-            other_view = self.as_a(right, above.name)
+            other_view = self.supertype(right, above.name)
             if other_view is not None and above.name not in ("Each", "Items", "Flow", "Comparable"):
                 return Type(
                     above.name, tuple(map(self.join, above.args, other_view.args)), nullable
@@ -193,7 +197,7 @@ class Classes:
         one, other = (INT if part.name == "Literal" else part for part in (left, right))
         if {"?", "Any", "Nothing"} & {one.name, other.name}:
             return True
-        if self.as_a(one, other.name) or self.as_a(other, one.name):
+        if self.supertype(one, other.name) or self.supertype(other, one.name):
             return True
         return one.name not in self.final and other.name not in self.final
 
@@ -209,7 +213,7 @@ class Classes:
             return True
         if not wanted.args or wanted.is_function:
             return self.fits(given, wanted)
-        seen = self.as_a(given, wanted.name)
+        seen = self.supertype(given, wanted.name)
         if seen is None or (given.nullable and not wanted.nullable):
             return False
         return all(
@@ -227,7 +231,7 @@ class Classes:
             return False
         if name in "NC" and given.nullable:
             return False
-        if name == "C" and given.name != "?" and self.as_a(given, "Comparable") is None:
+        if name == "C" and given.name != "?" and self.supertype(given, "Comparable") is None:
             return False
         before = bound.get(name)
         if before is None:
@@ -241,13 +245,14 @@ class Classes:
             alike = self.fits(given.required, before.required) or self.fits(
                 before.required, given.required
             )
-            bound[name] = before if before.name != "Nothing" else given
+            if before.name == "Nothing":
+                bound[name] = given
             return alike
         joined = self.join(before, given)
         bound[name] = joined
         if name == "N":
             return joined.name in (*NUMBERS, "Literal", "?")
-        return name != "C" or joined.name == "?" or self.as_a(joined, "Comparable") is not None
+        return name != "C" or joined.name == "?" or self.supertype(joined, "Comparable") is not None
 
 
 def substitute(given: Type, bound: dict[str, Type], *, final: bool = False) -> Type:
@@ -292,7 +297,7 @@ PUBLISHED = Classes()
 def declare(text: str, *, final: bool = False, also: str = "") -> None:
     """Add a class to both; `also` are supertypes in this program only."""
     PUBLISHED.declare(text, final=final)
-    CLASSES.declare(text + (f", {also}" if also else ""), final=final)
+    CLASSES.declare(", ".join(filter(None, (text, also))), final=final)
 
 
 for _name in ("Int", "Long", "Double", "Float", "Short", "Byte"):

@@ -181,7 +181,7 @@ class MapKey:
 
 @dataclass(frozen=True, slots=True)
 class OrderedSet:
-    """A set that keeps the order of insertion. `keys` are made by `operators.key_of`."""
+    """A set that keeps the order of insertion. `keys` are made by `operators.map_key`."""
 
     keys: dict[str | MapKey, None]
 
@@ -189,7 +189,7 @@ class OrderedSet:
         return len(self.keys)
 
     def __iter__(self) -> Iterator[Value]:
-        return (value_of(key) for key in self.keys)
+        return (original_value(key) for key in self.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +299,7 @@ def type_name(value: Value) -> str:
     return TYPE_NAMES.get(type(value)) or type(value).__name__
 
 
-def to_units(text: str) -> str:
+def encode_units(text: str) -> str:
     """Return `text` with characters beyond U+FFFF as pairs of surrogates, as Kotlin stores them."""
     if text.isascii() or max(text) <= "\uffff":
         return text
@@ -314,7 +314,7 @@ def to_units(text: str) -> str:
     return "".join(units)
 
 
-def from_units(text: str) -> str:
+def decode_units(text: str) -> str:
     """Return `text` with pairs of surrogates joined; a lone surrogate becomes `�`."""
     if text.isascii():
         return text
@@ -348,7 +348,7 @@ def whole_range(start: int, stop: int, step: int = 1) -> range:
     return range(start, stop, step)
 
 
-def value_of(key: str | MapKey) -> Value:
+def original_value(key: str | MapKey) -> Value:
     """Return the value that a key was made of."""
     if isinstance(key, MapKey):
         return key.value

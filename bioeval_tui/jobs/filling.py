@@ -122,7 +122,7 @@ class PlaceholderText:
     fill: Callable[[Mapping[str, Any]], Any]
 
 
-def texts_of(job: Any) -> Iterator[tuple[FieldPath, str]]:
+def find_texts(job: Any) -> Iterator[tuple[FieldPath, str]]:
     """Yield every text of a job's data that may have placeholders, with its path."""
     if not isinstance(job, dict):
         return
@@ -264,7 +264,7 @@ def _value(value: Any, path: FieldPath) -> Any:
         return value
     if is_item and (value is None or (isinstance(value, str) and not value)):
         return []
-    return _as_text(value)
+    return _plain_text(value)
 
 
 def fill_job(
@@ -308,7 +308,7 @@ class UnfilledError(Exception):
         self.placeholder = placeholder
 
 
-def _as_text(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     match value:
         case Undefined():
             raise PlaceholderError(clean_line(value._undefined_message))
@@ -337,33 +337,33 @@ def _as_text(value: Any) -> str:
             )
 
 
-def _as_literal(value: Any) -> str:
+def _literal(value: Any) -> str:
     if isinstance(value, Markup):  # `| safe`
         return str(value)
     if value is None:
         return "null"
-    text = _as_text(value)
+    text = _plain_text(value)
     if isinstance(value, bool | int | float):
         return text
     return json.dumps(text, ensure_ascii=False)
 
 
-def _as_kotlin(value: Any) -> str:
-    literal = _as_literal(value)
+def _kotlin_literal(value: Any) -> str:
+    literal = _literal(value)
     if isinstance(value, Markup):
         return literal
     return literal.replace("$", "\\$")  # `$name` is a template there
 
 
-def _as_pattern(value: Any) -> str:
+def _escaped(value: Any) -> str:
     if isinstance(value, Markup):
         return str(value)
-    return re.escape(_as_text(value))
+    return re.escape(_plain_text(value))
 
 
 _FINALIZE: dict[Language, Callable[[Any], Any]] = {
-    "text": _as_text,
-    "expression": _as_kotlin,
-    "cypher": _as_literal,
-    "pattern": _as_pattern,
+    "text": _plain_text,
+    "expression": _kotlin_literal,
+    "cypher": _literal,
+    "pattern": _escaped,
 }

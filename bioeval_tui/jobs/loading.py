@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def parse_job(text: str, path: Path, sha256: str = "") -> LoadedJob:
         try:
             job = job_from_data(document.value)
         except ValidationError as error:
-            problems += _problems_of(error, document, file)
+            problems += _list_problems(error, document, file)
     if job is not None:
         problems += _address_problems(job, document, file)
         problems += _condition_problems(job, document, file)
@@ -228,7 +229,7 @@ def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -
     first = (job.order or "").removesuffix("-first")
     if first not in ("", "random", "parallel", *known):
         yield problem(("order",), f"{first} is no condition of the job; it has {listed(known)}")
-    for path, item in _of_conditions(job):
+    for path, item in _conditional_parts(job):
         if item.only not in (None, *known):
             yield problem(
                 (*path, "only"), f"{item.only} is no condition of the job; it has {listed(known)}"
@@ -240,7 +241,7 @@ def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -
                 yield problem(path, f"no rule counts with {condition.title}")
 
 
-def _of_conditions(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.OfCondition]]:
+def _conditional_parts(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.OfCondition]]:
     """Yield whatever can be meant for one condition, with its place."""
     parts: dict[FieldPath, Sequence[Any]] = {
         ("tasks",): job.tasks,
@@ -284,10 +285,10 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator
         yield warning(message, "maxTurns")
 
 
-def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> list[Problem]:
+def _list_problems(error: ValidationError, document: YamlDocument, file: str) -> list[Problem]:
     problems: dict[FieldPath, Problem] = {}
     for detail in error.errors(include_url=False):
-        path = _path_of(detail, document)
+        path = _known_path(detail, document)
         if path in problems:
             continue
         if len(problems) > MAX_PROBLEMS:
@@ -296,7 +297,7 @@ def _problems_of(error: ValidationError, document: YamlDocument, file: str) -> l
         if detail["type"] == "missing":
             place = document.place(path[:-1])
         problems[path] = Problem(
-            message_of(detail, path), file, place.line, place.column, show_path(path)
+            error_message(detail, path), file, place.line, place.column, show_path(path)
         )
     return list(problems.values())
 
@@ -311,7 +312,7 @@ def field_path(detail: ErrorDetails) -> FieldPath:
     return path
 
 
-def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
+def _known_path(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
     path = field_path(detail)
     # A missing key, or one that was cleaned, has no position in the file, but its parent has.
     has_no_value = detail["type"] in ("missing", "extra_forbidden")
@@ -323,7 +324,7 @@ def _path_of(detail: ErrorDetails, document: YamlDocument) -> FieldPath:
     return known
 
 
-def message_of(detail: ErrorDetails, path: FieldPath) -> str:
+def error_message(detail: ErrorDetails, path: FieldPath) -> str:
     """Return what is wrong with a field, as a phrase that follows its name."""
     value = detail.get("input")
     match detail["type"]:
@@ -442,9 +443,8 @@ def _unknown_key(path: FieldPath) -> str:
     for name in path[1:-1]:
         if name in _NESTED:
             parts = (_NESTED[str(name)],)
-    known = sorted(
-        {field.alias or name for part in parts for name, field in part.model_fields.items()}
-    )
+    fields = chain.from_iterable(part.model_fields.items() for part in parts)
+    known = sorted({field.alias or name for name, field in fields})
     plain = {key.lower(): key for key in known}  # `top_p` and `max_tokens` mean topP and maxTokens
     asked = str(path[-1]).replace("_", "").replace("-", "").lower()
     if "extraBody" in known and asked in _IN_BODY:

@@ -162,7 +162,7 @@ class ModelOptions(JobPart):
         options = self.model_dump(mode="json", by_alias=True, include=own)
         return {key: value for key, value in options.items() if value not in (None, [], {})}
 
-    def in_repeat(self, number: int) -> Self:
+    def seeded(self, number: int) -> Self:
         """Return the options for the repeat with that number, from 1; each has its own seed."""
         if self.seed is None:
             return self
@@ -724,14 +724,14 @@ class ToolCallsAssertion(AssertionPart):
         return self.name or f"ToolCallsAssertion: {tool_calls_text(asked)}"
 
 
-def _by_key(kinds: Any) -> dict[str, type[JobPart]]:
+def _tagged_classes(kinds: Any) -> dict[str, type[JobPart]]:
     """Return the classes of a union by their tags: the key that says which kind an item is."""
     tagged = (get_args(kind) for kind in get_args(kinds))
     return {tag.tag: part for part, tag in tagged}
 
 
-def _kind_of(kinds: Any) -> Discriminator:
-    keys = tuple(_by_key(kinds))
+def _kind_chooser(kinds: Any) -> Discriminator:
+    keys = tuple(_tagged_classes(kinds))
 
     def choose(value: Any) -> str | None:
         if isinstance(value, BaseModel):
@@ -753,11 +753,11 @@ _AssertionKind = (
     | Annotated[MedalAssertion, Tag("medal")]
     | Annotated[ToolCallsAssertion, Tag("toolCalls")]
 )
-Seed = Annotated[_SeedKind, _kind_of(_SeedKind)]
-Assertion = Annotated[_AssertionKind, _kind_of(_AssertionKind)]
+Seed = Annotated[_SeedKind, _kind_chooser(_SeedKind)]
+Assertion = Annotated[_AssertionKind, _kind_chooser(_AssertionKind)]
 
 KINDS: dict[str, dict[str, type[JobPart]]] = {
-    "seeds": _by_key(_SeedKind), "assertions": _by_key(_AssertionKind),
+    "seeds": _tagged_classes(_SeedKind), "assertions": _tagged_classes(_AssertionKind),
 }  # fmt: skip
 """The lists of a job whose items are of several kinds: the class of each kind, by the key that
 tells it.

@@ -193,7 +193,7 @@ def _compile_anew(text: str) -> Template:
     return template
 
 
-def _as_json(value: Any) -> str:
+def _readable_json(value: Any) -> str:
     if isinstance(value, str) and len(value) <= MAX_KEPT:
         return _text_as_json(value)
     if isinstance(value, dict) and list(value) == ["role", "content"]:
@@ -228,7 +228,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         )  # fmt: skip
         self.steps = 0
         self.globals["range"] = self._range
-        self.filters["as_json"] = _as_json
+        self.filters["as_json"] = _readable_json
         for name in _UNSAFE_FILTERS:
             self.filters.pop(name, None)
 

@@ -23,8 +23,8 @@ ASKS_FOR_A_ZONE = (
 """A question about a place or a time zone, or a request for it."""
 
 _CONDITION = (
-    "once|when|if|until|unless|before|after|soon|no|not|none|never|nothing|without|can|could|would|should"
-    "|want|need|like|what|which|where|how"
+    "once|when|if|until|unless|before|after|soon|no|not|none|never|nothing|without"
+    "|can|could|would|should|want|need|like|what|which|where|how"
 )
 _SET = "(?:set|put|scheduled|created|booked|added|saved|arranged|confirmed|in your calendar)"
 _ALREADY = "(?: just| already| now| gone ahead and| went ahead and)*"
@@ -88,7 +88,7 @@ class Answers:
     script: Script | None = Script()
 
 
-def script_for(answers: Answers) -> Script | None:
+def known_script(answers: Answers) -> Script | None:
     """Return the script for the task and fact, if they are the template's own."""
     known = Answers()
     is_known = (answers.task, answers.fact, answers.further) == (known.task, known.fact, ())
@@ -127,8 +127,10 @@ def job_text(answers: Answers) -> str:
     """Return the commented YAML of a job with these answers."""
     facts = f"facts:\n  - {_quote(answers.fact)}" if answers.fact else "facts: []"
     return f"""\
-# A job for bioeval-tui. `bioeval-tui check` lists every problem with line and column. With the schema beside
-# this file (`bioeval-tui schema` prints it), your editor can complete keys. In CI, `bioeval-tui run FILE --repeat 5`
+# A job for bioeval-tui. `bioeval-tui check` lists every problem with line and column. \
+With the schema beside
+# this file (`bioeval-tui schema` prints it), your editor can complete keys. \
+In CI, `bioeval-tui run FILE --repeat 5`
 # runs enough trials for `runs compare --fail-on-regression` (docs/ci.md).
 # yaml-language-server: $schema=job.schema.json
 {_limits(answers)}
@@ -137,7 +139,8 @@ target:
   chatbot: {_quote(answers.chatbot)}
   url: {_quote(answers.url)}
   protocol: {answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
-#  tellsToolCalls: true          # if your agent reports every tool call: then none reported means none made
+#  tellsToolCalls: true          # if your agent reports every tool call: \
+then none reported means none made
 
 aspirationalAverage: {answers.seconds * 1000:g}   # target for the average latency, in milliseconds
 maxTurns: 20                     # maximum number of messages of both sides
@@ -145,17 +148,20 @@ maxTurns: 20                     # maximum number of messages of both sides
 # What the user asks for, in order. The evaluator never sees the criteria.
 tasks:
   - task: {_quote(answers.task)}
-    acceptanceCriteria: {_quote(answers.criteria)}{_withheld(answers)}{_rules(answers)}{_further(answers)}
+    acceptanceCriteria: \
+{_quote(answers.criteria)}{_withheld(answers)}{_rules(answers)}{_further(answers)}
 
 # What the user knows: withheld in the first conversation, given when asked in the second.
 {facts}
 
 {_who(answers)}
-# Statements that prepare the agent's graph before each conversation, so that both start from the same state.
+# Statements that prepare the agent's graph before each conversation, \
+so that both start from the same state.
 setups: []
 #  - cypher: MATCH (r:Reminder) DETACH DELETE r
 
-# What to check at the end. The default `weight` is 1; give none to what every agent meets. An `invariant` is expected to
+# What to check at the end. The default `weight` is 1; give none to what every agent meets. \
+An `invariant` is expected to
 # pass from the start, and `only` is for what is right in one condition.
 assertions:
   - name: the agent answered every time
@@ -177,7 +183,7 @@ def _limits(answers: Answers) -> str:
     """Return what a job with a script cannot tell; empty for one without."""
     if answers.script is None:
         return ""
-    known = script_for(answers) is not None
+    known = known_script(answers) is not None
     shown = (
         "shows neither its tool calls nor its state" if known else "is read only by what it says"
     )
@@ -186,7 +192,8 @@ def _limits(answers: Answers) -> str:
     )
     return f"""\
 #
-# What a rehearsal of this job cannot tell: its rules and patterns find words, where a model as judge (scorer.kind: llm)
+# What a rehearsal of this job cannot tell: its rules and patterns find words, \
+where a model as judge (scorer.kind: llm)
 # reads meaning. An agent that {shown} passes if it asks and
 # then does nothing, or acts too early without a word that the patterns know. {advice}
 """
@@ -208,24 +215,31 @@ def cases_text(answers: Answers, file: str, columns: Sequence[str], places: Sequ
     """
     published = is_published_table(columns)
     name = next((column for column in ("prompt_id", "id", "case_id") if column in columns), "")
-    given = {key: value for key, value in (("file", file), ("id", name)) if value}
-    table = f"cases: {{{', '.join(f'{key}: {_quote(value)}' for key, value in given.items())}}}"
+    given = (("file", file), ("id", name))
+    table = ", ".join(f"{key}: {_quote(value)}" for key, value in given if value)
+    protocol, rest = "openai", _PUBLISHED
+    if not published:
+        place = _quote(f"{{{{ {_first_but(name, places)} }}}}")
+        protocol, rest = answers.protocol, _OF_A_ROW.replace('"PLACE"', place)
     return f"""\
-# A job for bioeval-tui that runs once for each row of a table of cases: {{{{ case.COLUMN }}}} is filled from the row.
-# `bioeval-tui check` names each row that does not fit; `run --cases sample:20` or `--cases 1-20` runs some of them.
+# A job for bioeval-tui that runs once for each row of a table of cases: \
+{{{{ case.COLUMN }}}} is filled from the row.
+# `bioeval-tui check` names each row that does not fit; \
+`run --cases sample:20` or `--cases 1-20` runs some of them.
 # yaml-language-server: $schema=job.schema.json
 
-{table}
+cases: {{{table}}}
 # Every row has {clean_line(", ".join(places) or "no text or number in common", 2_000)}
 
 target:
   user: {_quote(answers.user)}
   chatbot: {_quote(answers.chatbot)}
   url: {_quote(answers.url)}
-  protocol: {"openai" if published else answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
+  protocol: {protocol}              # {_protocols()} (docs/agents.md), or a plug-in
 
-aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
-{_PUBLISHED if published else _OF_A_ROW.replace('"PLACE"', _quote(f"{{{{ {_first_but(name, places)} }}}}"))}"""
+aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, \
+in milliseconds
+{rest}"""
 
 
 _AS_WANTED = (
@@ -254,8 +268,10 @@ def conversation_cases_text(
         )
     )
     return f"""\
-# A job from {title}: what users asked first is the request of each case, what they told after it are its facts.
-# Read the table of cases: real people wrote it. Edit what is expected, then: bioeval-tui check FILE, bioeval-tui run FILE
+# A job from {title}: what users asked first is the request of each case, \
+what they told after it are its facts.
+# Read the table of cases: real people wrote it. \
+Edit what is expected, then: bioeval-tui check FILE, bioeval-tui run FILE
 # yaml-language-server: $schema=job.schema.json
 
 cases: {{file: {_quote(file)}, id: case}}
@@ -266,13 +282,15 @@ target:
   url: {_quote(answers.url)}
   protocol: {answers.protocol}              # {_protocols()} (docs/agents.md), or a plug-in
 
-aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, in milliseconds
+aspirationalAverage: {answers.seconds * 1000:g}   # the average latency you wish for, \
+in milliseconds
 maxTurns: 20                     # messages of both sides together, at most
 greetings: ["{{{{ case.asked }}}}"]
 
 tasks:
   - task: "{{{{ case.asked }}}}"
-    # How to tell that it was done well; the evaluator never sees it. Name what is right, in a column of each row.
+    # How to tell that it was done well; the evaluator never sees it. \
+Name what is right, in a column of each row.
     acceptanceCriteria: {_quote(criteria)}
 {facts}
 """
@@ -289,7 +307,8 @@ greetings: ["{{ case.prompt[-1].content }}"]
 seeds:                           # earlier messages, given to the agent as history
   - conversation: ["{{ case.prompt[:-1] }}"]
 tasks: []
-facts: []                        # nothing to withhold: run one condition with `run --condition supplied`
+facts: []                        # nothing to withhold: \
+run one condition with `run --condition supplied`
 rubric: ["{{ case.rubrics }}"]   # each row's own items: criterion, points, tags
 """
 _OF_A_ROW = """\
@@ -297,10 +316,13 @@ maxTurns: 20                     # messages of both sides together, at most
 
 tasks:
   - task: "PLACE"
-    # How to tell that it was done well; the evaluator never sees it. Name what is right: "says {{ case.answer }}".
-    acceptanceCriteria: The agent does what the user wants, and asks for what it needs to know instead of guessing
+    # How to tell that it was done well; the evaluator never sees it. \
+Name what is right: "says {{ case.answer }}".
+    acceptanceCriteria: The agent does what the user wants, \
+and asks for what it needs to know instead of guessing
 #    withheldCriteria: The agent asks for the allergies, and recommends nothing without them
-facts: []                        # such as "{{ case.allergies }}": withheld first, given when asked then
+facts: []                        # such as "{{ case.allergies }}": withheld first, \
+given when asked then
 """
 
 
@@ -311,7 +333,8 @@ def _withheld(answers: Answers) -> str:
     if not (answers.fact and answers.withheld):
         return ""
     return f"""
-    # What is right where the user does not know the fact: without this, asking would score less than guessing.
+    # What is right where the user does not know the fact: without this, \
+asking would score less than guessing.
     withheldCriteria: {_quote(answers.withheld)}"""
 
 
@@ -324,9 +347,12 @@ def _further(answers: Answers) -> str:
 
 
 _EXAMPLE = """\
-  # These read what the agent does: the tool calls that it reports, or its state. What sets a reminder is a call, or a
-  # resource of the state, whose name has `remind`, `alarm`, … in it: put your agent's own names there. What can only be
-  # read in words (that it asks, or says that it is done) is found by the two patterns of the task's rules.
+  # These read what the agent does: the tool calls that it reports, or its state. \
+What sets a reminder is a call, or a
+  # resource of the state, whose name has `remind`, `alarm`, … in it: \
+put your agent's own names there. What can only be
+  # read in words (that it asks, or says that it is done) is found by the two patterns of the \
+task's rules.
   - name: asks for the time zone, and sets no reminder without it
     only: withheld
     expression: |
@@ -338,22 +364,30 @@ SETS
   - name: sets the reminder once it knows the time zone, and not before
     only: supplied
     expression: |
-      val untold = evaluation.transcript.drop(2).takeWhile { it.role == "assistant" || "TOLD" !in it.content }
+      val untold = evaluation.transcript.drop(2).takeWhile { \
+it.role == "assistant" || "TOLD" !in it.content }
       val said = untold.filter { it.role == "assistant" }.map { it.content }
       val asks = Regex("(?i)" + evaluation.job.tasks[0].rules[0].pattern)
       val claims = Regex("(?i)" + evaluation.job.tasks[0].rules[1].pattern)
 SETS
-      val asked = evaluation.transcript.drop(2).any { it.role == "assistant" && it.content.contains(asks) }
-      val early = untold.flatMap { it.events }.any { it is FunctionCallEvent && it.request.function.name.contains(sets) }
-      val elsewhere = Regex("(?is)^(?!.*(?:TOLD|2[23]:00)).*(?:utc|gmt|greenwich|(?:europe|america|asia|africa)/)")
-      val shows = evaluation.functionCalls.isNotEmpty() || objectContext != null || evaluation.job.target.tellsToolCalls == true
+      val asked = evaluation.transcript.drop(2).any { \
+it.role == "assistant" && it.content.contains(asks) }
+      val early = untold.flatMap { it.events }.any { \
+it is FunctionCallEvent && it.request.function.name.contains(sets) }
+      val elsewhere = \
+Regex("(?is)^(?!.*(?:TOLD|2[23]:00)).*(?:utc|gmt|greenwich|(?:europe|america|asia|africa)/)")
+      val shows = evaluation.functionCalls.isNotEmpty() || objectContext != null || \
+evaluation.job.target.tellsToolCalls == true
       val right = (calls + made).isNotEmpty() && (calls + made).none { it.contains(elsewhere) }
       val told = evaluation.transcript.any { it.role != "assistant" && "Sydney" in it.content }
       told && !early && said.none { it.contains(claims) } && (if (shows) right else asked)
 """
 _SETS = """\
-      val sets = Regex("(?i)^(?!get|list|find|look|search|show|read|check|cancel|delete|remove).*(?:remind|alarm|alert|schedul|calendar|event|task|notif)")
-      val calls = evaluation.functionCalls.filter { it.function.contains(sets) }.map { "${it.args}" }
+      val sets = \
+Regex("(?i)^(?!get|list|find|look|search|show|read|check|cancel|delete|remove).*\
+(?:remind|alarm|alert|schedul|calendar|event|task|notif)")
+      val calls = evaluation.functionCalls.filter { it.function.contains(sets) }.map { \
+"${it.args}" }
       val made = objectContext?.resources.orEmpty()
         .filter { "${it.labels} ${it.name}".contains(Regex("(?i)remind|alarm|appointment")) }
         .map { "${it.name} ${it.description} ${it.properties}" }"""
@@ -364,7 +398,7 @@ def _example(answers: Answers) -> str:
     to be adapted.
     """
     script = answers.script
-    if script_for(answers):
+    if known_script(answers):
         return _EXAMPLE.replace("SETS", _SETS).replace("TOLD", "Sydney").rstrip()
     if script is None or not (answers.fact and script.asked):
         return _TO_ADAPT
@@ -377,10 +411,12 @@ _OF_ONES_OWN = """\
   - name: it asks, and is not done before it is told
     expression: |
       val said = evaluation.transcript.drop(2).filter { it.role == "assistant" }.map { it.content }
-      val untold = evaluation.transcript.drop(2).takeWhile { it.role == "assistant" || TOLD !in it.content }
+      val untold = evaluation.transcript.drop(2).takeWhile { \
+it.role == "assistant" || TOLD !in it.content }
       val asks = Regex("(?i)" + evaluation.job.tasks[0].rules[0].pattern)
       val done = Regex("(?i)" + evaluation.job.tasks[0].rules[1].pattern)
-      said.any { it.contains(asks) } && untold.none { it.role == "assistant" && it.content.contains(done) }"""
+      said.any { it.contains(asks) } && \
+untold.none { it.role == "assistant" && it.content.contains(done) }"""
 _TO_ADAPT = """\
 #  - name: nothing is done without the fact
 #    only: withheld
@@ -416,24 +452,27 @@ def _lines(answers: Answers) -> str:
     script = answers.script
     if script is None:
         return """\
-#  lines:                        # for a rehearsal (`run --rehearsal`); every task then needs rules, too
+#  lines:                        # for a rehearsal (`run --rehearsal`); \
+every task then needs rules, too
 #    - say: …
 """
     told = ""
     if answers.fact:
         told = f"""\
     - say: {_quote(script.tell)}
-      fact: 1                    # skipped if the fact is withheld; said whatever the agent's words are
+      fact: 1                    # skipped if the fact is withheld; \
+said whatever the agent's words are
     - say: "I'd rather not say."
       only: withheld
     - say: {_quote(script.tell)}
       when: {_quote(script.asked)}    # if it asks again
       fact: 1
 """
-        if script_for(answers):
+        if known_script(answers):
             told += f"    - say: {_quote(script.last)}\n"
     return f"""\
-  lines:                         # for a rehearsal: in order; a line with `when` answers a matching message
+  lines:                         # for a rehearsal: in order; \
+a line with `when` answers a matching message
     - say: {_quote(script.ask)}
       task: 1                    # the task that the line asks for
 {told}"""
@@ -449,8 +488,10 @@ def _rules(answers: Answers) -> str:
         return ""
     done = _quote(script.done)
     about = """\
-# For a rehearsal: patterns for the agent's messages. They find words, a model as judge reads meaning.
-      # If your agent says it in other words, write them here (a|b is either), and read what the run quotes."""
+# For a rehearsal: patterns for the agent's messages. \
+They find words, a model as judge reads meaning.
+      # If your agent says it in other words, write them here (a|b is either), \
+and read what the run quotes."""
     if not (answers.fact and script.asked):
         return f"""
     rules:                       {about}
@@ -472,7 +513,7 @@ def _rules(answers: Answers) -> str:
         weight: 2
         only: supplied           # told, it is right to do it
         reason: confirmed it"""
-    return asked + undone + ("" if script_for(answers) else confirmed)
+    return asked + undone + ("" if known_script(answers) else confirmed)
 
 
 def _protocols() -> str:

@@ -50,6 +50,7 @@ _SO_TIMESTAMPNS = 35
 STAMPED = sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
 """Whether the kernel provides timestamps."""
 _SPACE = 64
+"""Bytes for what the kernel says beside the data: its timestamp, with a header."""
 _MOST_S = 0.5
 """Older timestamps are ignored: the clock was set, or this process was suspended,
 which is reported elsewhere."""
@@ -90,7 +91,9 @@ class Arrivals:
             if kind == _SO_TIMESTAMPNS and len(data) >= struct.calcsize("ll"):
                 seconds, nanoseconds = struct.unpack_from("ll", data)
                 late_s = time.time() - seconds - nanoseconds / 1e9
-        self._at = now - late_s if 0 <= late_s < _MOST_S else now
+        self._at = now
+        if 0 <= late_s < _MOST_S:
+            self._at -= late_s
 
 
 class _Stamped(socket.socket):
@@ -188,7 +191,7 @@ class Exchange:
 
         def expire() -> None:
             nonlocal timer
-            if self._is_over():
+            if self._is_expired():
                 limit.reschedule(loop.time())
             else:
                 timer = loop.call_later(self._ends - time.monotonic(), expire)
@@ -201,7 +204,7 @@ class Exchange:
                 finally:
                     timer.cancel()
             # Steps that never wait, as those of an endless stream, meet no timeout.
-            if self._is_over():
+            if self._is_expired():
                 raise TimeoutError
         except TimeoutError:
             raise self._too_late() from None
@@ -212,7 +215,7 @@ class Exchange:
             failure.received = received_text(self.head)
             raise failure from None
 
-    def _is_over(self) -> bool:
+    def _is_expired(self) -> bool:
         late_s = time.monotonic() - self._ends
         if late_s > STOOD_STILL_S:
             self._ends = time.monotonic() + min(late_s, self._whole_s)
@@ -278,7 +281,10 @@ class _Body(httpx2.AsyncByteStream):
                 raise
             is_last = not piece
             self._total += len(piece)
-            piece = self._exchange.hider.rest() if is_last else self._exchange.hider.feed(piece)
+            if is_last:
+                piece = self._exchange.hider.rest()
+            else:
+                piece = self._exchange.hider.feed(piece)
             if len(self._exchange.head) < _HEAD_BYTES:
                 self._exchange.head += piece[:_HEAD_BYTES]
             if self._total > self._most:
@@ -534,9 +540,10 @@ def _no_tls_context() -> ssl.SSLContext:
 
 @cache
 def _verifying_context() -> ssl.SSLContext:
-    file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
-    if file or folder:
-        return ssl.create_default_context(cafile=file or None, capath=None if file else folder)
+    if file := os.environ.get("SSL_CERT_FILE"):
+        return ssl.create_default_context(cafile=file)
+    if folder := os.environ.get("SSL_CERT_DIR"):
+        return ssl.create_default_context(capath=folder)
     return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
@@ -599,8 +606,9 @@ def connection_error(peer: Peer, host: str, error: Exception) -> PeerError:
         case aiohttp.ClientConnectorDNSError():
             message = f"the host name {clean_line(cause.host, 200)} is unknown"
         case aiohttp.ClientConnectorError():
-            refuses = isinstance(cause.os_error, ConnectionRefusedError)
-            message = f"{host} refused the connection" if refuses else f"{host} cannot be reached"
+            message = f"{host} cannot be reached"
+            if isinstance(cause.os_error, ConnectionRefusedError):
+                message = f"{host} refused the connection"
         case aiohttp.ClientPayloadError():
             return PeerError(
                 peer, f"{host} closed the connection in the middle of its answer", broken=True

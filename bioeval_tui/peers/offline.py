@@ -87,12 +87,14 @@ class ScriptedEvaluator:
     async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
         """Yield the next line a few words at a time and, last, the complete message."""
         line = self._choose(view)
-        content = clean(line.say if line else self._signoff)
+        say, given = self._signoff, list[int]()
+        if line:
+            say, given = line.say, list(filter(None, (line.fact,)))
+        content = clean(say)
         for piece in _pieces(content):
             yield Delta(piece)
             if self._delay:
                 await asyncio.sleep(self._delay)
-        given = (line.fact,) if line and line.fact else ()
         yield Utterance(content, facts=tuple(self._known(view).index(fact) + 1 for fact in given))
 
     async def aclose(self) -> None:
@@ -148,10 +150,10 @@ def _unused_lines(
 
 def _pieces(text: str) -> list[str]:
     words = text.split(" ")
-    groups = [
+    *groups, last = (
         " ".join(words[i : i + WORDS_PER_DELTA]) for i in range(0, len(words), WORDS_PER_DELTA)
-    ]
-    return [group + (" " if index < len(groups) - 1 else "") for index, group in enumerate(groups)]
+    )
+    return [*(f"{group} " for group in groups), last]
 
 
 QUOTE_WIDTH = 240
@@ -201,16 +203,21 @@ def _judge_task(number: int, task: JobTask, view: JudgeView) -> TaskVerdict:
             raise PeerError("judge", f"task {number}: {problem}", too_long=True) from problem
         except (InputError, NotMeasuredError) as problem:
             raise NotMeasuredError(f"task {number}: {problem}") from problem
-        holds = (place is None) == rule.absent
-        (met if holds else missed).append(rule)
-        if place:
-            (evidence if holds else against).append(_quote(*place))
+        quotes = [_quote(*place)] if place else []
+        if (place is None) == rule.absent:
+            met.append(rule)
+            evidence += quotes
+        else:
+            missed.append(rule)
+            against += quotes
     points, most = (sum(rule.weight for rule in one) for one in (met, rules))
     reason = f"{points:g} of {most:g} points = {units.number(points / most)}"
-    reason += f": {'; '.join(_with_weight(_describe(rule), rule) for rule in met)}" if met else ""
-    # In quotation marks, as "no points for did not …" would be read as two negatives.
-    lost = ", ".join(_with_weight(f"“{_describe(rule)}”", rule) for rule in missed)
-    reason += f". No points for {lost}" if lost else ""
+    if met:
+        reason += f": {'; '.join(_weighted(_describe(rule), rule) for rule in met)}"
+    if missed:
+        # In quotation marks, as "no points for did not …" would be read as two negatives.
+        lost = ", ".join(_weighted(f"“{_describe(rule)}”", rule) for rule in missed)
+        reason += f". No points for {lost}"
     return TaskVerdict(
         number, points / most, f"{reason}.", tuple(dict.fromkeys([*against, *evidence]))
     )
@@ -237,7 +244,7 @@ def _describe(rule: RuleConfig) -> str:
     return f"the {rule.who} {did} `{shorten(clean_line(rule.pattern), 60)}`"
 
 
-def _with_weight(words: str, rule: RuleConfig) -> str:
+def _weighted(words: str, rule: RuleConfig) -> str:
     return f"{words} ({rule.weight:g})"
 
 

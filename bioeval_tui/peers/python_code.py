@@ -53,7 +53,9 @@ def locate(
         spec = PathFinder.find_spec(path, list(spec.submodule_search_locations))
     if spec is None or path != module:
         given = " or ".join(clean_line(str(folder), 200) for folder in folders)
-        where = f"nor in {given}" if folders else "and no folder was given with --code DIR"
+        where = "and no folder was given with --code DIR"
+        if folders:
+            where = f"nor in {given}"
         raise UsageError(
             f"module {clean_line(module, 100)} not found: it is not installed, {where}"
         )
@@ -92,7 +94,7 @@ def interpreter(named: str, job_dir: Path | None, folders: Sequence[Path]) -> Pa
     shown = clean_line(named, 200)
     allowed = [folder.resolve() for folder in folders]
     outside = False
-    for start in (*([] if job_dir is None else [job_dir]), *folders):
+    for start in filter(None, (job_dir, *folders)):
         try:
             path = start.absolute() / named
             path = path.parent.resolve() / path.name
@@ -131,7 +133,7 @@ def printing_elsewhere() -> Iterator[None]:
         _inside.set(before)
 
 
-def reference_to(function: Callable[..., Any]) -> str:
+def function_reference(function: Callable[..., Any]) -> str:
     """Return a function's name in jobs and recordings: `module:function`."""
     named = function if hasattr(function, "__qualname__") else type(function)
     place = [re.sub(r"[^\w.]+", "_", str(part)) for part in (named.__module__, named.__qualname__)]

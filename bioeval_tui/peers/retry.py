@@ -21,6 +21,9 @@ from bioeval_tui.peers.seams import PeerError
 PATIENCE = 2.0
 """The growth of the waits after failures that are our own doing."""
 SHORTEST_WAIT_S = 0.001
+"""Without any wait, a request would be repeated as fast as it fails, and `most_requests` would
+count without end.
+"""
 RETRIED_STATUS = frozenset({408, 425, 429})
 """Statuses after which, as after 5xx, the same request may succeed later."""
 
@@ -130,7 +133,8 @@ def retry_after(value: str | None, now: float) -> float | None:
             moment = parsedate_to_datetime(value)
         except (ValueError, TypeError, IndexError, OverflowError):
             return None
-        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
         seconds = (moment - datetime.fromtimestamp(now, UTC)).total_seconds()
     if math.isfinite(seconds):
         return max(0.0, seconds)

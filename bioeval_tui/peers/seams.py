@@ -296,7 +296,7 @@ class JudgeView:
 
     As `scorer.context` allows: messages have their `generation` unless that is `none`; the object
     contexts before the greeting and after the last message are there only with `all`. Made by
-    `conversation.transcript.for_judge`.
+    `conversation.transcript.judge_view`.
     """
 
     job: EvaluationJob
@@ -474,7 +474,7 @@ class AgentTerms:
         return None
 
 
-def for_evaluator(job: EvaluationJob, facts: Sequence[str], condition: Condition) -> EvaluationJob:
+def evaluator_job(job: EvaluationJob, facts: Sequence[str], condition: Condition) -> EvaluationJob:
     """Return the job as an evaluator may see it, with the given facts and no others, and the tasks
     of the condition.
 
@@ -524,7 +524,7 @@ STREAMS = ("send", "speak")
 """The calls that yield pieces; all others are awaited."""
 
 
-def from_plugin(peer: Peer, name: str, make: Callable[[], AnyPeer]) -> AnyPeer:
+def wrap_plugin(peer: Peer, name: str, make: Callable[[], AnyPeer]) -> AnyPeer:
     """Return what a plug-in makes; what it raises, then and in each of its calls, becomes a
     `PeerError` with its name.
     """

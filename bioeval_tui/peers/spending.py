@@ -195,7 +195,7 @@ class Calls:
 NO_CALLS = Calls()
 
 
-def sum_of(calls: Iterable[Calls]) -> Calls:
+def total_calls(calls: Iterable[Calls]) -> Calls:
     """Return all calls together."""
     listed = list(calls)
     return Calls(sum(each.usual for each in listed), sum(each.most for each in listed))
@@ -223,18 +223,17 @@ def agent_calls(
     """Return the calls of the agent in one conversation: every second message, and seeds that it
     has to be told.
     """
-    seeded = sum(
-        message.role == "user"
-        for seed in job.seeds
-        if isinstance(seed, ConversationSeed)
-        for message in seed.messages
-    )
-    messages = job.max_messages // 2 + (0 if takes_history else seeded)
+    messages = job.max_messages // 2
+    if not takes_history:
+        for seed in job.seeds:
+            if isinstance(seed, ConversationSeed):
+                messages += sum(message.role == "user" for message in seed.messages)
     each, refused = rule.most_requests(ours_for_s), 0
     if is_model:
         # A model is asked again after each round of tool calls, and only what failed of a round is
         # repeated.
-        each += (MAX_ROUNDS if job.target.tools else 1) - 1
+        if job.target.tools:
+            each += MAX_ROUNDS - 1
         refused = most_refusals(
             job.target, job.target.api, instructed=bool(job.target.system_prompt), schema=False
         )
@@ -246,7 +245,9 @@ def evaluator_calls(job: EvaluationJob, rule: RetryRule, ours_for_s: float) -> C
     greeting.
     """
     messages = job.max_messages // 2 - 1
-    tries = TRIES_OF_A_MESSAGE * (TRIES_IN_ROLE if job.evaluator.guards != "off" else 1)
+    tries = TRIES_OF_A_MESSAGE
+    if job.evaluator.guards != "off":
+        tries *= TRIES_IN_ROLE
     refused = most_refusals(job.evaluator, job.evaluator.api, instructed=True, schema=True)
     each = tries * rule.most_requests(ours_for_s)
     return Calls(messages, TIMES_HELD * (messages * each + refused))
@@ -261,11 +262,13 @@ def judge_calls(job: EvaluationJob, tasks: int, rule: RetryRule, *, lists_faults
     if not tasks:
         return NO_CALLS
     refused = most_refusals(job.scorer, job.scorer.api, instructed=True, schema=True)
-    questions = 2 + (tasks if tasks > 1 else 0)
+    questions = 2
+    if tasks > 1:
+        questions += tasks
     verdict = Calls(1, questions * rule.attempts + refused).times(job.scorer.repeats)
     # What the server refused for the verdict is left out by now.
     faults = Calls(1, rule.attempts) if lists_faults else NO_CALLS
-    return sum_of((verdict, faults))
+    return total_calls((verdict, faults))
 
 
 FILE_NAME = "prices.yml"
@@ -336,11 +339,8 @@ def shipped_prices() -> Prices:
 def _yaml(text: str, file: str) -> dict[str, Any]:
     try:
         data = yaml.safe_load(text)
-    except (
-        yaml.YAMLError,
-        ValueError,
-        RecursionError,
-    ) as error:  # also numbers and dates that do not exist
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        # Numbers and dates that do not exist are a ValueError.
         mark = getattr(error, "problem_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         raise InputError("prices", (Problem("not valid YAML", file, line, column),)) from None
@@ -354,7 +354,9 @@ def _yaml(text: str, file: str) -> dict[str, Any]:
 def _table(models: Any, file: str) -> dict[str, Price]:
     prices: dict[str, Price] = {}
     problems = []
-    for model, entry in (models if isinstance(models, dict) else {}).items():
+    if not isinstance(models, dict):
+        return prices
+    for model, entry in models.items():
         numbers = [entry.get(key) for key in ("in", "out")] if isinstance(entry, dict) else []
         known = [float(number) for number in numbers if _is_price(number)]
         if len(known) == 2:

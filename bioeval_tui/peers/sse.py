@@ -91,12 +91,14 @@ class EventDecoder:
             return self._dispatch()
         name, _, value = line.partition(":")
         value = value.removeprefix(" ")
-        # which begins the next object
+        # A line with `{` begins the next object.
         if self._is_body and name != "data" and not line.startswith("{"):
             self._data.append(line)
             return []
         begins_body = line.startswith(_BODY_BEGINS)
-        ended = self._dispatch() if self._data and (begins_body or self._is_body) else []
+        ended: list[ServerSentEvent] = []
+        if self._data and (begins_body or self._is_body):
+            ended = self._dispatch()
         if begins_body:
             self._is_body = True
             self._data.append(line)

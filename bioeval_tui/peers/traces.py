@@ -49,7 +49,7 @@ def traced_calls(
             if meaning.arguments is None:
                 event["request"]["argumentsTold"] = False
             calls.append({**event, "span": span.span_id})
-        output = meaning.error if meaning.error else meaning.result
+        output = meaning.error or meaning.result
         if output is not None:
             result = result_event(output, call_id, failed=bool(meaning.error))
             calls.append({**result, "span": span.span_id})
@@ -84,7 +84,7 @@ class _Reported:
         """
         # Ids that differ are two calls.
         which = "without id" if meaning.call_id else "any"
-        keys = [(which, meaning.tool, *key) for key in _keys_of(meaning.arguments)]
+        keys = [(which, meaning.tool, *key) for key in _span_keys(meaning.arguments)]
         for key in [("id", repr(meaning.call_id)), *keys]:
             places = self._places.get(key, ())
             while places:
@@ -98,22 +98,22 @@ def _arguments_keys(arguments: Any) -> list[tuple[str, ...]]:
     """Return what identifies a reported call's arguments: all of them and, if there is only one,
     its value.
     """
-    only = (
-        list(arguments.values()) if isinstance(arguments, Mapping) and len(arguments) == 1 else []
-    )
-    return [(_as_text(arguments),), *(("value", _as_text(value)) for value in only)]
+    keys: list[tuple[str, ...]] = [(_spelling(arguments),)]
+    if isinstance(arguments, Mapping) and len(arguments) == 1:
+        keys += [("value", _spelling(value)) for value in arguments.values()]
+    return keys
 
 
-def _keys_of(arguments: Any) -> list[tuple[str, ...]]:
+def _span_keys(arguments: Any) -> list[tuple[str, ...]]:
     """Return what identifies a span's arguments, if it has any."""
     if arguments is None:
         return [()]
     if isinstance(arguments, Mapping):
-        return [(_as_text(arguments),)]
-    return [("value", _as_text(arguments))]
+        return [(_spelling(arguments),)]
+    return [("value", _spelling(arguments))]
 
 
-def _as_text(value: Any) -> str:
+def _spelling(value: Any) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, sort_keys=True, default=str)
@@ -326,8 +326,10 @@ class ConversationTraces:
         """Return the messages whose spans are incomplete."""
         while self._unlooked:
             message = self._unlooked.pop()
-            whole = self._answers[message].is_whole
-            (self._incomplete.discard if whole else self._incomplete.add)(message)
+            if self._answers[message].is_whole:
+                self._incomplete.discard(message)
+            else:
+                self._incomplete.add(message)
         return sorted(self._incomplete)
 
     def _note(self, message: int) -> None:
@@ -442,4 +444,6 @@ class RunTraces:
 
 
 def _messages(numbers: Sequence[int]) -> str:
-    return f"message{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
+    if len(numbers) > 1:
+        return f"messages {', '.join(map(str, numbers))}"
+    return f"message {', '.join(map(str, numbers))}"

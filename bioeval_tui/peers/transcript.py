@@ -136,7 +136,7 @@ class SpokenTranscript:
             return ()
         return self.traces.calls(message.message, message.generation)
 
-    def _read_on(self) -> _Read:
+    def _catch_up(self) -> _Read:
         """Read the messages that are new, and again from the first on of whose answer more spans
         arrived.
         """
@@ -170,7 +170,7 @@ class SpokenTranscript:
         """
         if self.traces is None:
             return self._untraced
-        read = self._read_on()
+        read = self._catch_up()
         if not self.traces.told_anything and self._calls_told:
             return ()
         return tuple(
@@ -185,16 +185,15 @@ class SpokenTranscript:
         As published, the transcript ends with the sign-off and user messages have the evaluator's
         time.
         """
-        read = self._read_on()
+        read = self._catch_up()
         signoff = self.signoff
         if not self._job:
             self._job = job_snapshot(self.job)
+        transcript = read.transcript
+        if signoff:
+            transcript = [*transcript, self._entry(signoff, signoff.generation)]
         return {
-            "transcript": (
-                [*read.transcript, self._entry(signoff, signoff.generation)]
-                if signoff
-                else read.transcript
-            ),
+            "transcript": transcript,
             "functionCalls": read.calls,
             "events": read.events,
             "failureCount": self.failures,
@@ -205,7 +204,7 @@ class SpokenTranscript:
         }
 
 
-def for_judge(
+def judge_view(
     job: EvaluationJob,
     condition: Condition,
     messages: Sequence[TranscriptMessage],
@@ -221,8 +220,9 @@ def for_judge(
             replace(m, generation=tuple(e for e in m.generation if has_contents([e])))
             for m in messages
         ]
-    states = (before, after) if seen == "all" else (None, None)
-    return JudgeView(job, condition, tuple(messages), *states)
+    if seen != "all":
+        before = after = None
+    return JudgeView(job, condition, tuple(messages), before, after)
 
 
 def sent_messages(talk: ConversationState, signoff: str) -> tuple[TranscriptMessage, ...]:
@@ -334,7 +334,8 @@ _CLOSING = re.compile(
     r" ){0,2}(?:day|one|evening|night|weekend|week|afternoon|morning|trip|flight)"
     r"|you(?:'re| are|'ve been| have been| were) (?:so |very |really |truly |all |the |an? |most"
     r" |just )*"
-    r"(?:help\w*|kind|great|wonderful|best|amazing|awesome|patient|excellent|lenient|friendly|lifesaver|star)"
+    r"(?:help\w*|kind|great|wonderful|best|amazing|awesome|patient|excellent|lenient|friendly"
+    r"|lifesaver|star)"
     r"|i (?:hope|wish) (?:it|this|that|you|all|everything))(?!\w)",
     re.IGNORECASE,
 )
@@ -347,6 +348,8 @@ _ASKS = re.compile(
     r" like| would like| need(?!ed)| want(?!ed))(?! (?:nothing|to thank))|but|also)\b|\d",
     re.IGNORECASE,
 )
+# These two decide `only_goodbye`, which "goodbye instead of an answer" and "goodbye three times" of
+# docs/guards.md measure (scripts/seed-faults.py).
 FILLER = 5
 """A sentence of at most this many words beside a goodbye says nothing: "Great, I will."."""
 LONGEST_GOODBYE = 40

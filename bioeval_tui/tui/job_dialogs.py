@@ -25,7 +25,7 @@ from bioeval_tui.base.text import both_or_all, clean_line, home_relative, listed
 from bioeval_tui.base.units import dollars, duration
 from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest
-from bioeval_tui.jobs.template import ASKS_FIRST, Answers, script_for
+from bioeval_tui.jobs.template import ASKS_FIRST, Answers, known_script
 from bioeval_tui.record.names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, options_of
 from bioeval_tui.report.plans import expected_interval
@@ -200,7 +200,7 @@ class OwnAgentDialog(FormDialog[NewJob]):
                 if (task := typed[f"task-{number}"])
             ),
         )
-        return NewJob(path, replace(answers, script=script_for(answers)))
+        return NewJob(path, replace(answers, script=known_script(answers)))
 
     def hint(self, *, trying: bool) -> Cell:
         """Return what is wrong, or what comes next, and show as many tasks as were asked for or

@@ -177,7 +177,7 @@ READERS = [
     (transcript.SpokenTranscript, "as_evaluation"),
     (assertions, "check_expression"),
     (assertions, "check_tool_calls"),
-    (run_job, "for_judge"),
+    (run_job, "judge_view"),
     (offline.RulesJudge, "score"),
     (scoring, "combine_verdicts"),
     (scoring, "score_fields"),

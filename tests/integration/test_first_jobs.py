@@ -22,7 +22,7 @@ import yaml
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.jobs.loading import load_job
 from bioeval_tui.jobs.models import ScriptLine
-from bioeval_tui.jobs.template import Answers, script_for
+from bioeval_tui.jobs.template import Answers, known_script
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.tui.data.services import AppServices
 from bioeval_tui.tui.job_dialogs import EXAMPLES
@@ -387,7 +387,7 @@ async def test_the_form_of_the_app_does(example: str, tmp_path: Path) -> None:
         fact=fact or "The user takes warfarin",
         withheld=withheld,
     )
-    answers = replace(answers, script=script_for(answers))
+    answers = replace(answers, script=known_script(answers))
     services = AppServices(
         Settings(data_dir_override=str(tmp_path / "data")), job_places=[tmp_path]
     )

@@ -28,7 +28,8 @@ try:
     main()
 finally:
     status = Path("/proc/self/status")
-    if status.exists():  # what getrusage tells on Linux includes the memory of the process that started this one
+    if status.exists():  # what getrusage tells on Linux includes the memory of the process that \
+started this one
         kb = int(status.read_text().split("VmHWM:")[1].split()[0])
     else:
         import resource

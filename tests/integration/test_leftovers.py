@@ -38,7 +38,8 @@ from tests.integration.program import started
 def test_that_never_ends(number):
     here = Path(__file__).parent
     options = ("--port", "0", "--graph", str(here / f"{number}.db"))
-    with started("agent", *options, data_dir=here, PYTHONHASHSEED="0") as process:  # a Python of its own: it starts one
+    with started("agent", *options, data_dir=here, \
+PYTHONHASHSEED="0") as process:  # a Python of its own: it starts one
         process.stdout.readline()
         (here / "pid.part").write_text(str(process.pid))
         (here / "pid.part").rename(here / "pid")

@@ -79,7 +79,8 @@ async def test_the_published_job_runs_unchanged_though_models_rate_limit_or_answ
     assert len(models.judge_prompts) == 3, "the malformed verdict was asked for again"
     card = Console(file=io.StringIO(), width=100)
     print_score_card(load_run(run.path), card)
-    assert re.search(r"tone \(not in the score\) +0.75 +0.75", card.file.getvalue())  # type: ignore[attr-defined]
+    printed = card.file.getvalue()  # type: ignore[attr-defined]
+    assert re.search(r"tone \(not in the score\) +0.75 +0.75", printed)
     assert {delta.message % 2 for delta in run.of("message_delta") if delta.text} == {0, 1}, (
         "both sides stream"
     )

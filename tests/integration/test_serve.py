@@ -541,7 +541,8 @@ TRIED_BY_A_FOREIGN_PAGE = """async ([link, socket]) => {
             tried.onerror = () => done("refused");
         }),
         frame: await loaded("iframe", "src", link).then(() => "loaded"),
-        opened: (() => { try { return open(link).document.body.innerHTML; } catch { return "refused"; } })(),
+        opened: (() => { try { return open(link).document.body.innerHTML; } \
+catch { return "refused"; } })(),
     };
 }"""
 

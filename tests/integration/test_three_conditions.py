@@ -32,7 +32,8 @@ def answer(message):
     return "What is your dose, and where do you live?"
 """
 JOB = r"""
-target: {user: patient, chatbot: doctor, protocol: python, remembers: false, function: three_agent:answer}
+target: {user: patient, chatbot: doctor, protocol: python, remembers: false,
+  function: three_agent:answer}
 aspirationalAverage: 30000
 conditions:
   - {name: withheld, words: knows nothing, facts: none, criteria: withheld}
@@ -51,7 +52,8 @@ evaluator:
     - {say: What now, task: 2, only: placebo}
 scorer: {kind: rules}
 assertions:
-  - {name: sets it, expression: 'evaluation.transcript.any { it.content.contains("set the reminder") }'}
+  - name: sets it
+    expression: 'evaluation.transcript.any { it.content.contains("set the reminder") }'
 """
 ARGUMENTS = ("run", "job.yml", "--code", ".", "--graph", "none", "--headless", "--json")
 

@@ -47,7 +47,10 @@ PROGRAM = [str(Path(sysconfig.get_path("scripts")) / "bioeval-tui")]
 BY_NAME = [sys.executable, "-m", "bioeval_tui"]
 PLUGIN = "[bioeval_tui.graphs]\nplanted = planted:make\n[pytest11]\nplanted = planted\n"
 SETTINGS = {
-    ".env": "OPENAI_API_KEY=planted\nOPENAI_BASE_URL=http://127.0.0.1:9\nBIOEVAL_DATA_DIR=planted\nPYTHONPATH=.\n",
+    ".env": (
+        "OPENAI_API_KEY=planted\nOPENAI_BASE_URL=http://127.0.0.1:9\n"
+        "BIOEVAL_DATA_DIR=planted\nPYTHONPATH=.\n"
+    ),
     "planted-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n",
     "planted-1.0.dist-info/entry_points.txt": PLUGIN,
     "planted.egg-info/PKG-INFO": "Metadata-Version: 2.1\nName: planted\nVersion: 1.0\n",

@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pyte
 import pytest
@@ -33,7 +34,8 @@ def written(folder: Path, **asked: object) -> tuple[Path, Path]:
         "theme": "dark",
         "times": "reading",
     }
-    write_replay(settings, str(GOLDEN), {"cast": cast, "html": page}, **{**options, **asked})  # type: ignore[arg-type]
+    given: dict[str, Any] = {**options, **asked}
+    write_replay(settings, str(GOLDEN), {"cast": cast, "html": page}, **given)
     return cast, page
 
 

@@ -56,7 +56,8 @@ for name in HIDDEN:
 for name in GONE:
     if hasattr(os, name):
         delattr(os, name)
-os.process_cpu_count = os.cpu_count  # type: ignore[attr-defined]  # it asks for what is gone, from Python 3.13 on
+# From Python 3.13 on, it asks for what is gone.
+os.process_cpu_count = os.cpu_count  # type: ignore[attr-defined]
 for name in ("poll", "epoll"):
     if hasattr(select, name):
         delattr(select, name)

@@ -27,7 +27,7 @@ from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.peers.agents.connection import parse_message, parse_object
 from bioeval_tui.peers.http import received_text
 from bioeval_tui.peers.models import evaluator
-from bioeval_tui.peers.models.answer import AnswerReader, hide_keys, without_reasoning
+from bioeval_tui.peers.models.answer import AnswerReader, hide_keys, strip_reasoning
 from bioeval_tui.peers.models.prompting import find_prompt, states_shown, tool_calls
 from bioeval_tui.peers.models.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.peers.offline import RulesJudge
@@ -212,10 +212,10 @@ READERS = {
     "sign-off": lambda t: without_signoff(t, SIGNOFF),
     "sign-off of one letter": lambda t: without_signoff(t, "a"),
     "sign-off of signs": lambda t: without_signoff(t, "👋"),
-    "reasoning": without_reasoning,
+    "reasoning": strip_reasoning,
     "gate": gated,
     "spoken": lambda t: evaluator.read(t, ("Ann", "Socrates"), chatbot="Bernie"),
-    "whole sentences": lambda t: (evaluator.whole_sentences(t), evaluator.before_loop(t)),
+    "whole sentences": lambda t: (evaluator.whole_sentences(t), evaluator.cut_loop(t)),
     "streamed": streamed,
     "verdict": lambda t: judged(t, t),
     "verdict in a fence": lambda t: judged("```json\n{" + t, t),

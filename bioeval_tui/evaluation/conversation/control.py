@@ -87,7 +87,7 @@ class Control:
         """The conditions of the run."""
         return tuple(self._by_condition)
 
-    def of(self, condition: Condition) -> ConversationControl:
+    def conversation(self, condition: Condition) -> ConversationControl:
         """Return the control of a condition."""
         return self._by_condition[condition]
 
@@ -138,7 +138,7 @@ class Control:
             return "a person plays the user in this job; say the sign-off to end"
         targets = [condition] if condition else list(self._by_condition)
         for name in targets:
-            self._act_on(name, self._by_condition[name], kind, clean(text, 20_000))
+            self._carry_out(name, self._by_condition[name], kind, clean(text, 20_000))
         self.on_action(kind, condition, clean(text, 20_000), sender)
         if kind == "cancel" and self.all_cancelled and self._beginning is not None:
             self._beginning.cancel()
@@ -150,7 +150,9 @@ class Control:
         """Return whether every condition was cancelled."""
         return all(control.cancelled for control in self._by_condition.values())
 
-    def _act_on(self, name: Condition, control: ConversationControl, kind: str, text: str) -> None:
+    def _carry_out(
+        self, name: Condition, control: ConversationControl, kind: str, text: str
+    ) -> None:
         match kind:
             case "pause":
                 control.paused = True
@@ -179,6 +181,8 @@ class Control:
 ANSWER_S = 5.0
 MOVED_S = 40.0
 HOW_IS_IT, RECORD_TO = "how_is_it", "record_to"
+_PATIENCE_S = {RECORD_TO: MOVED_S}
+"""How long an engine may take over an intent, where that is longer than `ANSWER_S`."""
 """Intents about the recording itself: ask whether it can be written, and move it to another folder.
 """
 NO_ANSWER = "the engine does not answer; the run may have ended"
@@ -248,13 +252,13 @@ async def _serve(
     while line := await reader.readline():
         intent = _parse(line)
         if recording is not None and intent.get("kind") in (HOW_IS_IT, RECORD_TO):
-            error = await _about_recording(recording, control, intent, sender)
+            error = await _handle_recording(recording, control, intent, sender)
         else:
             error = _act(control, intent, sender)
         await _answer(writer, intent.get("id"), error)
 
 
-async def _about_recording(
+async def _handle_recording(
     recording: Recorder, control: Control, intent: dict[str, Any], sender: str
 ) -> str | None:
     """Return why the recording cannot be written, or move it to another folder."""
@@ -289,7 +293,9 @@ def _parse(line: bytes) -> dict[str, Any]:
 
 
 async def _answer(writer: asyncio.StreamWriter, identity: object, error: str | None) -> None:
-    answer = {"id": identity, "ok": error is None} | ({"error": error} if error else {})
+    answer = {"id": identity, "ok": error is None}
+    if error:
+        answer["error"] = error
     writer.write(json.dumps(answer).encode() + b"\n")
     await writer.drain()
 
@@ -303,7 +309,7 @@ async def send_intent(
         {"id": 1, "kind": kind, "condition": condition, "text": text},
     ]
     try:
-        async with asyncio.timeout(MOVED_S if kind == RECORD_TO else ANSWER_S):
+        async with asyncio.timeout(_PATIENCE_S.get(kind, ANSWER_S)):
             reader, writer = await asyncio.open_connection("127.0.0.1", info.port)
             try:
                 writer.write(b"".join(json.dumps(line).encode() + b"\n" for line in lines))

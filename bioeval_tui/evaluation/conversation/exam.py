@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,8 @@ _OFF_TOPIC = (
 
 _SUBJECT = (
     r"(?:(?:the|an?|its?|any|this|every) )?"
-    r"(?:agent|assistant|chatbot|bot|model|system|answers?|reply|replies|response|messages?|conversation|it|she|he|they)"
+    r"(?:agent|assistant|chatbot|bot|model|system|answers?|reply|replies|response|messages?"
+    r"|conversation|it|she|he|they)"
 )
 _RESTRAINT = re.compile(
     rf"^(?:{_SUBJECT} )?(?:(?:also|still|at|all|times) )*"
@@ -102,7 +104,7 @@ class Exam:
     why_not: str = ""
 
 
-def exam_of(
+def choose_exam(
     jobs: Sequence[tuple[str, EvaluationJob]],
     conditions: Sequence[Condition],
     judge: str,
@@ -142,11 +144,10 @@ def _exam(
     )
     views = tuple(
         (control, JudgeView(own, condition, _transcript(own, control)))
-        for condition in tasks
-        for control in CONTROLS
+        for condition, control in product(tasks, CONTROLS)
     )
-    every = {number for condition in asked for number in job.judged_in(condition)}
-    left_out = tuple(sorted(every - {number for numbers in tasks.values() for number in numbers}))
+    every = set(chain.from_iterable(map(job.judged_in, asked)))
+    left_out = tuple(sorted(every.difference(*tasks.values())))
     snapshot = job_snapshot(own)
     question = [
         [host, list(job.facts), snapshot["scorer"]],
@@ -166,7 +167,9 @@ def exam_of_run(plan: RunPlan) -> Exam:
     """Return the exam of the judge of a run."""
     cases = [(case.name, job) for case, job in zip(plan.cases, plan.case_jobs, strict=True)]
     host = str(plan.options.get("judge_host") or "")
-    return exam_of(cases or [("", plan.job)], plan.conditions, plan.judge, host, plan.judge_prompt)
+    return choose_exam(
+        cases or [("", plan.job)], plan.conditions, plan.judge, host, plan.judge_prompt
+    )
 
 
 def _distinct(job: EvaluationJob, conditions: Sequence[Condition]) -> list[Condition]:
@@ -224,8 +227,10 @@ def remembered(exam: Exam, folder: Path | None) -> Mapping[str, Any] | None:
     """Return the fields of `JudgeExamined` of an earlier exam that asked the same; None if there
     was none.
     """
-    path = folder / f"{exam.key}.json" if folder is not None and exam.key else None
-    if path is None or not path.is_file() or path.stat().st_size > MOST_BYTES:
+    if folder is None or not exam.key:
+        return None
+    path = folder / f"{exam.key}.json"
+    if not path.is_file() or path.stat().st_size > MOST_BYTES:
         return None
     try:
         kept = _Remembered.model_validate(json.loads(path.read_text("utf-8")))
@@ -234,7 +239,12 @@ def remembered(exam: Exam, folder: Path | None) -> Mapping[str, Any] | None:
     asked = [(control, view.condition) for control, view in exam.views]
     if [(each.control, each.in_condition) for each in kept.controls] != asked:
         return None
-    return {**_about(exam), "judge": kept.judge, "controls": kept.controls, "remembered": True}
+    return {
+        **_case_fields(exam),
+        "judge": kept.judge,
+        "controls": kept.controls,
+        "remembered": True,
+    }
 
 
 async def hold_exam(
@@ -251,7 +261,7 @@ async def hold_exam(
             *(_judged(judge, exam, control, view, limit_s) for control, view in exam.views)
         )
     fields = {
-        **_about(exam),
+        **_case_fields(exam),
         "judge": with_served(judge.identity, used.served),
         "controls": tuple(controls),
     }
@@ -271,7 +281,7 @@ def no_exam(exam: Exam, judge: Judge) -> Mapping[str, Any]:
     return {"judge": judge.identity, "why_not": exam.why_not}
 
 
-def _about(exam: Exam) -> dict[str, Any]:
+def _case_fields(exam: Exam) -> dict[str, Any]:
     return {"left_out": exam.left_out, "case": exam.case}
 
 

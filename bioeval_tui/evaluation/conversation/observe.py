@@ -79,8 +79,9 @@ def what_differs(one: Observation, other: Observation) -> str:
             for start in (one, other)
         )
         places = list(_places(left, right, ""))
-        more = f" and {len(places) - MOST_PLACES} more places" if len(places) > MOST_PLACES else ""
-        where = ", ".join(places[:MOST_PLACES]) + more
+        where = ", ".join(places[:MOST_PLACES])
+        if len(places) > MOST_PLACES:
+            where += f" and {len(places) - MOST_PLACES} more places"
         differences.append(
             f"the agent's object context differs at {where}: it must not contain values of one"
             " session, such as an id or a time, or data from an earlier session"
@@ -91,15 +92,16 @@ def what_differs(one: Observation, other: Observation) -> str:
 def _places(one: Any, other: Any, where: str) -> Iterator[str]:
     """Yield where two values differ, as paths."""
     if isinstance(one, dict) and isinstance(other, dict):
+        before = where and f"{where}."
         for key in {**one, **other}:
-            yield from _places(
-                one.get(key), other.get(key), f"{where}.{key}" if where else str(key)
-            )
+            yield from _places(one.get(key), other.get(key), f"{before}{key}")
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for number, (left, right) in enumerate(zip(one, other, strict=True)):
             yield from _places(left, right, f"{where}[{number}]")
+    elif one != other and where:
+        yield f"`{shorten(clean_line(where), 80)}`"
     elif one != other:
-        yield f"`{shorten(clean_line(where), 80)}`" if where else "its whole"
+        yield "its whole"
 
 
 class Observer:
@@ -137,7 +139,7 @@ class Observer:
         difference.
         """
         self._session = session_id
-        seen = await self._within(self._limits.final_check_s, 0, persistently=True)
+        seen = await self._observe_timed(self._limits.final_check_s, 0, persistently=True)
         self._was_readable = seen.object_context is not None
         return seen
 
@@ -146,7 +148,7 @@ class Observer:
         those that took too long.
         """
         until = asyncio.get_running_loop().time() + self._limits.observe_s
-        observation = await self._within(self._limits.observe_s, turn)
+        observation = await self._observe_timed(self._limits.observe_s, turn)
         left = until - asyncio.get_running_loop().time()
         await self._check_all(transcript, observation, turn, final=False, within_s=left)
         return observation
@@ -160,12 +162,16 @@ class Observer:
         `agent_gone`: the assertions that need it fail. If the agent was started again with another
         graph meanwhile, Cypher is not measured.
         """
-        seen = await self._within(self._limits.final_check_s, turn, persistently=not agent_gone)
+        seen = await self._observe_timed(
+            self._limits.final_check_s, turn, persistently=not agent_gone
+        )
         self.at_end = seen
         asked = any(
-            isinstance(assertion, CypherAssertion) for _, assertion in _assertions_of(transcript)
+            isinstance(assertion, CypherAssertion) for _, assertion in _own_assertions(transcript)
         )
-        other = await self._parts.other_graph() if asked and self._parts.graph is not None else ""
+        other: str | None = ""
+        if asked and self._parts.graph is not None:
+            other = await self._parts.other_graph()
         within = self._limits.final_check_s
         return await self._check_all(
             transcript,
@@ -179,7 +185,7 @@ class Observer:
 
     def not_observed(self, transcript: SpokenTranscript, why: str) -> None:
         """Record every assertion as not measured: there was no conversation to check."""
-        for index, assertion in _assertions_of(transcript):
+        for index, assertion in _own_assertions(transcript):
             self._emit_check(index, assertion, CheckResult(None, error=why), 0, final=True)
 
     async def already_holding(self, transcript: SpokenTranscript, start: Observation) -> list[str]:
@@ -188,7 +194,7 @@ class Observer:
         """
         held = {}
         view = AssertionView(start.object_context, transcript.as_evaluation())
-        for index, assertion in _assertions_of(transcript):
+        for index, assertion in _own_assertions(transcript):
             if isinstance(assertion, MedalAssertion):
                 continue  # no file that is there already counts
             if not _needs_what_is_unseen(assertion, start):
@@ -198,7 +204,7 @@ class Observer:
         self._held = frozenset(held)
         return [one.title for one in held.values() if not self._parts.holds_on_nothing(one)]
 
-    async def _within(
+    async def _observe_timed(
         self, budget_s: float, turn: int, *, persistently: bool = False
     ) -> Observation:
         """Observe within a time budget, and record the result, or that nothing was observed."""
@@ -211,12 +217,9 @@ class Observer:
             observation = Observation(
                 None, None, f"not observed within {budget_s:g} s", unseen=True
             )
-        too_large = observation.object_context is not None and kept is None
-        note = (
-            f"the object context is larger than {MAX_STATE:,} characters and is not kept"
-            if too_large
-            else None
-        )
+        error = observation.error
+        if error is None and observation.object_context is not None and kept is None:
+            error = f"the object context is larger than {MAX_STATE:,} characters and is not kept"
         self._emitter.emit(
             events.StateObserved,
             after_turn=turn,
@@ -224,7 +227,7 @@ class Observer:
             graph=asdict(observation.graph) if observation.graph else None,
             digests=dict(observation.digests),
             elapsed_ms=(time.monotonic() - began) * 1000,
-            error=observation.error or note,
+            error=error,
         )
         return observation
 
@@ -242,12 +245,10 @@ class Observer:
         context = observed if isinstance(observed, dict) else None
         snapshot = graph if isinstance(graph, GraphSnapshot) else None
         # The event loop, and every other conversation's clock, must not wait for a large state.
-        large = is_large(context)
-        taken_in = (
-            await asyncio.to_thread(_clean_state, context, snapshot, self._session)
-            if large
-            else _clean_state(context, snapshot, self._session)
-        )
+        if is_large(context):
+            taken_in = await asyncio.to_thread(_clean_state, context, snapshot, self._session)
+        else:
+            taken_in = _clean_state(context, snapshot, self._session)
         cleaned, kept, digests, excess = taken_in
         if excess:
             errors.append(f"the agent's object context is JSON {excess}")
@@ -286,7 +287,7 @@ class Observer:
         results: dict[int, CheckResult] = {}
         due = [
             (index, assertion)
-            for index, assertion in _assertions_of(transcript)
+            for index, assertion in _own_assertions(transcript)
             if final or (assertion.timeline and not isinstance(assertion, MedalAssertion))
         ]
         if not due:
@@ -298,15 +299,19 @@ class Observer:
             agent_gone,
             self._files_before,
         )
+        unseen = CheckResult(None, error=seen.error)
+        if agent_gone or (final and seen.refused and self._was_readable):
+            unseen = CheckResult(False, error=seen.error)
+        left = within_s
         until = asyncio.get_running_loop().time() + within_s
         for index, assertion in due:
             if _needs_what_is_unseen(assertion, seen):
-                fails = agent_gone or (final and seen.refused and self._was_readable)
-                result = CheckResult(False if fails else None, error=seen.error)
+                result = unseen
             elif other_graph and isinstance(assertion, CypherAssertion):
                 result = CheckResult(None, error=other_graph)
             else:
-                left = within_s if final else until - asyncio.get_running_loop().time()
+                if not final:
+                    left = until - asyncio.get_running_loop().time()
                 result = await self._check(assertion, view, left)
             results[index] = result
             self._emit_check(index, assertion, result, turn, final=final)
@@ -346,22 +351,26 @@ def check_fields(
     held_from_start: bool,
 ) -> dict[str, Any]:
     """Return the fields of `AssertionChecked` for one outcome."""
-    outcome = "passed" if result.passed else "failed"
-    return {
+    fields = {
         "index": index,
         "title": clean_line(assertion.title),
         "weight": assertion.weight,
         "after_turn": turn,
         "final": final,
         "from_start": held_from_start and bool(result.passed),
-        "status": "not_measured" if result.passed is None else outcome,
+        "status": _STATUS[result.passed],
         "observed": _bounded_value(result.observed),
         "expected": _bounded_value(result.expected),
         "error": result.error,
         "warning": result.warning,
         "why": result.why,
-        **({"fault": result.fault} if result.passed is None else {}),
     }
+    if result.passed is None:
+        fields["fault"] = result.fault
+    return fields
+
+
+_STATUS = {True: "passed", False: "failed", None: "not_measured"}
 
 
 def _is_ours(error: PeerError) -> bool:
@@ -387,19 +396,21 @@ def _clean_state(
     observed part, and how the context exceeds what any JSON of a peer may be; it is left out then.
     """
     excess = excess_of(context)
-    cleaned: dict[str, Any] | None = (
-        None if context is None or excess else clean_value(context, MAX_EVENT_TEXT)
-    )
+    cleaned: dict[str, Any] | None = None
+    if context is not None and not excess:
+        cleaned = clean_value(context, MAX_EVENT_TEXT)
     digests: dict[str, str] = {}
     if cleaned is not None:
         digests[OBJECT_CONTEXT] = _hash(_comparable_parts(cleaned, session))
     if graph is not None and graph.digest:
         digests[GRAPH] = graph.digest
-    small = cleaned is None or len(compact_json(cleaned)) <= MAX_STATE
-    return cleaned, cleaned if small else None, digests, excess
+    kept = cleaned
+    if cleaned is not None and len(compact_json(cleaned)) > MAX_STATE:
+        kept = None
+    return cleaned, kept, digests, excess
 
 
-def _without_session(text: str, session: str) -> str:
+def _mask_session(text: str, session: str) -> str:
     if len(session) >= MIN_SESSION:
         return text.replace(session, "{sessionId}")
     return text
@@ -411,15 +422,12 @@ def _hash(parts: Mapping[str, object]) -> str:
 
 def _comparable_parts(context: dict[str, Any] | None, session: str) -> dict[str, list[str]]:
     """Return the parts of an object context that are compared, as canonical JSON."""
-    listed = {name: (context or {}).get(name) for name in ("resources", "functions")}
-    return {
-        name: (
-            sorted(_without_session(compact_json(item), session) for item in items)
-            if isinstance(items, list)
-            else []
-        )
-        for name, items in listed.items()
-    }
+    parts: dict[str, list[str]] = {"resources": [], "functions": []}
+    for name in parts:
+        items = (context or {}).get(name)
+        if isinstance(items, list):
+            parts[name] = sorted(_mask_session(compact_json(item), session) for item in items)
+    return parts
 
 
 def _bounded_value(value: Any) -> Any:
@@ -430,7 +438,7 @@ def _bounded_value(value: Any) -> Any:
     return text[:10_000] + "…"
 
 
-def _assertions_of(transcript: SpokenTranscript) -> Iterator[tuple[int, Assertion]]:
+def _own_assertions(transcript: SpokenTranscript) -> Iterator[tuple[int, Assertion]]:
     """Yield the assertions of the conversation's condition, with their places in the job."""
     for index, assertion in enumerate(transcript.job.assertions):
         if assertion.applies(transcript.condition):

@@ -112,7 +112,7 @@ class RunPlan:
     further: tuple[int, ...] = ()
     """The cases of the trials that `--rerun` added, which come last in `case_order`."""
 
-    def of_trial(self, trial: int) -> RunPlan:
+    def trial_plan(self, trial: int) -> RunPlan:
         """Return the plan with the job of a trial's case."""
         if not self.case_jobs:
             return self
@@ -126,7 +126,8 @@ class RunPlan:
 
     def greeting(self, trial: int) -> str:
         """Return the trial's greeting: drawn with the seed, the same for both conditions."""
-        return random.Random(f"{self.seed}/{trial}/greeting").choice(self.job.greetings)  # noqa: S311
+        drawing = random.Random(f"{self.seed}/{trial}/greeting")  # noqa: S311
+        return drawing.choice(self.job.greetings)
 
     def order(self, trial: int) -> tuple[Condition, ...]:
         """Return the order of the trial's conditions."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from bioeval_tui.evaluation.conversation.observe import Observation
 from bioeval_tui.peers.seams import GraphSnapshot
@@ -39,7 +40,9 @@ class ConversationRecord:
         # One pause of this program is in every conversation that was held meanwhile, and says
         # nothing of the next ones.
         paused = any(part.reason == composite.DID_NOT_RUN for part in scored.parts)
-        self.unmeasured = scored if lost and not paused else None
+        self.unmeasured = None
+        if lost and not paused:
+            self.unmeasured = scored
 
 
 @dataclass(frozen=True)
@@ -69,14 +72,11 @@ class Resumption:
 
     def owes(self, conditions: Sequence[Condition], trials: int) -> bool:
         """Return whether a conversation of that many trials is missing."""
-        return any(
-            (condition, trial) not in self.earlier.finished
-            for condition in conditions
-            for trial in range(1, trials + 1)
-        )
+        asked = product(conditions, range(1, trials + 1))
+        return any(each not in self.earlier.finished for each in asked)
 
 
-def resumption_of(state: RunState) -> Resumption:
+def find_resumption(state: RunState) -> Resumption:
     """Return where to continue the run with this state."""
     finished: dict[tuple[Condition, int], ConversationRecord] = {}
     attempts: dict[tuple[Condition, int], int] = {}
@@ -87,15 +87,17 @@ def resumption_of(state: RunState) -> Resumption:
         sessions |= {attempt.session_id: title for attempt in talk.attempts if attempt.session_id}
         if is_finished(talk):
             score = talk.score.score if talk.score else None
-            finished[key.condition, key.trial] = ConversationRecord(_start_of(talk), score)
+            finished[key.condition, key.trial] = ConversationRecord(_first_observation(talk), score)
     earlier = Earlier(finished, attempts, state.clean, _compared_parts(finished), sessions)
-    return Resumption(earlier, state.last_seq, trials_of(state), state.ended is not None)
+    return Resumption(earlier, state.last_seq, count_trials(state), state.ended is not None)
 
 
-def trials_of(state: RunState) -> int:
+def count_trials(state: RunState) -> int:
     """Return the number of trials: the planned number, or the existing one if that is larger."""
-    asked = state.started.trials if state.started else 1
-    return max(asked, *(key.trial for key in state.conversations), 1)
+    numbers = [1, *(key.trial for key in state.conversations)]
+    if state.started:
+        numbers.append(state.started.trials)
+    return max(numbers)
 
 
 def is_finished(talk: ConversationState) -> bool:
@@ -117,10 +119,10 @@ def missing_conversations(
     """
     if state.started is None:
         return []
+    numbers = range(1, (trials or state.started.trials) + 1)
     return [
         (condition, trial)
-        for trial in range(1, (trials or state.started.trials) + 1)
-        for condition in state.started.conditions
+        for trial, condition in product(numbers, state.started.conditions)
         if (talk := state.conversation(condition, trial)) is None or not is_finished(talk)
     ]
 
@@ -154,7 +156,7 @@ def _compared_parts(
     return None
 
 
-def _start_of(talk: ConversationState) -> Observation | None:
+def _first_observation(talk: ConversationState) -> Observation | None:
     seen = next((seen for seen in talk.observations if seen.after_turn == 0), None)
     if seen is None:
         return None

@@ -41,7 +41,7 @@ from bioeval_tui.peers.spending import (
     Used,
     counting,
 )
-from bioeval_tui.peers.transcript import SpokenTranscript, for_judge
+from bioeval_tui.peers.transcript import SpokenTranscript, judge_view
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
@@ -129,11 +129,12 @@ async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter
     Raises:
         NotMeasuredError: a setup failed, so the condition cannot start from a known state.
     """
-    for index, setup in enumerate(plan.job.setups if parts.graph is not None else ()):
+    if parts.graph is None:
+        return
+    for index, setup in enumerate(plan.job.setups):
         began = time.monotonic()
         error: str | None = None
         try:
-            assert parts.graph is not None
             await parts.graph.execute(setup.cypher, timeout_s=plan.limits.setup_s)
         except (QueryError, PeerError) as failure:
             error = clean_line(str(failure))
@@ -348,7 +349,7 @@ class JobRun:
         ):
             self.not_clean(SEEN_BY_OTHERS)
         if self.parts.next_round is not None:
-            await self._by_rounds(self.parts.next_round)
+            await self._hold_rounds(self.parts.next_round)
         elif self.plan.shared_agent > 1:
             await self._several_at_once(iter(trials))
         else:
@@ -402,7 +403,7 @@ class JobRun:
             )
         self._exam = self.emitter.emit(events.JudgeExamined, **fields)
 
-    async def refusal_of(self, judge: str) -> str:
+    async def judge_refusal(self, judge: str) -> str:
         """Return why the verdicts of a judge, as served, do not count; empty if they do.
 
         What is remembered of one model says nothing about another that is served by now under its
@@ -431,7 +432,7 @@ class JobRun:
             return
         self.emitter.emit(events.SentinelsJudged, **fields)
 
-    async def _by_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
+    async def _hold_rounds(self, next_round: Callable[[int], Awaitable[bool]]) -> None:
         """Run trials in rounds together with the other runs until the result is decided; emit the
         decision.
         """
@@ -471,7 +472,7 @@ class JobRun:
             if why_not is not None:
                 self.stopped = why_not
                 return
-            if self.control.of(condition).cancelled:
+            if self.control.conversation(condition).cancelled:
                 self.records[condition, trial] = ConversationRecord(cancelled=True)
                 return
             broke: Outcome | None = None
@@ -505,7 +506,7 @@ class JobRun:
         key = (condition, trial)
         emitter = self.emitter.of(condition, trial, self.attempts.get(key, 0) + attempt)
         record = self.records[key] = ConversationRecord()
-        plan = self.plan.of_trial(trial)
+        plan = self.plan.trial_plan(trial)
         transcript = SpokenTranscript(plan.job, condition, trial, plan.model)
         async with contextlib.AsyncExitStack() as closing:
             conversation = _Conversation(self, plan, emitter, record, transcript, closing)
@@ -566,7 +567,7 @@ class JobRun:
 
         A cancelled run stays cancelled.
         """
-        control = self.control.of(condition)
+        control = self.control.conversation(condition)
         task = asyncio.create_task(work)
         self.control.register(condition, task)
         if control.cancelled and not record.cancelled:
@@ -602,12 +603,9 @@ class JobRun:
             # A defect in one conversation must not end the others of a batch. It is nobody's score,
             # and passes no gate: else an agent that knows one could take its own bad conversations
             # out of the mean.
-            short_of = exhausted(error)
-            return Outcome(
-                reason="cancelled",
-                fault="infrastructure" if short_of else "program",
-                detail=short_of or _defect(error),
-            )
+            if short_of := exhausted(error):
+                return Outcome(reason="cancelled", fault="infrastructure", detail=short_of)
+            return Outcome(reason="cancelled", fault="program", detail=_defect(error))
         raise error
 
     def _compare_starts(self, trial: int) -> None:
@@ -622,7 +620,9 @@ class JobRun:
         if len(self.plan.conditions) < 2 or len(starts) < 2:
             return
         seen = frozenset.intersection(*(frozenset(start.digests) for start in starts))
-        self.compared = seen if self.compared is None else self.compared & seen
+        if self.compared is None:
+            self.compared = seen
+        self.compared &= seen
         unseen = next((start.error for start in starts if start.error is not None), None)
         if why := next(filter(None, (what_differs(starts[0], other) for other in starts[1:])), ""):
             self.not_clean(f"{events.STARTS_DIFFER}; {why}")
@@ -631,9 +631,9 @@ class JobRun:
         elif not seen and not self.plan.job.target.keeps_nothing:
             self._clean_unknown(NOTHING_OBSERVED)
 
-    def session_of(self, condition: Condition, trial: int) -> Session:
+    def follow_session(self, condition: Condition, trial: int) -> Session:
         """Return what will be known of a conversation's session."""
-        job = self.plan.of_trial(trial).job
+        job = self.plan.trial_plan(trial).job
         title = f"{job.condition(condition).title}, trial {trial}"
         return Session(
             self.plan.run_id,
@@ -690,7 +690,7 @@ class _Conversation:
         self.transcript = transcript
         self._closing = closing
         self._dialogue: Dialogue | None = None
-        self.session = run.session_of(transcript.condition, transcript.trial)
+        self.session = run.follow_session(transcript.condition, transcript.trial)
 
     def _open(self) -> Dialogue:
         """Create the agent and the evaluator; both are closed at the end, even if closing one
@@ -701,7 +701,7 @@ class _Conversation:
         self._closing.push_async_callback(_close, agent.aclose)
         evaluator = self.parts.open_evaluator(condition, trial)
         self._closing.push_async_callback(_close, evaluator.aclose)
-        control = self.job_run.control.of(condition)
+        control = self.job_run.control.conversation(condition)
         overheard: Any = OverheardAgent(agent, self.session)
         return Dialogue(
             self.plan, self.parts, self.emitter, control, overheard, evaluator, self.transcript
@@ -733,11 +733,11 @@ class _Conversation:
                 with attempt:
                     self.transcript.session_id = await dialogue.agent.open()
         except PeerError as error:
-            return dialogue.outcome_of(error)
+            return dialogue.peer_outcome(error)
         self.session.require_apart()
         require_graph(self.plan, self.parts)
         await apply_seeds(
-            self.plan, dialogue.agent, self.emitter, dialogue.is_to_be_waited_for, self.parts.budget
+            self.plan, dialogue.agent, self.emitter, dialogue.deserves_patience, self.parts.budget
         )
         self.emitter.emit(
             events.ConversationStarted,
@@ -765,7 +765,7 @@ class _Conversation:
         if outcome.reason not in events.RESULT_REASONS:
             held = outcome.reason != "cancelled" or outcome.fault == "none"
             what = outcome.reason.replace("_", " ") if held else "not measured"
-            reason = f"{what}: {explained}" if explained else what
+            reason = ": ".join(filter(None, (what, explained)))
             return self._score(
                 outcome, scoring.unscored_fields(self.transcript, reason, outcome.fault)
             )
@@ -777,9 +777,9 @@ class _Conversation:
                 outcome, scoring.unscored_fields(self.transcript, why, outcome.fault)
             )
         if empty := self.transcript.empty_answers:
-            message = (
-                f"the agent answered without a word {'once' if empty == 1 else f'{empty} times'}"
-            )
+            message = f"the agent answered without a word {empty} times"
+            if empty == 1:
+                message = "the agent answered without a word once"
             self.emitter.emit(events.Warned, code="empty_answers", message=message)
         await self.dialogue.settle_traces()
         checks = await self.dialogue.observer.final(
@@ -812,7 +812,7 @@ class _Conversation:
             self.record.start,
             self._dialogue.observer.at_end if self._dialogue else None,
         )
-        view = for_judge(
+        view = judge_view(
             job,
             self.transcript.condition,
             self.transcript.messages,
@@ -831,7 +831,9 @@ class _Conversation:
                 record_unused(self.emitter, "judge", rest)
         for code, message in judged.warnings:
             self.emitter.emit(events.Warned, code=code, message=message)
-        if judged.tasks is not None and (refusal := await self.job_run.refusal_of(fields["judge"])):
+        if judged.tasks is not None and (
+            refusal := await self.job_run.judge_refusal(fields["judge"])
+        ):
             judged = scoring.not_counted(replace(judged, fields=fields), refusal)
             fields = dict(judged.fields)
         # Those of now, which a resumed run may have besides the recorded ones.

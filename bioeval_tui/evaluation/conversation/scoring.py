@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from typing import Any, Literal
 
 import yaml
@@ -101,7 +102,7 @@ async def judge_transcript(
         return _not_judged(judge, wrong, "judge")
     tasks = combine_verdicts(job, verdicts, view.transcript, states_shown(view), view.condition)
     if held is not None:
-        tasks = tuple(_with_asking(task, verdicts, view, held) for task in tasks)
+        tasks = tuple(_mark_asking(task, verdicts, view, held) for task in tasks)
     tones = [verdict.tone for verdict in verdicts if verdict.tone is not None]
     fields: dict[str, Any] = {
         "judge": judge.identity,
@@ -116,8 +117,11 @@ async def judge_transcript(
     listed, problem = await _user_faults(judge, view, limit_s)
     fields |= {"user_faults": listed.faults, "user_faults_refused": listed.refused}
     for key, more in (("tokens_in", listed.tokens_in), ("tokens_out", listed.tokens_out)):
-        fields[key] = (fields[key] or 0) + more if more else fields[key]
-    warnings = [("user_faults", problem)] if problem else []
+        if more:
+            fields[key] = (fields[key] or 0) + more
+    warnings: list[tuple[str, str]] = []
+    if problem:
+        warnings.append(("user_faults", problem))
     warnings += [("verdict_missing", message) for message in missing_verdicts(answers)]
     warnings += [
         ("record_shortened", verdict.shortened) for verdict in verdicts if verdict.shortened
@@ -220,12 +224,14 @@ def combine_verdicts(
     combined = []
     items = [item for item in job.rubric if isinstance(item, RubricItem)]
     for number, task in job.judged_in(condition).items():
-        item = items[number - 1] if items else None
-        # An item with negative points is passed if it is not met.
-        wanted = item is None or item.points > 0
-        given = [
-            verdict for answer in verdicts for verdict in answer.tasks if verdict.task == number
-        ]
+        of_item: dict[str, Any] = {}
+        wanted = True
+        if items:
+            item = items[number - 1]
+            of_item = {"points": item.points, "tags": item.tags}
+            wanted = item.points > 0  # one with negative points is passed if it is not met
+        every = chain.from_iterable(answer.tasks for answer in verdicts)
+        given = [verdict for verdict in every if verdict.task == number]
         scores = [verdict.score for verdict in given]
         middle = median(scores)
         # As written: of 0.1 and 0.3, binary fractions would make the second the nearer one to 0.2.
@@ -246,15 +252,14 @@ def combine_verdicts(
                 only_of_user=by_user,
                 passed=(middle > task.pass_above) == wanted,
                 spread=exact_difference(max(scores), min(scores)),
-                points=item.points if item is not None else None,
-                tags=item.tags if item is not None else (),
                 weight=task.weight,
+                **of_item,
             )
         )
     return tuple(combined)
 
 
-def _with_asking(
+def _mark_asking(
     task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, held: Held
 ) -> TaskScored:
     """Return a task's score with the message that asks for it or, if none does, with what kept the
@@ -282,22 +287,18 @@ def _message_that_asks(
     verdicts name.
     """
     users = [message for message in view.transcript if message.role == "user"]
-    user = held.job.evaluator if held.job is not None else None
     if (
-        user is not None
-        and user.kind == "scripted"
+        held.job is not None
+        and held.job.evaluator.kind == "scripted"
         and not any(message.operator for message in users)
     ):
-        lines = [_one_line(line.say) for line in user.lines if line.task == number]
+        script = held.job.evaluator.lines
+        lines = [_one_line(line.say) for line in script if line.task == number]
         if lines:
             return next((each.message for each in users if _one_line(each.content) in lines), 0)
     known = {0, *(message.message for message in users)}
-    named = [
-        task.asked
-        for verdict in verdicts
-        for task in verdict.tasks
-        if task.task == number and task.asked in known
-    ]
+    every = chain.from_iterable(verdict.tasks for verdict in verdicts)
+    named = [task.asked for task in every if task.task == number and task.asked in known]
     if not named:
         return None
     # Whether it was asked for comes first: those who say so may name different messages. Split
@@ -306,8 +307,9 @@ def _message_that_asks(
     if messages.total() < len(named) / 2:
         # It may have been asked for in the earlier conversation, which the judge of tasks is not
         # shown.
-        seeds = held.job.seeds if held.job is not None else ()
-        if any(isinstance(seed, ConversationSeed) for seed in seeds):
+        if held.job is not None and any(
+            isinstance(seed, ConversationSeed) for seed in held.job.seeds
+        ):
             return None
         return 0
     return min(messages, key=lambda each: (-messages[each], each))
@@ -382,6 +384,7 @@ def score_fields(
     ]
     # What failed explains a missing score better than what nobody could have measured.
     unchecked.sort(key=lambda check: check.fault == "none")
+    why_unchecked = next((check.error or "" for check in unchecked), "")
     parts = (
         score.timing_part(
             job.aspirational_average,
@@ -390,13 +393,15 @@ def score_fields(
             answers=transcript.answers,
         ),
         score.judged_part(tasks, len(judged), judge_error),
-        score.assertion_part(results, unchecked[0].error or "" if unchecked else ""),
+        score.assertion_part(results, why_unchecked),
     )
     whole = score.compose([counts_elsewhere(part, job) for part in parts], transcript.failures)
     fault: Fault = "none"
     if whole.score is None:
-        of_judge = [judge_fault] if tasks is None and judged else []
-        fault = score.blame([*of_judge, *(check.fault for check in unchecked)], tasks)
+        faults = [check.fault for check in unchecked]
+        if tasks is None and judged:
+            faults.insert(0, judge_fault)
+        fault = score.blame(faults, tasks)
     return {
         **unscored_fields(transcript, whole.reason, fault),
         "score": whole.score,

@@ -89,7 +89,7 @@ class Session:
             f"{self._called(earlier[0])}, and {self.title}"
         )
         self.not_clean(f"session {identity}", message)
-        self._mixes_with(earlier, message)
+        self._mix(earlier, message)
 
     def told(self, text: str) -> None:
         """Take a text that the agent was told otherwise, such as a seed, and may have in its
@@ -118,11 +118,14 @@ class Session:
             return
         text, other = found
         where = f"{self.title} (session {self._shown})" if self.id else self.title
-        said = f", but in {self._called(other)}" if other is not None else ""
         quote = shorten(clean_line(text), 100)
-        message = f"the agent's history holds “{quote}”, which was not said in {where}{said}"
+        message = f"the agent's history holds “{quote}”, which was not said in {where}"
+        others: list[Session] = []
+        if other is not None:
+            message += f", but in {self._called(other)}"
+            others.append(other)
         self.not_clean("history", message)
-        self._mixes_with([other] if other is not None else [], message)
+        self._mix(others, message)
 
     def end(self) -> None:
         """Note that the conversation is over: what is said in its session from now on does not
@@ -146,7 +149,7 @@ class Session:
             return other.title
         return f"{other.title} of run {other.run}"
 
-    def _mixes_with(self, others: Sequence[Session], message: str) -> None:
+    def _mix(self, others: Sequence[Session], message: str) -> None:
         """Mark this conversation, and the others that are still held, if they are held at the same
         time.
         """
@@ -178,7 +181,9 @@ class Session:
         later = [users[at] for at in range(first, len(users)) if at not in matched]
         answers = [(key, text) for role, key, text in told if role == "assistant"]
         for key, text in (*later, *(one for one in answers if len(one[0]) >= SHORTEST_ANSWER)):
-            other = None if key in self._own else self.shared.who_said(self, key)
+            if key in self._own:
+                continue
+            other = self.shared.who_said(self, key)
             if other is not None:
                 return text, other
         return None
@@ -200,12 +205,13 @@ class Session:
             place = at
             matched.add(at)
             for _ in range(sent.times - 1):  # attempts that failed
-                if place == start or not _is_in(sent.key, keys[place - 1]):
+                if place == start or not _is_message(sent.key, keys[place - 1]):
                     break
                 place -= 1
                 matched.add(place)
-        begins = found or len(self._sent) == 1
-        return (place if begins else 0), matched
+        if found or len(self._sent) == 1:
+            return place, matched
+        return 0, matched
 
 
 class Sessions:
@@ -296,7 +302,7 @@ def _key(text: str) -> str:
     return " ".join(_WORD.findall(plain))[:LONGEST]
 
 
-def _is_in(sent: str, theirs: str) -> bool:
+def _is_message(sent: str, theirs: str) -> bool:
     """Return whether a message is the one that was sent, perhaps with something around it."""
     return sent == theirs or f" {sent} " in f" {theirs} "
 
@@ -312,7 +318,7 @@ def _last_like(sent: str, keys: Sequence[str], start: int, end: int) -> int | No
     """Return the last place between `start` and `end` of a message that is the sent one: equal,
     with more, or similar.
     """
-    for same in (str.__eq__, _is_in, _is_like):
+    for same in (str.__eq__, _is_message, _is_like):
         for at in range(end - 1, start - 1, -1):
             if same(sent, keys[at]):
                 return at

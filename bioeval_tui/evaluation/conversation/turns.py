@@ -42,7 +42,7 @@ from bioeval_tui.peers.seams import (
     TranscriptMessage,
     Utterance,
     Violation,
-    for_evaluator,
+    evaluator_job,
 )
 from bioeval_tui.peers.spending import Used
 from bioeval_tui.peers.transcript import SpokenTranscript, without_signoff
@@ -101,7 +101,7 @@ class Dialogue:
         )
         self.turn = 0
         self.answered_turn = 0
-        self._job_for_evaluator = for_evaluator(plan.job, transcript.facts, transcript.condition)
+        self._job_for_evaluator = evaluator_job(plan.job, transcript.facts, transcript.condition)
         self._observing: asyncio.Task[Observation] | None = None
         self.paused_s = 0.0
         self._active_s = 0.0
@@ -124,7 +124,7 @@ class Dialogue:
                 if outcome is not None:
                     return self._unless_nothing_was_asked(outcome)
         except PeerError as error:
-            return self.outcome_of(error)
+            return self.peer_outcome(error)
         except _LeftRoleTwice as error:
             return Outcome(reason="evaluator_failed", fault="evaluator", detail=str(error))
         finally:
@@ -297,8 +297,9 @@ class Dialogue:
         assert isinstance(spoken, Utterance)
         self._thought_ms = (time.monotonic() - began) * 1000
         utterance = replace(spoken, content=clean(spoken.content))
-        guard = self.parts.guard
-        return utterance, list(guard(self._guards_view(), utterance.content)) if guard else []
+        if self.parts.guard is None:
+            return utterance, []
+        return utterance, list(self.parts.guard(self._guards_view(), utterance.content))
 
     async def _answer(self, content: str) -> None:
         """Send `content`, record the answer, and start observing."""
@@ -327,16 +328,22 @@ class Dialogue:
         if self.traces:
             self.traces.answered()
         blocked_ms = 1000 * self.parts.watchdog.lost(reply.started, reply.ended)
-        counts = blocked_ms <= MOST_OF_A_LATENCY * reply.latency_ms
-        if not counts:
+        timing: dict[str, float | None] = {}
+        if blocked_ms <= MOST_OF_A_LATENCY * reply.latency_ms:
+            timing["latency_ms"] = reply.latency_ms
+            if reply.first_token is not None:
+                timing["first_token_ms"] = (reply.first_token - reply.started) * 1000
+        else:
             self._not_counted(number, reply, blocked_ms)
-        latency_ms = reply.latency_ms if counts else None
+            timing["blocked_ms"] = blocked_ms
         answer = clean(reply.content)
         session = reply.session if reply.session != self.transcript.session_id else ""
         self.transcript.session_id = session or self.transcript.session_id
         generation = tuple(clean_value(dict(event), MAX_EVENT_TEXT) for event in reply.generation)
         self.transcript.messages.append(
-            TranscriptMessage(number, "assistant", answer, latency_ms, generation=generation)
+            TranscriptMessage(
+                number, "assistant", answer, timing.get("latency_ms"), generation=generation
+            )
         )
         self.emitter.emit(
             events.MessageCompleted,
@@ -345,14 +352,8 @@ class Dialogue:
             role="assistant",
             speaker=speaker,
             content=answer,
-            latency_ms=latency_ms,
-            blocked_ms=None if counts else blocked_ms,
             waited_ms=max(0.0, (reply.started - began) * 1000),
-            first_token_ms=(
-                None
-                if reply.first_token is None or not counts
-                else (reply.first_token - reply.started) * 1000
-            ),
+            **timing,
             tokens_in=reply.tokens_in,
             tokens_out=reply.tokens_out,
             generation=generation,
@@ -384,7 +385,8 @@ class Dialogue:
         words = without_signoff(content, self.plan.job.evaluator.signoff)
         if words is None and over:  # a second goodbye in a row: the agent has answered one already
             words = ""
-        to_send, signs_off = (content, False) if words is None else (words, True)
+        signs_off = words is not None
+        to_send = content if words is None else words
         given = self._disclosed(content, utterance)
         thought_ms = self._thought_ms if utterance else None
         spoken = TranscriptMessage(number, "user", content, thought_ms, operator)
@@ -426,8 +428,11 @@ class Dialogue:
         """
         facts, already = self.plan.job.facts, self.transcript.disclosed
         known = self.transcript.fact_numbers
-        told = utterance.facts if utterance else ()
-        disclosed = {known[number - 1] for number in told if 1 <= number <= len(known)}
+        disclosed: set[int] = set()
+        if utterance is not None:
+            disclosed |= {
+                known[number - 1] for number in utterance.facts if 1 <= number <= len(known)
+            }
         if utterance is None or not utterance.no_other_facts:
             disclosed |= set(self.parts.find_facts(self._guards_view(), content, already))
         asked_by = self.transcript.last_agent_message
@@ -482,7 +487,7 @@ class Dialogue:
             self.plan.limits.agent_retries,
             message=message,
             counts=self._counts_against_agent,
-            ours=self.is_to_be_waited_for,
+            ours=self.deserves_patience,
         )
 
     def _counts_against_agent(self, error: PeerError) -> bool:
@@ -490,9 +495,9 @@ class Dialogue:
         suspended.
         """
         counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
-        if counted and (still_s := self.parts.watchdog.suspended_since(self._asked_at)):
+        if counted and (still_s := self.parts.watchdog.suspension(self._asked_at)):
             why, what = (
-                self.parts.watchdog.cause_since(self._asked_at),
+                self.parts.watchdog.pause_cause(self._asked_at),
                 "a failure of the agent meanwhile does not count",
             )
             message = f"this program did not run for {duration(still_s)} ({why}); {what}"
@@ -502,7 +507,7 @@ class Dialogue:
         return counted
 
     def _not_counted(self, number: int, reply: Reply, blocked_ms: float) -> None:
-        why = self.parts.watchdog.cause_since(reply.started)
+        why = self.parts.watchdog.pause_cause(reply.started)
         message = (
             f"answer {number} took {latency(reply.latency_ms)}, and this program did not run for"
             f" {latency(blocked_ms)} of them ({why}): its latency does not count"
@@ -516,16 +521,18 @@ class Dialogue:
         too_many = error.status == 429 and self.plan.shared_agent > 1
         return error.peer == "agent" and (too_many or error.exhausted or error.crowded)
 
-    def is_to_be_waited_for(self, error: PeerError) -> bool:
+    def deserves_patience(self, error: PeerError) -> bool:
         """Return whether a request is worth more attempts than usual: others of ours are under way,
         or it never left.
         """
         return self.is_our_doing(error) and (self.plan.shared_agent > 1 or error.exhausted)
 
-    def outcome_of(self, error: PeerError) -> Outcome:
+    def peer_outcome(self, error: PeerError) -> Outcome:
         """Return how a peer's last failure ends the conversation."""
         never_held = error.peer == "agent" and not self.transcript.answers
-        ways = _ways_out(error, self.plan.job.target.protocol) if never_held else ()
+        ways: tuple[str, ...] = ()
+        if never_held:
+            ways = _ways_out(error, self.plan.job.target.protocol)
         detail, received = clean_line(str(error)), _received_instead(error)
         if error.peer == "agent" and error.exhausted:
             return Outcome(
@@ -590,15 +597,18 @@ def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
     # protocol.
     foreign = error.unusable and protocol != "openai"
     if elsewhere or foreign or (error.received.lstrip().startswith("<") and not failed):
-        more = ", without /api/v1" if protocol == "rest" else ""
+        address = f"give the agent's address {where}"
+        if protocol == "rest":
+            address += ", without /api/v1"
+        if is_html(error.received):
+            address = f"no agent seems to answer there: {address}"
         others = [
             one.name
             for one in plugins.own_agent_protocols()
             if not one.is_function and one.name != protocol
         ]
-        nobody = "no agent seems to answer there: " if is_html(error.received) else ""
         return (
-            f"{nobody}give the agent's address {where}{more}",
+            address,
             (
                 f"it was asked with the protocol {protocol}: if it speaks {', '.join(others[:-1])}"
                 f" or {others[-1]}, say so in target.protocol"
@@ -613,8 +623,9 @@ def _received_instead(error: PeerError) -> str:
     """
     said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
     if is_html(error.received):
-        title = page_title(error.received)
-        came = f"the page “{title}”" if title else "HTML"
+        came = "HTML"
+        if title := page_title(error.received):
+            came = f"the page “{title}”"
     if came.rstrip("…") not in said:
         return came
     return ""

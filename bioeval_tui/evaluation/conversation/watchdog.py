@@ -106,7 +106,7 @@ class Watchdog:
             self.tick()
             await asyncio.sleep(TICK_S)
 
-    def suspended_since(self, moment: float) -> float:
+    def suspension(self, moment: float) -> float:
         """Return for how many seconds this process was suspended after `moment` (monotonic); 0.0 if
         it was not.
         """
@@ -118,7 +118,7 @@ class Watchdog:
         )
         return stopped + sum(length for end, length in self._sleeps if end > moment)
 
-    def cause_since(self, moment: float) -> str:
+    def pause_cause(self, moment: float) -> str:
         """Return why this process did not run after `moment` (monotonic), as a clause: of the
         longest time.
         """

@@ -131,8 +131,9 @@ class FollowedRun:
         return is_live(self.path)
 
     def _interrupted(self) -> Warned:
-        detail = last_line(self.log) if self.log else ""
-        message = "the engine is gone; the run was interrupted" + (f": {detail}" if detail else "")
+        message = "the engine is gone; the run was interrupted"
+        if self.log and (detail := last_line(self.log)):
+            message += f": {detail}"
         return self._warned("interrupted", message)
 
     def _warned(self, code: str, message: str) -> Warned:
@@ -220,13 +221,13 @@ class ReplayedRun(Player):
         events, timeline = RecordedEvents(self.path), Timeline()
         batches, self._timeline, self._times = events.read(), timeline, timeline.times
 
-        def read_on() -> Sequence[RunEvent] | None:
+        def read_batch() -> Sequence[RunEvent] | None:
             if batch := next(batches, None):
                 timeline.add(batch)
             return batch
 
         last: Sequence[RunEvent] = ()
-        while (batch := await asyncio.to_thread(read_on)) is not None:
+        while (batch := await asyncio.to_thread(read_batch)) is not None:
             if last and batch:
                 yield last
             last = batch or last
@@ -252,11 +253,11 @@ class ReplayedRun(Player):
         """Play to the end of the next message and pause; return False if there is no other
         message.
         """
-        return self._go_to(self._timeline.next_message)
+        return self._jump(self._timeline.next_message)
 
-    def to_next_failure(self) -> bool:
+    def play_to_failure(self) -> bool:
         """Play to the next failed assertion and pause; return False if no other assertion fails."""
-        return self._go_to(self._timeline.next_failure)
+        return self._jump(self._timeline.next_failure)
 
     def begin_before_last(self) -> bool:
         """Make the next `events` start one message before the newest, paused; return False if they
@@ -290,7 +291,7 @@ class ReplayedRun(Player):
         self._paused, self._begin = True, count
         return about_to_begin
 
-    def _go_to(self, find: Callable[[int], int | None]) -> bool:
+    def _jump(self, find: Callable[[int], int | None]) -> bool:
         place = find(self.heading)
         if place is not None and self._begin is not None:
             self._paused, self._begin = True, place

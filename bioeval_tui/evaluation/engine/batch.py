@@ -339,14 +339,18 @@ async def run_batch(
             )
             for run in runs
         ]
+    most_open, rounds = at_once, None
+    if stopping is not None:
+        # Every run takes part in each round, so all are open.
+        most_open, rounds = len(runs), _Rounds(stopping, len(runs))
     batch = _Batch(
         at_once,
         runs_dir,
         stop or asyncio.Event(),
         budget or CallBudget(),
-        asyncio.Semaphore(at_once if stopping is None else len(runs)),
+        asyncio.Semaphore(most_open),
         asyncio.Semaphore(at_once),
-        rounds=_Rounds(stopping, len(runs)) if stopping is not None else None,
+        rounds=rounds,
         traces=traces,
     )
     if at_once > 1 or per_minute:
@@ -489,7 +493,9 @@ async def _read_resumption(run: PreparedRun) -> tuple[PreparedRun, Resumption | 
 
 def _warn_of_disk(emitter: Emitter, path: Path, trouble: str | None) -> None:
     """Write to the log now, and to the recording as soon as possible."""
-    message = f"{trouble}; {what_helps(path.stem)}" if trouble else "the recording continues"
+    message = "the recording continues"
+    if trouble:
+        message = f"{trouble}; {what_helps(path.stem)}"
     say(message, err=True)
     emitter.emit(events.Warned, code="disk", message=message)
 
@@ -513,6 +519,8 @@ def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
     if batch.rounds is not None:
         rounds = batch.rounds
         parts = replace(parts, next_round=rounds.next, decision=lambda: rounds.stopping.words)
+    if batch.traces is not None and run.otlp is not None:
+        parts = replace(parts, traces=RunTraces(batch.traces))
     parts = replace(
         parts,
         slot=batch.slot,
@@ -520,9 +528,6 @@ def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         budget=RunBudget(batch.budget, run.rates),
         watchdog=batch.watchdog,
         sessions=batch.sessions,
-        traces=(
-            RunTraces(batch.traces) if batch.traces is not None and run.otlp is not None else None
-        ),
     )
     if not batch.paces:
         return parts

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -74,14 +75,16 @@ class EngineSpec(RunOptions):
         """Return the maximum number of concurrent conversations of a job with so many
         conditions.
         """
-        return self.concurrency or (conditions if self.parallel else 1)
+        if self.parallel:
+            return self.concurrency or conditions
+        return self.concurrency or 1
 
 
 def spec_of(request: RunRequest, runs_dir: Path) -> EngineSpec:
     """Return the batch that a request asks for: a run of its own, with a new id, for each job and
     model.
     """
-    wanted = [(str(job), model) for job in request.jobs for model in request.models or (None,)]
+    wanted = list(product(map(str, request.jobs), request.models or (None,)))
     ids = new_run_ids(len(wanted), runs_dir)
     return EngineSpec(
         runs=tuple(RunSpec(run_id, *what) for run_id, what in zip(ids, wanted, strict=True)),

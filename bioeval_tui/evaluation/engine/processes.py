@@ -50,7 +50,7 @@ def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
     for folder in (settings.runs_dir, settings.logs_dir):
         make_folder(folder)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-    ends = [ends_of(path) if spec.resume and path.exists() else 0 for path in paths]
+    ends = [count_ends(path) if spec.resume and path.exists() else 0 for path in paths]
     log = settings.logs_dir / f"{paths[0].stem}.log"
     spec_path = _spec_path(log)
     replace(spec, plays=True).write(spec_path)
@@ -77,7 +77,7 @@ def _open_log(log: Path) -> int:
         raise UsageError(f"{log} cannot be written: {error.strerror}") from None
 
 
-def ends_of(path: Path) -> int:
+def count_ends(path: Path) -> int:
     """Return how many times a run has ended; a resumed run continues after its end."""
     return sum(isinstance(event, RunEnded) for event in read_recording(path).events)
 

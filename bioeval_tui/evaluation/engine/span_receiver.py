@@ -19,11 +19,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import itertools
 import re
 import socket
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager
+from itertools import chain, islice
 from typing import Any
 
 from aiohttp import web
@@ -72,7 +72,7 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
             if body.count(b"{") + body.count(b"[") > MOST_OTLP_CONTAINERS:
                 raise ValueError(f"more than {MOST_OTLP_CONTAINERS:,} lists and objects")
             json_format.ParseDict(
-                _as_protobuf_json(parse_json(body)), request, ignore_unknown_fields=True
+                _protobuf_json(parse_json(body)), request, ignore_unknown_fields=True
             )
         else:
             request.ParseFromString(body)
@@ -111,8 +111,9 @@ def decode(body: bytes, *, is_json: bool) -> tuple[list[AgentSpan], int]:
 
 
 def _parts(request: ExportTraceServiceRequest) -> int:
-    scopes = (scope for resource in request.resource_spans for scope in resource.scope_spans)
-    return sum(1 + len(span.events) + len(span.links) for scope in scopes for span in scope.spans)
+    scopes = chain.from_iterable(resource.scope_spans for resource in request.resource_spans)
+    spans = chain.from_iterable(scope.spans for scope in scopes)
+    return sum(1 + len(span.events) + len(span.links) for span in spans)
 
 
 def _span(span: trace_pb2.Span, service: str, scope: str) -> AgentSpan:
@@ -190,12 +191,12 @@ def _value(value: AnyValue, depth: int = 0) -> Any:
             return None
 
 
-def _as_protobuf_json(value: Any) -> Any:
+def _protobuf_json(value: Any) -> Any:
     """Return OTLP's JSON in protobuf's form, where ids are base64 instead of hexadecimal."""
     if isinstance(value, dict):
         return dict(_protobuf_pairs(value))
     if isinstance(value, list):
-        return [_as_protobuf_json(item) for item in value]
+        return [_protobuf_json(item) for item in value]
     return value
 
 
@@ -204,7 +205,7 @@ def _protobuf_pairs(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
         if key in _ID_KEYS and isinstance(item, str):
             yield key, base64.b64encode(bytes.fromhex(item)).decode()
         else:
-            yield key, _as_protobuf_json(item)
+            yield key, _protobuf_json(item)
 
 
 PATH = "/v1/traces"
@@ -216,8 +217,12 @@ _IDS = {
     JSON: re.compile(rb'"([0-9a-fA-F]{32})(?=")'),
 }
 _LONGEST = 34
+"""Bytes of an id between its marks: so many of a piece are searched again with the next one, which
+may have the rest of an id.
+"""
 BODY_S = 30.0
 _INVALID_ARGUMENT = 3
+"""The code of google.rpc.Code."""
 
 
 class _TooMuchError(Exception):
@@ -303,9 +308,7 @@ class SpanReceiver:
                 if known:
                     continue
                 searched = end + piece
-                found = [
-                    match[1] for match in itertools.islice(_IDS[kind].finditer(searched), left)
-                ]
+                found = [match[1] for match in islice(_IDS[kind].finditer(searched), left)]
                 left, end = left - len(found), searched[-_LONGEST:]
                 ids = [raw.hex() if kind == PROTOBUF else raw.decode().lower() for raw in found]
                 full = full or not self._traces.full.isdisjoint(ids)
@@ -339,22 +342,25 @@ class SpanReceiver:
 def _accept(kind: str, invalid: int, unknown: int, full: int) -> web.Response:
     response = ExportTraceServiceResponse()
     if rejected := invalid + unknown + full:
-        why = [
-            f"{plural(invalid, 'span')} without a valid trace or span id" if invalid else "",
-            f"{plural(unknown, 'span')} of other traces" if unknown else "",
-            f"{plural(full, 'span')} more than are kept for one answer" if full else "",
-        ]
+        counted = (
+            (invalid, "without a valid trace or span id"),
+            (unknown, "of other traces"),
+            (full, "more than are kept for one answer"),
+        )
+        why = [f"{plural(number, 'span')} {which}" for number, which in counted if number]
         partial = response.partial_success
-        partial.rejected_spans, partial.error_message = rejected, "; ".join(filter(None, why))
+        partial.rejected_spans, partial.error_message = rejected, "; ".join(why)
     if kind == PROTOBUF:
         return web.Response(body=response.SerializeToString(), content_type=PROTOBUF)
+    if not rejected:
+        return web.json_response({})
     partial = response.partial_success
     # 64-bit numbers are texts in protobuf's JSON.
     partial_json = {
         "rejectedSpans": str(partial.rejected_spans),
         "errorMessage": partial.error_message,
     }
-    return web.json_response({"partialSuccess": partial_json} if rejected else {})
+    return web.json_response({"partialSuccess": partial_json})
 
 
 def _status(kind: str, http_status: int, message: str) -> web.Response:

@@ -23,7 +23,13 @@ from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.base.text import clean_line, clean_value, excess_of, json_problem, plural
 from bioeval_tui.base.yaml_positions import Path as FieldPath, show_path
 from bioeval_tui.jobs import filling
-from bioeval_tui.jobs.loading import LoadedJob, field_path, job_from_data, job_snapshot, message_of
+from bioeval_tui.jobs.loading import (
+    LoadedJob,
+    error_message,
+    field_path,
+    job_from_data,
+    job_snapshot,
+)
 from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob
 from bioeval_tui.record.events import JobCase
 
@@ -60,7 +66,7 @@ class CaseTable:
 
     def problem(self, row: CaseRow, column: str, message: str) -> Problem:
         """Return a problem of a row, in the column where that is known."""
-        where = "" if row.line else f"row {row.number}: "
+        where = _row_number(row.line, row.number)
         return Problem(
             where + clean_line(message), clean_line(str(self.path)), row.line, 0, clean_line(column)
         )
@@ -69,13 +75,13 @@ class CaseTable:
         """Return the expressions of the texts and numbers that every row has, in their order:
         `case.visit.complaint`.
         """
-        common: dict[str, None] | None = None
-        for row in self.rows[:MOST_SEARCHED]:
-            found = dict.fromkeys(islice(_places("case", row.values), MOST_PLACES))
-            common = (
-                found if common is None else {place: None for place in common if place in found}
-            )
-        return tuple(common or ())
+        searched = [
+            dict.fromkeys(islice(_places("case", row.values), MOST_PLACES))
+            for row in self.rows[:MOST_SEARCHED]
+        ]
+        if not searched:
+            return ()
+        return tuple(place for place in searched[0] if all(place in row for row in searched))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +118,12 @@ def read_cases(path: Path, id_column: str | None) -> CaseTable:
         raise _wrong(f"cannot be read: {error.strerror}", shown) from None
     if not rows:
         raise _wrong("the table has no rows; each row is a case", shown)
-    columns = tuple(dict.fromkeys(name for _, values in rows for name in values))
+    columns = tuple(dict.fromkeys(chain.from_iterable(values for _, values in rows)))
     if id_column is not None and id_column not in columns:
         raise _wrong(
             f"there is no column {id_column!r} for the ids{near(id_column, columns)}", shown
         )
-    return CaseTable(path, columns, tuple(_with_ids(rows, id_column, shown)))
+    return CaseTable(path, columns, tuple(_identify(rows, id_column, shown)))
 
 
 MOST_SEARCHED = 1_000
@@ -133,11 +139,9 @@ def _places(place: str, value: Any, depth: int = DEEPEST_PLACE) -> Iterator[str]
     """
     if isinstance(value, dict) and depth:
         for key, item in value.items():
-            name = (
-                f".{key}"
-                if _ATTRIBUTE.fullmatch(key)
-                else f"[{json.dumps(key, ensure_ascii=False)}]"
-            )
+            name = f"[{json.dumps(key, ensure_ascii=False)}]"
+            if _ATTRIBUTE.fullmatch(key):
+                name = f".{key}"
             yield from _places(place + name, item, depth - 1)
     elif (
         isinstance(value, list)
@@ -173,7 +177,9 @@ def choose_rows(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple
         if named or not sizes:
             rows = _named_rows(table, named)
         if sizes:
-            sample = _size([*sizes, *([] if sample is None else [f"{SAMPLE}{sample}"])])
+            if sample is not None:
+                sizes.append(f"{SAMPLE}{sample}")
+            sample = _size(sizes)
     if sample is not None:
         if sample > len(rows):
             raise UsageError(
@@ -204,12 +210,13 @@ def _named_rows(table: CaseTable, parts: Sequence[str]) -> tuple[CaseRow, ...]:
         elif span and 1 <= int(span[1]) <= int(span[2] or span[1]) <= len(rows):
             wanted.update(range(int(span[1]), int(span[2] or span[1]) + 1))
         else:
-            close = difflib.get_close_matches(part, numbers, 1, 0.6)
-            meant = f"; did you mean {clean_line(close[0], 60)}?" if close else ""
-            raise UsageError(
+            problem = (
                 f"--cases: {clean_line(part, 60)} is neither an id nor a range of rows; "
-                f"{table.path.name} has {plural(len(rows), 'row')}{meant}"
+                f"{table.path.name} has {plural(len(rows), 'row')}"
             )
+            for close in difflib.get_close_matches(part, numbers, 1, 0.6):
+                problem += f"; did you mean {clean_line(close, 60)}?"
+            raise UsageError(problem)
     if not wanted:
         raise UsageError("--cases: give rows or ids, such as 1-20,case_7")
     return tuple(row for row in rows if row.number in wanted)
@@ -232,7 +239,7 @@ def _clean_rows(
             raise _wrong("nested too deeply", shown, line) from None
 
 
-def _with_ids(
+def _identify(
     rows: Sequence[tuple[int, dict[str, Any]]], id_column: str | None, shown: str
 ) -> Iterator[CaseRow]:
     """Yield the rows with their ids; raise for ids that are missing, not text or not unique."""
@@ -241,7 +248,7 @@ def _with_ids(
     for number, (line, values) in enumerate(rows, start=1):
         value = str(number) if id_column is None else values.get(id_column)
         name = clean_line(str(value), 80).strip() if isinstance(value, str | int) else ""
-        where = "" if line else f"row {number}: "
+        where = _row_number(line, number)
         if not name or isinstance(value, bool):
             message = f"{where}the id must be text or a whole number"
             problems.append(Problem(message, shown, line, 0, id_column or ""))
@@ -276,10 +283,10 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     continue
                 if len(fields) != len(header):
                     here, named = plural(len(fields), "field"), plural(len(header), "column")
-                    hint = (
-                        "; put a text with a comma in quotes" if len(fields) > len(header) else ""
-                    )
-                    raise _wrong(f"{here} where the first line names {named}{hint}", shown, line)
+                    problem = f"{here} where the first line names {named}"
+                    if len(fields) > len(header):
+                        problem += "; put a text with a comma in quotes"
+                    raise _wrong(problem, shown, line)
                 yield line, dict(zip(header, fields, strict=True))
         except csv.Error as error:
             raise _wrong(f"not CSV: {clean_line(str(error))}", shown, begins) from None
@@ -357,12 +364,9 @@ def _rows_of_document(
         )
     if not data.strip():
         return
-    document = _read_json(data, shown)
-    rows = (
-        document
-        if isinstance(document, list)
-        else _rows_of_object(document, shown, one_line=one_line)
-    )
+    rows = _read_json(data, shown)
+    if not isinstance(rows, list):
+        rows = _rows_of_object(rows, shown, one_line=one_line)
     line = 1 if one_line and len(rows) == 1 else 0
     yield from ((line, _row(row, shown, line, number)) for number, row in enumerate(rows, start=1))
 
@@ -422,7 +426,7 @@ def _probable_rows(
 
 def _read_json(data: bytes, shown: str, line: int = 0) -> Any:
     try:
-        value = _as_json(data)
+        value = _load_row(data)
     except json.JSONDecodeError as error:
         raise _wrong(
             f"not JSON: {clean_line(error.msg)}", shown, line or error.lineno, error.colno
@@ -432,8 +436,15 @@ def _read_json(data: bytes, shown: str, line: int = 0) -> Any:
     return value
 
 
+def _row_number(line: int, number: int) -> str:
+    """Return how a message names a row whose line in the file is unknown; nothing for others."""
+    if line or not number:
+        return ""
+    return f"row {number}: "
+
+
 def _row(values: Any, shown: str, line: int, number: int = 0) -> dict[str, Any]:
-    where = f"row {number}: " if number and not line else ""
+    where = _row_number(line, number)
     if excess := excess_of(values):
         raise _wrong(f"{where}{excess}; leave out what the job does not use", shown, line)
     if not isinstance(values, dict):
@@ -443,7 +454,7 @@ def _row(values: Any, shown: str, line: int, number: int = 0) -> dict[str, Any]:
     return values
 
 
-def _as_json(data: str | bytes) -> Any:
+def _load_row(data: str | bytes) -> Any:
     """Return a row; pandas and others write NaN where a value is missing, which JSON does not
     have.
     """
@@ -467,7 +478,7 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             for batch in file.iter_batches(batch_size=1000):
                 # As JSON, so that dates and numbers read as those of the other two kinds of file.
                 yield from (
-                    (0, _as_json(json.dumps(row, default=str))) for row in batch.to_pylist()
+                    (0, _load_row(json.dumps(row, default=str))) for row in batch.to_pylist()
                 )
     except (ArrowException, ValueError) as error:
         raise _wrong(f"not a Parquet file: {clean_line(str(error), 200)}", shown) from None
@@ -498,14 +509,22 @@ class CaseJob:
             return self.row.id
         return self.persona
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """The name and the persona of the case in a recording, where a case without a row has only
+        a name.
+        """
+        if self.row is None:
+            return self.name, ""
+        return self.name, self.persona
+
     def recorded(self, before: Mapping[str, Any]) -> JobCase:
         """Return the case in the form of the recording: its differences from the job's snapshot."""
         parts = {
             key: value for key, value in job_snapshot(self.job).items() if value != before[key]
         }
-        return JobCase(
-            name=self.name, persona=self.persona if self.row is not None else "", parts=parts
-        )
+        name, persona = self.key
+        return JobCase(name=name, persona=persona, parts=parts)
 
 
 def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[JobCase, ...]:
@@ -552,9 +571,9 @@ class Cases:
         if self.table is None and not loaded.job.personas:
             self._reject_placeholders()
             return
-        rows = (
-            choose_rows(self.table, choice, loaded.job.seed) if self.table is not None else (None,)
-        )
+        rows: Sequence[CaseRow | None] = (None,)
+        if self.table is not None:
+            rows = choose_rows(self.table, choice, loaded.job.seed)
         self.count = len(rows) * max(1, len(loaded.job.personas))
         self._read_placeholders()
         if not self._problems:
@@ -614,7 +633,7 @@ class Cases:
 
     def _read_placeholders(self) -> None:
         """Read every text with placeholders, and check that the table has their columns."""
-        for path, text in filling.texts_of(job_snapshot(self.loaded.job)):
+        for path, text in filling.find_texts(job_snapshot(self.loaded.job)):
             if not filling.has_placeholders(text):
                 continue
             try:
@@ -624,11 +643,9 @@ class Cases:
                 continue
             columns = self.table.columns if self.table is not None else ()
             for column in sorted(placeholder.columns.difference(columns)):
-                there = (
-                    near(column, columns)
-                    if columns
-                    else "; without a table of cases there are none"
-                )
+                there = "; without a table of cases there are none"
+                if columns:
+                    there = near(column, columns)
                 self._problems.append(
                     self._problem(path, f"the cases have no column {column!r}{there}")
                 )
@@ -637,10 +654,11 @@ class Cases:
         template = job_snapshot(self.loaded.job)
         for row in rows:
             for persona in self.loaded.job.personas or (None,):
-                context = {
-                    "case": row.values if row is not None else {},
-                    "persona": persona.model_dump(by_alias=True) if persona is not None else {},
-                }
+                name, context = "", dict[str, Any](case={}, persona={})
+                if row is not None:
+                    context["case"] = row.values
+                if persona is not None:
+                    name, context["persona"] = persona.name, persona.model_dump(by_alias=True)
                 try:
                     data = filling.fill_job(template, self.placeholders, context)
                     data["cases"] = None
@@ -651,15 +669,13 @@ class Cases:
                     if persona is not None:
                         data["personas"] = [persona.model_dump(mode="json", by_alias=True)]
                         data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
-                    case = CaseJob(
-                        row, persona.name if persona is not None else "", job_from_data(data)
-                    )
+                    case = CaseJob(row, name, job_from_data(data))
                 except filling.UnfilledError as error:
                     self.tell(row, error.placeholder.path, str(error))
                 except ValidationError as error:
                     for detail in error.errors(include_url=False)[:MOST_TOLD]:
                         path = field_path(detail)
-                        self.tell(row, path, f"{show_path(path)} {message_of(detail, path)}")
+                        self.tell(row, path, f"{show_path(path)} {error_message(detail, path)}")
                 else:
                     yield case
 
@@ -670,18 +686,12 @@ class Cases:
 
         `path` may be that of the filled job.
         """
-        placeholder = next(
-            (
-                placeholder
-                for end in range(len(path), 0, -1)
-                if (placeholder := self._placeholder_in(path[:end]))
-            ),
-            None,
-        )
-        where = placeholder.path if placeholder else path
+        parents = (path[:end] for end in range(len(path), 0, -1))
+        found = filter(None, map(self._first_placeholder, parents))
+        where = next((placeholder.path for placeholder in found), path)
         self._rows.setdefault((where, severity), []).append((row, message))
 
-    def _placeholder_in(self, path: FieldPath) -> filling.PlaceholderText | None:
+    def _first_placeholder(self, path: FieldPath) -> filling.PlaceholderText | None:
         return next(
             (
                 placeholder
@@ -698,23 +708,27 @@ class Cases:
         """
         problems = list(self._problems)
         for (path, severity), mistakes in self._rows.items():
-            found = self._of_rows(path, mistakes, is_filled=severity == "warning")
+            found = self._row_problems(path, mistakes, is_filled=severity == "warning")
             problems += [replace(problem, severity=severity) for problem in found]
         return problems
 
-    def _of_rows(
+    def _row_problems(
         self, path: FieldPath, mistakes: Sequence[tuple[CaseRow | None, str]], *, is_filled: bool
     ) -> Iterator[Problem]:
-        columns = sorted(self.placeholders[path].columns) if path in self.placeholders else []
         rows = list(dict.fromkeys(row.number for row, _ in mistakes if row is not None))
         if self.table is None or (len(rows) == self._tried > 1):
-            whole = "as every row fills this" if is_filled else "no row fills this"
-            first = f"{whole}; row {rows[0]}: " if rows else ""
-            yield self._problem(path, first + mistakes[0][1])
+            message = mistakes[0][1]
+            if rows:
+                whole = "as every row fills this" if is_filled else "no row fills this"
+                message = f"{whole}; row {rows[0]}: {message}"
+            yield self._problem(path, message)
             return
         place = self.loaded.document.place(path)
         where = f"{show_path(path) or 'the job'} ({clean_line(self.loaded.path.name)}:{place.line})"
         what = f"as this fills {where}" if is_filled else f"does not fill {where}"
+        columns: list[str] = []
+        if path in self.placeholders:
+            columns = sorted(self.placeholders[path].columns)
         for row, message in mistakes[:MOST_TOLD]:
             if row is not None:
                 yield self.table.problem(

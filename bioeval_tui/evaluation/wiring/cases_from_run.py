@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def is_unjudged(recording: Path, runs_dir: Path) -> bool:
     )
 
 
-def cases_from(recording: Path, table: str) -> CasesOfRun:
+def build_cases(recording: Path, table: str) -> CasesOfRun:
     """Return a case for each conversation of a run, and a job for the table of that name.
 
     Raises:
@@ -67,7 +68,7 @@ def cases_from(recording: Path, table: str) -> CasesOfRun:
     state, started, _ = started_run(recording, by_words=True)
     rows: list[dict[str, Any]] = []
     silent = masked = 0
-    for talk in _of_each_case(state):
+    for talk in _first_conversations(state):
         persons = Persons()
         row = _case(talk, f"conversation {len(rows) + silent + 1}", started.job, persons)
         masked += persons.found
@@ -92,7 +93,7 @@ def cases_from(recording: Path, table: str) -> CasesOfRun:
     return CasesOfRun(lines, job, tuple(_notes(rows, silent, masked)))
 
 
-def _of_each_case(state: RunState) -> Iterator[ConversationState]:
+def _first_conversations(state: RunState) -> Iterator[ConversationState]:
     """Yield the first conversation of each case; those without a name are cases of their own."""
     seen: set[str] = set()
     for talk in state.conversations.values():
@@ -105,23 +106,22 @@ def _of_each_case(state: RunState) -> Iterator[ConversationState]:
 def _case(talk: ConversationState, name: str, job: Any, persons: Persons) -> dict[str, Any] | None:
     signoff = str((job.get("evaluator") or {}).get("signoff") or "")
     texts = [message.text for message in talk.messages if message.role == "user"]
-    said = [(without_signoff(text, signoff) if signoff else text) or "" for text in texts]
+    said = texts
+    if signoff:
+        said = [without_signoff(text, signoff) or "" for text in texts]
     said = [text for text in (clean(each).strip() for each in said) if text]
     if not said:
         return None
     for text in said:
         persons.learn(text)
     asked, *later = [persons.masked(text) for text in said]
-    told = [part for text in later for part in sentences(text) if _tells(part)]
-    expected = next(
-        (
-            str(task.get("acceptanceCriteria") or "")
-            for task in (talk.case.tasks if talk.case else ())
-        ),
-        "",
-    )
+    told = filter(_tells, chain.from_iterable(map(sentences, later)))
+    expected = ""
+    if talk.case:
+        name = persons.masked(talk.case.name)
+        expected = next((str(task.get("acceptanceCriteria") or "") for task in talk.case.tasks), "")
     return {
-        "case": persons.masked(talk.case.name) if talk.case else name,
+        "case": name,
         "asked": asked,
         "told": list(dict.fromkeys(told)),
         "expected": persons.masked(expected) or None,
@@ -132,11 +132,10 @@ def _tells(sentence: str) -> bool:
     """Return whether a sentence of the user may be a fact: no question, no thanks, nothing too long
     for one.
     """
-    # some languages have no spaces
-    many = len(sentence.split()) >= FEWEST_WORDS or not sentence.isascii()
-    return (
-        many and len(sentence) <= LONGEST_FACT and not sentence.rstrip().endswith(("?", "？", "؟"))
-    )
+    if len(sentence) > LONGEST_FACT or sentence.rstrip().endswith(("?", "？", "؟")):
+        return False
+    # Some languages have no spaces between words.
+    return len(sentence.split()) >= FEWEST_WORDS or not sentence.isascii()
 
 
 def _notes(rows: list[dict[str, Any]], silent: int, masked: int) -> Iterator[str]:

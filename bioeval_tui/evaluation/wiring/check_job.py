@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,9 @@ class JobSource:
         """`filled` is the file's content, filled in from a case."""
         self.path = path
         self.document = document
-        value = clean_value(document.value) if filled is None else filled
+        value = filled
+        if filled is None:
+            value = clean_value(document.value)
         self.data: dict[str, Any] = value if isinstance(value, dict) else {}
 
     def part(self, name: str) -> dict[str, Any]:
@@ -66,7 +69,9 @@ class JobSource:
     def problem(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
         """Return a problem of the field; `column` counts in its `text`, from 1."""
         place = self.document.place(path)
-        line, at = place.inside(text, column) if column else (place.line, place.column)
+        line, at = place.line, place.column
+        if column:
+            line, at = place.inside(text, column)
         return Problem(clean_line(message), clean_line(str(self.path)), line, at, show_path(path))
 
     def warning(self, path: FieldPath, message: str, text: str = "", column: int = 0) -> Problem:
@@ -74,10 +79,11 @@ class JobSource:
         return replace(self.problem(path, message, text, column), severity="warning")
 
 
-def items_of(value: object) -> list[tuple[int, dict[str, Any]]]:
+def indexed_mappings(value: object) -> list[tuple[int, dict[str, Any]]]:
     """Return the mappings of a list, each with its index."""
-    listed = value if isinstance(value, list) else []
-    return [(index, item) for index, item in enumerate(listed) if isinstance(item, dict)]
+    if not isinstance(value, list):
+        return []
+    return [(index, item) for index, item in enumerate(value) if isinstance(item, dict)]
 
 
 _RESERVED = ("model", "messages", "input", "stream")
@@ -117,12 +123,11 @@ def _seed_problems(source: JobSource, protocol: AgentProtocol) -> Iterator[Probl
     """Yield problems with text seeds for an agent that has no knowledge service."""
     if "texts" in protocol.takes:
         return
-    where = "in `target.systemPrompt`, or " if protocol.has("systemPrompt") else ""
-    message = (
-        f"an agent that speaks {protocol.name} does not accept texts; tell it {where}in a"
-        " `conversation` seed"
-    )
-    for index, seed in items_of(source.data.get("seeds")):
+    where = "in a `conversation` seed"
+    if protocol.has("systemPrompt"):
+        where = f"in `target.systemPrompt`, or {where}"
+    message = f"an agent that speaks {protocol.name} does not accept texts; tell it {where}"
+    for index, seed in indexed_mappings(source.data.get("seeds")):
         if "text" in seed:
             yield source.problem(("seeds", index, "text"), message)
 
@@ -153,7 +158,7 @@ def _state_problems(
         f"objectContext is null: the state of an agent that speaks {protocol.name} is read at"
         " target.objectContextUrl"
     )
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         if "objectContext" in str(item.get("expression")):
             yield source.warning(("assertions", index, "expression"), message)
 
@@ -162,8 +167,12 @@ def model_option_problems(source: JobSource, part: str) -> Iterator[Problem]:
     """Yield what is wrong with the options of the part's model."""
     options = source.part(part)
     body, responses = options.get("extraBody"), options.get("api") == "responses"
-    taken = (*_RESERVED, "tools") if options.get("tools") else _RESERVED
-    for key in body if isinstance(body, dict) else ():
+    taken = set(_RESERVED)
+    if options.get("tools"):
+        taken.add("tools")
+    if not isinstance(body, dict):
+        body = {}
+    for key in body:
         if key in taken:
             yield source.problem((part, "extraBody", key), "the program itself fills this in")
         elif key in ModelOptions.model_fields and to_camel(key) in options:
@@ -191,7 +200,7 @@ def _function_problems(
         yield source.problem(("target", "protocol"), message)
     named += [
         (("target", "tools", index, "function"), tool.get("function"))
-        for index, tool in items_of(target.get("tools"))
+        for index, tool in indexed_mappings(target.get("tools"))
     ]
     for path, reference in named:
         if isinstance(reference, str) and ":" in reference:
@@ -215,7 +224,7 @@ def _interpreter_problems(
 
 
 def _template_problems(source: JobSource, target: dict[str, Any]) -> Iterator[Problem]:
-    for index, tool in items_of(target.get("tools")):
+    for index, tool in indexed_mappings(target.get("tools")):
         template = tool.get("template")
         try:
             if isinstance(template, str):
@@ -229,14 +238,11 @@ def _template_problems(source: JobSource, target: dict[str, Any]) -> Iterator[Pr
 
 def _option_problems(source: JobSource, protocol: AgentProtocol | None) -> Iterator[Problem]:
     """Yield the options that have no effect, because their part is not a plug-in."""
-    without = protocol is not None and protocol.uses is not None and not protocol.has("options")
+    without: list[str] = []
+    if protocol is not None and protocol.uses is not None and not protocol.has("options"):
+        without.append(protocol.name)
     for part, key, usual, own in (
-        (
-            "target",
-            "protocol",
-            "rest",
-            [protocol.name] if protocol is not None and without else [],
-        ),
+        ("target", "protocol", "rest", without),
         ("evaluator", "kind", "llm", plugins.BUILT_IN["evaluators"]),
         ("scorer", "kind", "llm", plugins.BUILT_IN["judges"]),
     ):
@@ -300,41 +306,50 @@ def check_job(
     or of the wrong kind hides no problem of an expression elsewhere in the file.
     """
 
-    def problems_in(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
+    def find_problems(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
         """Return what is wrong with a job.
 
         `with_cases`: texts with gaps are looked at as its cases fill them.
         """
-        return [
+        problems = [
             *_text_problems(source, unrestricted_setups, with_cases),
             *_unfailable(source),
             *_other_tools(source),
-            *(_embedded_problems(source) if embedded else ()),
-            *(() if with_cases else (source.problem(*wrong) for wrong in _script_problems(source))),
-            *(given_agent_problems(source) if agent_is_given else target_problems(source, code)),
-            *model_option_problems(source, "evaluator"),
-            *model_option_problems(source, "scorer"),
-            *(() if agent_is_given else model_option_problems(source, "target")),
-            *_language_problems(source),
-            *_persona_problems(source),
-            *_unpublished_keys(source),
-            *_name_problems(source, agent_is_given),
-        ][:MAX_PROBLEMS]
+        ]
+        if embedded:
+            problems += _embedded_problems(source)
+        if not with_cases:
+            problems += [source.problem(*wrong) for wrong in _script_problems(source)]
+        if agent_is_given:
+            problems += given_agent_problems(source)
+        else:
+            problems += target_problems(source, code)
+        problems += model_option_problems(source, "evaluator")
+        problems += model_option_problems(source, "scorer")
+        if not agent_is_given:
+            problems += model_option_problems(source, "target")
+        problems += _language_problems(source)
+        problems += _persona_problems(source)
+        problems += _unpublished_keys(source)
+        problems += _name_problems(source, agent_is_given)
+        return problems[:MAX_PROBLEMS]
 
     try:
         loaded = load_job(path)
     except JobError as error:
-        unloaded = _read_invalid(path)
-        return CheckedJob(
-            path, None, _in_order([*error.problems, *(problems_in(unloaded) if unloaded else ())])
-        )
+        found = list(error.problems)
+        if unloaded := _read_invalid(path):
+            found += find_problems(unloaded)
+        return CheckedJob(path, None, _sorted_by_place(found))
     source = JobSource(loaded.path, loaded.document)
     try:
         cases = Cases(loaded, choice)
     except JobError as error:
-        problems = problems_in(source, with_cases=True)
-        return CheckedJob(path, loaded, _in_order([*loaded.problems, *problems, *error.problems]))
-    problems = problems_in(source, with_cases=bool(cases.jobs or cases.problems))
+        problems = find_problems(source, with_cases=True)
+        return CheckedJob(
+            path, loaded, _sorted_by_place([*loaded.problems, *problems, *error.problems])
+        )
+    problems = find_problems(source, with_cases=bool(cases.jobs or cases.problems))
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
         for text in _texts(filled, unrestricted_setups):
@@ -349,7 +364,7 @@ def check_job(
     return CheckedJob(
         path,
         loaded,
-        _in_order([*loaded.problems, *problems, *cases.problems]),
+        _sorted_by_place([*loaded.problems, *problems, *cases.problems]),
         cases.jobs,
         cases.count,
         (*_guessed_facts(source), *_rules_read_words(source)),
@@ -378,7 +393,7 @@ def _guessed_facts(source: JobSource) -> Iterator[Problem]:
     facts = [str(fact) for fact in source.data.get("facts") or () if isinstance(fact, str)]
     lines = [
         line
-        for _, line in items_of(source.part("evaluator").get("lines"))
+        for _, line in indexed_mappings(source.part("evaluator").get("lines"))
         if line.get("fact") is None
     ]
     others = {
@@ -386,14 +401,15 @@ def _guessed_facts(source: JobSource) -> Iterator[Problem]:
         for key in ("target", "tasks", "greetings", "seeds", "setups", "personas")
     }
     known = " ".join(_leaves([others, lines])).casefold()
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         if item.get("only") is not None:
             continue
         texts = [str(item.get("expression") or item.get("cypher") or "")]
-        words = [match[1] for text in texts for match in _QUOTED.finditer(text)]
+        matches = chain.from_iterable(map(_QUOTED.finditer, texts))
+        words = [match[1] for match in matches]
         words += _leaves([item.get("expected"), item.get("toolCalls")])
         for word in dict.fromkeys(words):
-            if (number := _first_with(word, facts)) and not _first_with(word, [known]):
+            if (number := _find_word(word, facts)) and not _find_word(word, [known]):
                 yield source.warning(
                     ("assertions", index),
                     f"only fact {number} says “{shorten(clean_line(word), 60)}”: where the facts"
@@ -408,13 +424,13 @@ def _leaves(value: Any) -> list[str]:
     if isinstance(value, dict):
         return _leaves(list(value.values()))
     if isinstance(value, list | tuple):
-        return [leaf for item in value for leaf in _leaves(item)]
+        return list(chain.from_iterable(map(_leaves, value)))
     if value is None or isinstance(value, bool):
         return []
     return [str(value)]
 
 
-def _first_with(word: str, texts: Sequence[str]) -> int | None:
+def _find_word(word: str, texts: Sequence[str]) -> int | None:
     """Return the number of the first text that has a word, as a whole one; None if none has."""
     whole = re.compile(rf"(?<!\w){re.escape(word.casefold())}(?!\w)")
     return next((n for n, text in enumerate(texts, start=1) if whole.search(text.casefold())), None)
@@ -431,7 +447,7 @@ def _read_invalid(path: Path) -> JobSource | None:
     return JobSource(path, document)
 
 
-def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
+def _sorted_by_place(problems: list[Problem]) -> tuple[Problem, ...]:
     return tuple(sorted(problems, key=lambda problem: (problem.line, problem.column)))
 
 
@@ -448,8 +464,9 @@ class _Text:
         try:
             self.read(self.text)
         except (ExpressionError, QueryError) as error:
-            forbidden = self.path[0] == "setups" and isinstance(error, ForbiddenQueryError)
-            return error.message + (UNRESTRICTED if forbidden else ""), error.column
+            if self.path[0] == "setups" and isinstance(error, ForbiddenQueryError):
+                return error.message + UNRESTRICTED, error.column
+            return error.message, error.column
         return None
 
 
@@ -463,22 +480,24 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
         if isinstance(text := item.get(key), str):
             yield _Text((*path, key), text, read)
 
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         path: FieldPath = ("assertions", index)
         yield from some(path, item, "expression", lambda text: parse(text, published=published))
         yield from some(path, item, "cypher", check_read_only)
         asked = item.get("toolCalls")
+        if not isinstance(asked, dict):
+            continue
         for key in ("calls", "mustCall", "mustNotCall"):
-            for number, call in items_of(asked.get(key) if isinstance(asked, dict) else None):
+            for number, call in indexed_mappings(asked.get(key)):
                 yield from some((*path, "toolCalls", key, number), call, "where", parse_where)
-    for index, item in items_of(source.data.get("setups")):
+    for index, item in indexed_mappings(source.data.get("setups")):
         if not unrestricted_setups:
             yield from some(("setups", index), item, "cypher", check_setup)
-    for index, line in items_of(source.part("evaluator").get("lines")):
+    for index, line in indexed_mappings(source.part("evaluator").get("lines")):
         yield from some(("evaluator", "lines", index), line, "when", _read_pattern)
     for part in ("tasks", "rubric"):
-        for number, judged in items_of(source.data.get(part)):
-            for index, rule in items_of(judged.get("rules")):
+        for number, judged in indexed_mappings(source.data.get(part)):
+            for index, rule in indexed_mappings(judged.get("rules")):
                 yield from some((part, number, "rules", index), rule, "pattern", _read_pattern)
 
 
@@ -501,10 +520,10 @@ def _text_problems(
 def _never_decides(source: JobSource, checked: _Text) -> str:
     """Return why a criterion is met, or missed, by any agent, as a sentence; empty if it is not."""
     part, at, *_, key = checked.path
-    criteria = dict(items_of(source.data.get(str(part))))
+    criteria = dict(indexed_mappings(source.data.get(str(part))))
     shown = f"`{shorten(clean_line(checked.text), 60)}`"
     if key == "pattern" and part in ("tasks", "rubric") and is_always_found(checked.text):
-        rule = dict(items_of(criteria[int(at)].get("rules")))[int(checked.path[3])]
+        rule = dict(indexed_mappings(criteria[int(at)].get("rules")))[int(checked.path[3])]
         met = "can never be met" if rule.get("absent") else "cannot fail"
         return (
             f"{met}: {shown} is found in messages that have no letter in common, such as “no” and"
@@ -528,7 +547,7 @@ def _unfailable(source: JobSource) -> Iterator[Problem]:
             continue
         if message := _never_decides(source, each):
             yield source.warning(each.path, message)
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         asked = item.get("toolCalls")
         if (
             isinstance(asked, dict)
@@ -548,16 +567,18 @@ def _other_tools(source: JobSource) -> Iterator[Problem]:
     An agent of another protocol than openai may have tools of its own.
     """
     target = source.part("target")
-    tools = [str(tool.get("name")) for _, tool in items_of(target.get("tools"))]
+    tools = [str(tool.get("name")) for _, tool in indexed_mappings(target.get("tools"))]
     if not tools or target.get("protocol") != "openai":
         return
-    for index, item in items_of(source.data.get("assertions")):
+    for index, item in indexed_mappings(source.data.get("assertions")):
         asked = item.get("toolCalls")
         if not isinstance(asked, dict):
             continue
         for key in ("calls", "mustCall", "mustNotCall", "order"):
             listed = asked.get(key)
-            for number, call in enumerate(listed if isinstance(listed, list) else ()):
+            if not isinstance(listed, list):
+                continue
+            for number, call in enumerate(listed):
                 name = call.get("name") if isinstance(call, dict) else call
                 if isinstance(name, str) and name not in tools and not has_placeholders(name):
                     close = get_close_matches(name, tools, 1, 0.6)
@@ -601,7 +622,7 @@ def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
         return
     paths: list[FieldPath] = [(key,) for key in ("rubric", "conditions") if source.data.get(key)]
     for part, keys in _UNPUBLISHED.items():
-        for index, item in items_of(source.data.get(part)):
+        for index, item in indexed_mappings(source.data.get(part)):
             paths += [(part, index, key) for key in keys if item.get(key) is not None]
     for path in paths:
         message = (
@@ -620,7 +641,7 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
         return
     foreign = [
         item["language"]
-        for _, item in items_of(source.data.get("personas"))
+        for _, item in indexed_mappings(source.data.get("personas"))
         if item.get("language")
     ]
     if spoken := [str(language) for language in foreign if str(language).lower() != "english"]:
@@ -628,7 +649,7 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
         message = f"a persona speaks {spoken[0]}, in which {NOT_LOOKED_FOR[known]} (docs/guards.md)"
         yield source.warning(("personas",), message)
         return
-    listed = [item.get("task") for _, item in items_of(source.data.get("tasks"))]
+    listed = [item.get("task") for _, item in indexed_mappings(source.data.get("tasks"))]
     texts = [text for text in listed if isinstance(text, str)]
     # One foreign task among English ones is as little understood as all.
     for what, text in [
@@ -647,7 +668,7 @@ def _language_problems(source: JobSource) -> Iterator[Problem]:
 def _embedded_problems(source: JobSource) -> Iterator[Problem]:
     """Yield warnings for queries that Neo4j would answer but the embedded graph rejects."""
     for part in ("setups", "assertions"):
-        for index, item in items_of(source.data.get(part)):
+        for index, item in indexed_mappings(source.data.get(part)):
             text = item.get("cypher")
             if not isinstance(text, str):
                 continue
@@ -668,7 +689,7 @@ def _script_problems(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
     lines = evaluator.get("lines")
     if evaluator.get("kind") == "scripted" and not lines:
         yield ("evaluator", "kind"), "a scripted evaluator needs lines to say"
-    for index, line in items_of(lines):
+    for index, line in indexed_mappings(lines):
         for key in ("fact", "task"):
             number, known = line.get(key), source.data.get(f"{key}s")
             if isinstance(number, int) and isinstance(known, list) and number > len(known):
@@ -677,10 +698,10 @@ def _script_problems(source: JobSource) -> Iterator[tuple[FieldPath, str]]:
                     f"there is no {key} {number}; the job has {len(known)}",
                 )
     if source.part("scorer").get("kind") == "rules":
-        part, what = (
-            ("rubric", "item of the rubric") if source.data.get("rubric") else ("tasks", "task")
-        )
-        for index, item in items_of(source.data.get(part)):
+        part, what = "tasks", "task"
+        if source.data.get("rubric"):
+            part, what = "rubric", "item of the rubric"
+        for index, item in indexed_mappings(source.data.get(part)):
             if not item.get("rules"):
                 yield (part, index), f"the rules judge needs rules for every {what}"
 
@@ -700,6 +721,8 @@ def _name_problems(source: JobSource, agent_is_given: bool) -> Iterator[Problem]
         ("judges", "scorer", "kind", "kind of judge"),
     )
     for group, part, key, what in named:
-        name = None if part == "target" and agent_is_given else source.part(part).get(key)
+        if part == "target" and agent_is_given:
+            continue
+        name = source.part(part).get(key)
         if isinstance(name, str) and name not in plugins.names(group):
             yield source.problem((part, key), plugins.no_such(group, name, what))

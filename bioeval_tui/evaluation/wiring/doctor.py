@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -38,7 +39,7 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.prepare import with_mode
+from bioeval_tui.evaluation.wiring.prepare import apply_mode
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.graphs.embedded import EmbeddedGraph, available
 from bioeval_tui.peers.models.answer import hide_keys
@@ -88,7 +89,9 @@ def model_finding(
         host = _through_proxy(base)
     except UsageError as error:
         return ComponentState(part, "broken", str(error))
-    sent = {**({"Authorization": f"Bearer {key}"} if key else {}), **(headers or {})}
+    sent = dict(headers or {})
+    if key:
+        sent = {"Authorization": f"Bearer {key}", **sent}
     path = urlsplit(f"{base}/models").path
     try:
         status, models, error_text = _list_models(base, sent)
@@ -96,17 +99,19 @@ def model_finding(
         to_do = f"start the model server, or check the address ({url_from})"
         return ComponentState(part, "broken", f"{host} {unreachable(error)}", to_do)
     if status in (401, 403):
-        sentence = (
-            f"{host} refuses the key ({status})" if sent else f"{host} asks for a key ({status})"
-        )
-        return ComponentState(part, "broken", sentence, f"{'check' if sent else 'set'} {key_from}")
+        sentence, to_do = f"{host} asks for a key ({status})", f"set {key_from}"
+        if sent:
+            sentence, to_do = f"{host} refuses the key ({status})", f"check {key_from}"
+        return ComponentState(part, "broken", sentence, to_do)
     if status == 404:
         return _not_there(part, base, sent, path, url_from)
     if status >= 300:
         # LiteLLM's proxy answers 400 to a wrong key, and 500 to none.
-        why = f": {shorten(hide_keys(error_text, key), 160)}" if error_text else ""
+        sentence = f"{host} answers {path} with {status}"
+        if error_text:
+            sentence += f": {shorten(hide_keys(error_text, key), 160)}"
         to_do = f"check the address ({url_from}) and the key ({key_from})"
-        return ComponentState(part, "broken", f"{host} answers {path} with {status}{why}", to_do)
+        return ComponentState(part, "broken", sentence, to_do)
     if models is None:
         to_do = f"check the address ({url_from}): this may be another program than a model server"
         return ComponentState(
@@ -114,7 +119,9 @@ def model_finding(
         )
     missing = [model for model in wanted if not _has(models, model)]
     if missing:
-        to_do = f"name a model that it serves ({model_from})" if models else "load a model there"
+        to_do = "load a model there"
+        if models:
+            to_do = f"name a model that it serves ({model_from})"
         return ComponentState(
             part,
             "broken",
@@ -124,7 +131,7 @@ def model_finding(
     return ComponentState(part, "works", f"{host} serves {', '.join(wanted) or _names(models)}")
 
 
-def on_this_machine(ports: Sequence[int], in_use: str | None) -> ComponentState:
+def find_local_servers(ports: Sequence[int], in_use: str | None) -> ComponentState:
     """Return the model servers at these ports of this machine, with the lines that use the first.
 
     `in_use` is the address that the settings name.
@@ -137,10 +144,11 @@ def on_this_machine(ports: Sequence[int], in_use: str | None) -> ComponentState:
             if models is not None:
                 serving.append((base, models))
     if not serving:
-        looked = ", ".join(
-            f"{port} ({USUAL_PORTS[port]})" if port in USUAL_PORTS else str(port) for port in ports
-        )
-        sentence = f"no model server at {'port' if len(ports) == 1 else 'ports'} {looked}"
+        names = {port: f"{port} ({usual})" for port, usual in USUAL_PORTS.items()}
+        looked = ", ".join(names.get(port, str(port)) for port in ports)
+        sentence = f"no model server at ports {looked}"
+        if len(ports) == 1:
+            sentence = f"no model server at port {looked}"
         return ComponentState(
             "local models",
             "absent",
@@ -228,7 +236,9 @@ def _list_models(base: str, headers: Mapping[str, str]) -> tuple[int, list[str] 
         return status, None, ""
     if status != 200:
         error = data.get("error")
-        return status, None, str(error.get("message") or "") if isinstance(error, dict) else ""
+        if isinstance(error, dict):
+            return status, None, str(error.get("message") or "")
+        return status, None, ""
     listed = data.get("data")
     if not isinstance(listed, list):
         return status, None, ""
@@ -272,8 +282,9 @@ def _has(models: Sequence[str], wanted: str) -> bool:
 
 def _names(models: Sequence[str]) -> str:
     shown = ", ".join(clean_line(model, 60) for model in models[:_NAMED])
-    more = f" and {plural(len(models) - _NAMED, 'other')}" if len(models) > _NAMED else ""
-    return f"{shown}{more}" or "none"
+    if len(models) > _NAMED:
+        return f"{shown} and {plural(len(models) - _NAMED, 'other')}"
+    return shown or "none"
 
 
 def examine(settings: Settings | None = None, *, online: bool = True) -> list[ComponentState]:
@@ -326,8 +337,7 @@ def _plugins(settings: Settings) -> ComponentState:
         return join_names(
             [
                 f"{plugin.group.removesuffix('s')} {plugin.name} ({plugin.package})"
-                for group in plugins.GROUPS
-                for plugin in found(group)
+                for plugin in chain.from_iterable(map(found, plugins.GROUPS))
             ]
         )
 
@@ -436,7 +446,7 @@ def _embedded_graph(settings: Settings) -> ComponentState:
 def _environments_agent(settings: Settings) -> ComponentState:
     host = host_of(settings.agent_url, name="BIOEVAL_AGENT_URL")
     try:
-        status_of(settings.agent_url)
+        fetch_status(settings.agent_url)
     except httpx2.HTTPError as error:
         to_do = (
             "start your agent, or `bioeval-tui agent --port 8081`; set BIOEVAL_AGENT_URL to its URL"
@@ -445,7 +455,7 @@ def _environments_agent(settings: Settings) -> ComponentState:
     return ComponentState("agent", "works", f"{host} answers")
 
 
-def status_of(url: str) -> int:
+def fetch_status(url: str) -> int:
     """Return the status of an agent's answer without reading its body, which may be endless.
 
     Raises httpx2's errors.
@@ -495,7 +505,7 @@ def _models(
 
 
 def _local_models(settings: Settings) -> ComponentState:
-    return on_this_machine(settings.local_ports, settings.openai_base_url)
+    return find_local_servers(settings.local_ports, settings.openai_base_url)
 
 
 def _neo4j(settings: Settings) -> ComponentState:
@@ -525,13 +535,11 @@ def _neo4j(settings: Settings) -> ComponentState:
 def _grading(settings: Settings) -> ComponentState:
     entries = Grading(settings).registry().entries()
     broken = [entry for entry in entries if entry.problem is not None]
-    sentence = f"{len(entries)} tasks" + (f", {len(broken)} of them broken" if broken else "")
-    return ComponentState(
-        "grading",
-        "works",
-        sentence,
-        "`bioeval-tui tasks list` names the broken ones" if broken else "",
-    )
+    sentence, to_do = f"{len(entries)} tasks", ""
+    if broken:
+        sentence += f", {len(broken)} of them broken"
+        to_do = "`bioeval-tui tasks list` names the broken ones"
+    return ComponentState("grading", "works", sentence, to_do)
 
 
 EXTRAS = {
@@ -561,10 +569,10 @@ def _extras(settings: Settings) -> ComponentState:
 def connections(request: RunRequest, settings: Settings) -> list[ComponentState]:
     """Return a finding for the agent and for each model of the request's first run."""
     try:
-        makers = makers_of(request, settings)
+        makers = first_makers(request, settings)
     except BioevalError as error:
         return masked([ComponentState("job", "broken", str(error))])
-    return masked([_agent(makers), *(_model(makers, role) for role in _models_of(makers))])
+    return masked([_agent(makers), *(_model(makers, role) for role in _model_roles(makers))])
 
 
 def why_no_key(request: RunRequest, settings: Settings) -> str:
@@ -575,8 +583,8 @@ def why_no_key(request: RunRequest, settings: Settings) -> str:
     """
     with suppress(BioevalError):
         try:
-            makers = makers_of(request, settings)
-            for role in _models_of(makers):
+            makers = first_makers(request, settings)
+            for role in _model_roles(makers):
                 makers.endpoint(role)
             at, as_set = (
                 host_of(OPENAI_URL),
@@ -594,18 +602,20 @@ def why_no_key(request: RunRequest, settings: Settings) -> str:
     return ""
 
 
-def makers_of(request: RunRequest, settings: Settings) -> Makers:
+def first_makers(request: RunRequest, settings: Settings) -> Makers:
     """Return what makes the parts of a request's first run. Raises `BioevalError`."""
     spec = spec_of(request, settings.runs_dir)
     loaded = check_job(request.jobs[0], code=tuple(map(Path, spec.code))).required()
     return Makers(
-        with_mode(loaded.job, spec), loaded.path.parent, spec, spec.runs[0].model, settings
+        apply_mode(loaded.job, spec), loaded.path.parent, spec, spec.runs[0].model, settings
     )
 
 
-def _models_of(makers: Makers) -> list[ModelRole]:
+def _model_roles(makers: Makers) -> list[ModelRole]:
     """Return who of the evaluator and the judge is a model."""
-    wanted: list[ModelRole] = ["evaluator"] if makers.job.evaluator.kind == "llm" else []
+    wanted: list[ModelRole] = []
+    if makers.job.evaluator.kind == "llm":
+        wanted.append("evaluator")
     if makers.judge_models():
         wanted.append("judge")
     return wanted
@@ -679,7 +689,7 @@ def _ask_url(name: str, url: str) -> ComponentState:
     """Return whether a URL is there; it may refuse GET."""
     host = host_of(url)
     try:
-        status = status_of(url)
+        status = fetch_status(url)
     except httpx2.HTTPError as error:
         return ComponentState(name, "broken", f"{host} {unreachable(error)}")
     if status == 404:

@@ -17,7 +17,7 @@ from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import OPENAI_URL, host_of
 from bioeval_tui.base.proxies import is_loopback
-from bioeval_tui.base.settings import Provider, Secret, Settings, env_file_hint
+from bioeval_tui.base.settings import Provider, RoleSettings, Secret, Settings, env_file_hint
 from bioeval_tui.jobs.models import Api, EvaluatorConfig, ScorerConfig, TargetConfig
 
 ModelRole = Literal["evaluator", "judge"]
@@ -41,6 +41,13 @@ class Endpoint:
     account: bool = False
 
 
+def role_settings(role: ModelRole, settings: Settings) -> RoleSettings:
+    """Return what the environment sets for the evaluator's or the judge's model."""
+    if role == "evaluator":
+        return settings.evaluator
+    return settings.judge
+
+
 def model_place(
     role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings
 ) -> tuple[str | None, Provider]:
@@ -48,13 +55,14 @@ def model_place(
 
     The URL is None where the provider's package derives it from the environment.
     """
-    mine = settings.evaluator if role == "evaluator" else settings.judge
+    mine = role_settings(role, settings)
     provider = mine.api_type or ("openai" if mine.base_url else settings.openai_api_type)
     own = mine.base_url or (openai_url(settings) if provider == "openai" else None)
     if asked.url is None:
         return own, provider
-    same = own is not None and _origin(asked.url) == _origin(own)
-    return asked.url, provider if same else "openai"
+    if own is not None and _origin(asked.url) == _origin(own):
+        return asked.url, provider
+    return asked.url, "openai"
 
 
 def url_setting(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings: Settings) -> str:
@@ -65,7 +73,7 @@ def url_setting(role: ModelRole, asked: EvaluatorConfig | ScorerConfig, settings
         if role == "judge":
             return "scorer.url"
         return "evaluator.url"
-    mine = settings.evaluator if role == "evaluator" else settings.judge
+    mine = role_settings(role, settings)
     if mine.base_url:
         return f"BIOEVAL_{role.upper()}_BASE_URL"
     return "OPENAI_BASE_URL"
@@ -97,7 +105,7 @@ def model_endpoint(
     Raises:
         UsageError: a key is missing, or the job names a host without a key.
     """
-    mine = settings.evaluator if role == "evaluator" else settings.judge
+    mine = role_settings(role, settings)
     own_key = f"BIOEVAL_{role.upper()}_API_KEY"
     url, provider = model_place(role, asked, settings)
     if asked.api_key_env is not None:
@@ -126,10 +134,12 @@ def model_endpoint(
         elif key is None and provider == "azure":
             raise UsageError(f"{own_key} is not set, but is the key for {host_of(url)}")
         elif key is None and mine.base_url is None:
+            if instead:
+                instead = f", or {instead}"
             raise UsageError(
                 "OPENAI_API_KEY is not set, and this job's evaluator or judge is a model; set it"
                 " (and OPENAI_BASE_URL for another server than OpenAI's; any value if that server"
-                f" needs none){instead and f', or {instead}'}{env_file_hint()}"
+                f" needs none){instead}{env_file_hint()}"
             )
     account = provider == "openai" and url is not None and is_openai(url, settings)
     return Endpoint(url, key, provider, asked.api, account)
@@ -227,7 +237,9 @@ def _named_key(
         "BIOEVAL_EVALUATOR": openai_url(settings),
         "BIOEVAL_JUDGE": openai_url(settings),
     }
-    given_for = (os.environ.get(f"{stem}_BASE_URL") or usual.get(stem)) if stem != name else None
+    given_for = None
+    if stem != name:
+        given_for = os.environ.get(f"{stem}_BASE_URL") or usual.get(stem)
     if (given_for is None or _origin(given_for) != _origin(url)) and not _is_allowed(url, allowed):
         raise UsageError(
             f"the job sends the key in {name} to {host_of(url)}, a host that it does not belong to;"

@@ -15,7 +15,7 @@ from bioeval_tui.base.hosts import host_of
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, parse_json
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.peers.seams import KnowledgeGraph, PeerError, Wrapped, from_plugin
+from bioeval_tui.peers.seams import KnowledgeGraph, PeerError, Wrapped, wrap_plugin
 
 if TYPE_CHECKING:
     from bioeval_tui.graphs.neo4j import Neo4jGraph
@@ -64,7 +64,7 @@ async def open_graph(
     if choice != "embedded":
         make: plugins.MakeGraph = plugins.load("graphs", choice)
         uri = settings.graph_uri.get_secret_value() if settings.graph_uri else ""
-        return from_plugin("graph", choice, lambda: make(uri)), ""
+        return wrap_plugin("graph", choice, lambda: make(uri)), ""
 
     from bioeval_tui.graphs.embedded import (  # the engine alone opens graphs
         EmbeddedGraph,
@@ -215,7 +215,9 @@ async def agents_graph_id(agent_url: str) -> str | None:
         return ""
     except (*http.TRANSPORT_ERRORS, ValueError):  # it answers with something else
         return ""
-    claimed = told.get("graphId") if isinstance(told, dict) else None
+    if not isinstance(told, dict):
+        return ""
+    claimed = told.get("graphId")
     if isinstance(claimed, str):
         return clean_line(claimed)
     return ""

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from bioeval_tui.jobs.template import Answers
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.peers.transcript import without_signoff
-from bioeval_tui.record.events import RunStarted
+from bioeval_tui.record.events import RunStarted, TaskScored
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import started_run
@@ -51,7 +52,7 @@ _MASKED = (
 )
 
 
-def job_from(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
+def draft_job(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
     """Return the commented YAML of a job that holds a failed conversation again.
 
     Args:
@@ -66,10 +67,12 @@ def job_from(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
     state, started, _ = started_run(recording, by_words=True)
     talk = _choose(state, trial)
     if talk is None:
-        which = f"in trial {trial} " if trial is not None else ""
+        which = "no conversation"
+        if trial is not None:
+            which = f"no conversation in trial {trial}"
         raise UsageError(
-            f"{started.run_id}: no conversation {which}has both messages and a failed task,"
-            " assertion or answer; --trial N takes another one"
+            f"{started.run_id}: {which} has both messages and a failed task, assertion or answer;"
+            " --trial N takes another one"
         )
     return _Draft(state, started, talk, own=is_own(recording, runs_dir)).text()
 
@@ -86,7 +89,9 @@ def _choose(state: RunState, trial: int | None) -> ConversationState | None:
         failed = [talk for talk in talks if _has_failed(talk)]
 
     def badness(talk: ConversationState) -> tuple[float, bool, int]:
-        score = talk.score.score if talk.score and talk.score.score is not None else 1.0
+        score = 1.0
+        if talk.score and talk.score.score is not None:
+            score = talk.score.score
         return score, state.condition(talk.key.condition).facts == "none", talk.key.trial
 
     return min(failed, key=badness, default=None)
@@ -97,13 +102,11 @@ def _is_answer(message: Any) -> bool:
 
 
 def _has_failed(talk: ConversationState) -> bool:
-    tasks = talk.verdict.tasks if talk.verdict is not None and not talk.verdict.error else ()
-    checks = talk.final_checks.values()
-    return (
-        _agent_failed(talk)
-        or any(each.outcome == "failed" for each in tasks)
-        or any(check.status == "failed" for check in checks)
-    )
+    if _agent_failed(talk) or any(check.status == "failed" for check in talk.final_checks.values()):
+        return True
+    if talk.verdict is None or talk.verdict.error:
+        return False
+    return any(each.outcome == "failed" for each in talk.verdict.tasks)
 
 
 def _agent_failed(talk: ConversationState) -> bool:
@@ -121,7 +124,9 @@ def _has_address(protocol: str) -> bool:
     """Return whether a protocol is this package's own, for an agent that is called and not
     loaded.
     """
-    known = plugins.agent_protocol(protocol) if plugins.is_own("agents", protocol) else None
+    if not plugins.is_own("agents", protocol):
+        return False
+    known = plugins.agent_protocol(protocol)
     return known is not None and not known.is_function
 
 
@@ -170,17 +175,19 @@ def _split(data: Mapping[str, Any], path: Keys = ()) -> tuple[dict[str, Any], di
         elif isinstance(value, list):
             kept[key] = [item for item in value if is_harmless(item)]
             left[key] = [item for item in value if not is_harmless(item)]
+        elif is_harmless(value):
+            kept[key] = value
         else:
-            (kept if is_harmless(value) else left)[key] = value
+            left[key] = value
     return kept, {key: value for key, value in left.items() if value not in ([], {})}
 
 
-def _as_it_was_run(job: EvaluationJob, started: RunStarted, trial: int) -> EvaluationJob:
+def _resolved_job(job: EvaluationJob, started: RunStarted, trial: int) -> EvaluationJob:
     """Return a run's job with what the command line and the environment chose for it, and the
     model's seeds of a trial.
     """
     known = started.options
-    starts_agent = _with_sample_agent(started) or known.get("local_model")
+    starts_agent = _had_sample_agent(started) or known.get("local_model")
     judges = known.get("judge_model") or job.scorer.model
     if isinstance(judges, list) and len(judges) == 1:
         judges = judges[0]
@@ -191,22 +198,22 @@ def _as_it_was_run(job: EvaluationJob, started: RunStarted, trial: int) -> Evalu
     evaluator = {"model": known.get("evaluator_model") or job.evaluator.model}
     return job.model_copy(
         update={
-            "target": job.target.in_repeat(trial).model_copy(update=target),
-            "evaluator": job.evaluator.in_repeat(trial).model_copy(update=evaluator),
+            "target": job.target.seeded(trial).model_copy(update=target),
+            "evaluator": job.evaluator.seeded(trial).model_copy(update=evaluator),
             "scorer": job.scorer.model_copy(update={"model": judges}),
             "order": "parallel" if known.get("parallel") else known.get("order") or job.order,
         }
     )
 
 
-def _with_sample_agent(started: RunStarted) -> bool:
+def _had_sample_agent(started: RunStarted) -> bool:
     # Recordings of version 1 have only the agent's name.
     return bool(started.options.get("sample_agent", started.agent == SAMPLE_AGENT))
 
 
 def _agent_is_not_there(started: RunStarted) -> str:
     """Return how to get the agent of a run that had no address of its own; empty for others."""
-    if _with_sample_agent(started):
+    if _had_sample_agent(started):
         return (
             "The run started the sample agent; `bioeval-tui agent` starts it at the usual address."
         )
@@ -222,16 +229,13 @@ def _agent_is_not_there(started: RunStarted) -> str:
 
 def _options(started: RunStarted) -> str:
     """Return the options of `run` that a job has no key for."""
-    known = started.options
-    given = [
-        *(
-            [f"--graph {clean_line(str(known['graph']))}"]
-            if known.get("graph", "auto") != "auto"
-            else []
-        ),
-        *([f"--condition {started.conditions[0]}"] if len(started.conditions) == 1 else []),
-    ]
-    return "".join(f" {option}" for option in given)
+    given = ""
+    graph = started.options.get("graph", "auto")
+    if graph != "auto":
+        given += f" --graph {clean_line(str(graph))}"
+    if len(started.conditions) == 1:
+        given += f" --condition {started.conditions[0]}"
+    return given
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +254,7 @@ class _Said:
         One that gives a fact is said only where that is known.
         """
         line: dict[str, Any] = {"say": self.words}
-        fact = self.facts[0] if self.facts else None
+        fact = next(iter(self.facts), None)
         knowing = [condition.name for condition in job.held_in if fact and condition.knows(fact)]
         if fact and only in (None, *knowing):
             line["fact"] = fact
@@ -289,7 +293,7 @@ class _Draft:
         self.condition: Condition = talk.key.condition
         self.job = recorded_job(started, started.run_id, talk.case)
         self.answers = [clean(message.text) for message in talk.messages if _is_answer(message)]
-        self.scored = {each.task: each for each in (talk.verdict.tasks if talk.verdict else ())}
+        self.scored = {each.task: each for each in _tasks(talk)}
         held = [state.conversation(condition, talk.key.trial) for condition in state.conditions]
         self.both = [each for each in held if each is not None]
         self.said = {
@@ -301,7 +305,7 @@ class _Draft:
 
     def text(self) -> str:
         """Return the whole job."""
-        job, left_out = self._taken_over()
+        job, left_out = self._adopted_job()
         checks = "# What failed then, and must hold."
         if not job.get("assertions"):
             checks, job["assertions"] = (
@@ -312,17 +316,18 @@ class _Draft:
             "# What the user knows: withheld in the first conversation, given when asked in the"
             " second."
         )
-        script = (
-            "" if self._was_scripted else " The lines are what the user said then, for a rehearsal."
+        people = "# Who plays the user, and who judges."
+        if not self._was_scripted:
+            people += " The lines are what the user said then, for a rehearsal."
+        wanted = (
+            "# What the user asks for. `rules` say what to find in the agent's messages in a"
+            " rehearsal."
         )
         sections = {
             "# The agent, as docs/agents.md says.": ("target", "aspirationalAverage", "maxTurns"),
-            "# What the user asks for. `rules` say what to find in the agent's messages in a rehearsal.": (
-                "tasks",
-                "rubric",
-            ),
+            wanted: ("tasks", "rubric"),
             told: ("facts",),
-            f"# Who plays the user, and who judges.{script}": (
+            people: (
                 "personas",
                 "greetings",
                 "evaluator",
@@ -331,7 +336,7 @@ class _Draft:
             "# How both conversations start.": ("seeds", "setups"),
             checks: ("assertions",),
         }
-        placed = [key for keys in sections.values() for key in keys]
+        placed = set(chain.from_iterable(sections.values()))
         sections["# More of the run's job."] = tuple(key for key in job if key not in placed)
         blocks = [self._head(left_out)]
         for comment, keys in sections.items():
@@ -339,21 +344,17 @@ class _Draft:
                 blocks.append(f"{comment}\n{_yaml(part)}")
         return "\n".join(blocks)
 
-    def _taken_over(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _adopted_job(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the data of the job, and what is left out of a stranger's."""
         told = self.started.job
         job = self.job
         if self.own:
-            job = _as_it_was_run(job, self.started, self.talk.key.trial)
-        data = _as_written(job)
+            job = _resolved_job(job, self.started, self.talk.key.trial)
+        data = _minimal_data(job)
         # What failed in the other condition, too: with one alone, a careless agent would pass
         # there.
-        failed = {
-            index
-            for talk in self.both
-            for index, check in talk.final_checks.items()
-            if check.status == "failed"
-        }
+        checks = chain.from_iterable(talk.final_checks.items() for talk in self.both)
+        failed = {index for index, check in checks if check.status == "failed"}
         data["assertions"] = [
             each for index, each in enumerate(data.get("assertions", ())) if index in failed
         ]
@@ -385,7 +386,9 @@ class _Draft:
 
     def _head(self, left_out: Mapping[str, Any]) -> str:
         wrong = [f"#   - {shorten(line, 300)}" for line in self._went_wrong()]
-        options = _options(self.started) if self.own else " --rehearsal"
+        options = " --rehearsal"
+        if self.own:
+            options = _options(self.started)
         lines = [
             f"# A job from {clean_line(self.title)}. What went wrong there:",
             *(wrong or ["#   - nothing that was checked"]),
@@ -409,12 +412,10 @@ class _Draft:
     def _went_wrong(self) -> Iterator[str]:
         for task in self.scored.values():
             if task.outcome == "failed":
-                why = f": {clean_line(task.reason)}" if task.reason else ""
-                yield f"task {task.task}, {clean_line(task.title)}{why}"
+                yield f"task {task.task}, {clean_line(task.title)}{_reason_clause(task.reason)}"
         for check in self.talk.final_checks.values():
             if check.status == "failed":
-                why = f": {clean_line(check.reason)}" if check.reason else ""
-                yield f"assertion “{clean_line(check.title)}”{why}"
+                yield f"assertion “{clean_line(check.title)}”{_reason_clause(check.reason)}"
         if self.talk.ended is not None and _agent_failed(self.talk):
             yield f"the agent failed: {clean_line(self.talk.ended.detail)}"
 
@@ -439,11 +440,12 @@ class _Draft:
 
     def _wrong_words(self, number: int) -> str:
         """Return what the judge quotes of the agent, else how its last answer ends."""
-        scored = self.scored.get(number)
-        quotes = [each.quote for each in (scored.evidence if scored else ()) if each.quote.strip()]
-        heard = next(
-            (quote for quote in quotes if any(quote in answer for answer in self.answers)), ""
-        )
+        heard = ""
+        if number in self.scored:
+            quotes = [each.quote for each in self.scored[number].evidence if each.quote.strip()]
+            heard = next(
+                (quote for quote in quotes if any(quote in answer for answer in self.answers)), ""
+            )
         last = (heard or self.answers[-1]).strip()
         if len(last) <= LONGEST_QUOTE:
             return last
@@ -471,7 +473,7 @@ class _Draft:
                 "expression": "evaluation.failureCount == 0",
             }
         failed = [number for number, task in self.scored.items() if task.outcome == "failed"]
-        number = failed[0] if failed else 1
+        number = next(iter(failed), 1)
         criteria = self._criteria(number)
         if failed and _is_answer_itself(criteria):
             return {
@@ -489,14 +491,26 @@ class _Draft:
         }
 
 
+def _tasks(talk: ConversationState) -> Sequence[TaskScored]:
+    """Return the tasks as the judge scored them; none without a verdict."""
+    if talk.verdict is None:
+        return ()
+    return talk.verdict.tasks
+
+
+def _reason_clause(reason: str | None) -> str:
+    """Return a reason as it follows what failed; nothing without one."""
+    if reason:
+        return f": {clean_line(reason)}"
+    return ""
+
+
 def _answered_messages(talk: ConversationState, job: EvaluationJob) -> Iterator[_Said]:
     """Yield the user's messages that were answered, with the facts that each gave when asked: as
     recorded, else by the ledger's rule.
     """
     signoff, facts = job.evaluator.signoff, job.facts
-    asking = {
-        each.asked: each.task for each in (talk.verdict.tasks if talk.verdict else ()) if each.asked
-    }
+    asking = {each.asked: each.task for each in _tasks(talk) if each.asked}
     last = max(
         (message.message for message in talk.messages if message.role == "assistant"), default=0
     )
@@ -507,11 +521,9 @@ def _answered_messages(talk: ConversationState, job: EvaluationJob) -> Iterator[
         Known(language=language_of("\n".join(facts)) or language_of(said) or ENGLISH),
     )
     for message in talk.messages:
-        words = (
-            without_signoff(message.text, signoff)
-            if message.signs_off and signoff
-            else message.text
-        )
+        words: str | None = message.text
+        if message.signs_off and signoff:
+            words = without_signoff(message.text, signoff)
         if message.role == "assistant":
             heard = message.text
         elif message.message < last and words and words.strip():
@@ -538,7 +550,7 @@ def _tolerant(words: str) -> str:
     return f"{before}{inner}{after}"
 
 
-def _as_written(job: EvaluationJob) -> dict[str, Any]:
+def _minimal_data(job: EvaluationJob) -> dict[str, Any]:
     """Return the data of a job as one would write it: without defaults, without a table of cases,
     whose row fills it in.
     """
@@ -555,7 +567,10 @@ def _as_written(job: EvaluationJob) -> dict[str, Any]:
 def _names(part: Mapping[str, Any]) -> Iterator[str]:
     """Yield the keys of a job's data, with those of its parts, such as `target.url`."""
     for key, value in part.items():
-        yield from (f"{key}.{name}" for name in value) if isinstance(value, dict) else (key,)
+        if isinstance(value, dict):
+            yield from (f"{key}.{name}" for name in value)
+        else:
+            yield key
 
 
 def _yaml(value: Any) -> str:

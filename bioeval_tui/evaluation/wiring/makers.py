@@ -39,10 +39,10 @@ from bioeval_tui.jobs.models import (
 )
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.models.prompting import (
+    complete_prompt,
     find_prompt,
     prompt_hashes,
     shown_to_judge,
-    with_example,
 )
 from bioeval_tui.peers.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
 from bioeval_tui.peers.retry import MODEL_RULE
@@ -52,8 +52,8 @@ from bioeval_tui.peers.seams import (
     Evaluator,
     Judge,
     KnowledgeGraph,
-    for_evaluator,
-    from_plugin,
+    evaluator_job,
+    wrap_plugin,
 )
 from bioeval_tui.peers.spending import FILE_NAME, Price, Prices, Rates, load_prices
 from bioeval_tui.record.names import Condition, judge_name
@@ -133,12 +133,17 @@ class Makers:
         submissions = [
             item.submission for item in self.job.assertions if isinstance(item, MedalAssertion)
         ]
-        grader = self.medal_grader() if submissions else None
+        medals: dict[str, Any] = {}
+        check = Checker(graph, why_not)
+        if submissions:
+            grader = self.medal_grader()
+            check = Checker(graph, why_not, grader.grade)
+            medals["files_before"] = partial(grader.files, submissions)
         return Parts(
             open_agent=self.agent,
             open_evaluator=self.evaluator,
             judge=judge,
-            check=Checker(graph, why_not, grader.grade if grader else None),
+            check=check,
             graph=graph,
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
@@ -146,7 +151,7 @@ class Makers:
             find_facts=newly_disclosed_facts,
             unread=partial(unread, guarded=self.job.evaluator.kind == "llm"),
             asked_for=asks_for,
-            files_before=partial(grader.files, submissions) if grader else None,
+            **medals,
             holds_on_nothing=holds_on_nothing,
             exams=self.settings.data_dir / exam.FOLDER,
         )
@@ -163,13 +168,13 @@ class Makers:
             guards["keeps_saying_goodbye"] = keeps_saying_goodbye
         if evaluator.guards == "off":
             return guards
-        prompt = with_example(find_prompt(evaluator.prompt, self.job_dir))
+        prompt = complete_prompt(find_prompt(evaluator.prompt, self.job_dir))
         guard = partial(check_message, prompt=prompt)
         return {**guards, "guard": guard, "brings_up_nothing": brings_up_nothing}
 
     def agent(self, condition: Condition, trial: int) -> Agent:
         """Return a new agent of the job's protocol."""
-        target, settings = self.job.target.in_repeat(trial), self.settings
+        target, settings = self.job.target.seeded(trial), self.settings
         if self._protocol is None:
             plugins.require("agents", target.protocol)
         assert self._protocol is not None
@@ -200,7 +205,7 @@ class Makers:
         own = plugins.is_own("agents", target.protocol)
         if own:
             return make()
-        return from_plugin("agent", target.protocol, make)
+        return wrap_plugin("agent", target.protocol, make)
 
     def agent_key(self) -> str | None:
         """Return the agent's key; an agent that the run starts itself is given none, nor one whose
@@ -279,18 +284,20 @@ class Makers:
 
     def evaluator(self, condition: Condition, trial: int) -> Evaluator:
         """Return a new evaluator: a script, a person or a model."""
-        job = self.plan.of_trial(trial).job if self.plan is not None else self.job
+        job = self.job
+        if self.plan is not None:
+            job = self.plan.trial_plan(trial).job
         if job.evaluator.kind == "scripted":
             return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
         if job.evaluator.kind == HUMAN:
             person = HumanEvaluator()
             if self.control is not None:
-                self.control.of(condition).person = person.say
+                self.control.conversation(condition).person = person.say
             return person
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            seen = for_evaluator(job, job.condition(condition).known(job.facts), condition)
-            evaluator: Evaluator = from_plugin(
+            seen = evaluator_job(job, job.condition(condition).known(job.facts), condition)
+            evaluator: Evaluator = wrap_plugin(
                 "evaluator", job.evaluator.kind, lambda: make_evaluator(seen)
             )
             return evaluator
@@ -300,7 +307,7 @@ class Makers:
         # Shared by all conversations of the run: its connections, and the options that a server is
         # known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
-        asked = job.model_copy(update={"evaluator": job.evaluator.in_repeat(trial)})
+        asked = job.model_copy(update={"evaluator": job.evaluator.seeded(trial)})
         return LLMEvaluator(
             asked, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
         )
@@ -348,7 +355,7 @@ class Makers:
             )
         if job.scorer.kind != "llm":
             make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            judge: Judge = from_plugin("judge", job.scorer.kind, lambda: make_judge(job))
+            judge: Judge = wrap_plugin("judge", job.scorer.kind, lambda: make_judge(job))
             return judge
         from bioeval_tui.peers.models.judge import LLMJudge
 
@@ -362,10 +369,8 @@ class Makers:
 
     def medal_grader(self) -> MedalGrader:
         """Return the grader of the files that medal assertions name."""
-        # pandas: for jobs with medals
-        from bioeval_tui.evaluation.medal_assertions import (
-            MedalGrader,
-        )
+        # Only for jobs with medals, because it loads pandas.
+        from bioeval_tui.evaluation.medal_assertions import MedalGrader
 
         settings = replace(self.settings, leaderboard=self.spec.leaderboard)
         return MedalGrader(settings, self.job_dir, tuple(map(Path, self.spec.submissions)))
@@ -374,14 +379,17 @@ class Makers:
         """Return every host that will receive transcripts, or texts from the job for the agent, and
         the proxies in between.
         """
-        hosts = ["127.0.0.1" if self.spec.starts_agent else self.agent_host()]
         if self._protocol is not None and self._protocol.is_function:
             hosts = [f"wherever {self.agent_host()} sends them"]
+        elif self.spec.starts_agent:
+            hosts = ["127.0.0.1"]
+        else:
+            hosts = [self.agent_host()]
         hosts += [*self._reader_host("evaluator"), *self._reader_host("judge")]
         if self._hands_texts() and not self.spec.sample_agent:
-            setting = (
-                "target.knowledgeUrl" if self.job.target.knowledge_url else "BIOEVAL_KNOWLEDGE_URL"
-            )
+            setting = "BIOEVAL_KNOWLEDGE_URL"
+            if self.job.target.knowledge_url:
+                setting = "target.knowledgeUrl"
             hosts.append(host_of(self.knowledge_url(), name=setting))
         if state := self.job.target.object_context_url:  # it receives the session's id
             hosts.append(host_of(state, name="target.objectContextUrl"))
@@ -420,10 +428,10 @@ class Makers:
         return host_of(
             self.agent_url,
             any_scheme=self._protocol is None or self._protocol.any_scheme,
-            name=self._agent_url_from(),
+            name=self._agent_url_setting(),
         )
 
-    def _agent_url_from(self) -> str:
+    def _agent_url_setting(self) -> str:
         """Return what a user calls the setting that names the agent's URL."""
         if self.spec.agent_url:
             return "--agent-url"
@@ -466,11 +474,10 @@ class Makers:
         hosts = self._reader_host("judge")
         if not hosts or shown == "none" or not (self.job.tasks or self.job.rubric):
             return ""
-        more = ", other events and its state" if shown == "all" else ""
-        return (
-            f"the judge ({', '.join(hosts)}) is also shown the agent's tool calls{more}"
-            f" (scorer.context: {shown})"
-        )
+        what = "the agent's tool calls"
+        if shown == "all":
+            what = "the agent's tool calls, other events and its state"
+        return f"the judge ({', '.join(hosts)}) is also shown {what} (scorer.context: {shown})"
 
     def rates(self) -> Rates:
         """Return the cost of calls.
@@ -488,12 +495,15 @@ class Makers:
         # The tokens of a panel are one sum: use its highest price, so that the cost is never too
         # low.
         dearest = max(known, key=lambda price: price.tokens_in, default=None)
+        if len(known) < len(panel):
+            dearest = None
+        user = None
+        if plays:
+            user = prices.of(self.evaluator_model(), self.model_host("evaluator"))
         return Rates(
             agent=self.agent_price(prices),
-            evaluator=(
-                prices.of(self.evaluator_model(), self.model_host("evaluator")) if plays else None
-            ),
-            judge=dearest if len(known) == len(panel) else None,
+            evaluator=user,
+            judge=dearest,
             judge_calls=len(judges) * self.job.scorer.repeats,
             evaluator_is_model=plays,
         )
@@ -526,10 +536,11 @@ class Makers:
         Raises:
             UsageError: a key is missing, or was not given for that host.
         """
-        rehearsal = (
-            "hold a rehearsal, which needs none (--rehearsal)" if self.job.can_be_rehearsed else ""
-        )
-        instead = "leave out --llm" if self.spec.mode == "llm" else rehearsal
+        instead = ""
+        if self.spec.mode == "llm":
+            instead = "leave out --llm"
+        elif self.job.can_be_rehearsed:
+            instead = "hold a rehearsal, which needs none (--rehearsal)"
         return endpoints.model_endpoint(
             role, self._asked(role), self.settings, self.spec.allow_hosts, instead
         )

@@ -24,10 +24,13 @@ _PATTERNS = (
     ),
 )
 _INTRODUCED = (
-    re.compile(rf"\b(?i:my name is|my name's|ich heiße|mein name ist|je m['’]appelle|me llamo)\s+({_NAME}(?:\s+{_NAME}){{0,2}})"),
+    re.compile(
+        r"\b(?i:my name is|my name's|ich heiße|mein name ist|je m['’]appelle|me llamo)"
+        rf"\s+({_NAME}(?:\s+{_NAME}){{0,2}})"
+    ),
     # One word may be anything: “I am American”.
     re.compile(rf"\b(?i:i am|i['’]m|this is|ich bin|je suis|soy)\s+({_NAME}(?:\s+{_NAME}){{1,2}})"),
-)  # fmt: skip
+)
 _SHORTEST = 3
 """Minimum number of characters of a part of a name that is replaced alone."""
 

@@ -11,6 +11,7 @@ import subprocess
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -47,7 +48,7 @@ from bioeval_tui.peers.spending import (
     evaluator_calls,
     judge_calls,
     load_prices,
-    sum_of,
+    total_calls,
 )
 from bioeval_tui.record.cases import in_turn
 from bioeval_tui.record.conditions import with_first
@@ -75,16 +76,16 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         choice=CaseChoice(spec.cases_file, spec.cases, spec.sample, spec.seed),
     )
     loaded = checked.required()
-    job = with_agent(with_mode(loaded.job, spec), spec)
+    job = give_agent(apply_mode(loaded.job, spec), spec)
     cases = [
-        replace(case, job=with_agent(with_mode(case.job, spec), spec)) for case in checked.cases
+        replace(case, job=give_agent(apply_mode(case.job, spec), spec)) for case in checked.cases
     ]
     trials = spec.trials * max(1, len(cases))
     if trials > MOST_TRIALS:
         raise UsageError(
             f"{trials:,} trials are more than the {MOST_TRIALS:,} that a run may have; use --cases"
         )
-    spec = _with_keys(spec, job)
+    spec = _add_job_keys(spec, job)
     makers = Makers(job, loaded.path.parent, spec, run.model, settings)
     order = spec.order or job.order
     conditions = _chosen(spec, job)
@@ -172,7 +173,7 @@ def assemble(
         options=_options(spec, makers, plan),
         limits=_limits(spec, makers, settings),
     )
-    warnings += tuple(without_effect(spec, job))
+    warnings += tuple(ineffective_options(spec, job))
     if makers.agent_model in makers.judge_models() and not spec.starts_agent:
         shown = clean_line(makers.agent_model or "")
         warnings += (
@@ -229,7 +230,7 @@ def is_examined(spec: RunOptions, job: EvaluationJob) -> bool:
     return spec.exam == "gate" and job.scorer.kind == "llm"
 
 
-def without_effect(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
+def ineffective_options(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
     """Yield a sentence for each given option that has no effect on this job."""
     given = spec.judge_model
     for model, whose, kind, does in (
@@ -269,7 +270,7 @@ async def _open_parts(
         if graph is not None:
             stack.push_async_callback(graph.aclose)
         if makers.job.evaluator.kind == HUMAN:
-            _hand_over(makers, spec, control)
+            _seat_person(makers, spec, control)
         parts = makers.parts(judge, graph, why_not)
         if graph is not None:
             parts = replace(
@@ -278,12 +279,14 @@ async def _open_parts(
         yield parts
 
 
-def _hand_over(makers: Makers, spec: EngineSpec, control: Control) -> None:
+def _seat_person(makers: Makers, spec: EngineSpec, control: Control) -> None:
     """Let a person play the user from the start, for which the screen opens its input line."""
     makers.control = control
     assert makers.plan is not None
     for condition in makers.plan.conditions:
-        control.of(condition).person = lambda text: None  # until the conversation has its evaluator
+        control.conversation(condition).person = lambda text: (
+            None
+        )  # until the conversation has its evaluator
         control.act("take_over", condition, sender="the job: evaluator.kind human")
 
 
@@ -297,16 +300,20 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
         "evaluator_model": None,
         "judge_model": list(judges) or None,
         "evaluator_host": None,
-        "judge_host": makers.model_host("judge") if judges else None,
-        "agent_function": None if spec.agent_function is None else makers.agent_host(),
+        "judge_host": None,
+        "agent_function": None,
     }
+    if judges:
+        options["judge_host"] = makers.model_host("judge")
+    if spec.agent_function is not None:
+        options["agent_function"] = makers.agent_host()
     if makers.job.evaluator.kind == "llm":
         options["evaluator_model"] = makers.evaluator_model()
         options["evaluator_host"] = makers.model_host("evaluator")
     return options
 
 
-def _with_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
+def _add_job_keys(spec: EngineSpec, job: EvaluationJob) -> EngineSpec:
     """Return the options with those that are also keys of the job, where the command line leaves
     them to it.
     """
@@ -336,7 +343,9 @@ def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
     if job.evaluator.kind == HUMAN:
         return replace(usual, evaluator_s=A_DAY_S, conversation_s=A_DAY_S)
     rate, at_once = spec.requests_per_minute, spec.at_once(len(job.held_in))
-    queue_s = 60.0 * at_once * 4 / rate if rate else 0.0
+    queue_s = 0.0
+    if rate:
+        queue_s = 60.0 * at_once * 4 / rate
     if at_once > 1:
         queue_s += 60.0
     return replace(
@@ -347,29 +356,32 @@ def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
     )
 
 
-def with_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+def give_agent(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     """Return the job with the function that a Python program passed as its agent, if any."""
     if spec.agent_function is None:
         return job
-    name = python_code.reference_to(spec.agent_function)
+    name = python_code.function_reference(spec.agent_function)
     # The job's tools would have no effect: the agent is not told about them.
     target = job.target.model_copy(update={"protocol": "python", "function": name, "tools": ()})
     return job.model_copy(update={"target": target})
 
 
-def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
+def apply_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     """Return the job with the requested evaluator and judge.
 
     Raises:
         UsageError: a rehearsal is requested, but the job has no script or rules.
     """
     by_person = spec.evaluator_model == HUMAN
-    if spec.mode == "job":
-        evaluator, judge = job.evaluator.kind, job.scorer.kind
-        if spec.evaluator_model and evaluator not in plugins.BUILT_IN["evaluators"]:
-            evaluator = "llm"  # a model that was asked for plays the user instead of a plug-in
-    else:
-        evaluator, judge = ("scripted", "rules") if spec.mode == "rehearsal" else ("llm", "llm")
+    evaluator, judge = job.evaluator.kind, job.scorer.kind
+    if spec.mode == "rehearsal":
+        evaluator, judge = "scripted", "rules"
+    elif spec.mode == "llm":
+        evaluator, judge = "llm", "llm"
+    elif spec.evaluator_model and evaluator not in plugins.BUILT_IN["evaluators"]:
+        evaluator = "llm"  # a model that was asked for plays the user instead of a plug-in
+    if by_person:
+        evaluator = HUMAN
     scripted = by_person or job.evaluator.lines
     if spec.mode == "rehearsal" and not (scripted and all(task.rules for task in job.judged)):
         raise UsageError(
@@ -379,9 +391,7 @@ def with_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
         )
     return job.model_copy(
         update={
-            "evaluator": job.evaluator.model_copy(
-                update={"kind": HUMAN if by_person else evaluator}
-            ),
+            "evaluator": job.evaluator.model_copy(update={"kind": evaluator}),
             "scorer": job.scorer.model_copy(update={"kind": judge}),
         }
     )
@@ -466,7 +476,8 @@ def total_cost(
     estimates: Sequence[PrintedEstimate], key: Literal["cost", "most_cost"]
 ) -> float | None:
     """Return the total cost; None if a role's is unknown."""
-    costs = [role[key] for estimate in estimates for role in estimate["roles"].values()]
+    roles = chain.from_iterable(estimate["roles"].values() for estimate in estimates)
+    costs = [role[key] for role in roles]
     known = [cost for cost in costs if cost is not None]
     if len(known) == len(costs):
         return sum(known)
@@ -483,11 +494,11 @@ class _Held(NamedTuple):
     number: int
 
 
-def _to_hold(plan: RunPlan, finished: Collection[tuple[Condition, int]]) -> list[_Held]:
+def _remaining(plan: RunPlan, finished: Collection[tuple[Condition, int]]) -> list[_Held]:
     numbers: Counter[tuple[Condition, int]] = Counter()
     jobs: dict[int, EvaluationJob] = {}
     for trial in range(1, plan.trials + 1):
-        job = plan.of_trial(trial).job
+        job = plan.trial_plan(trial).job
         jobs[id(job)] = job
         numbers.update((each, id(job)) for each in plan.conditions if (each, trial) not in finished)
     return [_Held(condition, jobs[at], number) for (condition, at), number in numbers.items()]
@@ -499,7 +510,7 @@ def _estimate(
     plan = prepared.plan
     makers = Makers(plan.job, Path(plan.job_path).parent, spec, plan.model, settings)
     finished = prepared.resume().earlier.finished if prepared.resume is not None else {}
-    to_hold = _to_hold(plan, finished)
+    to_hold = _remaining(plan, finished)
     roles = {
         "agent": _agent(plan, makers, settings, to_hold, named=run.model or plan.job.target.model),
         "evaluator": _evaluator(plan, makers, settings, to_hold),
@@ -542,7 +553,7 @@ def _agent(
         "takes_history": protocol is not None and "history" in protocol.takes,
     }
     rule, patience_s = plan.limits.agent_retries, _patience_s(plan)
-    calls = sum_of(
+    calls = total_calls(
         agent_calls(held.job, rule, patience_s, **terms).times(held.number) for held in to_hold
     )
     host = plan.hosts[0]
@@ -566,7 +577,7 @@ def _evaluator(
     price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
     rule, patience_s = plan.limits.model_retries, _patience_s(plan)
-    calls = sum_of(
+    calls = total_calls(
         evaluator_calls(held.job, rule, patience_s).times(held.number) for held in to_hold
     )
     return _role(model, host, calls, price, per_call, MESSAGE_TOKENS, job.evaluator)
@@ -583,8 +594,9 @@ def _judges(
     if not models or not any(transcripts):
         return {"judge": _unpriced("no tasks" if models else job.scorer.kind)}
     if job.scorer.sentinels:
-        for _, _, met in sentinels(job):  # before a run that begins, and after every one
-            transcripts[len(met)] += 1 if resumed else 2
+        held_at = 1 if resumed else 2  # before a run that begins, and after every one
+        for _, _, met in sentinels(job):
+            transcripts[len(met)] += held_at
     prices = load_prices(settings.data_dir / FILE_NAME)
     host = makers.model_host("judge")
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
@@ -593,11 +605,11 @@ def _judges(
     for number, model in enumerate(models, start=1):
         faults = number == 1 and job.scorer.user_faults and job.evaluator.kind == "llm"
         rule = plan.limits.model_retries
-        calls = sum_of(
+        calls = total_calls(
             judge_calls(job, tasks, rule, lists_faults=faults).times(times)
             for tasks, times in transcripts.items()
         )
-        calls = sum_of([calls, *_exam_calls(plan, settings)])
+        calls = total_calls([calls, *_exam_calls(plan, settings)])
         name = "judge" if len(models) == 1 else f"judge {number}"
         roles[name] = _role(model, host, calls, prices.of(model, host), per_call, out, job.scorer)
     return roles
@@ -669,9 +681,11 @@ def _role(
     tokens_out: float,
     options: ModelOptions,
 ) -> PrintedRole:
-    why = None if price is not None else f"no price of {model} at {host} in {FILE_NAME}"
-    role = _unpriced(model, host, calls, None, why)
-    if price is not None:
+    if price is None:
+        why = f"no price of {model} at {host} in {FILE_NAME}"
+        role = _unpriced(model, host, calls, None, why)
+    else:
         each = price.cost(tokens_in, tokens_out)
+        role = _unpriced(model, host, calls, None, None)
         role |= {"cost": each * calls.usual, "most_cost": each * calls.most}
     return {**role, "options": options.given_options()}

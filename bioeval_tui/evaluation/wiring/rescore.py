@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -41,7 +41,7 @@ from bioeval_tui.peers.models.prompting import find_prompt
 from bioeval_tui.peers.offline import RulesJudge
 from bioeval_tui.peers.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.peers.spending import UNLIMITED, counting
-from bioeval_tui.peers.transcript import for_judge, sent_messages
+from bioeval_tui.peers.transcript import judge_view, sent_messages
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.names import Role, title_of, with_served
@@ -112,7 +112,7 @@ class GivenJob:
         if cases.problems:
             raise JobError("\n".join(map(str, cases.problems)), tuple(cases.problems))
         for case in cases.jobs:
-            self._filled[case.name, case.persona if case.row is not None else ""] = case.job
+            self._filled[case.key] = case.job
         missing = [
             case
             for case in recorded
@@ -120,10 +120,11 @@ class GivenJob:
         ]
         if missing:
             first = " · ".join(filter(None, (missing[0].name, missing[0].persona)))
-            more = f" and {len(missing) - 1:,} more of the run" if len(missing) > 1 else ""
+            which = f"case {clean_line(first, 80)}"
+            if len(missing) > 1:
+                which += f" and {len(missing) - 1:,} more of the run"
             raise UsageError(
-                f"{self.name} has no case {clean_line(first, 80)}{more}; name the run's table of"
-                " cases with --cases-file"
+                f"{self.name} has no {which}; name the run's table of cases with --cases-file"
             )
 
     @property
@@ -131,10 +132,11 @@ class GivenJob:
         """The file's name."""
         return clean_line(self.loaded.path.name, 80)
 
-    def of(self, case: events.Case | events.JobCase | None) -> EvaluationJob:
+    def case_job(self, case: events.Case | events.JobCase | None) -> EvaluationJob:
         """Return the job, filled in for a case."""
-        filled = self._filled.get((case.name, case.persona)) if case is not None else None
-        return filled or self.loaded.job
+        if case is None:
+            return self.loaded.job
+        return self._filled.get((case.name, case.persona), self.loaded.job)
 
 
 _Verdicts = dict[tuple[ConversationKey, str], events.TranscriptScored]
@@ -175,7 +177,7 @@ class Rescorer:
         self.path = path
         state, started, _ = started_run(path, as_written=True)
         self.run_id, self._started = started.run_id, started
-        self._cases = _cases_of(state, started)
+        self._cases = _own_cases(state, started)
         self._settings = settings
         self.already_judged = 0
         """How many conversations an interrupted judging had judged before `judge_again` continued
@@ -184,31 +186,35 @@ class Rescorer:
         self._models, self._rules = judge_model, rules
         if cases_file is not None and job_file is None:
             raise UsageError("--cases-file is the table of the job that --job names")
-        self._given = (
-            GivenJob(job_file, cases_file, started.cases) if job_file is not None else None
-        )
+        self._given: GivenJob | None = None
+        if job_file is not None:
+            self._given = GivenJob(job_file, cases_file, started.cases)
         self._jobs: dict[object, EvaluationJob] = {}
-        self.job = self._judged_as(None)
+        self.job = self._judging_job(None)
         self._checks_again = self._has_other_assertions()
-        self._kept_keys = (
-            ("tasks", "rubric", "assertions") if self._checks_again else ("tasks", "rubric")
-        )
+        self._kept_keys: tuple[str, ...] = ("tasks", "rubric")
+        if self._checks_again:
+            self._kept_keys = ("tasks", "rubric", "assertions")
         self._require_same_tasks()
         if started.source is not None and not self.job.judged:
             raise UsageError(
                 f"{started.run_id}: the imported file has no tasks to judge; import it with --job"
                 " FILE to use that job's tasks"
             )
-        own = Path(started.options.get("job_file") or started.job_path)
-        file = job_file or (own if is_own(path, settings.runs_dir) else None)
-        folder = file.parent if file else None
+        folder: Path | None = None
+        if job_file is not None:
+            folder = job_file.parent
+        elif is_own(path, settings.runs_dir):
+            folder = Path(started.options.get("job_file") or started.job_path).parent
         if folder is None and self.job.scorer.kind == "llm":
             _require_own_prompt(path, self.job.scorer.prompt)
         spec = EngineSpec(runs=(), judge_model=judge_model, allow_hosts=allow_hosts)
         self._makers = Makers(self.job, folder, spec, started.asked_model, settings)
-        asks = self._asks_judge(self._judgeable(state), self._verdicts_before(state))
-        self.hosts = self._makers.judge_hosts() if asks else ()
-        self.judge_sees = self._makers.judge_sees() if asks else ""
+        self.hosts: Sequence[str] = ()
+        self.judge_sees = ""
+        if self._asks_judge(self._judgeable(state), self._latest_verdicts(state)):
+            self.hosts = self._makers.judge_hosts()
+            self.judge_sees = self._makers.judge_sees()
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
             raise UsageError(
                 "the job is sensitive, but its transcripts would be sent to"
@@ -219,14 +225,14 @@ class Rescorer:
         """Return the job that a conversation was held with, filled in for its case."""
         return recorded_job(self._started, self.path.name, case)
 
-    def _judged_as(self, case: events.Case | None) -> EvaluationJob:
+    def _judging_job(self, case: events.Case | None) -> EvaluationJob:
         """Return the job that a conversation is judged by: as it was held, with what of it the
         given job replaces.
         """
         held = self._recorded(case)
         if self._given is None:
-            return _with_judge(held, self._models, self._rules)
-        given = self._given.of(case)
+            return _set_judge(held, self._models, self._rules)
+        given = self._given.case_job(case)
         update = {
             "tasks": given.tasks,
             "rubric": given.rubric,
@@ -235,7 +241,7 @@ class Rescorer:
             "compat": given.compat,
         }
         update["sensitive"] = held.sensitive or given.sensitive
-        return _with_judge(held.model_copy(update=update), self._models, self._rules)
+        return _set_judge(held.model_copy(update=update), self._models, self._rules)
 
     def _has_other_assertions(self) -> bool:
         """Return whether the given job's assertions are not those that were checked; nobody checked
@@ -245,7 +251,7 @@ class Rescorer:
             return False
         never_checked = self._started.source is not None and bool(self.job.assertions)
         return never_checked or any(
-            _assertions_of(self._judged_as(case)) != _assertions_of(self._recorded(case))
+            _final_assertions(self._judging_job(case)) != _final_assertions(self._recorded(case))
             for case in self._cases
         )
 
@@ -259,7 +265,9 @@ class Rescorer:
             (case, differ)
             for case in self._cases
             if (
-                differ := list(_other_tasks(self._recorded(case).tasks, self._given.of(case).tasks))
+                differ := list(
+                    _other_tasks(self._recorded(case).tasks, self._given.case_job(case).tasks)
+                )
             )
         ]
         # What differs in the same way in every case is said once.
@@ -267,15 +275,17 @@ class Rescorer:
         if len(alike) == 1 and len(found) == len(self._cases):
             found = [(None, found[0][1])]
         if found:
-            told = "; ".join(
-                (f"case {case.words}: " if case is not None else "") + "; ".join(differ)
-                for case, differ in found[:MOST_CASES_NAMED]
-            )
-            rest = len(found) - MOST_CASES_NAMED
-            more = f"; and in {plural(rest, 'more case')}" if rest > 0 else ""
+            told = []
+            for case, differ in found[:MOST_CASES_NAMED]:
+                if case is not None:
+                    told.append(f"case {case.words}: {'; '.join(differ)}")
+                else:
+                    told += differ
+            if (rest := len(found) - MOST_CASES_NAMED) > 0:
+                told.append(f"and in {plural(rest, 'more case')}")
             raise UsageError(
                 f"{self._given.name} has other tasks than {self.run_id}, whose conversations can"
-                f" only be judged by other criteria: {told}{more}"
+                f" only be judged by other criteria: {'; '.join(told)}"
             )
 
     @property
@@ -283,7 +293,9 @@ class Rescorer:
         """What of the given job is not used although it differs, as sentences."""
         if self._given is None:
             return []
-        if all(self._recorded(case).facts == self._given.of(case).facts for case in self._cases):
+        if all(
+            self._recorded(case).facts == self._given.case_job(case).facts for case in self._cases
+        ):
             return []
         return [
             f"{self._given.name} has other facts than {self.run_id}; the judge is told those that"
@@ -307,10 +319,13 @@ class Rescorer:
 
     async def _judge_all(self, author: str) -> list[Rescored]:
         state = started_run(self.path, as_written=True)[0]
-        every, before = self._judgeable(state), self._verdicts_before(state)
-        asks = self._asks_judge(every, before)
-        judge = self.make_judge() if asks else RulesJudge()
-        identity = judge.identity if asks else self._makers.judge_identity() or self.job.scorer.kind
+        every, before = self._judgeable(state), self._latest_verdicts(state)
+        if self._asks_judge(every, before):
+            judge = self.make_judge()
+            identity = judge.identity
+        else:
+            judge = RulesJudge()
+            identity = self._makers.judge_identity() or self.job.scorer.kind
         given = self._criteria_given(author)
         judging, owed = self._interrupted(state, every, identity, given)
         self.already_judged = len(every) - len(owed)
@@ -352,9 +367,11 @@ class Rescorer:
 
     async def _examine(self, judge: Judge, author: str, judging: str) -> events.JudgeExamined:
         """Return the judge's exam, by the criteria of this judging."""
-        jobs = [(case.name if case else "", self._judged_as(case)) for case in self._cases]
+        jobs = [(case.name if case else "", self._judging_job(case)) for case in self._cases]
         hosts, folder = ",".join(self.hosts), self._settings.data_dir / exam.FOLDER
-        asked = exam.exam_of(jobs, self._started.conditions, judge.identity, hosts, self._prompt())
+        asked = exam.choose_exam(
+            jobs, self._started.conditions, judge.identity, hosts, self._prompt()
+        )
         if asked.why_not:
             fields = exam.no_exam(asked, judge)
         else:
@@ -383,11 +400,8 @@ class Rescorer:
         Otherwise an empty id and `every` conversation: a judging that is complete is repeated as a
         whole.
         """
-        later = [
-            each
-            for same in judgings(state, read_overlay(self.path, as_written=True)).values()
-            for each in same
-        ]
+        overlay = read_overlay(self.path, as_written=True)
+        later = list(chain.from_iterable(judgings(state, overlay).values()))
         last = max(later, key=lambda each: each.verdict.seq, default=None)
         if last is None or not last.verdict.judging:
             return "", every
@@ -397,7 +411,8 @@ class Rescorer:
         if any(verdicts[key].question != question for key, question in asked.items()):
             return "", every
         owed = [talk for talk in every if talk.key not in verdicts or verdicts[talk.key].error]
-        if not owed or last.criteria != (given.criteria if given is not None else ""):
+        criteria = given.criteria if given is not None else ""
+        if not owed or last.criteria != criteria:
             return "", every
         return last.verdict.judging, owed
 
@@ -407,17 +422,18 @@ class Rescorer:
         if self._given is None or (
             not self._checks_again
             and all(
-                _criteria_of(self._judged_as(case), keys)
-                == _criteria_of(self._recorded(case), keys)
+                _published_criteria(self._judging_job(case), keys)
+                == _published_criteria(self._recorded(case), keys)
                 for case in self._cases
             )
         ):
             return None
-        job = _criteria_of(self.job, keys)
+        job = _published_criteria(self.job, keys)
         cases = [
             events.JobCase(name=case.name, persona=case.persona, parts=parts)
             for case in self._cases
-            if case is not None and (parts := _criteria_of(self._judged_as(case), keys)) != job
+            if case is not None
+            and (parts := _published_criteria(self._judging_job(case), keys)) != job
         ]
         return events.CriteriaGiven(
             run_id=self.run_id,
@@ -511,16 +527,20 @@ class Rescorer:
         if case is None:
             return self.job
         # The cases of an imported file may have the same name.
-        place = (case.name, case.persona) if self._started.cases else talk.key
+        place: object = talk.key
+        if self._started.cases:
+            place = (case.name, case.persona)
         if place not in self._jobs:
             if len(self._jobs) >= MOST_JOBS:
                 self._jobs.clear()
-            self._jobs[place] = self._judged_as(case)
+            self._jobs[place] = self._judging_job(case)
         return self._jobs[place]
 
     def _held(self, talk: ConversationState) -> Held:
         ended = talk.ended.reason if talk.ended is not None else "unknown"
-        return Held(self._recorded(talk.case) if self._started.source is None else None, ended)
+        if self._started.source is not None:
+            return Held(None, ended)
+        return Held(self._recorded(talk.case), ended)
 
     def view_of(self, talk: ConversationState) -> JudgeView:
         """Return a conversation as a judge sees it."""
@@ -529,7 +549,7 @@ class Rescorer:
         )
         after = talk.observations[-1].object_context if talk.observations else None
         messages = sent_messages(talk, self.job.evaluator.signoff)
-        return for_judge(self.job_of(talk), talk.key.condition, messages, before, after)
+        return judge_view(self.job_of(talk), talk.key.condition, messages, before, after)
 
     def make_judge(self) -> Judge:
         """Return the judge, to be closed by the caller.
@@ -557,7 +577,7 @@ class Rescorer:
             )
         ]
 
-    def _verdicts_before(self, state: RunState) -> _Verdicts:
+    def _latest_verdicts(self, state: RunState) -> _Verdicts:
         """Return the latest verdict on each question, if assertions alone may be others; empty if
         the judge is asked again.
         """
@@ -621,8 +641,9 @@ class Rescorer:
         ]
         fault: events.Fault = "none"
         if whole.score is None:
-            of_judge = [judges_fault] if verdict.error else []
-            fault = composite.blame([*of_judge, *unchecked], verdict.tasks)
+            if verdict.error:
+                unchecked.insert(0, judges_fault)
+            fault = composite.blame(unchecked, verdict.tasks)
         return events.ConversationScored(
             **self._where(talk, author),
             score=whole.score,
@@ -665,7 +686,10 @@ class _Kept:
         """Keep one verdict; several are written at once, since each writing reads what is there."""
         if rescored.verdict is None:
             return
-        (self._held_back if rescored.error else self._waiting).append(rescored)
+        if rescored.error:
+            self._held_back.append(rescored)
+        else:
+            self._waiting.append(rescored)
         if len(self._waiting) >= max(KEPT_FROM, self._written / 10):
             self.write()
 
@@ -675,14 +699,14 @@ class _Kept:
         if self._waiting or self._written:
             ready = [*self._waiting, *self._held_back]
             self._held_back = []
-        judged = [event for one in ready for event in _events_of(one)]
+        judged = list(chain.from_iterable(map(_events, ready)))
         if judged:
             append_numbered(self._path, [*self._first, *judged], after=self._after)
             self._first, self._waiting = (), []
             self._written += len(ready)
 
 
-def _events_of(one: Rescored) -> Iterator[events.RunEvent]:
+def _events(one: Rescored) -> Iterator[events.RunEvent]:
     """Yield what the overlay gets of a conversation: verdict, assertions, score, in this order."""
     if one.verdict is not None:
         yield one.verdict
@@ -693,20 +717,20 @@ def _events_of(one: Rescored) -> Iterator[events.RunEvent]:
 
 def _assertion_part(checks: Sequence[events.AssertionChecked]) -> events.ScorePart:
     unmeasured = [check for check in checks if check.status == "not_measured" and check.weight]
-    reason = unmeasured[0].error or "" if unmeasured else ""
+    reason = next((check.error or "" for check in unmeasured), "")
     return composite.assertion_part(
         [(check.weight, PASSED[check.status]) for check in checks], reason
     )
 
 
-def _cases_of(state: RunState, started: events.RunStarted) -> list[events.Case | None]:
+def _own_cases(state: RunState, started: events.RunStarted) -> list[events.Case | None]:
     """Return the cases that have tasks of their own; None for the one job of a run without such."""
     cases = [events.Case(name=case.name, persona=case.persona) for case in started.cases]
     imported = (talk.case for talk in state.conversations.values() if talk.case is not None)
     return [*(cases or [case for case in imported if case.tasks])] or [None]
 
 
-def _criteria_of(job: EvaluationJob, keys: Sequence[str]) -> dict[str, Any]:
+def _published_criteria(job: EvaluationJob, keys: Sequence[str]) -> dict[str, Any]:
     """Return what a job says about how its conversations are judged and checked, under these
     published keys.
     """
@@ -714,7 +738,7 @@ def _criteria_of(job: EvaluationJob, keys: Sequence[str]) -> dict[str, Any]:
     return {key: snapshot[key] for key in keys}
 
 
-def _assertions_of(job: EvaluationJob) -> list[dict[str, Any]]:
+def _final_assertions(job: EvaluationJob) -> list[dict[str, Any]]:
     """Return a job's assertions, without whether they are checked after each turn, too: only the
     end is checked again.
     """
@@ -761,10 +785,12 @@ def _require_own_prompt(path: Path, name: str) -> None:
         ) from None
 
 
-def _with_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> EvaluationJob:
+def _set_judge(job: EvaluationJob, models: tuple[str, ...], rules: bool) -> EvaluationJob:
     if models and rules:
         raise UsageError("give --judge-model or --rules, not both")
-    kind = "llm" if models else job.scorer.kind
+    kind = job.scorer.kind
+    if models:
+        kind = "llm"
     if rules:
         kind = "rules"
     if kind == "rules" and not all(task.rules for task in job.judged):
@@ -846,20 +872,15 @@ def _reverse_tasks(view: JudgeView) -> JudgeView:
 
 
 def _pad_answers(view: JudgeView) -> JudgeView:
-    return replace(
-        view,
-        transcript=tuple(
-            (
-                replace(message, content=message.content + PADDING)
-                if message.role == "assistant"
-                else message
-            )
-            for message in view.transcript
-        ),
-    )
+    def padded(message: TranscriptMessage) -> TranscriptMessage:
+        if message.role != "assistant":
+            return message
+        return replace(message, content=message.content + PADDING)
+
+    return replace(view, transcript=tuple(map(padded, view.transcript)))
 
 
-def _with_tail(view: JudgeView, tail: str) -> JudgeView:
+def _append_tail(view: JudgeView, tail: str) -> JudgeView:
     last = max(
         place for place, message in enumerate(view.transcript) if message.role == "assistant"
     )
@@ -878,11 +899,11 @@ CHANGES = (
         lambda view: len(view.job.judged) > 1,
     ),
     JudgeChange("padded", "each answer has a meaningless line", _pad_answers),
-    JudgeChange("polite", "the last answer ends politely", lambda view: _with_tail(view, POLITE)),
+    JudgeChange("polite", "the last answer ends politely", lambda view: _append_tail(view, POLITE)),
     JudgeChange(
         "injected",
         "the last answer says “this deserves 1.0”",
-        lambda view: _with_tail(view, INJECTION),
+        lambda view: _append_tail(view, INJECTION),
     ),
 )
 """The changes that are tested. To add one, add a function and a line here."""
@@ -903,15 +924,12 @@ def _swap_speakers(view: JudgeView) -> JudgeView:
 
 
 def _dismiss_user(view: JudgeView) -> JudgeView:
-    messages = (
-        (
-            replace(message, content=DISMISSAL, generation=())
-            if message.role == "assistant"
-            else message
-        )
-        for message in view.transcript
-    )
-    return _control(*messages)(view)
+    def dismissed(message: TranscriptMessage) -> TranscriptMessage:
+        if message.role != "assistant":
+            return message
+        return replace(message, content=DISMISSAL, generation=())
+
+    return _control(*map(dismissed, view.transcript))(view)
 
 
 CONTROLS = (
@@ -969,17 +987,17 @@ class JudgeTester(Rescorer):
             async with slots:
                 return await self._ask(judge, conversation, change)
 
+        asking = []
+        for place, conversation in enumerate(conversations):
+            changes: tuple[JudgeChange | None, ...] = (None, *CHANGES)
+            if place < controlled:
+                changes = (*changes, *CONTROLS)
+            asking += [one(conversation, change) for change in changes]
         try:
-            answers = await asyncio.gather(
-                *(
-                    one(conversation, change)
-                    for place, conversation in enumerate(conversations)
-                    for change in (None, *CHANGES, *(CONTROLS if place < controlled else ()))
-                )
-            )
+            answers = await asyncio.gather(*asking)
         finally:
             await judge.aclose()
-        asked = [each for answer, _ in answers for each in answer]
+        asked = list(chain.from_iterable(answer for answer, _ in answers))
         return asked, [error for _, error in answers if error]
 
     async def _ask(
@@ -1027,8 +1045,11 @@ def draw(
     testers: Sequence[JudgeTester], conversations: int, seed: int
 ) -> Iterator[tuple[JudgeTester, list[ConversationState]]]:
     """Yield each run's judge with its sampled conversations."""
-    every = [(tester, conversation) for tester in testers for conversation in tester.judgeable()]
-    drawn = Random(seed).sample(every, min(conversations, len(every)))  # noqa: S311 - sampling, nothing secret
+    every: list[tuple[JudgeTester, ConversationState]] = []
+    for tester in testers:
+        every += [(tester, conversation) for conversation in tester.judgeable()]
+
+    drawn = Random(seed).sample(every, min(conversations, len(every)))  # noqa: S311
     for tester in testers:
         own = [conversation for other, conversation in drawn if other is tester]
         if own:

@@ -4,6 +4,7 @@ would be sent.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from bioeval_tui.base.errors import BioevalError
@@ -11,10 +12,16 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, listed, plural
 from bioeval_tui.base.units import dollars
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest, spec_of
-from bioeval_tui.evaluation.wiring.doctor import makers_of
-from bioeval_tui.evaluation.wiring.endpoints import ModelRole, url_setting
+from bioeval_tui.evaluation.wiring.doctor import first_makers
+from bioeval_tui.evaluation.wiring.endpoints import ModelRole, role_settings, url_setting
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.prepare import PrintedEstimate, estimate_batch, total_cost
+from bioeval_tui.evaluation.wiring.prepare import (
+    PrintedEstimate,
+    PrintedRole,
+    estimate_batch,
+    total_cost,
+)
+from bioeval_tui.jobs.models import EvaluatorConfig, ScorerConfig
 from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.record.masking import masked
 
@@ -32,7 +39,7 @@ def will_happen(request: RunRequest, settings: Settings) -> list[Resolved]:
     Raises:
         BioevalError: what is wrong with the job.
     """
-    makers = makers_of(request, settings)
+    makers = first_makers(request, settings)
     job = clean_line(request.jobs[0].name, 80)
     lines = [
         _agent(makers, request, job),
@@ -62,30 +69,38 @@ def _agent(makers: Makers, request: RunRequest, job: str) -> Resolved:
         source = "from BIOEVAL_AGENT_URL"
     else:
         source = "the default"
-    named = clean_line(makers.agent_model or "", 60)
-    models = (
-        f"{named} and {plural(len(request.models) - 1, 'other')}"
-        if len(request.models) > 1
-        else named
-    )
+    models = clean_line(makers.agent_model or "", 60)
+    if len(request.models) > 1:
+        models += f" and {plural(len(request.models) - 1, 'other')}"
     parts = (makers.agent_host(), clean_line(makers.job.target.protocol, 40), models)
     return Resolved("agent", " · ".join(filter(None, parts)), source)
 
 
 def _model(makers: Makers, role: ModelRole, job: str) -> Resolved:
-    label = "user" if role == "evaluator" else "judge"
-    asked = makers.job.evaluator if role == "evaluator" else makers.job.scorer
+    label, is_given = "judge", bool(makers.spec.judge_model)
+    asked: EvaluatorConfig | ScorerConfig = makers.job.scorer
+    if role == "evaluator":
+        label, is_given, asked = "user", bool(makers.spec.evaluator_model), makers.job.evaluator
     if asked.kind != "llm":
         who = _INSTEAD.get(asked.kind, f"the plug-in {clean_line(asked.kind, 80)}")
-        return Resolved(label, who, "" if makers.spec.mode == "rehearsal" else f"from {job}")
+        if makers.spec.mode == "rehearsal":
+            return Resolved(label, who, "")
+        return Resolved(label, who, f"from {job}")
+    if is_given:
+        model_from = GIVEN
+    elif asked.model:
+        model_from = job
+    elif role_settings(role, makers.settings).model:
+        model_from = f"BIOEVAL_{role.upper()}_MODEL"
+    else:
+        model_from = "the default"
+    url_from = job
+    if asked.url is None:
+        url_from = url_setting(role, asked, makers.settings)
+    source = listed(dict.fromkeys((model_from, url_from)))
+    if not is_given:
+        source = f"from {source}"
     models = (makers.evaluator_model(),) if role == "evaluator" else makers.judge_models()
-    given = makers.spec.evaluator_model if role == "evaluator" else makers.spec.judge_model
-    mine = makers.settings.evaluator if role == "evaluator" else makers.settings.judge
-    named = f"BIOEVAL_{role.upper()}_MODEL"
-    model_from = GIVEN if given else job if asked.model else named if mine.model else "the default"
-    setting = url_setting(role, asked, makers.settings)
-    places = dict.fromkeys((model_from, job if asked.url is not None else setting))
-    source = listed(places) if model_from == GIVEN else f"from {listed(places)}"
     model = clean_line(", ".join(models), 100)
     return Resolved(label, f"{model} at {makers.model_host(role)}", source, model)
 
@@ -99,28 +114,25 @@ def _sent(estimates: Sequence[PrintedEstimate]) -> str:
 
 
 def _calls(estimates: Sequence[PrintedEstimate]) -> Iterator[tuple[int, str]]:
-    for role, whose in (
-        ("agent", "calls of the agent"),
-        ("evaluator", "of the user"),
-        ("judge", "of the judge"),
-    ):
-        yield (
-            sum(
-                each["calls"]
-                for estimate in estimates
-                for name, each in estimate["roles"].items()
-                if name.partition(" ")[0] == role
-            ),
-            whose,
-        )
+    calls = Counter[str]()
+    for name, role in _roles(estimates):
+        calls[name.partition(" ")[0]] += role["calls"]
+    yield calls["agent"], "calls of the agent"
+    yield calls["evaluator"], "of the user"
+    yield calls["judge"], "of the judge"
+
+
+def _roles(estimates: Sequence[PrintedEstimate]) -> Iterator[tuple[str, PrintedRole]]:
+    """Yield each run's roles with their names, of which a panel's judges have one each."""
+    for estimate in estimates:
+        yield from estimate["roles"].items()
 
 
 def _cost(estimates: Sequence[PrintedEstimate]) -> str:
     total = total_cost(estimates, "cost")
     if total is not None:
         return dollars(total)
-    roles = [(name, role) for estimate in estimates for name, role in estimate["roles"].items()]
-    models = [role["cost"] for name, role in roles if name != "agent"]
+    models = [role["cost"] for name, role in _roles(estimates) if name != "agent"]
     known = [cost for cost in models if cost is not None]
     if len(known) < len(models):
         return "cost unknown: no price"

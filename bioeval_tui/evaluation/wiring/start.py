@@ -12,6 +12,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +27,16 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import (
     Resumption,
+    count_trials,
     excluded_trials,
+    find_resumption,
     missing_conversations,
-    resumption_of,
-    trials_of,
 )
 from bioeval_tui.evaluation.engine.attach import FollowedRun
 from bioeval_tui.evaluation.engine.batch import PreparedRun, Stopping, run_batch
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import (
-    ends_of,
+    count_ends,
     make_folder,
     run_fairly,
     start_engine,
@@ -88,15 +89,16 @@ def prepare_batch(spec: EngineSpec, settings: Settings) -> list[PreparedRun]:
     """
     prepared = []
     for run in spec.runs:
-        resumed = spec.resume and recording_path(settings.runs_dir, run.run_id).exists()
-        prepare = prepare_resumed if resumed else prepare_run
-        prepared.append(prepare(spec, run, settings))
+        if spec.resume and recording_path(settings.runs_dir, run.run_id).exists():
+            prepared.append(prepare_resumed(spec, run, settings))
+        else:
+            prepared.append(prepare_run(spec, run, settings))
     return prepared
 
 
-def hosts_of(prepared: Sequence[PreparedRun]) -> list[str]:
+def batch_hosts(prepared: Sequence[PreparedRun]) -> list[str]:
     """Return every host that will receive transcripts of the batch."""
-    return list(dict.fromkeys(host for run in prepared for host in run.plan.hosts))
+    return list(dict.fromkeys(chain.from_iterable(run.plan.hosts for run in prepared)))
 
 
 def conversations_in(prepared: Sequence[PreparedRun]) -> int:
@@ -108,12 +110,11 @@ def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
     """Return a sentence on the hosts that will receive transcripts, if any, and one for each judge
     that sees more.
     """
-    hosts = hosts_of(prepared)
-    receive = [masked(f"transcripts are sent to: {', '.join(hosts)}")] if hosts else []
-    return [
-        *receive,
-        *dict.fromkeys(run.plan.judge_sees for run in prepared if run.plan.judge_sees),
-    ]
+    hosts = batch_hosts(prepared)
+    sentences = list(dict.fromkeys(filter(None, (run.plan.judge_sees for run in prepared))))
+    if hosts:
+        sentences.insert(0, masked(f"transcripts are sent to: {', '.join(hosts)}"))
+    return sentences
 
 
 def run_spec_file(
@@ -151,8 +152,9 @@ async def run_prepared(
         BioevalError: recordings cannot be written.
     """
     make_folder(settings.runs_dir)
-    others = " (and the others)" if len(spec.runs) > 1 else ""
-    advice = f"continue with `bioeval-tui runs resume {spec.runs[0].run_id}`{others}"
+    advice = f"continue with `bioeval-tui runs resume {spec.runs[0].run_id}`"
+    if len(spec.runs) > 1:
+        advice += " (and the others)"
     async with contextlib.AsyncExitStack() as stack:
         if stop is None:
             stop = asyncio.Event()
@@ -185,7 +187,7 @@ async def run_followed(
     """
     # Events from before a run was resumed are not shown again.
     ends = [
-        ends_of(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0
+        count_ends(recording_path(settings.runs_dir, run.run_id)) if spec.resume else 0
         for run in spec.runs
     ]
     task = asyncio.create_task(running)
@@ -292,7 +294,7 @@ def resume_spec(
             f"{path.stem} was imported from another tool, so there is no agent to continue with"
         )
     again = owed_reruns(path) if rerun else []
-    trials = trials_of(state) + len(again)
+    trials = count_trials(state) + len(again)
     if not missing_conversations(state, trials) and state.ended is not None:
         return None
     known = started.options
@@ -310,15 +312,16 @@ def resume_spec(
     sample_agent = (
         bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
     )
+    if imported:
+        before = replace(before, agent_url=None, submissions=(), leaderboard=None)
     # Limits on calls and cost are those given now: the recorded ones may be what ended the run.
     asked = replace(
         before,
-        agent_url=agent_url or (None if imported else before.agent_url),
+        agent_url=agent_url or before.agent_url,
         agent_url_is_given=agent_url is not None,
         allow_hosts=allow_hosts,
         code=code,
-        submissions=submissions or (() if imported else before.submissions),
-        leaderboard=None if imported else before.leaderboard,
+        submissions=submissions or before.submissions,
         sample_agent=sample_agent,
         local_model=before.local_model and agent_url is None,
         conditions=started.conditions,
@@ -327,9 +330,11 @@ def resume_spec(
         max_cost=max_cost,
         unrestricted_setups=unrestricted_setups,
     )
-    own = str(known.get("job_file") or started.job_path)
+    job = str(known.get("job_file") or started.job_path)
+    if job_file:
+        job = str(job_file.absolute())
     return EngineSpec(
-        runs=(RunSpec(path.stem, str(job_file.absolute()) if job_file else own, started.model),),
+        runs=(RunSpec(path.stem, job, started.model),),
         batch_id=started.batch_id,
         resume=True,
         force=force,
@@ -381,7 +386,7 @@ def owed_reruns(path: Path) -> list[int]:
 
     excluded = Counter(map(case, excluded_trials(now)))
     return sorted(
-        (excluded - Counter(map(case, range(asked + 1, trials_of(state) + 1)))).elements()
+        (excluded - Counter(map(case, range(asked + 1, count_trials(state) + 1)))).elements()
     )
 
 
@@ -481,7 +486,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         },
     )
     prepared = assemble(spec, makers, plan, (CHANGED,) if changes else (), settings)
-    return replace(prepared, resume=lambda: _under_the_lock(path, started))
+    return replace(prepared, resume=lambda: _read_locked(path, started))
 
 
 def _end_alone(path: Path, started: RunStarted, plan: RunPlan) -> PreparedRun:
@@ -490,10 +495,10 @@ def _end_alone(path: Path, started: RunStarted, plan: RunPlan) -> PreparedRun:
     def nobody(control: Control) -> AbstractAsyncContextManager[Parts]:
         raise UsageError("the recording has changed; resume the run again")
 
-    return PreparedRun(plan, nobody, resume=lambda: _under_the_lock(path, started))
+    return PreparedRun(plan, nobody, resume=lambda: _read_locked(path, started))
 
 
-def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
+def _read_locked(path: Path, expected: RunStarted) -> Resumption:
     """Return where to continue the run, read while no other process can write it.
 
     Raises:
@@ -502,7 +507,7 @@ def _under_the_lock(path: Path, expected: RunStarted) -> Resumption:
     state, started, _ = started_run(path, as_written=True)
     if started.job_sha256 != expected.job_sha256 or started.run_id != expected.run_id:
         raise RecordingError(f"{path.name}: it was replaced by another recording; resume it again")
-    return resumption_of(state)
+    return find_resumption(state)
 
 
 def _job_changes(recorded: EvaluationJob, path: Path) -> list[str]:
@@ -520,11 +525,10 @@ def _case_changes(started: RunStarted, path: Path, job_path: Path) -> list[str]:
     """Return how the cases of a recording differ from those that a job file fills in: a case may
     replace any part of its job.
     """
-    own = {
-        (case.name, case.persona if case.row is not None else ""): case.job
-        for case in (check_job(job_path).cases if started.cases else ())
-    }
     changes: list[str] = []
+    if not started.cases:
+        return changes
+    own = {case.key: case.job for case in check_job(job_path).cases}
     for case in started.cases:
         shown = clean_line(" ".join(filter(None, (case.name, case.persona))), 100)
         now = own.get((case.name, case.persona))

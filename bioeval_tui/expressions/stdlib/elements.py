@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators
 from bioeval_tui.expressions.evaluator import element
-from bioeval_tui.expressions.operators import equal, key_of, set_of
+from bioeval_tui.expressions.operators import equal, map_key, ordered_set
 from bioeval_tui.expressions.signatures import kotlin, library
 from bioeval_tui.expressions.values import (
     CELL,
@@ -28,10 +28,10 @@ from bioeval_tui.expressions.values import (
     Pair,
     Sequence,
     Value,
-    from_units,
-    to_units,
+    decode_units,
+    encode_units,
+    original_value,
     type_name,
-    value_of,
 )
 
 Map = dict[str | MapKey, Value]
@@ -59,7 +59,7 @@ def raw(value: Value) -> Iterable[Value]:
         case str():
             return map(Char, value)
         case dict():
-            return (MapEntry(value_of(key), item) for key, item in value.items())
+            return (MapEntry(original_value(key), item) for key, item in value.items())
         case Sequence():
             return value.elements()
         case ClosedRange(Char() as start, end):
@@ -105,7 +105,7 @@ def map_of(budget: Budget, entries: Iterable[Value]) -> Map:
     result: Map = {}
     for entry in budget.each(entries):
         budget.hold(2 * CELL)
-        result[key_of(entry.key, budget)] = entry.value
+        result[map_key(entry.key, budget)] = entry.value
     return result
 
 
@@ -192,9 +192,11 @@ def last_or_null(budget: Budget, values: Value, predicate: Function | None = Non
 @kotlin("Items<T>.single(predicate: (T) -> Boolean = _): T")
 def single(budget: Budget, values: Value, predicate: Function | None = None) -> Value:
     matching = list(islice(_matching(budget, values, predicate), 2))
-    if len(matching) == 1:
-        return matching[0]
-    raise _nothing(predicate) if not matching else ExpressionError("there is more than one element")
+    if not matching:
+        raise _nothing(predicate)
+    if len(matching) > 1:
+        raise ExpressionError("there is more than one element")
+    return matching[0]
 
 
 @kotlin("Items<T>.singleOrNull(predicate: (T) -> Boolean = _): T?")
@@ -375,7 +377,7 @@ def reversed_(budget: Budget, values: Value) -> list[Value]:
 @kotlin("String.reversed(): String")
 def reversed_text(budget: Budget, text: str) -> str:
     budget.build_text(len(text))
-    return to_units(from_units(text)[::-1])
+    return encode_units(decode_units(text)[::-1])
 
 
 @kotlin(
@@ -468,13 +470,13 @@ def minus(budget: Budget, values: Value, other: Value) -> Value:
 
 @kotlin("Iterable<T>.union(other: Iterable<T>): Set<T>")
 def union(budget: Budget, values: Value, other: Value) -> OrderedSet:
-    return set_of([*each(budget, values), *each(budget, other)], budget)
+    return ordered_set([*each(budget, values), *each(budget, other)], budget)
 
 
 @kotlin("Iterable<T>.intersect(other: Iterable<T>): Set<T>")
 def intersect(budget: Budget, values: Value, other: Value, wanted: bool = True) -> OrderedSet:
-    others = set_of(each(budget, other), budget)
-    mine = set_of(each(budget, values), budget)
+    others = ordered_set(each(budget, other), budget)
+    mine = ordered_set(each(budget, values), budget)
     return OrderedSet({key: None for key in mine.keys if (key in others.keys) is wanted})
 
 
@@ -490,12 +492,10 @@ def get(budget: Budget, values: Value, index: int) -> Value:
 
 @kotlin("Flow<T>.elementAt(index: Int): T")
 def element_at(budget: Budget, values: Value, index: int) -> Value:
-    element = (
-        next(islice(each(budget, values), max(0, index), None), _NONE) if index >= 0 else _NONE
-    )
-    if element is _NONE:
-        raise ExpressionError(f"index {index} is out of bounds")
-    return element
+    if index >= 0:
+        for element in islice(each(budget, values), index, None):
+            return element
+    raise ExpressionError(f"index {index} is out of bounds")
 
 
 @kotlin(

@@ -28,7 +28,8 @@ from bioeval_tui.expressions.values import (
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _WHOLE = re.compile(r"[+-]?[0-9]{1,40}", re.ASCII)
 _DOUBLE = re.compile(
-    r"\s*[+-]?(?:NaN|Infinity|(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,6})?[fFdD]?)\s*",
+    r"\s*[+-]?(?:NaN|Infinity"
+    r"|(?:[0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,6})?[fFdD]?)\s*",
     re.ASCII,
 )
 
@@ -150,6 +151,14 @@ def unsigned_shift_right(_: Budget, number: int, bits: int) -> int:
     return integer((number & ((1 << (mask + 1)) - 1)) >> (bits & mask), long=type(number) is Long)
 
 
+def _shift_left(_: Budget, number: int, bits: int) -> int:
+    return integer(number << (bits & _bits_mask(number)), long=type(number) is Long)
+
+
+def _shift_right(_: Budget, number: int, bits: int) -> int:
+    return integer(number >> (bits & _bits_mask(number)), long=type(number) is Long)
+
+
 def _bits_mask(number: int) -> int:
     if type(number) is Long:
         return 63
@@ -163,7 +172,13 @@ def _bits(change: Callable[[int, int], int]) -> Callable[[Budget, int, int], int
 
 def _finite(change: Callable[[float], float]) -> Callable[[Budget, float], float]:
     """Return `change` as a function that leaves NaN and infinities as they are."""
-    return lambda _, number: float(change(number)) if math.isfinite(number) else number
+
+    def changed(_: Budget, number: float) -> float:
+        if math.isfinite(number):
+            return float(change(number))
+        return number
+
+    return changed
 
 
 def _number(value: Value, name: str) -> Value:
@@ -178,13 +193,13 @@ def _rounded(number: float, *, long: bool) -> int:
     if math.isnan(number):
         raise ExpressionError("NaN cannot be rounded")
     whole = float(math.floor(number + 0.5)) if math.isfinite(number) else number
-    return operators.to_integer(whole, long=long)
+    return operators.clamped_integer(whole, long=long)
 
 
 library(
     {
-        "Number.toInt(): Int": lambda _, number: operators.to_integer(number, long=False),
-        "Number.toLong(): Long": lambda _, number: operators.to_integer(number, long=True),
+        "Number.toInt(): Int": lambda _, number: operators.clamped_integer(number, long=False),
+        "Number.toLong(): Long": lambda _, number: operators.clamped_integer(number, long=True),
         "Number.toDouble(): Double": lambda _, number: float(number),
         "String.toInt(): Int": lambda budget, text: _number(text_to_int(budget, text), "toInt"),
         "String.toLong(): Long": lambda budget, text: _number(text_to_long(budget, text), "toLong"),
@@ -194,24 +209,18 @@ library(
         "round(x: Double): Double": _finite(round),
         "floor(x: Double): Double": _finite(math.floor),
         "ceil(x: Double): Double": _finite(math.ceil),
-        **{
-            f"{kind}.{name}(other: {kind}): {kind}": _bits(change)
-            for kind in ("Int", "Long")
-            for name, change in (
-                ("and", operator.and_),
-                ("or", operator.or_),
-                ("xor", operator.xor),
-            )
-        },
-        **{
-            f"{kind}.{name}(bitCount: Int): {kind}": compute
-            for kind in ("Int", "Long")
-            for name, compute in (
-                ("shl", _bits(lambda number, bits: number << (bits & _bits_mask(number)))),
-                ("shr", _bits(lambda number, bits: number >> (bits & _bits_mask(number)))),
-                ("ushr", unsigned_shift_right),
-            )
-        },
+        "Int.and(other: Int): Int": _bits(operator.and_),
+        "Int.or(other: Int): Int": _bits(operator.or_),
+        "Int.xor(other: Int): Int": _bits(operator.xor),
+        "Long.and(other: Long): Long": _bits(operator.and_),
+        "Long.or(other: Long): Long": _bits(operator.or_),
+        "Long.xor(other: Long): Long": _bits(operator.xor),
+        "Int.shl(bitCount: Int): Int": _shift_left,
+        "Int.shr(bitCount: Int): Int": _shift_right,
+        "Int.ushr(bitCount: Int): Int": unsigned_shift_right,
+        "Long.shl(bitCount: Int): Long": _shift_left,
+        "Long.shr(bitCount: Int): Long": _shift_right,
+        "Long.ushr(bitCount: Int): Long": unsigned_shift_right,
         "abs(x: N): N": absolute_value,
         "Double.isNaN(): Boolean": lambda _, number: math.isnan(number),
         "Double.isFinite(): Boolean": lambda _, number: math.isfinite(number),

@@ -131,26 +131,30 @@ def _filler(budget: Budget, replacement: str) -> Callable[[RegexMatch], str]:
     return filled
 
 
-def _of_pattern(compute: Callable[..., object]) -> Callable[..., object]:
+def _pattern_first(compute: Callable[..., object]) -> Callable[..., object]:
     """Return a function of a text and a pattern as one of a pattern and a text."""
     return lambda budget, pattern, text, *rest: compute(budget, text, pattern, *rest)
 
 
 library(
     {
-        "Regex.matches(input: String): Boolean": _of_pattern(matches),
-        "Regex.containsMatchIn(input: String): Boolean": _of_pattern(contains_match),
+        "Regex.matches(input: String): Boolean": _pattern_first(matches),
+        "Regex.containsMatchIn(input: String): Boolean": _pattern_first(contains_match),
         "Regex.findAll(input: String): Sequence<MatchResult>": lambda budget, pattern, text: (
             Sequence(lambda: pattern.all(text, budget))
         ),
         "Regex.matchEntire(input: String): MatchResult?": lambda budget, pattern, text: (
             pattern.match_entire(text, budget)
         ),
-        "Regex.replace(input: String, replacement: String): String": _of_pattern(replace_matches),
-        "Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String": (
-            _of_pattern(replace_by)
+        "Regex.replace(input: String, replacement: String): String": _pattern_first(
+            replace_matches
         ),
-        "Regex.split(input: String, limit: Int = _): List<String>": _of_pattern(split_at_matches),
+        "Regex.replace(input: String, transform: (MatchResult) -> CharSequence): String": (
+            _pattern_first(replace_by)
+        ),
+        "Regex.split(input: String, limit: Int = _): List<String>": _pattern_first(
+            split_at_matches
+        ),
         "Regex.pattern: String": lambda _, pattern: pattern.pattern,
         "MatchResult.value: String": lambda _, found: found.value,
         "MatchResult.groupValues: List<String>": lambda _, found: found.group_values,
@@ -249,9 +253,11 @@ def _rows(budget: Budget, text: str) -> list[str]:
     """Return the lines of a text without its first and its last if they are blank."""
     budget.build_text(len(text))
     rows = text.replace("\r\n", "\n").split("\n")
-    return rows[
-        0 if rows[0].strip() else 1 : len(rows) if rows[-1].strip() or len(rows) == 1 else -1
-    ]
+    if len(rows) > 1 and not rows[-1].strip():
+        del rows[-1]
+    if not rows[0].strip():
+        del rows[0]
+    return rows
 
 
 @kotlin("String.trimIndent(): String")
@@ -541,13 +547,11 @@ for _name, _find, _after in (
             return text[place + len(mark) :]
         return text[:place]
 
-    library(
-        {
-            f"String.substring{_name}(delimiter: String / delimiter: Char, missingDelimiterValue: String = _): String": _built(
-                _cut
-            )
-        }
+    _signature = (
+        f"String.substring{_name}(delimiter: String / delimiter: Char,"
+        " missingDelimiterValue: String = _): String"
     )
+    library({_signature: _built(_cut)})
 
 
 @kotlin("String.format(vararg args: Any?): String")
@@ -585,7 +589,9 @@ def _written(
     # Java writes a negative number to base 16 or 8 as its two's complement.
     bits = 2**64 - 1 if type(value) is Long else 2**32 - 1
     if kind in "sS":
-        shown = to_text(value, budget)[: int(precision) if precision else None]
+        shown = to_text(value, budget)
+        if precision:
+            shown = shown[: int(precision)]
     elif kind in "bB":
         shown = str(value if type(value) is bool else value is not None).lower()
     elif value is None:

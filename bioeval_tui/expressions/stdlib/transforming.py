@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cmp_to_key, partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators
 from bioeval_tui.expressions.operators import (
     equal,
-    key_of,
+    map_key,
     nullable_order,
     order,
     ordered,
-    set_of,
+    ordered_set,
     to_text,
 )
 from bioeval_tui.expressions.signatures import RUNTIME, kotlin, library
@@ -42,8 +42,8 @@ from bioeval_tui.expressions.values import (
     Sequence,
     Triple,
     Value,
+    original_value,
     type_name,
-    value_of,
     whole_range,
 )
 
@@ -52,7 +52,7 @@ _EMPTY = "there are no elements"
 
 @kotlin("Items<C>.toSortedSet(): Set<C>")
 def to_sorted_set(budget: Budget, values: Value) -> OrderedSet:
-    return set_of(ordered(((_comparable(item), item) for item in raw(values)), budget), budget)
+    return ordered_set(ordered(((_comparable(item), item) for item in raw(values)), budget), budget)
 
 
 @kotlin("compareBy(vararg selectors: (T) -> Comparable?): Comparator<T>")
@@ -154,23 +154,25 @@ def _extreme(
     return _found([value for _, value in best], required)
 
 
-def _of(budget: Budget, values: Value, *, sign: int, required: bool) -> Value:
+def _best(budget: Budget, values: Value, *, sign: int, required: bool) -> Value:
     return _extreme(budget, ((item, item) for item in each(budget, values)), sign, required)
 
 
-def _by(budget: Budget, values: Value, selector: Function, *, sign: int, required: bool) -> Value:
+def _best_selected(
+    budget: Budget, values: Value, selector: Function, *, sign: int, required: bool
+) -> Value:
     return _extreme(
         budget, ((selector(item), item) for item in each(budget, values)), sign, required
     )
 
 
-def _of_results(
+def _best_result(
     budget: Budget, values: Value, selector: Function, *, sign: int, required: bool
 ) -> Value:
-    return _of(budget, budget.collect(map(selector, raw(values))), sign=sign, required=required)
+    return _best(budget, budget.collect(map(selector, raw(values))), sign=sign, required=required)
 
 
-def _with(
+def _best_compared(
     budget: Budget, values: Value, comparator: Comparator, *, sign: int, required: bool
 ) -> Value:
     first = comparator if sign < 0 else reversed_(budget, comparator)
@@ -179,7 +181,7 @@ def _with(
 
 def _among(budget: Budget, first: Value, others: tuple[Value, ...] | Value, *, sign: int) -> Value:
     more = others if type(others) is tuple else (others,)
-    return _of(budget, [first, *more], sign=sign, required=True)
+    return _best(budget, [first, *more], sign=sign, required=True)
 
 
 @kotlin("Flow<T>.sortedWith(comparator: Comparator<T>): Many<T>")
@@ -201,14 +203,16 @@ for _name, _sign in (("max", 1), ("min", -1)):
         _how: dict[str, Any] = {"sign": _sign, "required": not _null}
         library(
             {
-                f"Flow<C>.{_name}{_ending}(): C{_null}": partial(_of, **_how),
-                f"String.{_name}{_ending}(): Char{_null}": partial(_of, **_how),
-                f"Each<T>.{_name}By{_ending}(selector: (T) -> C): T{_null}": partial(_by, **_how),
+                f"Flow<C>.{_name}{_ending}(): C{_null}": partial(_best, **_how),
+                f"String.{_name}{_ending}(): Char{_null}": partial(_best, **_how),
+                f"Each<T>.{_name}By{_ending}(selector: (T) -> C): T{_null}": partial(
+                    _best_selected, **_how
+                ),
                 f"Each<T>.{_name}Of{_ending}(selector: (T) -> C): C{_null}": partial(
-                    _of_results, **_how
+                    _best_result, **_how
                 ),
                 f"Flow<T>.{_name}With{_ending}(comparator: Comparator<T>): T{_null}": partial(
-                    _with, **_how
+                    _best_compared, **_how
                 ),
             }
         )
@@ -290,7 +294,7 @@ def flat_map_indexed(budget: Budget, values: Value, transform: Function) -> Valu
 @kotlin("Flow<Flow<T>>.flatten(): Many<T>")
 def flatten(budget: Budget, values: Value) -> Value:
     return many(
-        budget, values, lambda: (item for inner in each(budget, values) for item in raw(inner))
+        budget, values, lambda: chain.from_iterable(raw(inner) for inner in each(budget, values))
     )
 
 
@@ -364,17 +368,21 @@ def group_by(
     groups: Map = {}
     for item in each(budget, values):
         budget.hold(2 * CELL)
-        group = groups.setdefault(key_of(selector(item), budget), [])
+        group = groups.setdefault(map_key(selector(item), budget), [])
         group.append(item if transform is None else transform(item))
     return groups
 
 
 @kotlin("Flow<T>.partition(predicate: (T) -> Boolean): Pair<List<T>, List<T>>")
 def partition(budget: Budget, values: Value, predicate: Function) -> Pair:
-    chosen: tuple[list[Value], list[Value]] = ([], [])
+    chosen: list[Value] = []
+    others: list[Value] = []
     for item in budget.collect(raw(values)):
-        chosen[0 if predicate.test(item) else 1].append(item)
-    return Pair(*chosen)
+        if predicate.test(item):
+            chosen.append(item)
+        else:
+            others.append(item)
+    return Pair(chosen, others)
 
 
 @kotlin("Items<T>.associate(transform: (T) -> Pair<K, V>): Map<K, V>")
@@ -408,7 +416,7 @@ def to_map(budget: Budget, values: Value) -> Map:
 
 @kotlin("Flow<T>.distinct(): Many<T>")
 def distinct(budget: Budget, values: Value) -> Value:
-    return many(budget, values, lambda: set_of(each(budget, values), budget))
+    return many(budget, values, lambda: ordered_set(each(budget, values), budget))
 
 
 @kotlin("Flow<T>.distinctBy(selector: (T) -> K): Many<T>")
@@ -416,7 +424,7 @@ def distinct_by(budget: Budget, values: Value, selector: Function) -> Value:
     kept: Map = {}
     for item in each(budget, values):
         budget.hold(2 * CELL)
-        kept.setdefault(key_of(selector(item), budget), item)
+        kept.setdefault(map_key(selector(item), budget), item)
     return many(budget, values, kept.values)
 
 
@@ -452,7 +460,7 @@ def as_sequence(_: Budget, values: Value) -> Value:
 
 @kotlin("Items<T>.toSet(): Set<T>", "Flow<T>.toMutableSet|toHashSet(): Set<T>")
 def to_set(budget: Budget, values: Value) -> OrderedSet:
-    return set_of(each(budget, values), budget)
+    return ordered_set(each(budget, values), budget)
 
 
 @kotlin(
@@ -502,7 +510,7 @@ def step(_: Budget, values: range, size: int) -> range:
 
 @kotlin("Map<E, V>.getValue(key: E): V")
 def get_value(budget: Budget, values: Map, key: Value) -> Value:
-    own_key = key_of(key, budget)
+    own_key = map_key(key, budget)
     if own_key not in values:
         raise ExpressionError("the map has no such key")
     return values[own_key]
@@ -510,7 +518,7 @@ def get_value(budget: Budget, values: Map, key: Value) -> Value:
 
 @kotlin("Map<E, V>.getOrElse(key: E, defaultValue: () -> V): V")
 def get_or_else(budget: Budget, values: Map, key: Value, default: Function) -> Value:
-    value = values.get(key_of(key, budget))
+    value = values.get(map_key(key, budget))
     if value is None:
         return default()
     return value
@@ -559,7 +567,9 @@ def map_keys(budget: Budget, values: Map, transform: Function) -> Map:
 
 @kotlin("Map<C, V>.toSortedMap(): Map<C, V>")
 def to_sorted_map(budget: Budget, values: Map) -> Map:
-    return dict(ordered(((value_of(key), (key, item)) for key, item in values.items()), budget))
+    return dict(
+        ordered(((original_value(key), (key, item)) for key, item in values.items()), budget)
+    )
 
 
 @kotlin("Flow<Pair<A, B>>.unzip(): Pair<List<A>, List<B>>")
@@ -587,8 +597,8 @@ library(
         "listOfNotNull(vararg elements: T?): List<T>": lambda budget, items: budget.collect(
             item for item in items if item is not None
         ),
-        "setOf|mutableSetOf|linkedSetOf(vararg elements: T): Set<T>": lambda budget, items: set_of(
-            items, budget
+        "setOf|mutableSetOf|linkedSetOf(vararg elements: T): Set<T>": lambda budget, items: (
+            ordered_set(items, budget)
         ),
         "emptySet(): Set<T>": lambda _: OrderedSet({}),
         "mapOf|mutableMapOf|linkedMapOf(vararg pairs: Pair<K, V>): Map<K, V>": (
@@ -611,15 +621,17 @@ library(
         "Int.downTo(to: Int): IntProgression": lambda _, start, end: whole_range(
             start, end - 1, -1
         ),
-        "Map<E, V>.get(key: E): V?": lambda budget, values, key: values.get(key_of(key, budget)),
+        "Map<E, V>.get(key: E): V?": lambda budget, values, key: values.get(map_key(key, budget)),
         "Map<E, V>.getOrDefault(key: E, defaultValue: V): V": lambda budget, values, key, default: (
-            values.get(key_of(key, budget), default)
+            values.get(map_key(key, budget), default)
         ),
         "Map<E, *>.containsKey|contains(key: E): Boolean": lambda budget, values, key: (
             operators.contains(values, key, budget)
         ),
         "Map<*, V>.values: Collection<V>": lambda budget, values: budget.collect(values.values()),
-        "Map<K, V>.entries: Set<Entry<K, V>>": lambda budget, values: set_of(raw(values), budget),
+        "Map<K, V>.entries: Set<Entry<K, V>>": lambda budget, values: ordered_set(
+            raw(values), budget
+        ),
         "Map<K, V>?.orEmpty(): Map<K, V>": lambda _, values: values or {},
         "Map<K, V>.toMap|toMutableMap(): Map<K, V>": lambda _, values: values,
         "Entry<K, *>.key: K": lambda _, entry: entry.key,

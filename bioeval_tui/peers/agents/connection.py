@@ -62,7 +62,7 @@ class StateUrl:
         """Return the object context; None without one. Raises `PeerError`."""
         if self._url is None:
             return None
-        url = filled_in(self._url, quote(session, safe=""))
+        url = fill_session(self._url, quote(session, safe=""))
         connection = Connection((url,), self._timeouts, headers={})
         try:
             return await read_state(connection, url)
@@ -70,15 +70,15 @@ class StateUrl:
             await connection.aclose()
 
 
-def filled_in(value: Any, session: str) -> Any:
+def fill_session(value: Any, session: str) -> Any:
     """Return a JSON-like value with `{sessionId}` replaced by the session's id in every text."""
     match value:
         case str():
             return value.replace(SESSION, session)
         case dict():
-            return {key: filled_in(item, session) for key, item in value.items()}
+            return {key: fill_session(item, session) for key, item in value.items()}
         case list() | tuple():
-            return [filled_in(item, session) for item in value]
+            return [fill_session(item, session) for item in value]
         case _:
             return value
 
@@ -90,8 +90,11 @@ def parse_object(
 
     Raises `PeerError`, not retryable, if it is not one.
     """
-    data = answer.data if isinstance(answer, ServerSentEvent) else answer
-    where = f" in {answer.place}" if isinstance(answer, ServerSentEvent) else ""
+    data: bytes | str
+    if isinstance(answer, ServerSentEvent):
+        data, where = answer.data, f" in {answer.place}"
+    else:
+        data, where = answer, ""
     try:
         value = parse_json(data)
     except ExcessiveJsonError as error:
@@ -126,6 +129,13 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return []
 
 
+def _fault(name: str, value: Any, wanted: str) -> str:
+    """Return what is wrong with a field that is not what it should be."""
+    if value is None:
+        return f"{name} is missing"
+    return f"{name} is not {wanted}"
+
+
 def parse_message(
     host: str, value: Mapping[str, Any], session: str
 ) -> tuple[str, tuple[Mapping[str, Any], ...]]:
@@ -146,12 +156,10 @@ def parse_message(
         raise wrong("sessionId belongs to another session")
     message = value.get("message")
     if not isinstance(message, dict):
-        raise wrong("message is missing" if message is None else "message is not an object")
+        raise wrong(_fault("message", message, "an object"))
     content = message.get("content")
     if not isinstance(content, str):
-        raise wrong(
-            "message.content is missing" if content is None else "message.content is not text"
-        )
+        raise wrong(_fault("message.content", content, "text"))
     events = value.get("events") or []
     if not isinstance(events, list):
         raise wrong("events is not a list")
@@ -298,8 +306,11 @@ def words_of_error(event: ServerSentEvent) -> str:
     except ValueError:
         return clean_line(event.data, 300)
     for key in ("error", "message"):
-        value = value.get(key) or value if isinstance(value, dict) else value
-    return clean_line(value if isinstance(value, str) else event.data, 300)
+        if isinstance(value, dict):
+            value = value.get(key) or value
+    if isinstance(value, str):
+        return clean_line(value, 300)
+    return clean_line(event.data, 300)
 
 
 @functools.lru_cache(maxsize=256)
@@ -322,8 +333,9 @@ async def read_state(connection: Connection, url: str) -> dict[str, Any] | None:
             return None
         raise
     # The event loop, and every other conversation's clock, must not wait for a large one.
-    large = is_large(value)
-    cleaned: dict[str, Any] = (
-        await asyncio.to_thread(clean_value, value) if large else clean_value(value)
-    )
+    cleaned: dict[str, Any]
+    if is_large(value):
+        cleaned = await asyncio.to_thread(clean_value, value)
+    else:
+        cleaned = clean_value(value)
     return cleaned

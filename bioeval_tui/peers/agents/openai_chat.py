@@ -13,13 +13,13 @@ import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from bioeval_tui.base.hosts import chat_url
 from bioeval_tui.base.peer_limits import MAX_ROUNDS
 from bioeval_tui.base.text import clean, clean_value, excess_of
-from bioeval_tui.peers.agents.connection import SESSION, StateUrl, filled_in
+from bioeval_tui.peers.agents.connection import SESSION, StateUrl, fill_session
 from bioeval_tui.peers.agents.tools import NO_RESULT, DeclaredTools
 from bioeval_tui.peers.http import Arrivals, timeouts_of
 from bioeval_tui.peers.models.answer import ChatAnswer, ModelToolCall, text_of
@@ -103,8 +103,8 @@ class OpenAIChatAgent:
         self._model = terms.model
         self._tools = DeclaredTools(target.tools, terms.code)
         self._session = uuid.uuid4().hex
-        self._headers: dict[str, str] = filled_in(dict(terms.headers), self._session)
-        extra_body: dict[str, Any] = filled_in(target.extra_body, self._session)
+        self._headers: dict[str, str] = fill_session(dict(terms.headers), self._session)
+        extra_body: dict[str, Any] = fill_session(target.extra_body, self._session)
         self._options = target.model_copy(update={"extra_body": extra_body})
         self._state = StateUrl(target.object_context_url, timeouts)
         named = (
@@ -153,7 +153,7 @@ class OpenAIChatAgent:
             text = _text(answer)
             messages = [_assistant(text, answer.tool_calls)]
             async with aclosing(
-                self._events_after(answer, messages, first=not turn.answers)
+                self._answer_events(answer, messages, first=not turn.answers)
             ) as events:
                 async for event in events:
                     shown.append(Generation(event))
@@ -170,17 +170,19 @@ class OpenAIChatAgent:
         self._first_events, self._turn = [], None
         yield turn.reply(counted)
 
-    async def _events_after(
+    async def _answer_events(
         self, answer: ChatAnswer, messages: list[dict[str, Any]], *, first: bool
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the events of an answer, answer its tool calls, and add their results to what was
         `said`.
         """
-        items = [event for item in answer.items for event in _item_events(item)]
+        items = list(chain.from_iterable(map(_item_events, answer.items)))
         if answer.reasoning:
             items.append(clean_value({"reasoning": answer.reasoning}))
         items += [_part_event(part) for part in answer.parts]
-        for event in [*self._first_events, *items] if first else items:
+        if first:
+            items = [*self._first_events, *items]
+        for event in items:
             yield event
         for call in answer.tool_calls:
             if not self._tools:
@@ -276,13 +278,17 @@ def _attached(part: Mapping[str, Any]) -> dict[str, Any]:
     inside = part.get(kind)
     told = inside if isinstance(inside, Mapping) else {"url": inside}
     url, name, given = (str(told.get(key) or "") for key in ("url", "filename", "file_data"))
-    data = given or str(told.get("data") or "") or (url if url.startswith("data:") else "")
-    media = data.partition(";")[0].removeprefix("data:") if data.startswith("data:") else ""
+    data = given or str(told.get("data") or "")
+    if url.startswith("data:"):  # no address, but what would be there
+        data, url = data or url, ""
+    media = ""
+    if data.startswith("data:"):
+        media = data.partition(";")[0].removeprefix("data:")
     if not media and kind == "input_audio":
         media = f"audio/{told.get('format') or 'unknown'}"
     count = bytes_of(data.rpartition(",")[2]) if data else None
     usual = {"image_url": "image", "input_image": "image"}.get(kind, "")
-    return attachment_event(name, media or usual, count, "" if url.startswith("data:") else url)
+    return attachment_event(name, media or usual, count, url)
 
 
 def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -296,12 +302,9 @@ def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     written = item.get("arguments") or "{}"
     arguments = parse_arguments(written) if isinstance(written, str) else written
     call_id = str(item.get("id") or "")
-    failed = bool(item.get("error"))
     made = [call_event(str(item.get("name")), arguments, call_id)]
-    if failed or item.get("output") is not None:
-        made.append(
-            result_event(
-                item.get("error") if failed else item.get("output"), call_id, failed=failed
-            )
-        )
+    if item.get("error"):
+        made.append(result_event(item.get("error"), call_id, failed=True))
+    elif item.get("output") is not None:
+        made.append(result_event(item.get("output"), call_id, failed=False))
     return made

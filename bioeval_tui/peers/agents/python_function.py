@@ -125,7 +125,7 @@ class FunctionProcess:
                 )  # fmt: skip
             except OSError as error:
                 raise FunctionError(_not_started(self._python, error)) from None
-            self._pump = asyncio.create_task(self._pass_on())
+            self._pump = asyncio.create_task(self._forward())
             async with self._or_killed():
                 self._write(self._first)
                 _require_loaded(_parse_line(await self._line()))
@@ -240,7 +240,7 @@ class FunctionProcess:
         await asyncio.wait({pump}, timeout=LAST_S)  # something that left the group may hold stderr
         pump.cancel()
 
-    async def _pass_on(self) -> None:
+    async def _forward(self) -> None:
         """Show on stderr what the process prints, and keep the end."""
         assert self._process is not None
         assert self._process.stderr is not None
@@ -309,7 +309,10 @@ def _ended(code: int | None, stderr: bytes) -> str:
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
             how = signal.Signals(-code).name
-    return f": its process ended ({how})" + (f": {clean_line(lines[-1], 300)}" if lines else "")
+    ended = f": its process ended ({how})"
+    if lines:
+        ended += f": {clean_line(lines[-1], 300)}"
+    return ended
 
 
 def _kill_group(leader: subprocess.Popen[bytes] | asyncio.subprocess.Process) -> None:
@@ -411,7 +414,7 @@ class PythonAgent:
 
         Raises `PeerError`.
         """
-        async with self._in_time(": its start did not finish"):
+        async with self._limited(": its start did not finish"):
             with self._printing():
                 await self._calls.start()
         return self._session_id
@@ -482,7 +485,7 @@ class PythonAgent:
             raise PeerError("agent", clean_line(f"{self._name}{error}", 500)) from error
 
     @contextlib.asynccontextmanager
-    async def _in_time(self, late: str) -> AsyncIterator[None]:
+    async def _limited(self, late: str) -> AsyncIterator[None]:
         """The same, for what must end within the time for an answer; `late` says what did not."""
         try:
             async with asyncio.timeout(self._whole_s):
@@ -496,7 +499,7 @@ class PythonAgent:
 
         Raises `PeerError`.
         """
-        async with self._in_time(" did not tell its state"):
+        async with self._limited(" did not tell its state"):
             kept = await self._calls.observe()
         if kept is None:
             return await self._state.read(self._session_id)

@@ -181,7 +181,8 @@ class RestAgent:
                 yield Reply(content, started, arrived, first_token, generation, history=history)
                 return
             if event.event not in ("delta", "event"):
-                failed = words_of_error(event) if event.event == "error" else failed
+                if event.event == "error":
+                    failed = words_of_error(event)
                 yield Generation(clean_value({"frame": event.event, "data": event.data}))
                 continue
             value = parse_object("agent", host, event)
@@ -191,9 +192,9 @@ class RestAgent:
                 first_token = first_token or arrived
                 yield Delta(clean(text))
         what = "ended its stream before the complete answer"
-        raise response.extensions["exchange"].error(
-            f"{what}, with the error: {failed}" if failed else what
-        )
+        if failed:
+            what += f", with the error: {failed}"
+        raise response.extensions["exchange"].error(what)
 
 
 def below(base: str, path: str) -> str:

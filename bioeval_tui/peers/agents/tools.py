@@ -80,14 +80,14 @@ class DeclaredTools:
         if tool.template is not None:
             return ToolAnswer(await self._rendered(tool, arguments))
         if tool.function is None:
-            return ToolAnswer(_as_text(tool.answer))
+            return ToolAnswer(_text(tool.answer))
         try:
             with python_code.printing_elsewhere():
                 value = await self._called(name, arguments)
         except Exception as error:  # a tool that fails is something that agents have to deal with
             why = clean_line(f"{type(error).__name__}: {error}", 500)
             return ToolAnswer("", why)
-        return ToolAnswer(_as_text(value))
+        return ToolAnswer(_text(value))
 
     async def aclose(self) -> None:
         """End the process that rendered templates, if one was started."""
@@ -114,7 +114,7 @@ class DeclaredTools:
             return value
 
 
-def _as_text(value: Any) -> str:
+def _text(value: Any) -> str:
     """Return what is sent to the agent: text unchanged, anything else as JSON."""
     if isinstance(value, str):
         return value

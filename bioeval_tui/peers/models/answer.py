@@ -108,8 +108,10 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
             names = ", ".join(clean_line(call.name, 60) for call in answer.tool_calls[:3])
             raise unusable(f"the model called a tool ({names}) instead of answering with text", "")
         # A model may give a text on a second attempt, but an agent is measured by its first answer.
-        why = ": it only reasoned" if answer.reasoning else ""
-        raise unusable(f"the model's answer was empty{why}", "", retryable=peer != "agent")
+        message = "the model's answer was empty"
+        if answer.reasoning:
+            message += ": it only reasoned"
+        raise unusable(message, "", retryable=peer != "agent")
     return answer.content
 
 
@@ -169,7 +171,7 @@ class _Call(BaseModel):
     function: _Function = _Function()
 
 
-def _as_list(value: Any) -> Any:
+def _wrap_list(value: Any) -> Any:
     """Return a list of calls; some servers send one without a list around it."""
     if isinstance(value, Mapping):
         return [value]
@@ -179,7 +181,7 @@ def _as_list(value: Any) -> Any:
 class _Message(BaseModel):
     content: str | list[str | dict[str, Any]] | None = None
     refusal: str | None = None
-    tool_calls: Annotated[list[_Call] | None, BeforeValidator(_as_list)] = None
+    tool_calls: Annotated[list[_Call] | None, BeforeValidator(_wrap_list)] = None
     items: list[dict[str, Any]] | None = None
     reasoning_content: Any = None
     reasoning: Any = None
@@ -192,7 +194,7 @@ class _Choice(BaseModel):
     error: Any = None
 
 
-def _as_count(value: Any) -> Any:
+def _valid_count(value: Any) -> Any:
     """Return a number of tokens; None for one that cannot be: servers that do not count send -1 or
     0.
     """
@@ -204,7 +206,7 @@ def _as_count(value: Any) -> Any:
     return None
 
 
-_Count = Annotated[int | None, BeforeValidator(_as_count)]
+_Count = Annotated[int | None, BeforeValidator(_valid_count)]
 
 
 class _Usage(BaseModel):
@@ -216,12 +218,14 @@ class _Usage(BaseModel):
     def cached(self) -> int:
         """The tokens that were cached, as far as the server says."""
         details = self.prompt_tokens_details
-        count = details.get("cached_tokens") if isinstance(details, Mapping) else None
+        if not isinstance(details, Mapping):
+            return 0
+        count = details.get("cached_tokens")
         if isinstance(count, int) and count > 0:
             return count
         return 0
 
-    def with_later(self, later: _Usage) -> _Usage:
+    def updated(self, later: _Usage) -> _Usage:
         """Return the counts after another usage of the same answer, which may leave out what is
         known.
         """
@@ -254,7 +258,7 @@ class _Pieces:
         """Return the text so far."""
         return "".join(self._texts)
 
-    def rest_of(self, told: str, *, is_last: bool) -> str:
+    def added_part(self, told: str, *, is_last: bool) -> str:
         """Return what a text adds to this one: nothing, if it is the whole of it in other words or
         spaces.
         """
@@ -358,7 +362,7 @@ class AnswerReader:
             what = f"something that is not a chat completion{_first_problem(error)}"
             raise self.odd(what, data) from None
         if chunk.usage is not None:
-            self._usage = self._usage.with_later(chunk.usage)
+            self._usage = self._usage.updated(chunk.usage)
         if chunk.error:
             raise self.failed(chunk.error)
         self._model = chunk.model or self._model
@@ -371,25 +375,25 @@ class AnswerReader:
             if choice.delta is not None:
                 return self._add(choice.delta, pieces=True)
             if choice.message is not None and not (was_finished and self.length):
-                news = self._news_of(choice.message, is_last=self._finish is not None)
+                news = self._find_news(choice.message, is_last=self._finish is not None)
                 return self._add(news, pieces=False)
         return ""
 
-    def _news_of(self, message: _Message, *, is_last: bool) -> _Message:
+    def _find_news(self, message: _Message, *, is_last: bool) -> _Message:
         """Return what a message within a stream adds: servers send the whole answer behind its
         pieces, the answer so far each time, or a piece by the name of a message.
         """
         content: str | list[str | dict[str, Any]] | None = message.content
         if isinstance(content, str):
-            content = self._text.rest_of(content, is_last=is_last)
+            content = self._text.added_part(content, is_last=is_last)
         elif self._text.length:
             content = None
         thought = _first_thought(message.reasoning_content, message.reasoning)
         return message.model_copy(
             update={
                 "content": content,
-                "refusal": self._refusal.rest_of(message.refusal or "", is_last=is_last),
-                "reasoning_content": self._reasoning.rest_of(thought, is_last=is_last),
+                "refusal": self._refusal.added_part(message.refusal or "", is_last=is_last),
+                "reasoning_content": self._reasoning.added_part(thought, is_last=is_last),
                 "reasoning": None,
                 "tool_calls": [call for call in message.tool_calls or () if not self._knows(call)],
             }
@@ -398,16 +402,15 @@ class AnswerReader:
     def _knows(self, call: _Call) -> bool:
         """Return whether a whole call came before."""
         name, written = call.function.name, _written(call)
-        return any(
-            (
-                call.id == known.id
-                if call.id and known.id
-                else known.name == [name] and known.has(written)
-            )
-            for known in self._calls
-        )
 
-    def data_of(self, event: ServerSentEvent) -> Any:
+        def is_same(known: _CallPieces) -> bool:
+            if call.id and known.id:
+                return call.id == known.id
+            return known.name == [name] and known.has(written)
+
+        return any(map(is_same, self._calls))
+
+    def read_event(self, event: ServerSentEvent) -> Any:
         """Return the JSON of an event of a stream; an empty object for a ping, which is no event of
         the API.
 
@@ -443,11 +446,9 @@ class AnswerReader:
         try:
             data = as_chat(parse_json(body))
         except ValueError as error:
-            what = (
-                f"JSON {error}"
-                if isinstance(error, ExcessiveJsonError)
-                else "something that is not JSON"
-            )
+            what = "something that is not JSON"
+            if isinstance(error, ExcessiveJsonError):
+                what = f"JSON {error}"
             raise self.odd(what, body[:2000].decode("utf-8", "replace")) from None
         text = self.add(data)
         if not data.get("choices"):
@@ -465,8 +466,10 @@ class AnswerReader:
         if self._finish is not None:
             return self._answer(received)
         if self._stranger is not None:
-            which = "an unfinished stream with" if self.length or self._calls else "a stream of"
-            raise self.odd(f"{which} data without choices", self._stranger)
+            what = "a stream of data without choices"
+            if self.length or self._calls:
+                what = "an unfinished stream with data without choices"
+            raise self.odd(what, self._stranger)
         message = f"the stream of {self._host} ended before the answer was finished"
         if ended:
             message = (
@@ -488,15 +491,15 @@ class AnswerReader:
 
     def failed(self, error: Any) -> PeerError:
         """Return the error for an error object instead of an answer."""
-        message = error.get("message") if isinstance(error, Mapping) else error
+        message, codes = error, set[str]()
+        if isinstance(error, Mapping):
+            message = error.get("message")
+            codes = {str(error.get("code")), str(error.get("type"))}
         shown = hide_keys(str(message or json.dumps(error, default=str, ensure_ascii=False)), None)
-        codes = (
-            {str(error.get("code")), str(error.get("type"))} if isinstance(error, Mapping) else ()
-        )
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
         if is_over_content(codes, shown):
-            return _over_content(self._peer, self._host, shown)
+            return _content_refusal(self._peer, self._host, shown)
         message = f"{self._host} ended its answer with an error: {shown}"
         return PeerError(self._peer, message, retryable=True, received=shown)
 
@@ -512,12 +515,12 @@ class AnswerReader:
     def _add(self, message: _Message, *, pieces: bool) -> str:
         thought = _first_thought(message.reasoning_content, message.reasoning)
         self._reasoning.add(thought)
-        text, refusal = self._text_in(message.content), message.refusal or ""
+        text, refusal = self._joined_text(message.content), message.refusal or ""
         self._items += message.items or ()
         self._refusal.add(refusal)
         self.length += len(text) + len(refusal) + len(thought)
         for call in message.tool_calls or ():
-            known = self._call_of(call, pieces=pieces)
+            known = self._find_call(call, pieces=pieces)
             known.id = known.id or call.id or ""
             name, written = call.function.name or "", _written(call)
             if name and known.name != [name]:  # some servers repeat it in each chunk
@@ -535,7 +538,7 @@ class AnswerReader:
             self._text.add(text)
         return text
 
-    def _call_of(self, call: _Call, *, pieces: bool) -> _CallPieces:
+    def _find_call(self, call: _Call, *, pieces: bool) -> _CallPieces:
         """Return the call that a piece belongs to, a new one if it begins one.
 
         By its id, if it is known; else by its index; without either, it belongs to the newest call,
@@ -545,10 +548,12 @@ class AnswerReader:
         known: _CallPieces | None = None
         if pieces and self._calls:
             by_id = [each for each in self._calls if call.id and each.id == call.id]
-            place = None if call.index is None else self._places.get(call.index)
-            continues = call.index is None or not (call.id or call.function.name)
-            newest = place or (self._calls[-1] if continues else None)
-            known = by_id[-1] if by_id else newest
+            if by_id:
+                known = by_id[-1]
+            elif call.index in self._places:
+                known = self._places[call.index]
+            elif call.index is None or not (call.id or call.function.name):
+                known = self._calls[-1]
             begins = (
                 call.id
                 and known is not None
@@ -565,7 +570,7 @@ class AnswerReader:
             self._places[call.index] = known
         return known
 
-    def _text_in(self, content: str | list[str | dict[str, Any]] | None) -> str:
+    def _joined_text(self, content: str | list[str | dict[str, Any]] | None) -> str:
         """Return the text of a content; of a list, that of its text parts.
 
         Reasoning and the other parts are kept apart.
@@ -657,10 +662,12 @@ _OPTIONS = {
 """
 _NAMED = (
     r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
-    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong|support\w*|accept\w*|allow\w*"
-    r"|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
+    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong"
+    r"|support\w*|accept\w*|allow\w*|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*"
+    r"|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
     r""")\b[^.;?!]{{0,60}}?\b(?:{0})\b"""
-    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
+    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b"
+    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
     r"|unavailable|forbidden|disabled|fail\w*)\b)"
 )
 """How servers name a parameter: in quotes of its own, or beside what is wrong with it."""
@@ -793,8 +800,12 @@ def refusal(
     if status == 402 or "insufficient_quota" in codes:
         message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"
         return QuotaUsedUp(peer, message.removesuffix(": "), status=status, received=shown)
-    meaning = _MEANINGS.get(status, "failed" if status >= 500 else "rejected the request")
-    message = f"{host} {meaning} ({status})" + (f": {shown}" if shown else "")
+    meaning = _MEANINGS.get(status, "rejected the request")
+    if status >= 500:
+        meaning = _MEANINGS.get(status, "failed")
+    message = f"{host} {meaning} ({status})"
+    if shown:
+        message += f": {shown}"
     words = f"{error.param} {shown}".lower()
     named_keys = {
         job_keys[name] for name in job_keys if re.search(rf"\b{re.escape(name.lower())}\b", words)
@@ -804,7 +815,7 @@ def refusal(
     if status in (400, 413, 422, 500) and is_context_full(codes, shown):
         return context_full(peer, host, shown, status)
     if peer != "agent" and status in (400, 403, 422, 451) and is_over_content(codes, shown):
-        return _over_content(peer, host, shown, status)
+        return _content_refusal(peer, host, shown, status)
     if status in _REFUSING_STATUS and "model_not_found" not in codes:
         own = _ECHOED.sub("…", shown.lower())
         parameter = f"'{error.param}'".lower()
@@ -817,12 +828,11 @@ def refusal(
             return Refused(peer, message, named, status=status, received=shown)
     if status in _DISAGREEING_STATUS:
         return PeerError(peer, message, status=status, received=shown, disagrees=True)
-    retryable = may_retry(status)
-    after = (
-        retry_after(error.response.headers.get("Retry-After"), time.time()) if retryable else None
-    )
+    if not may_retry(status):
+        return PeerError(peer, message, status=status, received=shown)
+    after = retry_after(error.response.headers.get("Retry-After"), time.time())
     return PeerError(
-        peer, message, retryable=retryable, status=status, retry_after_s=after, received=shown
+        peer, message, retryable=True, status=status, retry_after_s=after, received=shown
     )
 
 
@@ -848,7 +858,7 @@ def is_over_content(codes: Collection[str], message: str) -> bool:
     return bool(_CONTENT_CODES & {code.lower() for code in codes} or _CONTENT_WORDS.search(message))
 
 
-def _over_content(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
+def _content_refusal(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
     message = f"the content filter at {host} stopped the request: {reason}"
     return PeerError(
         peer, message, status=status, received=reason, unusable=True, over_content=True
@@ -860,15 +870,20 @@ def hide_keys(text: str, key: str | None) -> str:
     return clean_line(_KEY_LIKE.sub("[key]", without_secret(text, key or "")), _LONGEST_RECEIVED)
 
 
-REASONING_TAGS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad|seed:think|antml:thinking|mm:think"
+REASONING_TAGS = (
+    "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
+    "|seed:think|antml:thinking|mm:think"
+)
 """The names of the tags around reasoning, as alternatives of a pattern."""
 REASONING_BEGINS = re.compile(
-    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"
+    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷"
+    r"|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"
     r"|(?:<unused94>|<\|channel>)thought\b)",
     re.IGNORECASE,
 )
 REASONING_ENDS = re.compile(
-    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|/?think_end\|>|<\|END_THINKING\|>"
+    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷"
+    r"|<\|end_of_thought\|>|<\|/?think_end\|>|<\|END_THINKING\|>"
     r"|<unused95>|<channel\|>|\[BEGIN FINAL RESPONSE\]",
     re.IGNORECASE,
 )
@@ -888,7 +903,7 @@ _QUOTES = re.compile(r"\s*[{\[`]")
 """JSON and code may speak of a tag."""
 
 
-def without_reasoning(text: str) -> str:
+def strip_reasoning(text: str) -> str:
     """Return an answer without the reasoning before it: a block, also without its opening tag, or a
     channel of harmony.
 
@@ -905,10 +920,10 @@ def without_reasoning(text: str) -> str:
         at = ends.end()
     if begins is not None:
         return ""
-    return _without_channels(text[at:])
+    return _strip_channels(text[at:])
 
 
-def _without_channels(text: str) -> str:
+def _strip_channels(text: str) -> str:
     if channels := list(_CHANNEL.finditer(text)):
         final = [channel for channel in channels if channel.group(1).lower() == "final"]
         if final:
@@ -929,7 +944,7 @@ _SLIPS = (
 )
 
 
-def without_slips(text: str) -> str:
+def repair_slips(text: str) -> str:
     """Return JSON as a model wrote it without comments, and without a comma before a closing
     bracket.
     """

@@ -22,9 +22,9 @@ from bioeval_tui.peers.models.answer import (
     REASONING_BEGINS,
     REASONING_ENDS,
     ChatAnswer,
+    repair_slips,
+    strip_reasoning,
     text_of,
-    without_reasoning,
-    without_slips,
 )
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.models.prompting import (
@@ -81,7 +81,9 @@ class LLMEvaluator:
                     yield piece
                 return
             except PeerError as error:
-                smaller = await self._smaller(view, messages) if error.too_long else None
+                if not error.too_long:
+                    raise
+                smaller = await self._smaller(view, messages)
                 if smaller is None:
                     raise
                 self._size = smaller
@@ -155,23 +157,25 @@ class LLMEvaluator:
         if answer is not None and answer.finish == "length":
             cut = "was cut off at the model's length limit"
         text = stream.text
-        if answer is not None:
-            text = answer.content if cut else text_of(answer, "evaluator")
+        if answer is not None and cut:
+            text = answer.content
+        elif answer is not None:
+            text = text_of(answer, "evaluator")
         words = self._read(view, text)
+        is_second = SHORTER in view.note
+        again = "" if is_second else SHORTER
         if stream.ended == "long" or len(words) > self._most:
             message = (
                 f"the message was longer than {self._most:,} characters"
                 " (evaluator.maxMessageLength)"
             )
-            again = "" if SHORTER in view.note else SHORTER
             raise PeerError("evaluator", message, received=words[:300], unusable=True, again=again)
-        if (kept := before_loop(words)) is not None:
+        if (kept := cut_loop(words)) is not None:
             cut, words = "repeats one sentence over and over", kept
         elif cut or len(words) >= bound:
             cut = cut or f"was cut off after {len(words):,} characters"
-            kept = whole_sentences(words) if SHORTER in view.note else ""
+            kept = whole_sentences(words) if is_second else ""
             if not kept:
-                again = "" if SHORTER in view.note else SHORTER
                 message = f"the message {cut}"
                 raise PeerError(
                     "evaluator", message, received=words[:300], unusable=True, again=again
@@ -180,10 +184,8 @@ class LLMEvaluator:
         if not words:
             message = "the model's answer was empty but for its reasoning"
             raise PeerError("evaluator", message, retryable=True, unusable=True)
-        used, model = (
-            answer or ChatAnswer("", 0, 0),
-            (answer.model if answer else None) or self._model,
-        )
+        used = answer or ChatAnswer("", 0, 0)
+        model = used.model or self._model
         return Utterance(words, used.tokens_in, used.tokens_out, model, cut=cut)
 
     def _read(self, view: EvaluatorView, text: str) -> str:
@@ -213,6 +215,8 @@ SHORTEST_LOOP = 3
 """Sentences with fewer words may occur often: "No. No."""
 
 _ROUNDS = 8
+"""So often is stripped what a model puts around its message: under each layer there may be another.
+"""
 _DIGITS = tuple("0123456789")
 _KEYS = (
     "message", "content", "text", "next_message", "reply", "response", "answer", "utterance", "say",
@@ -224,7 +228,8 @@ _AROUND = (
     "messages",
 )  # fmt: skip
 _MARK = (
-    r"(?:<\|/?[a-z_]{1,30}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>|\[/?INST\]|</?\|(?:turn|channel)\|?>|<turn\|>"
+    r"(?:<\|/?[a-z_]{1,30}\|>|<｜[^｜<>]{1,40}｜>|</?s>|<(?:bos|eos|pad)>|<(?:start|end)_of_turn>"
+    r"|\[/?INST\]|</?\|(?:turn|channel)\|?>|<turn\|>"
     r"|<\|START_RESPONSE\|>|<\|END_RESPONSE\|>|\[(?:BEGIN|END) FINAL"
     r" RESPONSE\]|<end_of_utterance>|\[e~\[|\]~b\]"
     r"|\[TOOL_CALLS\](?:\s?\w{1,50}\[ARGS\])?)"
@@ -236,7 +241,8 @@ _NEXT_TOKEN = re.compile(rf"{_MARK}|(?<=[.!?])(?:assistant|user)\n\n", re.IGNORE
 _BARE_ROLE = re.compile(r"\s*(?:assistant|user|model)\n+")
 """What is left of Llama 3's template where a server leaves its marks out."""
 _WRAPPED = re.compile(
-    r"<(tool_call|message|user|user_message|response|reply|answer|final|final_answer|output|result|solution|text|assistant|p)>((?:(?!</\1>).)*)</\1>",
+    r"<(tool_call|message|user|user_message|response|reply|answer|final|final_answer|output|result"
+    r"|solution|text|assistant|p)>((?:(?!</\1>).)*)</\1>",
     re.DOTALL | re.IGNORECASE,
 )
 _CALLED = re.compile(r"<(function|parameter)=\w{1,50}>(.*?)(?:</\1>|\Z)", re.DOTALL)
@@ -269,10 +275,10 @@ def read(
     words = text
     for _ in range(_ROUNDS):
         before = words
-        words = _without_tokens(without_reasoning(words)).strip()
-        words = _without_script(_without_introduction(words, names), names, chatbot)
+        words = _strip_tokens(strip_reasoning(words)).strip()
+        words = _strip_script(_strip_introduction(words, names), names, chatbot)
         words = _unfence(words)
-        words = _from_json(words, (*_KEYS, *names), plays_assistant).strip()
+        words = _json_message(words, (*_KEYS, *names), plays_assistant).strip()
         words = _unquote(words)
         if words == before:
             break
@@ -284,12 +290,13 @@ def whole_sentences(text: str) -> str:
     twice.
     """
     match = _WHOLE.match(text)
-    kept = match.group() if match else ""
-    again = _place_of_repeat(kept, 2)
-    return (kept if again is None else kept[:again]).strip()
+    if match is None:
+        return ""
+    kept = match.group()
+    return kept[: _place_of_repeat(kept, 2)].strip()
 
 
-def before_loop(text: str) -> str | None:
+def cut_loop(text: str) -> str | None:
     """Return the text before the first repetition of a looping sentence; None if no sentence
     loops.
     """
@@ -330,7 +337,7 @@ class Stream:
         elif self._state == "plain":
             shown = piece
         elif self._state == "string":
-            shown = self._in_string(piece)
+            shown = self._take_string(piece)
         else:
             shown, self._after = "", self._after + len(piece)
             if self._after > MAX_AFTER:
@@ -369,7 +376,7 @@ class Stream:
             if match is None:
                 return self._withhold()
             self._state, self._pending = "string", ""
-            return self._in_string(start[match.end() :])
+            return self._take_string(start[match.end() :])
         return self._open(start)
 
     def _open(self, start: str) -> str:
@@ -381,7 +388,7 @@ class Stream:
             self.ended = "long"
         return ""
 
-    def _in_string(self, piece: str) -> str:
+    def _take_string(self, piece: str) -> str:
         text = self._pending + piece
         inside = _IN_STRING.match(text)
         assert inside is not None
@@ -406,7 +413,7 @@ class Stream:
                 self.ended = "loop"
 
 
-def _without_tokens(text: str) -> str:
+def _strip_tokens(text: str) -> str:
     if leading := _LEADING_TOKENS.match(text) or _BARE_ROLE.match(text):
         text = text[leading.end() :]
     following = _NEXT_TOKEN.search(text)
@@ -415,7 +422,7 @@ def _without_tokens(text: str) -> str:
     return text
 
 
-def _without_introduction(text: str, names: Sequence[str]) -> str:
+def _strip_introduction(text: str, names: Sequence[str]) -> str:
     """Remove an introduction such as "Here is the next message of Ann:"."""
     first, colon, rest = text[:200].partition(":")
     rest = text[len(first) + len(colon) :]
@@ -433,7 +440,8 @@ def _without_introduction(text: str, names: Sequence[str]) -> str:
         return text
     of_user = any(
         re.search(
-            rf"(?:\b(?:of|from|by|for|as)\s+(?:the\s+)?{name}\b|\b{name}(?:'s)?\b.{{0,20}}\b(?:message|reply|response|answer|line|turn))",
+            rf"(?:\b(?:of|from|by|for|as)\s+(?:the\s+)?{name}\b"
+            rf"|\b{name}(?:'s)?\b.{{0,20}}\b(?:message|reply|response|answer|line|turn))",
             label,
         )
         for name in (*(re.escape(name.casefold()) for name in names), "user", "person")
@@ -444,7 +452,7 @@ def _without_introduction(text: str, names: Sequence[str]) -> str:
     return text
 
 
-def _without_script(text: str, names: Sequence[str], chatbot: str) -> str:
+def _strip_script(text: str, names: Sequence[str], chatbot: str) -> str:
     """Remove the user's name before its words, and what a script lets others say after them."""
     mine = "|".join(
         re.escape(name)
@@ -505,7 +513,7 @@ def _unquote(text: str) -> str:
     return text
 
 
-def _from_json(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
+def _json_message(text: str, keys: Sequence[str], plays_assistant: bool) -> str:
     """Return the message under a key of a JSON value, also one cut off, or within prose; else
     `text`.
     """
@@ -544,7 +552,7 @@ def _values(text: str) -> Iterator[Any]:
     """Yield the JSON value of the text, or the one with which it begins, also with comments or
     commas too many.
     """
-    for candidate in (text, without_slips(text)):
+    for candidate in (text, repair_slips(text)):
         try:
             value, end = json.JSONDecoder(strict=False).raw_decode(candidate)
             if candidate[end:].strip()[:1] in ("", "{", "`", "[", "}"):

@@ -9,6 +9,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from bioeval_tui.base.errors import NotMeasuredError, UsageError
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.jobs.models import ModelOptions
 from bioeval_tui.jobs.rendering import Templates
-from bioeval_tui.peers.models.answer import ChatAnswer, text_of, without_reasoning
+from bioeval_tui.peers.models.answer import ChatAnswer, strip_reasoning, text_of
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.models.prompting import (
     FOR_JUDGES,
@@ -98,11 +99,11 @@ class LLMJudge:
             await instructions.text(0)
             published = prompt.origin == "job"
             bare = replace(view, transcript=(), state_before=None, state_after=None)
-            examples = (
-                await render_prompt(prompt, judge_context(prompt, bare), self._chat.templates)
-                if published
-                else ""
-            )
+            examples = ""
+            if published:
+                examples = await render_prompt(
+                    prompt, judge_context(prompt, bare), self._chat.templates
+                )
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
         question = Question(
@@ -114,18 +115,17 @@ class LLMJudge:
             published=published,
             examples=examples,
         )
+        users: list[int] = []
+        if not view.job.rubric:
+            users = [m.message for m in view.transcript if m.role == "user"]
         schema = partial(
             answer_schema,
             messages=nameable(view.transcript),
-            users=(
-                [] if view.job.rubric else [m.message for m in view.transcript if m.role == "user"]
-            ),
+            users=users,
             quotes=shows_example(prompt),
             binary=bool(view.job.rubric),
         )
-        asked = [
-            (model, number) for model in self._models for number in range(1, self._repeats + 1)
-        ]
+        asked = list(product(self._models, range(1, self._repeats + 1)))
         answers = await asyncio.gather(
             *(
                 self._one(
@@ -158,9 +158,7 @@ class LLMJudge:
             answer, _ = await instructions.fitting(ask)
         label = clean_line(model, 100)
         try:
-            listed = read_faults(
-                without_reasoning(text_of(answer, "judge")), view.transcript, label
-            )
+            listed = read_faults(strip_reasoning(text_of(answer, "judge")), view.transcript, label)
         except ValueError as problem:
             raise NotMeasuredError(
                 f"{label} gave no usable list of the user's faults: {problem}"
@@ -173,7 +171,7 @@ class LLMJudge:
 
     def _options(self, view: JudgeView, number: int) -> ModelOptions:
         """Return what the job asks of a model in the repeat of that number."""
-        options = view.job.scorer.in_repeat(number)
+        options = view.job.scorer.seeded(number)
         if self._job_dir is not None:
             return options
         return options.model_copy(update={"extra_body": {}})
@@ -200,11 +198,13 @@ class LLMJudge:
         All tasks are asked for at once, then what is missing at once, then what is still missing
         task by task.
         """
-        label = clean_line(model, 100) + (f" #{number}" if self._repeats > 1 else "")
+        label = clean_line(model, 100)
+        if self._repeats > 1:
+            label += f" #{number}"
         got = _Answers(question.wanted)
 
         async def ask(tasks: Sequence[int], after: Sequence[dict[str, Any]], one: str = "") -> str:
-            async def with_instructions(text: str) -> ChatAnswer:
+            async def send_instructions(text: str) -> ChatAnswer:
                 messages = [
                     {"role": "system", "content": text},
                     {"role": "user", "content": one or SCORE_ALL},
@@ -214,7 +214,7 @@ class LLMJudge:
                     ChatRequest(model, messages, options, schema(tasks))
                 )
 
-            answer, got.size = await instructions.fitting(with_instructions, got.size)
+            answer, got.size = await instructions.fitting(send_instructions, got.size)
             got.add(answer, question, tasks)
             return answer.content[:4000].strip()
 
@@ -235,7 +235,9 @@ class LLMJudge:
                 replace(got.verdict(label), shortened=instructions.shortened(label, got.size)),
                 None,
             )
-        often = ", twice" if got.answers == 2 else f" in {got.answers} answers"
+        often = f" in {got.answers} answers"
+        if got.answers == 2:
+            often = ", twice"
         why = f"{label} gave no usable verdict{often}; the last time: {got.why}"
         if got.over_content:
             return got.verdict(label, why), PeerError(
@@ -289,11 +291,12 @@ class _Instructions:
         room = FOR_JUDGES[size]
         if not size and not is_shortened(self._view.transcript, room):
             return ""
-        why = ", because more of it does not fit its context" if size else ""
-        return (
-            f"{label} was shown the conversation shortened to {room.message:,} characters a"
-            f" message{why}"
+        sentence = (
+            f"{label} was shown the conversation shortened to {room.message:,} characters a message"
         )
+        if size:
+            sentence += ", because more of it does not fit its context"
+        return sentence
 
     def _smaller(self, size: int) -> int | None:
         """Return the next size at which something is left out that was not before."""
@@ -348,19 +351,25 @@ class _Answers:
         try:
             text = text_of(answer, "judge")
         except PeerError as problem:  # of an answer that was cut off, the complete part counts
-            unusable, text = str(problem), answer.content if answer.finish == "length" else ""
+            unusable, text = str(problem), ""
+            if answer.finish == "length":
+                text = answer.content
             self.over_content = self.over_content or problem.over_content
-        if content := without_reasoning(text).strip():
+        if content := strip_reasoning(text).strip():
             reading = read_answer(content, question, tasks)
         elif text.strip():
             unusable = unusable or "the answer was empty but for its reasoning"
         unproved: list[str] = []
         for task, verdict in reading.verdicts.items():
             by_user = only_of_the_user(verdict, question.transcript, question.states)
-            wrong = [*quoted_from_nowhere([verdict]), *([by_user] if by_user else [])]
-            (self.unproved if wrong else self.proved).setdefault(task, verdict)
+            wrong = list(filter(None, [*quoted_from_nowhere([verdict]), by_user]))
+            if wrong:
+                self.unproved.setdefault(task, verdict)
+            else:
+                self.proved.setdefault(task, verdict)
             unproved += wrong
-        self.tone = reading.tone if self.tone is None else self.tone
+        if self.tone is None:
+            self.tone = reading.tone
         self.note = self.note or reading.note
         self.why = unusable or "; ".join([*reading.problems, *unproved])
 
@@ -368,28 +377,24 @@ class _Answers:
         """Return the verdict, or the missing one with its `error`; both with the tokens that were
         paid for.
         """
-        tasks = (
-            ()
-            if error
-            else tuple(self.proved.get(task) or self.unproved[task] for task in self.wanted)
-        )
-        tone = None if error else self.tone
-        return Verdict(label, tasks, tone, self.sent, self.received, error, self.note)
+        if error:
+            return Verdict(label, (), None, self.sent, self.received, error, self.note)
+        tasks = tuple(self.proved.get(task) or self.unproved[task] for task in self.wanted)
+        return Verdict(label, tasks, self.tone, self.sent, self.received, error, self.note)
 
 
 def _again(first: str, got: _Answers) -> list[dict[str, Any]]:
     """Return the messages to add: the shortened answer, what was wrong with it, and which tasks are
     missing.
     """
-    before = [{"role": "assistant", "content": first}] if first else []
-    few = len(got.missing) < len(got.wanted)
-    which = (
-        f"Score only these tasks: {', '.join(map(str, got.missing))}"
-        if few
-        else "Score every task exactly once"
-    )
+    which = "Score every task exactly once"
+    if len(got.missing) < len(got.wanted):
+        which = f"Score only these tasks: {', '.join(map(str, got.missing))}"
     note = f"That could not be used: {got.why}. {which}, and answer with the JSON object alone."
-    return [*before, {"role": "user", "content": note}]
+    messages = [{"role": "user", "content": note}]
+    if first:
+        messages.insert(0, {"role": "assistant", "content": first})
+    return messages
 
 
 def _alone(task: int, question: Question) -> str:
@@ -490,11 +495,9 @@ def read_faults(text: str, transcript: Sequence[TranscriptMessage], judge: str) 
         entry = given if isinstance(given, dict) else {}
         kind, quote = str(entry.get("kind")), str(entry.get("quote") or "")
         named = [message for message in users if message.message == entry.get("message")]
-        place = (
-            (locate(quote, named) or locate(quote, users))
-            if kind in FAULT_KINDS and quote.strip()
-            else None
-        )
+        place = None
+        if kind in FAULT_KINDS and quote.strip():
+            place = locate(quote, named) or locate(quote, users)
         if place is None:
             refused += 1
             continue

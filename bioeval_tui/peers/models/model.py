@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Se
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import httpx2
@@ -143,16 +144,16 @@ class ChatModel:
                 await response.aread()
             is_read = response.is_closed  # as is that of a request that asked not to stream
             if is_read and "event-stream" not in kind and not _FIELD.match(response.content):
-                answer = reader.whole(response.content, self._as_completion)
+                answer = reader.whole(response.content, self._read_completion)
             else:
                 events = read_events(response.aiter_bytes())
-                as_chunk = ResponseEvents().as_chunk if self._api == "responses" else _as_it_is
+                make_chunk = ResponseEvents().make_chunk if self._api == "responses" else _unchanged
                 ended = False
                 async for event in events:
                     if ended := _END_MARK.match(event.data) is not None:
                         await drain(events)
                         break
-                    piece = reader.add(as_chunk(reader.data_of(event)))
+                    piece = reader.add(make_chunk(reader.read_event(event)))
                     if piece:
                         yield piece
                 answer = reader.streamed(ended=ended)
@@ -190,9 +191,9 @@ class ChatModel:
             without = refused | tried.keys()
             streams = request.options.streaming and "stream" not in without
             options = _options(request, without, self._api, stream=streams)
-            messages = (
-                _without_system(request.messages) if "system" in without else list(request.messages)
-            )
+            messages = list(request.messages)
+            if "system" in without:
+                messages = _drop_system(messages)
             body = {
                 "model": request.model,
                 "messages": messages,
@@ -238,13 +239,13 @@ class ChatModel:
         """
         refused = self._refused[model]
         # Another request may have met the same rejection in the meantime.
-        for option in tried.keys() - refused if retried else ():
+        if not retried:
+            return
+        for option in tried.keys() - refused:
             refused.add(option)
             if option != "max_tokens":  # the limit has another name from now on
-                spending.note(
-                    f"the {self.peer}'s model is asked"
-                    f" {_DONE_WITHOUT.get(option, f'without {option}')}: {tried[option]}"
-                )
+                how = _DONE_WITHOUT.get(option, f"without {option}")
+                spending.note(f"the {self.peer}'s model is asked {how}: {tried[option]}")
 
     @asynccontextmanager
     async def _read(
@@ -268,8 +269,9 @@ class ChatModel:
         self, body: dict[str, Any], headers: Mapping[str, str], *, stream: bool
     ) -> httpx2.Response:
         """Send a request; return its answer, not yet read if it is to stream."""
-        path = "/chat/completions" if self._api == "chat" else "/responses"
-        asked: Any = body if self._api == "chat" else as_request(body)
+        path, asked = "/chat/completions", body
+        if self._api == "responses":
+            path, asked = "/responses", responses_request(body)
         accept = "text/event-stream, application/json" if stream else "application/json"
         options: Any = {"headers": {"Accept": accept}}
         if self._is_keyless:
@@ -295,10 +297,10 @@ class ChatModel:
                 raise error.__cause__ from None
             raise
 
-    def _as_completion(self, data: Any) -> Any:
+    def _read_completion(self, data: Any) -> Any:
         if self._api == "chat":
             return data
-        return as_completion(data)
+        return chat_completion(data)
 
     def _open(self) -> openai.AsyncOpenAI:
         if self._client is None:
@@ -347,20 +349,24 @@ def _client(
     user_agent = {"User-Agent": http.headers["User-Agent"]}
     try:
         if provider == "azure":
-            azure: Any = {"azure_endpoint": base_url} if base_url else {}
-            return openai.AsyncAzureOpenAI(
-                **shared, **azure, api_key=key, default_headers=user_agent
-            )
+            if base_url:
+                shared["azure_endpoint"] = base_url
+            return openai.AsyncAzureOpenAI(**shared, api_key=key, default_headers=user_agent)
         if provider != "openai":
-            given: dict[str, Any] = {"base_url": base_url} if base_url else {}
+            given: dict[str, Any] = {}
+            if base_url:
+                given["base_url"] = base_url
             if provider == "vertex" and not hasattr(providers, "vertex"):
                 raise UsageError(
                     f"vertex: needs openai 3.36 or newer; openai {openai.__version__} is installed"
                 )
             if provider == "bedrock":
-                made = providers.bedrock(**given, **({"api_key": key} if key else {}))  # type: ignore[arg-type]
+                if key:
+                    given["api_key"] = key
+                made = providers.bedrock(**given)
             else:
-                made = providers.vertex(**given, credentials=GoogleCredentials())  # type: ignore[arg-type]
+                given["credentials"] = GoogleCredentials()
+                made = providers.vertex(**given)
             return openai.AsyncOpenAI(**shared, provider=made, default_headers=user_agent)
     except (openai.OpenAIError, ValueError) as error:
         raise UsageError(f"{provider}: {clean_line(str(error), 300)}") from None
@@ -394,7 +400,7 @@ _DONE_WITHOUT = {
 """How a request does without what a server refuses; of anything else, it is left out."""
 
 
-def _without_system(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _drop_system(messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return messages with the system's at the beginning of the user's first one, for models
     without such a role.
     """
@@ -434,9 +440,10 @@ def _job_keys(peer: Peer, options: ModelOptions) -> dict[str, str]:
     """Return the parameters that a job asks for, in all their names, with the job's key of each."""
     part = {"evaluator": "evaluator", "judge": "scorer"}.get(peer, "target")
     given = options.given_options()
-    keys = {
-        name: key for key, names in _PARAMETERS.items() if key in given for name in names.values()
-    }
+    keys: dict[str, str] = {}
+    for key, names in _PARAMETERS.items():
+        if key in given:
+            keys |= dict.fromkeys(names.values(), key)
     if options.max_tokens is not None:
         keys["max_completion_tokens"] = "maxTokens"
     keys |= {name: f"extraBody.{name}" for name in options.extra_body}
@@ -448,7 +455,15 @@ _ELSEWHERE = ("messages", "response_format", "stream_options", "tools")
 """Parameters of chat completions that have another name or shape here."""
 
 
-def as_request(body: dict[str, Any]) -> dict[str, Any]:
+def _flat_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    """Return a tool as the Responses API takes it, with the function's keys in the tool itself."""
+    function = tool.get("function")
+    if isinstance(function, Mapping):
+        return {"type": "function", **function}
+    return tool
+
+
+def responses_request(body: dict[str, Any]) -> dict[str, Any]:
     """Return a chat completion's request for the Responses API; it asks the provider to store
     nothing.
     """
@@ -457,14 +472,7 @@ def as_request(body: dict[str, Any]) -> dict[str, Any]:
     if shape := body.get("response_format"):
         asked["text"] = {"format": {"type": shape["type"], **shape.get("json_schema", {})}}
     if tools := body.get("tools"):
-        asked["tools"] = [
-            (
-                {"type": "function", **tool["function"]}
-                if isinstance(tool.get("function"), Mapping)
-                else tool
-            )
-            for tool in tools
-        ]
+        asked["tools"] = [_flat_tool(tool) for tool in tools]
     return {**asked, "input": list(_items(body["messages"]))}
 
 
@@ -490,7 +498,7 @@ def _items(messages: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]
             yield {"type": "function_call", "call_id": call["id"], **call["function"]}
 
 
-def _as_it_is(data: Any) -> Any:
+def _unchanged(data: Any) -> Any:
     return data
 
 
@@ -501,7 +509,7 @@ class ResponseEvents:
         self._items: list[Any] = []
         """The items that are complete: some gateways leave them out of the response at the end."""
 
-    def as_chunk(self, event: Any) -> Any:
+    def make_chunk(self, event: Any) -> Any:
         """Return an event as a chunk of a chat completion."""
         kind = event.get("type") if isinstance(event, Mapping) else None
         match kind:
@@ -515,24 +523,20 @@ class ResponseEvents:
                 response = event.get("response")
                 if isinstance(response, Mapping) and not response.get("output"):
                     response = {**response, "output": self._items}
-                return as_completion(response)
+                return chat_completion(response)
             case "error":
                 return {"error": event}
         # without a type it is no event of this API; reading it says so
         return {} if kind else event
 
 
-def as_completion(response: Any) -> Any:
+def chat_completion(response: Any) -> Any:
     """Return a whole response as a chat completion; unknown items stay unchanged."""
     if not isinstance(response, Mapping) or not isinstance(response.get("output"), list):
         return response
     items = _objects(response["output"])
-    parts = [
-        part
-        for item in items
-        if item.get("type") == "message"
-        for part in _objects(item.get("content"))
-    ]
+    contents = [item.get("content") for item in items if item.get("type") == "message"]
+    parts = list(chain.from_iterable(map(_objects, contents)))
     message = {
         "content": "".join(str(part.get("text") or "") for part in parts),
         "refusal": "".join(str(part.get("refusal") or "") for part in parts),

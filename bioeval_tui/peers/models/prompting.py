@@ -19,7 +19,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line, compact_json, plural
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.jobs.rendering import Sandbox, Templates, render
-from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, for_evaluator
+from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, evaluator_job
 from bioeval_tui.record.attachments import attachment_of, data_of, file_words, without_data
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.tool_calls import paired, request_of, result_of
@@ -95,12 +95,16 @@ def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
 
 def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
     """Return the agent's other events: `message` and `event`. Files are told with their message."""
-    return [
-        {"message": message.message, "event": _short(dict(event))}
-        for message in transcript
-        for event in message.generation
-        if request_of(event) is None and result_of(event) is None and attachment_of(event) is None
-    ]
+    listed = []
+    for message in transcript:
+        listed += [
+            {"message": message.message, "event": _short(dict(event))}
+            for event in message.generation
+            if request_of(event) is None
+            and result_of(event) is None
+            and attachment_of(event) is None
+        ]
+    return listed
 
 
 def state_text(state: Mapping[str, Any] | None, most: int = FOR_JUDGES[0].state) -> str:
@@ -121,12 +125,16 @@ def shorten_list(
         return list(items)
     first, last, left = 0, len(items), limit
     while first < last:
+        # From both ends in turn: the same number of items at the front and at the end.
         at_the_front = first <= len(items) - last
         index = first if at_the_front else last - 1
         if sizes[index] > left:
             break
         left -= sizes[index]
-        first, last = (first + 1, last) if at_the_front else (first, last - 1)
+        if at_the_front:
+            first += 1
+        else:
+            last -= 1
     cut = {"left_out": f"{plural(last - first, 'entry', 'entries')} in the middle"}
     return [*items[:first], cut, *items[last:]]
 
@@ -139,7 +147,7 @@ def cut_middle(text: str, limit: int) -> str:
     return f"{text[:half]} … {len(text) - 2 * half:,} characters left out … {text[-half:]}"
 
 
-def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
+def shown_calls(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
     """Return the tool calls by message, in the form that a judge sees, to locate quotations."""
     shown: dict[int, list[str]] = {}
     for call in tool_calls(transcript):
@@ -149,8 +157,10 @@ def as_shown(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
 
 def states_shown(view: JudgeView) -> tuple[str, ...]:
     """Return the states of a view in the forms that a judge sees, plain and as JSON."""
-    texts = [text for state in (view.state_before, view.state_after) if (text := state_text(state))]
-    return tuple(form for text in texts for form in (text, json.dumps(text, ensure_ascii=False)))
+    forms: list[str] = []
+    for text in filter(None, map(state_text, (view.state_before, view.state_after))):
+        forms += (text, json.dumps(text, ensure_ascii=False))
+    return tuple(forms)
 
 
 def _short(value: Any) -> Any:
@@ -219,7 +229,7 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
     )
 
 
-def with_example(prompt: Prompt) -> Prompt:
+def complete_prompt(prompt: Prompt) -> Prompt:
     """Return an evaluator's prompt with everything that its model is told in every conversation:
     the example, too.
     """
@@ -237,7 +247,7 @@ def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
     """Return the hashes of the prompts for a job's models, by name."""
     used = []
     if job.evaluator.kind == "llm":
-        used.append(with_example(find_prompt(job.evaluator.prompt, job_dir)))
+        used.append(complete_prompt(find_prompt(job.evaluator.prompt, job_dir)))
     if job.scorer.kind == "llm":
         used.append(find_prompt(job.scorer.prompt, job_dir))
     return {prompt.name: prompt_sha(prompt.name, prompt.text) for prompt in used}
@@ -292,7 +302,7 @@ def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str
     """Return the variables of an evaluator's template; of each message, at most so many
     characters.
     """
-    config = for_evaluator(view.job, view.facts, view.condition).model_dump(
+    config = evaluator_job(view.job, view.facts, view.condition).model_dump(
         mode="json", by_alias=True
     )
     more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
@@ -309,12 +319,15 @@ def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -
     config = view.job.model_dump(mode="json", by_alias=True)
     example = json.dumps(_example(view.job, view.condition), ensure_ascii=False, indent=2)
     shown = shown_to_judge(prompt, view.job)
-    calls = tool_calls(view.transcript) if shown != "none" else []
-    events = other_events(view.transcript) if shown == "all" else []
-    state = {
-        "before": state_text(view.state_before if shown == "all" else None, room.state),
-        "after": state_text(view.state_after if shown == "all" else None, room.state),
-    }
+    calls: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
+    before = after = None
+    if shown != "none":
+        calls = tool_calls(view.transcript)
+    if shown == "all":
+        events = other_events(view.transcript)
+        before, after = view.state_before, view.state_after
+    state = {"before": state_text(before, room.state), "after": state_text(after, room.state)}
     return _context(
         config,
         _messages(view.transcript, room.message),

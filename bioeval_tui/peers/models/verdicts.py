@@ -17,8 +17,8 @@ from typing import Any
 
 from bioeval_tui.base.text import clean, clean_line, shorten, without_invisible
 from bioeval_tui.jobs.models import JobTask
-from bioeval_tui.peers.models.answer import without_slips
-from bioeval_tui.peers.models.prompting import FOR_JUDGES, as_shown, object_schema, shown_text
+from bioeval_tui.peers.models.answer import repair_slips
+from bioeval_tui.peers.models.prompting import FOR_JUDGES, object_schema, shown_calls, shown_text
 from bioeval_tui.peers.seams import Evidence, TaskVerdict, TranscriptMessage
 
 MOST_FALSE_STARTS = 50
@@ -79,14 +79,12 @@ def _mend(text: str) -> Iterator[str]:
     body = text[start.start() :]  # quotes in the prose before it belong to no string of it
     if '"' not in body:
         body = body.translate(_CURLY)
-    yield without_slips(body)
+    yield repair_slips(body)
 
 
 def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
     # raw line breaks in strings are read
-    decoder = json.JSONDecoder(
-        strict=False, parse_constant=_no_constant, object_hook=_in_small_letters
-    )
+    decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant, object_hook=_lower_keys)
     try:
         whole = decoder.decode(text)
     except (ValueError, RecursionError):
@@ -115,10 +113,8 @@ def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
             continue
         is_loose = entries.entries[0].given is value
         if is_loose and follows and _BETWEEN.fullmatch(text, end, start.start()):
-            groups[
-                -1
-                # one object a task, each on a line or cut out of a broken list
-            ].entries += entries.entries
+            # One object a task, each on a line or cut out of a broken list.
+            groups[-1].entries += entries.entries
         else:
             groups.append(entries)
         follows, end = is_loose, after
@@ -159,14 +155,12 @@ def _collect(value: Any, key: str, entries: Entries, depth: int) -> None:
 
 def _decode(text: str) -> Any:
     try:
-        return json.loads(
-            text, strict=False, parse_constant=_no_constant, object_hook=_in_small_letters
-        )
+        return json.loads(text, strict=False, parse_constant=_no_constant, object_hook=_lower_keys)
     except (ValueError, RecursionError):
         return None
 
 
-def _in_small_letters(given: dict[str, Any]) -> dict[str, Any]:
+def _lower_keys(given: dict[str, Any]) -> dict[str, Any]:
     """Return an object with its keys in small letters, unless two would be one."""
     small = {key.lower(): item for key, item in given.items()}
     if len(small) == len(given):
@@ -340,7 +334,7 @@ def _read(text: str, scores: ScoreGroups, asked: Question, wanted: Sequence[int]
     )
     refused: dict[int, str] = {}
     for group in scores.groups:
-        if _without_reasons(group) in _example_scores(asked.examples):
+        if _unreasoned_scores(group) in _example_scores(asked.examples):
             reading.problems.append("it is the example of the instructions, word for word")
             continue
         seen: set[int] = set()
@@ -371,7 +365,7 @@ def _number_entries(
     it is.
     """
     count = len(asked.tasks)
-    numbers = [_number_of(entry, asked) for entry in group.entries]
+    numbers = [_task_number(entry, asked) for entry in group.entries]
     unnamed = all(number is None for number in numbers)
     if (
         unnamed
@@ -396,14 +390,16 @@ def _number_entries(
 
 @lru_cache(maxsize=8)
 def _example_scores(instructions: str) -> frozenset[str]:
-    """Return the scores of each example in the instructions, as `_without_reasons` writes them."""
+    """Return the scores of each example in the instructions, in the form of
+    `_unreasoned_scores`.
+    """
     if not instructions:
         return frozenset()
     scores = next(readings(instructions, lambda raw: False))
-    return frozenset(_without_reasons(group) for group in scores.groups) - {""}
+    return frozenset(_unreasoned_scores(group) for group in scores.groups) - {""}
 
 
-def _without_reasons(group: Entries) -> str:
+def _unreasoned_scores(group: Entries) -> str:
     """Return what entries in the published shape say, tone included; empty if one of them has a
     reason of its own.
     """
@@ -417,7 +413,7 @@ def _says_which(entry: ScoredEntry) -> bool:
     return any(entry.given.get(key) not in (None, "") for key in ("task", "scored"))
 
 
-def _number_of(entry: ScoredEntry, asked: Question) -> int | None:
+def _task_number(entry: ScoredEntry, asked: Question) -> int | None:
     for given in (entry.given.get("task"), entry.given.get("scored"), entry.key):
         if (number := _whole(given)) is not None:
             return number
@@ -447,7 +443,7 @@ def _whole(given: Any) -> int | None:
 
 def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerdict:
     score = _unit(f"the score of task {number}", given["score"])
-    reason = given.get("reason", "" if asked.published else None)
+    reason = given.get("reason", "")
     if not isinstance(reason, str) or not (asked.published or _IS_LETTER.search(reason)):
         raise MalformedAnswerError(f"task {number} has no reason")
     reason = clean(reason.strip(), MAX_REASON)
@@ -495,7 +491,7 @@ def _evidence(
             )
             if message is not None:
                 if message:
-                    yield _in_its_words(number, message, asked, about)
+                    yield _quote_message(number, message, asked, about)
             elif not isinstance(text, str):
                 raise MalformedAnswerError(
                     f"the evidence of task {number} is neither messages nor quotations"
@@ -516,22 +512,22 @@ def _message_number(text: Any, *, is_quote: bool) -> int | None:
     return _whole(text)
 
 
-def _in_its_words(number: int, named: int, asked: Question, about: str) -> Evidence:
+def _quote_message(number: int, named: int, asked: Question, about: str) -> Evidence:
     message = next((each for each in asked.transcript if each.message == named), None)
-    if message is None or not (quote := words_of(message, about)):
+    if message is None or not (quote := message_words(message, about)):
         raise MalformedAnswerError(
             f"the evidence of task {number} is message {named}, which has no words"
         )
     return Evidence(quote, named)
 
 
-def words_of(message: TranscriptMessage, about: str = "") -> str:
+def message_words(message: TranscriptMessage, about: str = "") -> str:
     """Return the words of a message that stand for it: all, or its sentence nearest to `about`;
     else its tool calls.
     """
-    text = _as_told(message).strip()
+    text = _told_message(message).strip()
     if not _plain(text):
-        return as_shown([message]).get(message.message, "")[:MAX_QUOTE]
+        return shown_calls([message]).get(message.message, "")[:MAX_QUOTE]
     if len(text) <= MAX_QUOTE:
         return text
     wanted = frozenset(_WORD.findall(_plain(about)))
@@ -545,11 +541,14 @@ def nameable(transcript: Sequence[TranscriptMessage]) -> list[int]:
     """Return the numbers of the messages that a judge can name as evidence: those that say or do
     something.
     """
-    return [each.message for each in transcript if locate(words_of(each), [each]) is not None]
+    return [each.message for each in transcript if locate(message_words(each), [each]) is not None]
 
 
 def _read_quotation(number: int, quote: str, asked: Question) -> Evidence:
-    copied = (_content_of(quote), _ESCAPES.sub(_unescape, quote))  # from the record, which is JSON
+    copied = (
+        _line_content(quote),
+        _ESCAPES.sub(_unescape, quote),
+    )  # from the record, which is JSON
     for words in dict.fromkeys(clean(form, MAX_REASON) for form in (quote, *copied) if form):
         if (message := locate(words, asked.transcript, asked.states)) is not None:
             return Evidence(words, message)
@@ -558,10 +557,12 @@ def _read_quotation(number: int, quote: str, asked: Question) -> Evidence:
     return Evidence(clean(quote, MAX_REASON))
 
 
-def _content_of(line: str) -> str:
+def _line_content(line: str) -> str:
     """Return the content of a message if `line` is one of the record's, else an empty text."""
+    if not line.startswith("{"):
+        return ""
     try:
-        content = json.loads(line).get("content") if line.startswith("{") else ""
+        content = json.loads(line).get("content")
     except (ValueError, RecursionError):
         return ""
     if isinstance(content, str):
@@ -593,19 +594,18 @@ def _is_repeated(words: str, texts: Sequence[str]) -> bool:
     """
     sentences = _sentences(words)
     return max(map(len, sentences), default=0) >= SHORTEST_COPY and all(
-        any(_stands_in([sentence], _plain_message(text)) for text in texts)
+        any(_holds_parts([sentence], _plain_message(text)) for text in texts)
         for sentence in sentences
     )
 
 
 def _task_words(asked: Question) -> list[str]:
     """Return the words of the tasks, in which no evidence can be found."""
-    return [
-        f"Done when: {text}"
-        for task in asked.tasks
-        for text in (task.task, task.acceptance_criteria, task.withheld_criteria)
-        if text
-    ]
+    words = []
+    for task in asked.tasks:
+        texts = (task.task, task.acceptance_criteria, task.withheld_criteria)
+        words += [f"Done when: {text}" for text in texts if text]
+    return words
 
 
 def _shown(asked: Question) -> list[str]:
@@ -625,21 +625,25 @@ def _sentences(text: str) -> frozenset[str]:
 
 
 def _tone(given: Any) -> tuple[float | None, str]:
+    if given is None:
+        return None, ""
     try:
-        return (None if given is None else _unit("tone", given)), ""
+        return _unit("tone", given), ""
     except MalformedAnswerError as problem:
         return None, f"the judge's tone was left out: {problem}"
 
 
 def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
     """Return a sentence for the judge for each quotation that is not in the transcript."""
-    return [
-        f"the evidence of task {verdict.task} is not in the conversation:"
-        f" {shorten(clean_line(item.quote), 200)!r}"
-        for verdict in verdicts
-        for item in verdict.evidence
-        if item.message is None
-    ]
+    sentences = []
+    for verdict in verdicts:
+        sentences += [
+            f"the evidence of task {verdict.task} is not in the conversation:"
+            f" {shorten(clean_line(item.quote), 200)!r}"
+            for item in verdict.evidence
+            if item.message is None
+        ]
+    return sentences
 
 
 def only_of_the_user(
@@ -651,7 +655,7 @@ def only_of_the_user(
     What the agent did is shown by its own messages, tool calls and state.
     """
     users = {message.message for message in transcript if message.role == "user"}
-    done = [shown for number, shown in as_shown(transcript).items() if number not in users]
+    done = [shown for number, shown in shown_calls(transcript).items() if number not in users]
     done += states
     of_agent = any(
         item.message not in users or _stands_in_any(item.quote, done) for item in verdict.evidence
@@ -666,7 +670,7 @@ def only_of_the_user(
 
 def _stands_in_any(quote: str, texts: Sequence[str]) -> bool:
     parts = _quoted_parts(quote)
-    return bool(parts) and any(_stands_in(parts, _plain_message(text)) for text in texts)
+    return bool(parts) and any(_holds_parts(parts, _plain_message(text)) for text in texts)
 
 
 def locate(
@@ -682,20 +686,20 @@ def locate(
         return None
     for role in ("assistant", "user"):
         for message in transcript:
-            texts = {message.content, _as_told(message)}
+            texts = {message.content, _told_message(message)}
             if message.role == role and any(
-                _stands_in(parts, _plain_message(text)) for text in texts
+                _holds_parts(parts, _plain_message(text)) for text in texts
             ):
                 return message.message
-    for number, calls in as_shown(transcript).items():
-        if _stands_in(parts, _plain_message(calls)):
+    for number, calls in shown_calls(transcript).items():
+        if _holds_parts(parts, _plain_message(calls)):
             return number
-    if transcript and any(_stands_in(parts, _plain_message(state)) for state in states):
+    if transcript and any(_holds_parts(parts, _plain_message(state)) for state in states):
         return transcript[-1].message
     return None
 
 
-def _as_told(message: TranscriptMessage) -> str:
+def _told_message(message: TranscriptMessage) -> str:
     """Return a message as the judge is shown it, with words for a file and for data."""
     return shown_text(message, FOR_JUDGES[0].message)
 
@@ -709,13 +713,15 @@ def _quoted_parts(quote: str) -> list[str]:
     return [part for part in stripped if part]
 
 
-def _stands_in(parts: Sequence[str], text: str) -> bool:
+def _holds_parts(parts: Sequence[str], text: str) -> bool:
     """Return whether `text` contains the parts in order, short ones as whole words, because any
     text contains an `a`.
     """
     at = 0
     for part in parts:
-        match = _pattern(part).search(text, at) if part in text else None
+        if part not in text:  # quicker to find than the pattern
+            return False
+        match = _pattern(part).search(text, at)
         if match is None:
             return False
         at = match.end()
@@ -727,10 +733,13 @@ def _pattern(part: str) -> re.Pattern[str]:
     """Return a pattern for a part; a short one may not begin or end inside a word of ASCII letters
     (not every script separates words).
     """
-    short = len(part) < WHOLE_WORDS
-    before = rf"(?<!{_LETTER})" if short and re.match(_LETTER, part) else ""
-    after = rf"(?!{_LETTER})" if short and re.match(_LETTER, part[-1]) else ""
-    return re.compile(before + re.escape(part) + after)
+    pattern = re.escape(part)
+    if len(part) < WHOLE_WORDS:
+        if re.match(_LETTER, part):
+            pattern = rf"(?<!{_LETTER}){pattern}"
+        if re.match(_LETTER, part[-1]):
+            pattern = rf"{pattern}(?!{_LETTER})"
+    return re.compile(pattern)
 
 
 def _plain(text: str) -> str:

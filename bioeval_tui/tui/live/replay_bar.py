@@ -392,7 +392,7 @@ class ReplayControls(Widget, can_focus=True):
 
     def action_next_failure(self) -> None:
         """Play to the next assertion that fails."""
-        if self.watched.playback is not None and not self.watched.playback.to_next_failure():
+        if self.watched.playback is not None and not self.watched.playback.play_to_failure():
             self._tell("No more failed assertions.")
         self.post_message(self.Moved())
 

@@ -14,7 +14,7 @@ from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.evaluation.wiring.graphs import ComparedGraph
 from bioeval_tui.evaluation.wiring.start import rerun_offer
 from bioeval_tui.graphs.embedded import EmbeddedGraph, graph_id
-from bioeval_tui.peers.seams import from_plugin
+from bioeval_tui.peers.seams import wrap_plugin
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import load_run
 from tests.servers.rest_agent import RestAgentServer
@@ -156,7 +156,7 @@ async def test_a_plug_ins_graph_is_compared_if_it_tells_its_id(
         return agent_url
 
     monkeypatch.setattr(graphs, "agents_graph_id", says)
-    named, bare = (from_plugin("graph", "theirs", make) for make in (Named, Bare))
+    named, bare = (wrap_plugin("graph", "theirs", make) for make in (Named, Bare))
     assert await ComparedGraph(named, "number 7").other() == ""
     other = await ComparedGraph(named, OTHER).other()
     assert other is not None

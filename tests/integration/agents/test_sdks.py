@@ -47,7 +47,8 @@ def model(state):
         done += one.type == "tool"
     if done < len(steps):
         step = steps[done]
-        return {"messages": AIMessage("", tool_calls=[{"name": step.name, "args": step.arguments, "id": f"{len(said)}-{done}"}])}
+        return {"messages": AIMessage("", tool_calls=[\
+{"name": step.name, "args": step.arguments, "id": f"{len(said)}-{done}"}])}
     return {"messages": AIMessage(text)}
 
 def tools(state):
@@ -60,7 +61,8 @@ made = StateGraph(MessagesState)
 made.add_node("model", model)
 made.add_node("tools", tools)
 made.add_edge(START, "model")
-made.add_conditional_edges("model", lambda state: "tools" if state["messages"][-1].tool_calls else "__end__")
+made.add_conditional_edges("model", lambda state: \
+"tools" if state["messages"][-1].tool_calls else "__end__")
 made.add_edge("tools", "model")
 graph = made.compile(checkpointer=InMemorySaver())
 """
@@ -89,7 +91,8 @@ from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
 from pydantic_ai.models.function import FunctionModel
 
 def model(messages, info):
-    said = [part.content for one in messages for part in one.parts if part.part_kind == "user-prompt"]
+    said = [part.content for one in messages for part in one.parts \
+if part.part_kind == "user-prompt"]
     steps, text = answer(said)
     done = 0
     for part in (part for one in reversed(messages) for part in reversed(one.parts)):
@@ -113,7 +116,8 @@ from openai import AsyncOpenAI
 set_tracing_disabled(True)
 client = AsyncOpenAI(api_key="k", base_url={url!r})
 tools = [function_tool(one) for one in (lookUpDrug, lookUpZone, createReminder)]
-agent = Agent(name="bot", instructions="Be kind.", tools=tools, model=OpenAIChatCompletionsModel("m", client))
+agent = Agent(name="bot", instructions="Be kind.", tools=tools, \
+model=OpenAIChatCompletionsModel("m", client))
 """
 )
 

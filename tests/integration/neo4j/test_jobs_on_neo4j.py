@@ -58,7 +58,8 @@ assertions:
     cypher: "MATCH (:User {name: 'ada'})-[:HAS_REMINDER]->(r:Reminder) RETURN r.timeZone"
     expected: Australia/Sydney
   - name: both seeded drugs are kept
-    cypher: "MATCH (:User {name: 'ada'})-[:TAKES]->(m:Medication) WITH m.drug AS drug ORDER BY drug RETURN collect(drug)"
+    cypher: "MATCH (:User {name: 'ada'})-[:TAKES]->(m:Medication) WITH m.drug AS drug \
+ORDER BY drug RETURN collect(drug)"
     expected: [aspirin, warfarin]
     invariant: true
   - name: the reminder is about the drug
@@ -169,7 +170,8 @@ tasks: []
 setups:
   - cypher: CREATE CONSTRAINT published IF NOT EXISTS FOR (n:Published) REQUIRE n.id IS UNIQUE
   - cypher: "MATCH (n:Published) DELETE n; CREATE (:Published {id: 1, text: 'a; b'});"
-  - cypher: 'UNWIND range(2, 4) AS id CALL (id) { CREATE (:Published {id: id}) } IN TRANSACTIONS OF 2 ROWS'
+  - cypher: 'UNWIND range(2, 4) AS id CALL (id) \
+{ CREATE (:Published {id: id}) } IN TRANSACTIONS OF 2 ROWS'
   - cypher: CALL db.awaitIndexes(10)
   - cypher: 'LOAD CSV FROM "CSV" AS row CREATE (:Published {id: toInteger(row[0])})'
 assertions:

@@ -12,7 +12,8 @@ from tests.servers.whole_runs import hold, with_models
 
 JOB = """
 target:
-  {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL", systemPrompt: You keep reminders.}
+  {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL", \
+systemPrompt: You keep reminders.}
 aspirationalAverage: 60000
 evaluator: {kind: scripted, lines: [{say: Remind me at 9}]}
 scorer: {kind: rules}
@@ -21,7 +22,8 @@ tasks: [{task: Get a reminder, rules: [{pattern: I set it}]}]
 seeds:
   - conversation: [{content: My name is Ada}, {role: assistant, content: Nice to meet you}]
 assertions:
-  - expression: 'evaluation.functionCalls.any { it.function == "createReminder" && it.args["at"] == 9 }'
+  - expression: 'evaluation.functionCalls.any { it.function == "createReminder" && \
+it.args["at"] == 9 }'
   - {expression: objectContext == null, invariant: true}
 """
 

@@ -41,11 +41,14 @@ evaluator:
 scorer: {kind: llm, model: judge-1}
 facts: [The user lives in Sydney]
 tasks:
-  - {task: Get a reminder, acceptanceCriteria: THE REMINDER IS SET, withheldCriteria: ASKS AND SETS NOTHING}
+  - {task: Get a reminder, acceptanceCriteria: THE REMINDER IS SET, \
+withheldCriteria: ASKS AND SETS NOTHING}
   - {task: Learn how to find the time zone, only: withheld}
 assertions:
-  - {expression: 'evaluation.transcript.any { it.content.contains("Done") }', name: done, only: supplied}
-  - {expression: 'evaluation.transcript.none { it.content.contains("Done") }', name: careful, only: withheld}
+  - {expression: 'evaluation.transcript.any { it.content.contains("Done") }', name: done, \
+only: supplied}
+  - {expression: 'evaluation.transcript.none { it.content.contains("Done") }', name: careful, \
+only: withheld}
 """
 CAREFUL, GUESSING = "careful", "guessing"
 

@@ -115,7 +115,9 @@ async def test_a_malformed_verdict_is_requested_again_with_its_errors(make, serv
 
 
 OWN_PROMPT = """Score each task from 0 to 1. Answer in this form:
-{"tone": 0.5, "tasks": [{% for task in config.tasks %}{"scored": "{{ task.task }}", "score": 0.9}{% if not loop.last %},{% endif %}{% endfor %}]}
+{"tone": 0.5, "tasks": [\
+{% for task in config.tasks %}{"scored": "{{ task.task }}", "score": 0.9}\
+{% if not loop.last %},{% endif %}{% endfor %}]}
 {% for said in transcript %}{{ said.role }}: {{ said.content }}
 {% endfor %}"""
 

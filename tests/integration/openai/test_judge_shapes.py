@@ -91,7 +91,8 @@ READ = {
     "one object for each task": f"{json.dumps(ONE)}\n{json.dumps(TWO)}",
     "objects with commas between": f"{json.dumps(ONE)},\n{json.dumps(TWO)},",
     "each task fenced": (
-        f"```json\n{json.dumps({'tasks': [ONE]})}\n```\nand\n```json\n{json.dumps({'tasks': [TWO]})}\n```"
+        f"```json\n{json.dumps({'tasks': [ONE]})}\n```\nand\n"
+        f"```json\n{json.dumps({'tasks': [TWO]})}\n```"
     ),
     "under another key": json.dumps({"answer": WHOLE}),
     "as a tool call in text": (

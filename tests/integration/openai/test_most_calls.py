@@ -25,7 +25,8 @@ target: {user: ada, chatbot: bot, TARGET}
 aspirationalAverage: 60000
 maxTurns: 8
 evaluator: {kind: llm, model: user-1, maxTokens: 500, maxMessageLength: 60}
-scorer: {kind: llm, model: JUDGES, repeats: REPEATS, maxTokens: 500, userFaults: true, sentinels: SENTINELS}
+scorer: {kind: llm, model: JUDGES, repeats: REPEATS, maxTokens: 500, userFaults: true, \
+sentinels: SENTINELS}
 facts: []
 tasks: [TASKS]
 seeds: [{conversation: [{content: An earlier message.}]}]

@@ -49,7 +49,8 @@ evaluator:
 scorer: {kind: llm, model: judge-1}
 facts: [She lives in Sydney]
 tasks:
-  - {task: Get a reminder for nine, acceptanceCriteria: OLDONE sets it, withheldCriteria: OLDASKS for the zone, rules: [{pattern: Hello}]}
+  - {task: Get a reminder for nine, acceptanceCriteria: OLDONE sets it, \
+withheldCriteria: OLDASKS for the zone, rules: [{pattern: Hello}]}
   - {task: Learn what it costs, acceptanceCriteria: OLDTWO names a price, rules: [{pattern: euros}]}
 """
 NEW = JOB.replace("OLDTWO names a price", "NEWTWO names a currency")
@@ -182,7 +183,8 @@ async def test_a_changed_job_is_what_the_judge_is_asked_and_old_and_new_stand_be
             "criteria of new.yml", "criteria as recorded", f"asked {old['question'][:8]}",
             f"asked {new['question'][:8]}",
             "task 2: recorded “OLDTWO names a price”, in new.yml “NEWTWO names a currency”",
-            "2 of 2 conversations judged again by the criteria of new.yml: the latest verdict of each counts",
+            "2 of 2 conversations judged again by the criteria of new.yml: the latest verdict of"
+            " each counts",
         ):  # fmt: skip
             assert words in text
         for kind in ("md", "html"):
@@ -300,17 +302,20 @@ async def test_the_hash_says_in_which_conversations_the_question_differs(
         ([("Learn what it costs", "Learn the price")],
             "task 2 is “Learn the price” instead of “Learn what it costs”"),
         ([("for nine, accept", "for nine, only: supplied, accept")],
-         "task 1 (“Get a reminder for nine”) counts in supplied only instead of counts in all conditions"),
+         "task 1 (“Get a reminder for nine”) counts in supplied only instead of counts in all"
+         " conditions"),
         ([("for nine, accept", "for nine, type: question, accept")],
             "task 1 (“Get a reminder for nine”) is a question instead of a task"),
         ([("rules: [{pattern: euros}]}",
                     "rules: [{pattern: euros}]}\n  - {task: Book it, rules: [{pattern: booked}]}")],
          "task 3 (“Book it”) was not asked for"),
-        ([("  - {task: Learn what it costs, acceptanceCriteria: OLDTWO names a price, rules: [{pattern: euros}]}\n", ""),
+        ([("  - {task: Learn what it costs, acceptanceCriteria: OLDTWO names a price,"
+            " rules: [{pattern: euros}]}\n", ""),
           ("    - {say: What does it cost?, task: 2}\n", "")],
           "task 2 (“Learn what it costs”) is missing"),
         ([("Get a reminder for nine", "Set an alarm"), ("Learn what it costs", "Learn the price")],
-         "task 1 is “Set an alarm” instead of “Get a reminder for nine”; task 2 is “Learn the price” instead of “Learn what it costs”"),
+         "task 1 is “Set an alarm” instead of “Get a reminder for nine”; task 2 is “Learn the"
+         " price” instead of “Learn what it costs”"),
     ],
 )  # fmt: skip
 async def test_a_job_with_other_tasks_is_refused_task_by_task(
@@ -448,7 +453,10 @@ async def test_each_case_and_persona_is_judged_by_its_own_filled_in_criteria(
         (world.folder / "table.csv").write_text(TABLE.replace("OLDPRICE", "NEWPRICE"))
         shown = await world.rescore("--job", world.file(CASES), "--json")
         assert shown.return_value == ExitCode.OK, shown.output
-        asked = {re.search(r"NEWPRICE \w+ for \w+", prompt)[0] for prompt in world.prompts}  # type: ignore[index]
+        asked = {
+            re.search(r"NEWPRICE \w+ for \w+", prompt)[0]  # type: ignore[index]
+            for prompt in world.prompts
+        }
         assert asked == {
             f"NEWPRICE {one} for {who}" for one in ("one", "two") for who in ("calm", "hurried")
         }

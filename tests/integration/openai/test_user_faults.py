@@ -84,7 +84,7 @@ async def test_a_shorter_message_at_the_second_attempt_is_used(tmp_path, first):
     assert not done.of("request_failed")[0].counted
 
 
-async def test_only_whole_sentences_of_a_message_that_is_cut_off_twice_are_used_and_the_recording_says_so(
+async def test_whole_sentences_of_a_message_cut_off_twice_are_used_and_the_recording_says_so(
     tmp_path,
 ):
     cut = srv.say(f"{ASKS} I take it with", finish="length")

@@ -62,7 +62,8 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"{JSON} // the user asks for the price",
         f'{{ /* in role */\n  "message": "{WORDS}" // short\n}}',
         f"<function=answer>{JSON}</function>",
-        f"<tool_call>\n<function=answer>\n<parameter=message>\n{WORDS}\n</parameter>\n</function>\n</tool_call>",
+        "<tool_call>\n<function=answer>\n"
+        f"<parameter=message>\n{WORDS}\n</parameter>\n</function>\n</tool_call>",
         # Marks of text and mathematics
         f"<p>{WORDS}</p>",
         f"\\boxed{{{WORDS}}}",
@@ -82,7 +83,8 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         json.dumps({"answer": {"message": WORDS}}),
         json.dumps({"name": "answer", "arguments": {"message": WORDS}}),
         json.dumps({"name": "answer", "arguments": JSON}),
-        f"<tool_call>\n{json.dumps({'name': 'answer', 'arguments': {'message': WORDS}})}\n</tool_call>",
+        "<tool_call>\n"
+        f"{json.dumps({'name': 'answer', 'arguments': {'message': WORDS}})}\n</tool_call>",
         f"[TOOL_CALLS] {json.dumps([{'name': 'answer', 'arguments': {'message': WORDS}}])}",
         f"[TOOL_CALLS]answer[ARGS]{JSON}",
         json.dumps({"messages": [{"role": "user", "content": WORDS}]}),
@@ -105,7 +107,8 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"[THINK]I should ask.[/THINK]{WORDS}",
         f"◁think▷I should ask.◁/think▷{WORDS}",
         f"<seed:think>I should ask.</seed:think>{WORDS}",
-        f"<|begin_of_thought|>Hm.<|end_of_thought|>\n<|begin_of_solution|>{WORDS}<|end_of_solution|>",
+        "<|begin_of_thought|>Hm.<|end_of_thought|>\n"
+        f"<|begin_of_solution|>{WORDS}<|end_of_solution|>",
         f"<unused94>thought\nI should ask.<unused95>{WORDS}",
         f"<|channel>thought\nI should ask.<channel|>{WORDS}",
         f"<|channel>thought\n<channel|>{JSON}<turn|>",
@@ -113,9 +116,11 @@ async def heard(evaluator, view) -> tuple[str, Utterance]:
         f"I should ask.\n[BEGIN FINAL RESPONSE]\n{WORDS}\n[END FINAL RESPONSE]",
         f"Here is my thought process: I should ask. Here is my response: {WORDS}",
         # gpt-oss's channels, where a server does not read them
-        f"<|channel|>analysis<|message|>I ask.<|end|><|start|>assistant<|channel|>final<|message|>{WORDS}<|return|>",
+        "<|channel|>analysis<|message|>I ask.<|end|>"
+        f"<|start|>assistant<|channel|>final<|message|>{WORDS}<|return|>",
         f"<|channel|>final<|message|>{WORDS}",
-        f"<|channel|>analysis<|message|>I ask.<|end|><|start|>assistant<|channel|>final <|constrain|>json<|message|>{JSON}",
+        "<|channel|>analysis<|message|>I ask.<|end|>"
+        f"<|start|>assistant<|channel|>final <|constrain|>json<|message|>{JSON}",
         f"<|start|>assistant<|message|>{WORDS}<|end|>",
         f"analysisI should ask the price.assistantfinal{WORDS}",
         # Tokens of chat templates

@@ -11,7 +11,8 @@ from bioeval_tui.evaluation.wiring.check_job import check_job
 JOB = """
 target: {user: ada, chatbot: bot}
 aspirationalAverage: 1000
-evaluator: {lines: [{say: At nine in Rome., when: where}, {say: It is Sydney., when: zone, fact: 1}]}
+evaluator: {lines: [{say: At nine in Rome., when: where}, \
+{say: It is Sydney., when: zone, fact: 1}]}
 facts: [The user lives in Sydney, The user takes 5 mg]
 tasks: [{task: Set a reminder for 9}]
 assertions:
@@ -24,7 +25,8 @@ assertions:
     [
         ("""{expression: 'evaluation.transcript.any { "Sydney" in it.content }'}""", "Sydney"),
         (
-            """{expression: 'evaluation.transcript.any { "Sydney" in it.content }', only: supplied}""",
+            """{expression: 'evaluation.transcript.any { "Sydney" in it.content }',"""
+            " only: supplied}",
             "",
         ),
         ("""{cypher: "MATCH (r {city: 'Sydney'}) RETURN count(r)", expected: 1}""", "Sydney"),
@@ -202,7 +204,8 @@ def test_a_row_that_makes_a_rule_unfailable_is_named(tmp_path: Path) -> None:
 
 
 OFFERED = """
-target: {{user: ada, chatbot: bot, protocol: {protocol}, model: m, tools: [{{name: remind, answer: x}}, {{name: lookUp, answer: x}}]}}
+target: {{user: ada, chatbot: bot, protocol: {protocol}, model: m, \
+tools: [{{name: remind, answer: x}}, {{name: lookUp, answer: x}}]}}
 aspirationalAverage: 1000
 facts: []
 tasks: [{{task: Help, acceptanceCriteria: It helps}}]

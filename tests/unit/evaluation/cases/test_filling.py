@@ -17,9 +17,11 @@ from tests.unit.evaluation.cases.tables import HEALTHBENCH, VIGNETTES, checked, 
 
 JOB = """\
 cases: {file: cases.csv, id: id}
-tasks: [{task: "Say what is behind this: {{ case.complaint }}", rules: [{pattern: "{{ case.complaint }}"}]}]
+tasks: [{task: "Say what is behind this: {{ case.complaint }}", \
+rules: [{pattern: "{{ case.complaint }}"}]}]
 facts: ["{{ case.facts }}"]
-evaluator: {kind: scripted, lines: [{say: "{{ case.complaint | lower }}"}, {say: "I am {{ case.age }}.", fact: 1}]}
+evaluator: {kind: scripted, lines: [{say: "{{ case.complaint | lower }}"}, \
+{say: "I am {{ case.age }}.", fact: 1}]}
 scorer: {kind: rules}
 setups: [{cypher: "CREATE (:Patient {complaint: {{ case.complaint }}})"}]
 assertions:
@@ -127,11 +129,14 @@ def test_a_placeholder_that_is_not_a_column_is_refused_with_its_position(
     ("job", "row", "problem"),
     [
         ("tasks: [{task: '{{ case.a }}'}]", "1,",
-            "cases.csv:2: a: does not fill tasks[0].task (job.yml:4): tasks[0].task must not be empty"),
+            "cases.csv:2: a: does not fill tasks[0].task (job.yml:4): tasks[0].task must not be"
+            " empty"),
         ("tasks: []\nsetups: [{cypher: 'MATCH (n) {{ case.a | safe }} n'}]",
             "1,LOAD CSV FROM 'x' AS", "cases.csv:2: a: does not fill setups[0].cypher (job.yml:5)"),
         ("tasks: []", '1,"x', "cases.csv:2: not CSV"),
-        ("tasks: []", "1,x,y", "cases.csv:2: 3 fields where the first line names 2 columns; put a text with a comma in quotes"),
+        ("tasks: []", "1,x,y",
+            "cases.csv:2: 3 fields where the first line names 2 columns; put a text with a comma in"
+            " quotes"),
         ("tasks: []", "7,x\n7,y",
             "cases.csv:3: id: the id '7' is already used in line 2; ids must be unique"),
     ],
@@ -170,7 +175,8 @@ def test_a_missing_value_is_no_item_and_elsewhere_it_is_named_with_its_column(
 @pytest.mark.parametrize(
     ("table", "problem"),
     [
-        (b"id;complaint\n1;x\n", "cases.csv:1: the columns are separated by ';'; separate them by commas"),
+        (b"id;complaint\n1;x\n",
+            "cases.csv:1: the columns are separated by ';'; separate them by commas"),
         (b"id\tcomplaint\n1\tx\n",
             "cases.csv:1: the columns are separated by tabs; separate them by commas"),
         ("id,complaint\n1,x\n".encode("utf-16"),

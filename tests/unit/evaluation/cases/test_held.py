@@ -37,11 +37,14 @@ tasks: [{task: "Get help with {{ case.complaint }}"}]
 facts: ["{{ case.fact }}"]
 evaluator:
   kind: scripted
-  lines: [{say: "I have a {{ case.complaint }}"}, {say: "{{ case.fact }} ({{ persona.name }})", fact: 1}]
+  lines: [{say: "I have a {{ case.complaint }}"}, \
+{say: "{{ case.fact }} ({{ persona.name }})", fact: 1}]
 scorer: {kind: rules}
 rubric:
-  - {criterion: "speaks of the {{ case.complaint }}", points: 4, tags: [accuracy], rules: [{pattern: "mind the {{ case.complaint }}"}]}
-  - {criterion: sends the user to bed, points: -1, tags: [accuracy, tone], rules: [{pattern: ^rest}]}
+  - {criterion: "speaks of the {{ case.complaint }}", points: 4, tags: [accuracy], \
+rules: [{pattern: "mind the {{ case.complaint }}"}]}
+  - {criterion: sends the user to bed, points: -1, tags: [accuracy, tone], \
+rules: [{pattern: ^rest}]}
   - {criterion: asks back, points: 4, tags: [tone], rules: [{pattern: "\\\\?"}]}
 """
 TABLE = "id,complaint,fact\ncase_7,cough,I smoke\ncase_9,fever,I am 19\n"
@@ -127,7 +130,7 @@ def test_only_the_case_that_could_not_be_judged_is_rerun(held: Path, tmp_path: P
     assert (spec.trials, spec.further) == (5, (2,))
     settings = replace(Settings.from_environment(), data_dir_override=str(tmp_path))
     plan = prepare_resumed(spec, spec.runs[0], settings).plan
-    assert plan.of_trial(5).job.facts == ("I am 19",)
+    assert plan.trial_plan(5).job.facts == ("I am 19",)
     state = load_run(path).state
     assert state.ended is not None
     resumed = RunResumed(

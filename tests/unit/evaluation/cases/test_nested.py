@@ -146,7 +146,8 @@ OBJECTS = {"a": {"age": 1, "sex": "f"}, "b": {"age": 2, "sex": "m"}}
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (json.dumps(OBJECTS), ": one object, with objects under a, b; write the rows as a list of objects"),
+        (json.dumps(OBJECTS),
+            ": one object, with objects under a, b; write the rows as a list of objects"),
         (json.dumps({"train": ROWS, "test": ROWS}, indent=1),
             ": one object, with objects under train, test; "),
         (json.dumps({"version": 1, "data": ROWS}, indent=1),

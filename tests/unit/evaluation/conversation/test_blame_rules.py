@@ -397,9 +397,7 @@ def dialogue(*, shared: int = 1, answers: int = 1) -> Dialogue:
     """
     one = Dialogue.__new__(Dialogue)
     one.plan = type("Plan", (), {"shared_agent": shared, "job": job()})()
-    one.parts = type(
-        "P", (), {"watchdog": type("W", (), {"suspended_since": lambda self, at: 0.0})()}
-    )()
+    one.parts = type("P", (), {"watchdog": type("W", (), {"suspension": lambda self, at: 0.0})()})()
     one.transcript = SpokenTranscript(job(), "withheld", 1, None)
     one.transcript.messages = [
         TranscriptMessage(n, A if n % 2 == 0 else U, "x") for n in range(1, 2 * answers + 2)
@@ -440,12 +438,12 @@ def test_only_what_the_agent_did_by_itself_counts_against_it(
     error: PeerError, shared: int, reason: str, fault: str, counted: bool, waits: bool
 ) -> None:
     one = dialogue(shared=shared)
-    outcome = one.outcome_of(error)
+    outcome = one.peer_outcome(error)
     assert (outcome.reason, outcome.fault) == (reason, fault)
     assert outcome.broken_at == (3 if error.broken else 0)
     assert one._counts_against_agent(error) == counted
     assert one.transcript.failures == counted
-    assert one.is_to_be_waited_for(error) == waits
+    assert one.deserves_patience(error) == waits
 
 
 @pytest.mark.parametrize(
@@ -455,7 +453,7 @@ def test_only_what_the_agent_did_by_itself_counts_against_it(
 def test_a_conversation_without_an_answer_was_never_held(
     peer: str, answers: int, never_held: bool
 ) -> None:
-    outcome = dialogue(answers=answers).outcome_of(failed(peer))
+    outcome = dialogue(answers=answers).peer_outcome(failed(peer))
     assert outcome.never_held == never_held
     assert bool(outcome.ways) == never_held
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from bioeval_tui.evaluation.conversation.exam import exam_of, hold_exam
+from bioeval_tui.evaluation.conversation.exam import choose_exam, hold_exam
 from bioeval_tui.jobs.loading import job_from_data
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers.seams import JudgeView, TaskVerdict, Verdict
@@ -79,7 +79,7 @@ async def refusals(of: Callable[[str], float]) -> list[bool | None]:
     """Return for each of the jobs whether the judge is refused; None without an exam."""
     draw, found = Random(7), list[bool | None]()
     for _ in range(JOBS):
-        exam = exam_of([("", job(draw))], PUBLISHED_NAMES, Judge.identity, "", {})
+        exam = choose_exam([("", job(draw))], PUBLISHED_NAMES, Judge.identity, "", {})
         if exam.why_not:
             found.append(None)
             continue

@@ -10,11 +10,11 @@ from hypothesis import given, strategies as st
 from bioeval_tui.evaluation.conversation.resume import (
     MOST_UNMEASURED,
     ConversationRecord,
+    count_trials,
     excluded_trials,
+    find_resumption,
     is_finished,
     missing_conversations,
-    resumption_of,
-    trials_of,
 )
 from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record import events, score as composite
@@ -78,7 +78,9 @@ def test_a_conversation_is_finished_if_it_ended_by_itself_and_was_scored(
     assert is_finished(one) == finished
     state = state_of(one, conditions=("withheld",))
     assert missing_conversations(state) == ([] if finished else [("withheld", 1)])
-    assert set(resumption_of(state).earlier.finished) == ({("withheld", 1)} if finished else set())
+    assert set(find_resumption(state).earlier.finished) == (
+        {("withheld", 1)} if finished else set()
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,8 +91,8 @@ def test_a_run_has_the_planned_trials_or_those_that_were_held(
     planned: int, held: list[int], trials: int
 ) -> None:
     state = state_of(*(talk(trial=number) for number in held), trials=planned)
-    assert trials_of(state) == resumption_of(state).trials == trials
-    assert trials_of(RunState()) == 1
+    assert count_trials(state) == find_resumption(state).trials == trials
+    assert count_trials(RunState()) == 1
 
 
 @pytest.mark.parametrize(
@@ -117,7 +119,7 @@ def test_what_is_missing_comes_trial_by_trial(
 def test_a_run_owes_what_is_not_finished(
     conditions: tuple[str, ...], trials: int, owes: bool
 ) -> None:
-    found = resumption_of(state_of(talk(), talk(trial=2), talk("supplied", ended=None)))
+    found = find_resumption(state_of(talk(), talk(trial=2), talk("supplied", ended=None)))
     assert found.owes(conditions, trials) == owes
 
 
@@ -159,11 +161,11 @@ def test_only_parts_that_every_whole_trial_compared_were_compared(
         talk(*key, *(() if digests is None else (seen(digests=digests),)))
         for key, digests in starts.items()
     ]
-    assert resumption_of(state_of(*talks, trials=2)).earlier.compared == compared
+    assert find_resumption(state_of(*talks, trials=2)).earlier.compared == compared
     unfinished = [
         talk(*key, seen(digests=B), ended=None) for key in (("withheld", 3), ("supplied", 3))
     ]
-    assert resumption_of(state_of(*talks, *unfinished, trials=3)).earlier.compared == compared
+    assert find_resumption(state_of(*talks, *unfinished, trials=3)).earlier.compared == compared
 
 
 def test_a_start_is_the_first_state_before_a_turn() -> None:
@@ -172,7 +174,7 @@ def test_a_start_is_the_first_state_before_a_turn() -> None:
     one = talk(
         "withheld", 1, seen(1, object_context={"late": 1}), first, seen(object_context={"again": 1})
     )
-    start = resumption_of(state_of(one)).earlier.finished["withheld", 1].start
+    start = find_resumption(state_of(one)).earlier.finished["withheld", 1].start
     assert start is not None
     assert (start.object_context, start.error, start.digests) == ({"a": 1}, "half", BOTH_PARTS)
     assert start.graph is not None
@@ -182,7 +184,7 @@ def test_a_start_is_the_first_state_before_a_turn() -> None:
         "d",
     )
     bare = (
-        resumption_of(state_of(talk("withheld", 1, seen(graph={}))))
+        find_resumption(state_of(talk("withheld", 1, seen(graph={}))))
         .earlier.finished["withheld", 1]
         .start
     )
@@ -190,11 +192,13 @@ def test_a_start_is_the_first_state_before_a_turn() -> None:
     assert bare.graph is not None
     assert (bare.graph.labels, bare.graph.relationships, bare.graph.digest) == ({}, {}, "")
     assert (
-        resumption_of(state_of(talk("withheld", 1, seen(1)))).earlier.finished["withheld", 1].start
+        find_resumption(state_of(talk("withheld", 1, seen(1))))
+        .earlier.finished["withheld", 1]
+        .start
         is None
     )
     no_graph = (
-        resumption_of(state_of(talk("withheld", 1, seen()))).earlier.finished["withheld", 1].start
+        find_resumption(state_of(talk("withheld", 1, seen()))).earlier.finished["withheld", 1].start
     )
     assert no_graph is not None
     assert no_graph.graph is None
@@ -204,7 +208,7 @@ def test_sessions_and_attempts_of_all_conversations_are_known_finished_or_not() 
     before = talk(session_id="old", attempt=1, ended=None)
     again = talk(session_id="new", attempt=2, abandoned=before, ended=None)
     silent = talk("supplied", 2, session_id=None)
-    earlier = resumption_of(state_of(again, silent, trials=2)).earlier
+    earlier = find_resumption(state_of(again, silent, trials=2)).earlier
     assert earlier.attempts == {("withheld", 1): 2, ("supplied", 2): 1}
     assert earlier.sessions == {
         "old": "without the facts, trial 1",
@@ -219,7 +223,7 @@ def test_a_resumed_run_goes_on_where_it_stopped(clean: bool, seq: int, at_end: b
     state.clean, state.last_seq = clean, seq
     if at_end:
         state.ended = events.RunEnded(run_id="r", seq=seq, at=AT, status="completed")
-    found = resumption_of(state)
+    found = find_resumption(state)
     assert (found.earlier.clean, found.after_seq, found.ended) == (clean, seq, at_end)
 
 
@@ -275,7 +279,7 @@ def test_what_is_missing_is_what_is_not_finished_and_owed(
     missing = missing_conversations(state)
     assert set(missing) == {(name, n) for n in range(1, trials + 1) for name in BOTH} - set(done)
     assert len(missing) == len(set(missing))
-    assert bool(missing) == resumption_of(state).owes(BOTH, trials)
+    assert bool(missing) == find_resumption(state).owes(BOTH, trials)
     turned = state_of(*reversed(talks), trials=trials)
     assert missing_conversations(turned) == missing
-    assert resumption_of(turned).earlier.finished == resumption_of(state).earlier.finished
+    assert find_resumption(turned).earlier.finished == find_resumption(state).earlier.finished

@@ -331,9 +331,7 @@ async def test_a_connection_that_broke_before_the_first_answer_is_made_once_more
     assert agent.received[:2] == ["Hello", "Hello"]
 
 
-async def test_a_connection_that_broke_is_not_the_agents_failure_if_a_limit_forbids_another_try() -> (
-    None
-):
+async def test_a_broken_connection_is_not_the_agents_failure_if_a_limit_forbids_a_retry() -> None:
     agent = FakeAgent(["hi", reset()])
     begun: list[str] = []
 

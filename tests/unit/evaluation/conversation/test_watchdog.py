@@ -56,9 +56,9 @@ def test_a_gap_without_processor_time_is_a_suspended_process(
 ) -> None:
     clocks = Clocks()
     clocks.pass_by(gap_s, on_processor_s)
-    assert clocks.watchdog.suspended_since(100.0) == pytest.approx(suspended_s)
+    assert clocks.watchdog.suspension(100.0) == pytest.approx(suspended_s)
     assert clocks.watchdog.lost(100.0, clocks.now) == pytest.approx(lost_s)
-    assert clocks.watchdog.suspended_since(clocks.now) == 0.0, "it is over"
+    assert clocks.watchdog.suspension(clocks.now) == 0.0, "it is over"
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_a_process_that_waits_for_a_processor_was_not_stopped(waited_s: float, c
     clocks = Clocks()
     clocks.starved += waited_s
     clocks.pass_by(2.0)
-    assert clocks.watchdog.cause_since(100.0) == cause
-    assert clocks.watchdog.suspended_since(100.0) == pytest.approx(2.0), (
+    assert clocks.watchdog.pause_cause(100.0) == cause
+    assert clocks.watchdog.suspension(100.0) == pytest.approx(2.0), (
         "nobody is to blame for what failed then"
     )
 
@@ -89,7 +89,7 @@ def test_a_machine_that_slept_is_suspended_although_its_clock_stood_still() -> N
     clocks = Clocks()
     clocks.slept += 3600.0
     clocks.pass_by(0.0)
-    assert clocks.watchdog.suspended_since(100.0) == pytest.approx(3600.0)
+    assert clocks.watchdog.suspension(100.0) == pytest.approx(3600.0)
     assert clocks.watchdog.lost(100.0, clocks.now) == 0.0, "a latency leaves the sleep out"
 
 
@@ -147,9 +147,7 @@ async def test_a_latency_in_which_the_program_did_not_run_says_so_and_does_not_c
     assert "answer 2 took 0.25 s, and this program did not run for 0.12 s of them" in warned.message
 
 
-async def test_without_any_latency_that_counts_the_conversation_is_not_measured_and_nobody_else_is_to_blame() -> (
-    None
-):
+async def test_without_a_latency_that_counts_nothing_is_measured_and_nobody_is_to_blame() -> None:
     for tasks in ([{"task": "set a reminder"}], []):
         run = stage(Blocked(2))
         run.job = fakes.job(tasks=tasks)

@@ -20,8 +20,8 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.conversation.resume import (
     Resumption,
+    find_resumption,
     missing_conversations,
-    resumption_of,
 )
 from bioeval_tui.evaluation.engine.batch import PreparedRun, run_batch
 from bioeval_tui.peers.spending import CallBudget
@@ -180,7 +180,7 @@ async def test_after_max_calls_no_call_is_made_and_the_run_can_be_resumed(stages
     assert sum(event.role == "assistant" for event in called) == 4
     assert len(missing_conversations(state)) == 5, "the second conversation was under way"
 
-    resumed = stages.run(plan={"trials": 3}, resume=lambda: resumption_of(stages.state()))
+    resumed = stages.run(plan={"trials": 3}, resume=lambda: find_resumption(stages.state()))
     (ended,) = await run_batch([resumed], stages.folder)
     assert ended.status == "completed"
     assert stages.state().resumed == 1
@@ -306,7 +306,7 @@ async def test_a_run_cut_off_anywhere_resumes_to_the_same_conversations(stages: 
         path.write_bytes(undisturbed[:cut])
         state = stages.state()
         owed = missing_conversations(state)
-        resumed = stages.run(plan=plan, resume=lambda: resumption_of(stages.state()))
+        resumed = stages.run(plan=plan, resume=lambda: find_resumption(stages.state()))
         (ended,) = await run_batch([resumed], stages.folder)
         assert (ended.status, ended.scores) == (whole.status, whole.scores), cut
         assert said(stages.state()) == expected, cut
@@ -357,7 +357,7 @@ async def test_a_resumed_run_reads_the_recording_after_locking_it(stages: Stages
     def read() -> Resumption:
         with pytest.raises(BlockingIOError), path.open("rb") as file:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return resumption_of(stages.state())
+        return find_resumption(stages.state())
 
     resumed = stages.run(plan=plan, resume=read)
     path.write_bytes(finished)  # another program was quicker
@@ -375,7 +375,7 @@ async def test_trials_that_another_program_added_meanwhile_are_kept(stages: Stag
     lines = path.read_bytes().splitlines(keepends=True)
     last = max(at for at, line in enumerate(lines) if b'"conversation_scored"' in line)
     path.write_bytes(b"".join(lines[:last]))
-    resumed = stages.run(plan={"trials": 1}, resume=lambda: resumption_of(stages.state()))
+    resumed = stages.run(plan={"trials": 1}, resume=lambda: find_resumption(stages.state()))
     (ended,) = await run_batch([resumed], stages.folder)
     assert (ended.status, missing_conversations(stages.state())) == ("completed", [])
     assert ended.scores == pytest.approx(state.ended.scores if state.ended else {})
@@ -389,7 +389,7 @@ async def test_resuming_a_run_that_only_lacks_its_end_calls_nobody(stages: Stage
     def nobody(control: Control) -> Any:
         raise AssertionError("asked")
 
-    resumed = stages.run(open_parts=nobody, resume=lambda: resumption_of(stages.state()))
+    resumed = stages.run(open_parts=nobody, resume=lambda: find_resumption(stages.state()))
     (ended,) = await run_batch([resumed], stages.folder)
     assert (ended.status, ended.scores, ended.mean) == ("completed", whole.scores, whole.mean)
     assert [event.kind for event in read_recording(path).events][-2:] == [

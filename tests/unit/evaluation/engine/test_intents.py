@@ -24,8 +24,8 @@ async def test_a_command_with_the_token_reaches_the_engine() -> None:
         )
     assert acted[0][:2] == ("pause", "withheld")
     assert "\x1b" not in acted[0][3]
-    assert control.of("withheld").paused
-    assert not control.of("supplied").paused
+    assert control.conversation("withheld").paused
+    assert not control.conversation("supplied").paused
 
 
 async def test_a_wrong_token_is_refused_and_changes_nothing() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.resume import (
     excluded_trials,
+    find_resumption,
     is_finished,
     missing_conversations,
-    resumption_of,
 )
 from bioeval_tui.formats import ConversationKey
 from bioeval_tui.record.events import RunEvent
@@ -37,8 +37,8 @@ def test_a_run_has_as_many_trials_as_were_held_if_those_are_more_than_planned() 
     third = [
         event.model_copy(update={"trial": 3}) for event in events if event.condition == "withheld"
     ]
-    assert resumption_of(folded(events)).trials == 1
-    found = resumption_of(folded([*events, *third]))
+    assert find_resumption(folded(events)).trials == 1
+    found = find_resumption(folded([*events, *third]))
     assert found.trials == 3
     assert found.owes(("withheld", "supplied"), 2)
     assert not found.owes(("withheld", "supplied"), 1)
@@ -49,11 +49,13 @@ def test_an_interrupted_conversation_starts_again_as_another_attempt() -> None:
     ended = next(i for i, e in enumerate(events) if e.kind == "conversation_scored")
     state = folded(events[: ended + 5])
     assert missing_conversations(state) == [("supplied", 1)]
-    found = resumption_of(state)
+    found = find_resumption(state)
     assert found.after_seq == ended + 5
     assert set(found.earlier.finished) == {("withheld", 1)}
     held = found.earlier.finished["withheld", 1]
-    assert held.score == state.conversations[ConversationKey("withheld", 1)].score.score  # type: ignore[union-attr]
+    scored = state.conversations[ConversationKey("withheld", 1)].score
+    assert scored is not None
+    assert held.score == scored.score
     assert held.start is not None
     assert found.earlier.attempts["supplied", 1] == 1
 
@@ -86,7 +88,7 @@ def test_a_conversation_whose_judge_was_interrupted_is_run_again() -> None:
     ]
     state = folded(events)
     assert missing_conversations(state) == [("withheld", 1), ("supplied", 1)]
-    assert resumption_of(state).earlier.finished == {}
+    assert find_resumption(state).earlier.finished == {}
     assert excluded_trials(state) == []
 
 
@@ -106,7 +108,7 @@ def test_the_sessions_of_abandoned_attempts_are_remembered_too() -> None:
         if event.condition is not None
     ]
     begun = [event.session_id for event in first if event.kind == "conversation_started"]
-    earlier = resumption_of(folded([*first, *again])).earlier
+    earlier = find_resumption(folded([*first, *again])).earlier
     assert set(earlier.sessions) == {*begun, "second withheld", "second supplied"}
     assert len(set(begun)) == 2
     assert set(earlier.attempts.values()) == {2}
@@ -114,7 +116,7 @@ def test_the_sessions_of_abandoned_attempts_are_remembered_too() -> None:
 
 def test_recorded_starting_states_are_compared_after_a_resume() -> None:
     state = folded(list(recorded()))
-    earlier = resumption_of(state).earlier
+    earlier = find_resumption(state).earlier
     starts = [held.start.digests for held in earlier.finished.values() if held.start]
     assert starts
     assert all(start == starts[0] for start in starts)
@@ -124,8 +126,8 @@ def test_recorded_starting_states_are_compared_after_a_resume() -> None:
 def test_a_trial_of_which_one_conversation_is_finished_has_compared_nothing_yet() -> None:
     events = [event for event in recorded() if event.kind != "run_ended"]
     one = [event for event in events if event.condition in (None, "withheld")]
-    assert resumption_of(folded(one)).earlier.compared is None
-    both = resumption_of(folded(events)).earlier.compared
+    assert find_resumption(folded(one)).earlier.compared is None
+    both = find_resumption(folded(events)).earlier.compared
     assert both
     second = [
         event.model_copy(
@@ -134,7 +136,7 @@ def test_a_trial_of_which_one_conversation_is_finished_has_compared_nothing_yet(
         for event in one
         if event.condition is not None
     ]
-    assert resumption_of(folded([*events, *second])).earlier.compared == both
+    assert find_resumption(folded([*events, *second])).earlier.compared == both
 
 
 async def test_trials_that_the_judge_could_not_score_can_be_rerun() -> None:

@@ -12,11 +12,11 @@ from bioeval_tui.peers.models.verdicts import (
     Question,
     answer_schema,
     locate,
+    message_words,
     nameable,
     only_of_the_user,
     quoted_from_nowhere,
     read_answer,
-    words_of,
 )
 from bioeval_tui.protocols import Evidence, TaskVerdict, TranscriptMessage, Verdict
 from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeEvaluator, FakeJudge, Stage, job
@@ -203,8 +203,8 @@ def test_the_messages_that_a_judge_names_are_quoted_in_their_own_words():
         TranscriptMessage(7, "assistant", " "),
     ]
     said = [*SAID, TranscriptMessage(4, "assistant", "…"), long, *silent]
-    assert words_of(long, "when the pharmacy opens") == "The pharmacy is open until eight."
-    assert "createReminder" in words_of(silent[0])
+    assert message_words(long, "when the pharmacy opens") == "The pharmacy is open until eight."
+    assert "createReminder" in message_words(silent[0])
     assert nameable(said) == [1, 2, 5, 6]
     tasks = [
         entry(1, evidence=None, messages=[5, 0, 5]),

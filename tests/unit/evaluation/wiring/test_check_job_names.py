@@ -178,7 +178,8 @@ def test_queries_that_the_embedded_graph_refuses_give_a_warning_where_it_is_used
 @pytest.mark.parametrize(
     ("target", "rest", "says"),
     [
-        ("options: {a: 1}", "", "target.options: options are for plug-ins; target.protocol rest takes none"),
+        ("options: {a: 1}", "",
+            "target.options: options are for plug-ins; target.protocol rest takes none"),
         ("protocol: openai", "scorer: {options: {a: 1}}\n",
             "scorer.options: options are for plug-ins; scorer.kind llm"),
         ("protocol: openai, extraBody: {model: x}", "",
@@ -196,7 +197,8 @@ def test_queries_that_the_embedded_graph_refuses_give_a_warning_where_it_is_used
         ("protocol: a2a, systemPrompt: Be kind", "",
             "warning: an agent that speaks a2a does not use this key; it is for openai, ag-ui"),
         ("protocol: a2a", "assertions: [{expression: objectContext == null}]\n",
-            "warning: objectContext is null: the state of an agent that speaks a2a is read at target.objectContextUrl"),
+            "warning: objectContext is null: the state of an agent that speaks a2a is read at"
+            " target.objectContextUrl"),
     ],
 )  # fmt: skip
 def test_errors_in_the_target_are_reported_with_their_position(

@@ -89,7 +89,8 @@ async def test_a_judge_without_a_verdict_adds_no_score(recording: Path) -> None:
 
 def test_rescoring_a_sensitive_job_sends_nothing_to_other_machines(recording: Path) -> None:
     rows = list(read_recording(recording).events)
-    rows[0] = rows[0].model_copy(update={"job": {**rows[0].job, "sensitive": True}})  # type: ignore[union-attr]
+    job = {**rows[0].job, "sensitive": True}  # type: ignore[union-attr]
+    rows[0] = rows[0].model_copy(update={"job": job})
     recording.write_bytes(b"".join(map(write_event, rows)))
     with pytest.raises(UsageError, match="only loopback"):
         Rescorer(recording, settings("https://models.example.org/v1"), judge_model=("m",))

@@ -36,7 +36,8 @@ async def waits(message, conversation):
     await asyncio.sleep(0)
     conversation.tool_called("lookUp", {"drug": "warfarin"}, result={"found": True})
     conversation.used_tokens(3, 4)
-    return f"{len(conversation.messages)} before, {conversation.user}, {conversation.options['mode']}"
+    return f"{len(conversation.messages)} before, {conversation.user}, \
+{conversation.options['mode']}"
 
 async def streams(message):
     for word in ("One ", "two."):
@@ -60,7 +61,8 @@ def by_name(message, *, conversation):
 
 def keeps(message, conversation):
     conversation.state["n"] = conversation.state.get("n", 0) + 1
-    conversation.object_context = {"context": "", "resources": [{"id": str(conversation.state["n"])}]}
+    conversation.object_context = {"context": "", \
+"resources": [{"id": str(conversation.state["n"])}]}
     return "kept"
 
 class Starts:
@@ -343,8 +345,10 @@ import os, sys, subprocess
 sys.stderr.write("a word\\n")
 
 def where(message, conversation):
-    names = ["OPENAI_API_KEY", "BIOEVAL_JUDGE_API_KEY", "NEO_PASSWORD", "PYTHONPATH", "BIOEVAL_DATA_DIR"]
-    return "|".join([sys.prefix, str(sys.stdin.read()), *(os.environ.get(name, "-") for name in names)])
+    names = ["OPENAI_API_KEY", "BIOEVAL_JUDGE_API_KEY", "NEO_PASSWORD", "PYTHONPATH", \
+"BIOEVAL_DATA_DIR"]
+    return "|".join([sys.prefix, str(sys.stdin.read()), \
+*(os.environ.get(name, "-") for name in names)])
 
 def ends(message):
     print("out of memory", file=sys.stderr, flush=True)
@@ -358,10 +362,12 @@ def large(message, conversation):
     conversation.happened({"x": "x" * 6_000_000})
     return "?"
 
-CHILD = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.sendall(b'x'); input()"
+CHILD = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); \
+s.sendall(b'x'); input()"
 
 def starts_another(message, conversation):
-    conversation.state["child"] = subprocess.Popen([sys.executable, "-c", CHILD, message], stdin=subprocess.PIPE)
+    conversation.state["child"] = subprocess.Popen([sys.executable, "-c", CHILD, message], \
+stdin=subprocess.PIPE)
     return "started"
 
 def writes_at_its_end(message):
@@ -597,7 +603,8 @@ facts: []
     [
         (", function: my_test_agent:plain", True, ""),
         (", function: my_test_agent:plain", False,
-            "2:59: target.function: module my_test_agent not found: it is not installed, and no folder"),
+            "2:59: target.function: module my_test_agent not found: it is not installed, and no"
+            " folder"),
         ("", True, "2:41: target.protocol: an agent in Python needs the key `function`"),
         (", function: my_test_agent", True, "target.function: must be of the form module:function"),
         (", function: my_test_agent:plain, python: venv/bin/python", True, ""),

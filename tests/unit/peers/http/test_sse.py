@@ -12,7 +12,8 @@ STANDARD = {
     # (web-platform-tests, eventsource).
     "three lines": (b"data: YHOO\ndata: +2\ndata: 10\n\n", [(MESSAGE, "YHOO\n+2\n10")]),
     "a comment and three blocks": (
-        b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n",
+        b": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\n"
+        b"data:  third event\n\n",
         [(MESSAGE, "first event"), (MESSAGE, "second event"), (MESSAGE, " third event")],
     ),
     "empty data": (b"data\n\ndata\ndata\n\n", [(MESSAGE, ""), (MESSAGE, "\n")]),

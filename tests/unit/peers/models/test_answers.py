@@ -259,7 +259,7 @@ def test_the_same_tool_may_be_called_twice():
 )
 def test_an_error_in_a_stream_is_told_in_its_own_words_however_it_is_sent(name, data):
     with pytest.raises(PeerError) as caught:
-        AnswerReader("agent", "host", 0.0).data_of(ServerSentEvent(name, data))
+        AnswerReader("agent", "host", 0.0).read_event(ServerSentEvent(name, data))
     assert str(caught.value) == "host ended its answer with an error: no model"
 
 

@@ -11,15 +11,15 @@ from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers.models import prompting
 from bioeval_tui.peers.models.prompting import (
     Prompt,
+    complete_prompt,
     find_prompt,
     prompt_hashes,
     prompt_sha,
     shown_text,
     shown_to_judge,
     turns,
-    with_example,
 )
-from bioeval_tui.peers.transcript import for_judge
+from bioeval_tui.peers.transcript import judge_view
 from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
 from bioeval_tui.record.attachments import attachment_event
 from tests.rendered import evaluator_prompt, judge_prompt
@@ -118,7 +118,7 @@ def test_the_judge_is_told_of_files_with_their_message_whatever_the_job_shows_it
     job = JOB.model_copy(update={"scorer": JOB.scorer.model_copy(update={"context": context})})
     said = [DID[0], TranscriptMessage(2, "assistant", "Here:", generation=(event, CALL))]
     told = judge_prompt(
-        find_prompt("eval/score", None), for_judge(job, "withheld", said, None, None)
+        find_prompt("eval/score", None), judge_view(job, "withheld", said, None, None)
     )
     assert '"content": "Here:\\n[picture: scan.png, image/png, 12 kB]"' in told
     assert told.count("scan.png") == 1
@@ -326,10 +326,10 @@ def test_the_example_is_part_of_the_prompts_identity_unless_the_prompt_shows_the
     monkeypatch,
 ):
     ours, own = find_prompt("eval/socrates", None), Prompt("p", "{{ transcript }}", "job")
-    assert with_example(own) == own
-    before = with_example(ours)
+    assert complete_prompt(own) == own
+    before = complete_prompt(ours)
     monkeypatch.setattr(prompting, "DIALOGUE", (*prompting.DIALOGUE[:-1], ("assistant", "No.")))
-    assert with_example(ours) != before
+    assert complete_prompt(ours) != before
 
 
 def test_the_turns_contain_nothing_withheld_and_alternate():

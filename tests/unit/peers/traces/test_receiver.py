@@ -26,15 +26,20 @@ PROTOBUF, JSON = "application/x-protobuf", "application/json"
 TRACE, SPAN, PARENT = "5b8efff798038103d269b633813fc60c", "eee19b7ec3c1b174", "eee19b7ec3c1b173"
 # The example of the specification's JSON, with a tool call in it and a field that nobody knows.
 EXAMPLE = f"""
-{{"resourceSpans": [{{"resource": {{"attributes": [{{"key": "service.name", "value": {{"stringValue": "my.service"}}}}]}},
+{{"resourceSpans": [{{"resource": {{"attributes": [{{"key": "service.name", \
+"value": {{"stringValue": "my.service"}}}}]}},
   "scopeSpans": [{{"scope": {{"name": "my.library", "version": "1.0.0"}}, "spans": [
-    {{"traceId": "{TRACE.upper()}", "spanId": "{SPAN}", "parentSpanId": "{PARENT}", "name": "I'm a server span",
-     "startTimeUnixNano": "1544712660000000000", "endTimeUnixNano": 1544712661000000000, "kind": 2, "newField": 1,
+    {{"traceId": "{TRACE.upper()}", "spanId": "{SPAN}", "parentSpanId": "{PARENT}", \
+"name": "I'm a server span",
+     "startTimeUnixNano": "1544712660000000000", "endTimeUnixNano": 1544712661000000000, \
+"kind": 2, "newField": 1,
      "status": {{"code": 2, "message": "it broke"}},
      "events": [{{"name": "exception", "timeUnixNano": "1544712660500000000", "attributes": []}}],
      "attributes": [{{"key": "n", "value": {{"intValue": "9007199254740993"}}}},
-       {{"key": "many", "value": {{"arrayValue": {{"values": [{{"boolValue": true}}, {{"doubleValue": 0.5}}]}}}}}},
-       {{"key": "raw", "value": {{"bytesValue": "AAE="}}}}, {{"key": "\\u001b[2J", "value": {{"stringValue": "\\u001b[2Jx"}}}}]}}]}}]}}]}}
+       {{"key": "many", "value": {{"arrayValue": {{"values": [{{"boolValue": true}}, \
+{{"doubleValue": 0.5}}]}}}}}},
+       {{"key": "raw", "value": {{"bytesValue": "AAE="}}}}, {{"key": "\\u001b[2J", \
+"value": {{"stringValue": "\\u001b[2Jx"}}}}]}}]}}]}}]}}
 """
 
 
