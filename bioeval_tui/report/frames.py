@@ -292,7 +292,8 @@ TABLES: Mapping[TableName, FrameTable] = {
             "the format of the file it was imported from; missing otherwise"),
         FrameColumn("score", "number", "the composite, 0 to 1"),
         FrameColumn("shared_score", "number",
-            "the same of what both conditions share: the difference is made of it; missing if there is none"),
+            "the same of what both conditions share: the difference is made of it; "
+            "missing if there is none"),
         FrameColumn("timing_part", "number", "the composite's part for response times, 0 to 1"),
         FrameColumn("task_part", "number", "its part for tasks, 0 to 1"),
         FrameColumn("assertion_part", "number", "its part for assertions, 0 to 1"),
@@ -302,7 +303,8 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("given_scores", "text", "the scores in the imported file, as JSON"),
         FrameColumn("end_reason", "text", "`signed_off`, `max_turns`, `agent_failed`, …"),
         FrameColumn("fault", "text",
-            "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, `judge`, `infrastructure`, `unclear`, `program`"),
+            "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, "
+            "`judge`, `infrastructure`, `unclear`, `program`"),
         FrameColumn("turns", "whole", "the user's messages, each with its answer"),
         FrameColumn("started_at", "time", "UTC; missing if the imported file has no times"),
         FrameColumn("duration_s", "number", "seconds"),
@@ -325,9 +327,11 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("shared", "flag",
             "whether both conditions judge it alike, so that it counts in the difference"),
         FrameColumn("asked", "whole",
-            "the number of the user's message that asks for it, 0 if none does; missing if unknown"),
+            "the number of the user's message that asks for it, 0 if none does; "
+            "missing if unknown"),
         FrameColumn("kept_by", "text",
-            "what kept the user from asking: `user`, `turns` or `agent`; missing if it was asked for"),
+            "what kept the user from asking: `user`, `turns` or `agent`; "
+            "missing if it was asked for"),
         FrameColumn("unproved", "flag",
             "whether the judge quoted words that are not in the transcript, or only the user's"),
         FrameColumn("spread", "number",

@@ -278,15 +278,19 @@ def _plans(
 
 def _plan(cases: int, trials: int, reached: float, costs: Costs) -> Plan:
     conversations = cases * trials * costs.arms
-    seconds = costs.seconds
+
+    def together(each: float | None) -> float | None:
+        return None if each is None else conversations * each
+
+    seconds = together(costs.seconds)
     return Plan(
         cases=cases,
         trials=trials,
         reached=reached,
         conversations=conversations,
-        calls=None if costs.calls is None else conversations * costs.calls,
-        cost=None if costs.cost is None else conversations * costs.cost,
-        hours=None if seconds is None else conversations * seconds / costs.concurrency / 3600,
+        calls=together(costs.calls),
+        cost=together(costs.cost),
+        hours=None if seconds is None else seconds / costs.concurrency / 3600,
     )
 
 
@@ -431,8 +435,10 @@ class _Fortune:
 
     def __init__(self, m: float, upwards: bool) -> None:
         self._m = m
-        self._sign = 1 if upwards else -1
-        self._limit = LIMIT / (m if upwards else 1 - m)
+        if upwards:
+            self._sign, self._limit = 1, LIMIT / m
+        else:
+            self._sign, self._limit = -1, LIMIT / (1 - m)
         self._parts = [0.0] * len(HORIZONS)
 
     def bet(self, stake: float, value: float) -> float:

@@ -83,9 +83,7 @@ def test_a_threshold_is_compared_with_the_mean_that_is_not_rounded(
         )
 
 
-def test_the_mean_of_both_conditions_is_the_published_one_of_one_conversation_each_and_else_not_rounded() -> (
-    None
-):
+def test_a_mean_of_both_conditions_is_rounded_only_for_one_conversation_each() -> None:
     once = Recorded([scoring(0.5)], [scoring(0.53)]).loaded()
     assert run_document(once)["score"] == 0.52, (
         "half-even, as embabel-agent-eval rounds its average"
