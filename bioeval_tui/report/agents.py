@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -27,7 +28,7 @@ from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, rank
 from bioeval_tui.statistics.estimates import Sample, grouped
-from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, Measured, mean_of
+from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, Measured, ends, mean_of
 from bioeval_tui.statistics.means import average, average_if_any
 
 
@@ -85,10 +86,12 @@ class AgentStanding:
     @property
     def graded_words(self) -> str:
         """Such as `4 of 5 graded`, or `4 of 5 graded, 2 on a part of the rows`."""
-        count = self.scored_on_part_of_rows
-        partial = f", {count:,} on a part of the rows" if count else ""
-        partial += f", {len(self.in_doubt):,} in doubt" if self.in_doubt else ""
-        return f"{self.graded:,} of {self.submissions:,} graded{partial}"
+        parts = [f"{self.graded:,} of {self.submissions:,} graded"]
+        if self.scored_on_part_of_rows:
+            parts.append(f"{self.scored_on_part_of_rows:,} on a part of the rows")
+        if self.in_doubt:
+            parts.append(f"{len(self.in_doubt):,} in doubt")
+        return ", ".join(parts)
 
     @property
     def basis_words(self) -> str:
@@ -99,9 +102,10 @@ class AgentStanding:
     @property
     def medal_words(self) -> str:
         """For example `41.7 % [15.2, 72.3]`; fewer than ten tasks have no interval."""
-        found = self.any_medal_interval
-        around = f" [{number1(100 * found.low)}, {number1(100 * found.high)}]" if found else ""
-        return f"{number1(100 * self.any_medal_share)} %{around}"
+        share = f"{number1(100 * self.any_medal_share)} %"
+        if found := self.any_medal_interval:
+            return f"{share} [{number1(100 * found.low)}, {number1(100 * found.high)}]"
+        return share
 
     @property
     def behind_words(self) -> str:
@@ -117,15 +121,18 @@ class AgentStanding:
         figures = {
             item.name: getattr(self, item.name) for item in fields(self) if item.name != "behind"
         }
-        behind = self.behind
+        behind_next, behind_next_interval = None, None
+        if self.behind is not None:
+            behind_next = self.behind.mean
+            behind_next_interval = ends(self.behind.estimate.interval)
         return {
             **figures,
             "in_doubt": list(self.in_doubt),
-            "any_medal_interval": _ends(self.any_medal_interval),
+            "any_medal_interval": ends(self.any_medal_interval),
             "rank": _places(self.rank),
             "rank_graded": _places(self.rank_graded),
-            "behind_next": None if behind is None else behind.mean,
-            "behind_next_interval": None if behind is None else _ends(behind.estimate.interval),
+            "behind_next": behind_next,
+            "behind_next_interval": behind_next_interval,
         }
 
 
@@ -148,12 +155,6 @@ PrintedStanding = Annotated[
         )
     ),
 ]
-
-
-def _ends(interval: Interval | None) -> list[float] | None:
-    if interval is None:
-        return None
-    return [interval.low, interval.high]
 
 
 def _places(rank: AgentRank | None) -> list[int] | None:
@@ -239,12 +240,11 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
 
 def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:
     """Return what the ranks of several agents rest on, without computing them."""
+    entries = list(entries)
     by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
     for entry in entries:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
-    some = percentiles_known(
-        entry for tasks in by_agent.values() for of in tasks.values() for entry in of
-    )
+    some = percentiles_known(entries)
     tasks = {
         agent: set(_percentiles(own, others_as_zero=True)) if some else set()
         for agent, own in by_agent.items()
@@ -282,7 +282,7 @@ def _standing(
     ranks: tuple[AgentRank | None, AgentRank | None],
     before: Mapping[str, Sequence[float]] | None,
 ) -> AgentStanding:
-    entries = [entry for of_task in tasks.values() for entry in of_task]
+    entries = list(chain.from_iterable(tasks.values()))
     valid = {task: [one.medal for one in of_task if one.graded] for task, of_task in tasks.items()}
     medals = _medals(tasks)
     behind = None
@@ -333,7 +333,7 @@ def _percentiles(
     None has any if no valid submission has one: the others as 0 would be a percentile of failures
     alone.
     """
-    if not percentiles_known(entry for of_task in tasks.values() for entry in of_task):
+    if not percentiles_known(chain.from_iterable(tasks.values())):
         return {}
     percentiles = {}
     for task, entries in tasks.items():

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Generic, Literal, TypeVar
 
 from bioeval_tui.base.text import clean_line, shorten
@@ -75,6 +76,12 @@ def targets_differ(a: RunResult, b: RunResult) -> bool:
     return a.target_ms != b.target_ms
 
 
+def _others_words(run: RunResult) -> str:
+    if run.brief.rehearsal:
+        return f"{run.brief.others_words} · rehearsal"
+    return run.brief.others_words
+
+
 def run_notes(a: RunResult, b: RunResult, pairs: Sequence[TalkPair] = ()) -> tuple[Finding, ...]:
     """Return what differs between the runs besides their results, and what is missing from
     either.
@@ -96,7 +103,8 @@ def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
         (what, value, other[what]) for what, value in _identity(a).items() if value != other[what]
     ]
     drawn = one.job.get("seed") is None and two.job.get("seed") is None
-    if [what for what, _, _ in changed] != (["seed"] if drawn else []) and changed:
+    only_seeds_drawn = drawn and [what for what, _, _ in changed] == ["seed"]
+    if changed and not only_seeds_drawn:
         short = (tuple(map(_short, row)) for row in changed)
         yield of.IdentityDiffers(tuple((what, mine, yours) for what, mine, yours in short))
     if one.rehearsal != two.rehearsal:
@@ -199,9 +207,9 @@ def _from_difference(a: str, b: str) -> tuple[str, str]:
     same = next(
         (at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
     )
-    start = 0 if max(len(a), len(b)) <= _LONGEST else max(0, same - _BEFORE)
-    gap = "…" if start else ""
-    return shorten(gap + a[start:], _LONGEST), shorten(gap + b[start:], _LONGEST)
+    if max(len(a), len(b)) > _LONGEST and same > _BEFORE:
+        a, b = (f"…{text[same - _BEFORE :]}" for text in (a, b))
+    return shorten(a, _LONGEST), shorten(b, _LONGEST)
 
 
 def _jobs_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> of.JobsDiffer:
@@ -212,14 +220,18 @@ def _jobs_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> of.JobsDiffer:
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     """Return every text, number and truth value in a job, by its path."""
     if isinstance(value, Mapping):
-        parts = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
+        start = f"{path}." if path else ""
+        parts = [(f"{start}{key}", item) for key, item in value.items()]
     elif isinstance(value, list):
         parts = [(f"{path}[{at}]", item) for at, item in enumerate(value)]
     else:
         if value is None:
             return {}
         return {path: value}
-    return {at: leaf for name, item in parts for at, leaf in _leaves(item, name).items()}
+    leaves: dict[str, Any] = {}
+    for name, item in parts:
+        leaves |= _leaves(item, name)
+    return leaves
 
 
 def _leaf_text(value: Any) -> str:
@@ -294,6 +306,12 @@ class ValueComparison(_InBothRuns[Estimate]):
 
     name: str
     """`score`, a part's name (`timing`, `task`, `assertion`, `penalty`), or the task's title."""
+
+    @property
+    def means(self) -> tuple[float | None, float | None]:
+        """The mean in A and in B; None where a run has no such task."""
+        in_a, in_b = (side.mean if side else None for side in (self.a, self.b))
+        return in_a, in_b
 
     @property
     def change(self) -> float | None:
@@ -437,24 +455,22 @@ class ConditionComparison:
         how many requests failed.
         """
         if part == PENALTY:
-            counts = [
+            most_failed = max(self.requests, key=lambda one: one.failed)
+            if not most_failed.failed:
+                return "", ""
+            words = [
                 f"{one.failed} of {one.sent} requests failed in {name}"
                 for name, one in zip("AB", self.requests, strict=True)
             ]
-            error = max(self.requests, key=lambda one: one.failed).first_error
-            first = f", first “{shorten(error, _LONGEST_ERROR)}”" if error else ""
-            return "", ", ".join(counts) + first if any(one.failed for one in self.requests) else ""
+            if most_failed.first_error:
+                words.append(f"first “{shorten(most_failed.first_error, _LONGEST_ERROR)}”")
+            return "", ", ".join(words)
         if part == "task":
             tasks = [one for one in self.tasks if one.change]
             if tasks:
                 most = max(tasks, key=lambda one: abs(one.change or 0.0))
-                return (
-                    most.title,
-                    (
-                        f"{number(most.a.mean if most.a else None)} in A,"
-                        f" {number(most.b.mean if most.b else None)} in B"
-                    ),
-                )
+                in_a, in_b = map(number, most.means)
+                return most.title, f"{in_a} in A, {in_b} in B"
         if part == "assertion":
             checks = [
                 one for one in self.assertions if one.change not in ("same", "not comparable")
@@ -529,10 +545,7 @@ class Comparison:
         sides = (("A", self.a), ("B", self.b))
         jobs = dict.fromkeys((run.brief.job, run.brief.about_words) for _, run in sides)
         facts = dict.fromkeys(run.brief.facts_words for _, run in sides)
-        others = dict.fromkeys(
-            f"{run.brief.others_words}{' · rehearsal' if run.brief.rehearsal else ''}"
-            for _, run in sides
-        )
+        others = dict.fromkeys(_others_words(run) for _, run in sides)
         lines = [f"{job}: {about}" for job, about in jobs]
         for (name, run), played in zip(sides, (*others, ""), strict=False):
             parts = [f"agent {run.brief.agent_words}"]
@@ -584,7 +597,8 @@ class Comparison:
     @property
     def regressions(self) -> tuple[str, ...]:
         """What is worse in B than in A beyond chance, by condition, in words."""
-        return tuple(sentence(fall) for condition in self.conditions for fall in condition.falls)
+        falls = chain.from_iterable(condition.falls for condition in self.conditions)
+        return tuple(map(sentence, falls))
 
     @property
     def incomparable(self) -> str:
@@ -648,23 +662,26 @@ class Comparison:
         )
         sides = tuple(side.compared for side in self.conditions)
         finding = of.RunsCompared(sides, sure, needed, told_apart(self.a, self.b), in_part)
-        what = sentence(finding) if self.conditions else NOTHING_IN_COMMON
+        what = NOTHING_IN_COMMON
+        steps: list[of.Step] = []
+        if self.conditions:
+            what = sentence(finding)
+            steps.append(of.Step("passages"))
         apart = [side.most_apart for side in self.conditions]
         most = max(
             (one for one in apart if one is not None), key=lambda one: abs(one.by), default=None
         )
-        steps = [of.Step("passages")] if self.conditions else []
         rehearsal = self.a.started.rehearsal and self.b.started.rehearsal
         if few and not rehearsal:
             more = needed - min(score.units for score in few)
             steps.append(of.Step("trials", trials=more, total=needed, each=True))
-        why = sentence(most if most is not None else of.NothingApart(self._failing_in_both))
+        why = sentence(most or of.NothingApart(self._failing_in_both))
         return Answer(finding, what, sure_of(finding, rehearsal=rehearsal), why, tuple(steps))
 
     @property
     def _failing_in_both(self) -> tuple[str, ...]:
         """The assertions that fail in every trial of both runs."""
-        every = [check for side in self.conditions for check in side.assertions]
+        every = chain.from_iterable(side.assertions for side in self.conditions)
         failing = [
             one.title for one in every if one.a and one.b and one.a.share == one.b.share == 0
         ]
@@ -740,7 +757,7 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
         ]
     )
     notes = (
-        *run_notes(a, b, [pair for each in pairs.values() for pair in each]),
+        *run_notes(a, b, list(chain.from_iterable(pairs.values()))),
         *_by_people("A", a),
         *_by_people("B", b),
     )
@@ -763,15 +780,17 @@ def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[TalkPair]:
 def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], ConversationResult]:
     talks = {}
     for talk in run.conversations_in(condition):
-        place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.trial)
-        talks[place] = talk
+        if talk.case is not None:
+            talks[talk.case.words, talk.case.trial] = talk
+        else:
+            talks["", talk.trial] = talk
     return talks
 
 
 def _by_people(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
     """Yield what people would say about a run's verdicts, if they reviewed a sample."""
     for finding in run.people_would_say:
-        yield replace(finding, title=f"{name}, {finding.title}" if finding.title else name)
+        yield replace(finding, title=", ".join(filter(None, (name, finding.title))))
 
 
 def _by_person(
@@ -787,8 +806,9 @@ def _by_person(
     if people[0] != people[1]:
         for one in conditions:
             samples = [_of_both(pair, _score, _score) for pair in pairs[one.condition]]
-            ordered = samples if people[0] else [(second, first) for first, second in samples]
-            yield of.SimulatedUsers(one.title, difference(differences(ordered)))
+            if people[1]:  # the difference is from the person's to the simulated user's
+                samples = [(second, first) for first, second in samples]
+            yield of.SimulatedUsers(one.title, difference(differences(samples)))
 
 
 Value = Callable[[ConversationResult], Sample | None]
@@ -815,9 +835,10 @@ def _columns(samples: Iterable[Samples]) -> tuple[list[Sample], list[Sample]]:
             continue
         reason = next((each.reason for each in (one, two) if each.value is None), "")
         for column, each in zip(columns, (one, two), strict=True):
-            column.append(
-                replace(each, value=None, reason=each.reason or reason) if reason else each
-            )
+            if reason:
+                column.append(replace(each, value=None, reason=each.reason or reason))
+            else:
+                column.append(each)
     return columns
 
 
@@ -935,9 +956,8 @@ class _Compared:
             parts = talk.parts
         else:
             parts = _parts_over(talk, judged, checked)
-        return reweighted(
-            parts, talk.scored.failures, {"timing": 0.0} if self.without_timing else {}
-        )
+        weights = {"timing": 0.0} if self.without_timing else {}
+        return reweighted(parts, talk.scored.failures, weights)
 
     def _scores(self, pair: TalkPair, both: tuple[Scored | None, Scored | None]) -> Samples:
         def score(talk: ConversationResult, composite: Scored | None) -> Sample:
@@ -977,7 +997,7 @@ class _Compared:
                     )
                 )
             sides = _columns(samples)
-            if any(sample.value for side in sides for sample in side):
+            if any(sample.value for sample in chain(*sides)):
                 both = difference(differences(samples))
                 first, second = (estimate(side, (-1.0, 1.0)) for side in sides)
                 compared.append(ValueComparison(part_title(name), first, second, both, name))
@@ -1009,7 +1029,7 @@ class _Compared:
     def _assertions(self) -> Iterator[AssertionComparison]:
         listed = [run.assertion_titles(self.condition) for run in (self.a, self.b)]
         indices = [{title: index for index, (title, _) in each.items()} for each in listed]
-        weights = dict(pair for each in listed for pair in each.values())
+        weights = dict(chain.from_iterable(each.values() for each in listed))
         for title, weight in weights.items():
             one, two = (side.get(title) for side in indices)
             if one is None or two is None:
@@ -1106,29 +1126,32 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
     for one in conditions:
         for kind, title, tested in _tested(one):
             if tested is not None:
-                is_first = kind == "score" or (kind == "part" and title in GATED)
-                (first if is_first else beside)[one.condition, kind, title] = tested
-    differences = corrected(first, beside)
+                gated = kind == "score" or (kind == "part" and title in GATED)
+                tests = first if gated else beside
+                tests[one.condition, kind, title] = tested
+    found = corrected(first, beside)
 
-    def of(one: ConditionComparison, kind: str, title: str = "") -> Difference | None:
-        return differences.get((one.condition, kind, title))
+    def with_corrected(side: ConditionComparison) -> ConditionComparison:
+        def difference_of(what: str, name: str = "") -> Difference | None:
+            return found.get((side.condition, what, name))
 
-    return tuple(
-        replace(
-            one,
-            score=of(one, "score") or one.score,
+        return replace(
+            side,
+            score=difference_of("score") or side.score,
             tasks=tuple(
-                replace(task, difference=of(one, "task", task.title)) for task in one.tasks
+                replace(task, difference=difference_of("task", task.title)) for task in side.tasks
             ),
             assertions=tuple(
-                replace(check, difference=of(one, "assertion", check.title))
-                for check in one.assertions
+                replace(check, difference=difference_of("assertion", check.title))
+                for check in side.assertions
             ),
-            parts=tuple(replace(part, difference=of(one, "part", part.name)) for part in one.parts),
-            latency=of(one, "latency"),
+            parts=tuple(
+                replace(part, difference=difference_of("part", part.name)) for part in side.parts
+            ),
+            latency=difference_of("latency"),
         )
-        for one in conditions
-    )
+
+    return tuple(map(with_corrected, conditions))
 
 
 def _tested(condition: ConditionComparison) -> list[tuple[str, str, Difference | None]]:

@@ -135,8 +135,11 @@ def _judged(
         "task": _words(item.get("task")),
         "acceptanceCriteria": _words(criteria_in(job, item, condition)),
     }
-    content |= {"points": item["points"]} if item.get("points") is not None else {}
-    return content | ({"rules": _bare(item.get("rules"))} if by_rules else {})
+    if item.get("points") is not None:
+        content["points"] = item["points"]
+    if by_rules:
+        content["rules"] = _bare(item.get("rules"))
+    return content
 
 
 def _bare(value: Any) -> Any:

@@ -148,7 +148,8 @@ class Decider:
                 value(next(run for run in self._runs if (run.job_path, run.model) == (job, model)))
                 for model in self._models
             )
-            found.append(
-                None if first is None or second is None else exact_difference(second, first)
-            )
+            if first is None or second is None:
+                found.append(None)
+            else:
+                found.append(exact_difference(second, first))
         return found

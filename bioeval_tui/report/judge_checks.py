@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import floor, fsum
 from typing import TYPE_CHECKING
 
@@ -144,10 +145,9 @@ def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     flips = _flips(answers)
     if not flips.value or flips.standard_error is None:
         return 1.0
-    spread = (
-        flips.value * (1 - flips.value) / flips.standard_error**2 if flips.standard_error else 0.0
-    )
-    n = min(flips.values, floor(spread)) if spread else flips.units
+    n = flips.units
+    if flips.standard_error and flips.value < 1:
+        n = min(flips.values, floor(flips.value * (1 - flips.value) / flips.standard_error**2))
     return binomial_p(flips.value, n, TOLERATED_FLIPS)
 
 
@@ -193,7 +193,7 @@ def sentinel_checks(
     `earlier` are its scores (`scores_of`) on another day.
     """
     first, after = (
-        [one for each in judged if each.after == late for one in each.tasks]
+        list(chain.from_iterable(each.tasks for each in judged if each.after == late))
         for late in (False, True)
     )
     last = {(one.sentinel, one.task): one.score for one in after}

@@ -159,7 +159,8 @@ def pattern_of(words: str, limit: int = MAX_PATTERN) -> re.Pattern[str] | None:
             return re.compile(re.escape(words))
         return None
     # Of marks without white space, as in `(major)**:`, nothing is shown.
-    gaps = [rf"[\s{_MARKS}]{'+' if _SPACE.search(gap) else '*'}" for gap in parts[1::2]]
+    repeats = ("+" if _SPACE.search(gap) else "*" for gap in parts[1::2])
+    gaps = [rf"[\s{_MARKS}]{repeat}" for repeat in repeats]
     pieces = zip_longest(map(re.escape, parts[::2]), gaps, fillvalue="")
     return re.compile("".join(chain.from_iterable(pieces)), re.IGNORECASE)
 
@@ -305,7 +306,7 @@ def _with_evidence(blocks: list[Texts], quotations: Sequence[Quotation]) -> Iter
         if (pattern := pattern_of(plain(quotation.text), MAX_TEXT))
         and (match := pattern.search(whole))
     ]
-    cuts = sorted({at for mark in marks for at in mark[:2]})
+    cuts = sorted(set(chain.from_iterable(mark[:2] for mark in marks)))
     at = 0
     for texts in blocks:
         found: list[StyledText] = []

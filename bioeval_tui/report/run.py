@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
@@ -34,6 +35,7 @@ from bioeval_tui.record.events import (
     Case,
     ConversationEnded,
     ConversationScored,
+    EndReason,
     RunEnded,
     RunStarted,
     ScorePart,
@@ -119,29 +121,37 @@ class ConversationResult:
         """The turn of each message."""
         self.turn_count = talk.turns
         """The number of its newest turn; a sign-off begins none."""
-        scored, ended, verdict = self.scored, self.ended, self.verdict
-        self.score = scored.score if scored else None
+        self.score: float | None = None
         """Its composite score; None if it could not be measured, or is not scored yet."""
-        self.reason = scored.reason if scored else ""
+        self.reason = ""
         """A note on the score, or why it has no value."""
-        self.parts = scored.parts if scored else ()
-        self.penalty = scored.penalty if scored else 0.0
+        self.parts: tuple[ScorePart, ...] = ()
+        self.penalty = 0.0
         """What failed requests take from its score."""
-        self.average_ms = scored.average_latency_ms if scored else None
+        self.average_ms: float | None = None
         """The agent's mean response time, in ms."""
-        self.end_reason = ended.reason if ended else None
-        self.ending = ending(ended) if ended else ""
+        self.end_reason: EndReason | None = None
+        self.ending = ""
         """How it ended and whose fault that was; empty before its end."""
-        self.received = ended.received if ended else ""
+        self.received = ""
         """What the agent sent instead of an answer; empty if that is unknown."""
-        self.tasks = verdict.tasks if verdict else ()
+        self.tasks: tuple[TaskScored, ...] = ()
         """The judge's verdicts."""
-        self.unproved = verdict.unproved if verdict else 0
+        self.unproved = 0
         """How many of them quote words that are not in the transcript, or only the user's."""
-        self.tone = verdict.tone if verdict else None
+        self.tone: float | None = None
         """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
-        self.judge_error = verdict.error if verdict else None
+        self.judge_error: str | None = None
         """Why the judge gave no verdict; None if it did, or was not asked."""
+        if scored := self.scored:
+            self.score, self.reason, self.parts = scored.score, scored.reason, scored.parts
+            self.penalty, self.average_ms = scored.penalty, scored.average_latency_ms
+        if ended := self.ended:
+            self.end_reason, self.ending = ended.reason, ending(ended)
+            self.received = ended.received
+        if verdict := self.verdict:
+            self.tasks, self.unproved = verdict.tasks, verdict.unproved
+            self.tone, self.judge_error = verdict.tone, verdict.error
 
     @property
     def why_no_score(self) -> str:
@@ -187,9 +197,10 @@ class ConversationResult:
     @property
     def cause(self) -> str:
         """Why it has no score, without what to do about it and what came instead of an answer."""
-        return self.reason.removeprefix("not measured: ").removesuffix(
-            self.ended.advice if self.ended else ""
-        )
+        cause = self.reason.removeprefix("not measured: ")
+        if self.ended:
+            return cause.removesuffix(self.ended.advice)
+        return cause
 
     @property
     def checks_missing(self) -> tuple[str, ...]:
@@ -234,7 +245,11 @@ class ConversationResult:
     def contents(self) -> Contents:
         """What it was about, by which it is compared with conversations of other runs."""
         source = self._run.started.source
-        of_case = "" if self.case is None else f"{self.case.words} {self.trial if source else ''}"
+        of_case = ""
+        if self.case is not None:
+            of_case = f"{self.case.words} "
+            if source:
+                of_case += str(self.trial)
         return self._run.contents_of(self.trial, self.condition, of_case)
 
     @cached_property
@@ -337,22 +352,17 @@ class ConversationResult:
         """What reached the other side: complete messages, without the sign-off, which is never
         sent.
         """
-        return [
-            (
-                replace(message, _pieces=[self._without_signoff(message)])
-                if message.signs_off
-                else message
-            )
-            for message in self.messages
-            if self.sent(message)
-        ]
+        return [self._as_sent(message) for message in self.messages if self.sent(message)]
 
-    def _without_signoff(self, message: MessageState) -> str:
-        signoff = str((self.job.get("evaluator") or {}).get("signoff") or "")
-        words = without_signoff(message.text, signoff) if signoff else None
-        if words is None:
-            return message.text
-        return words
+    def _as_sent(self, message: MessageState) -> MessageState:
+        if not message.signs_off:
+            return message
+        text = message.text
+        if signoff := str((self.job.get("evaluator") or {}).get("signoff") or ""):
+            words = without_signoff(text, signoff)
+            if words is not None:
+                text = words
+        return replace(message, _pieces=[text])
 
     @property
     def has_begun(self) -> bool:
@@ -392,9 +402,12 @@ def _why_excluded(talk: ConversationState) -> str:
 def _ended_early(ended: ConversationEnded | None) -> str:
     if ended is None or ended.reason in ("signed_off", "max_turns", "unknown"):
         return ""
-    fault = "" if ended.fault == "none" else f", fault of the {ended.fault}"
-    detail = f": {ended.explained}" if ended.detail else ""
-    return f"ended early ({ended.reason.replace('_', ' ')}{fault}){detail}"
+    why = ended.reason.replace("_", " ")
+    if ended.fault != "none":
+        why += f", fault of the {ended.fault}"
+    if ended.detail:
+        return f"ended early ({why}): {ended.explained}"
+    return f"ended early ({why})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -467,7 +480,8 @@ class RecordedRun:
         trial.
         """
         last = max(self.planned_trials, *self.trials, 1)
-        return [(name, trial) for trial in range(1, last + 1) for name in self.started.conditions]
+        pairs = product(range(1, last + 1), self.started.conditions)
+        return [(condition, trial) for trial, condition in pairs]
 
     @property
     def could_stop(self) -> bool:
@@ -592,7 +606,9 @@ class RecordedRun:
         """Return which conversation of the run it is: `with the facts`, or `with the facts, trial
         2` where there are several.
         """
-        return talk.title + (f", {talk.trial_words}" if len(self.trials) > 1 or talk.case else "")
+        if len(self.trials) > 1 or talk.case:
+            return f"{talk.title}, {talk.trial_words}"
+        return talk.title
 
     def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
         """Return a conversation; None if it has not begun."""
@@ -719,11 +735,10 @@ def shared_by(runs: Iterable[RecordedRun]) -> Shared | None:
     """Return what both conditions of the runs share of all that is scored; None if that is
     everything.
     """
-    by_case = {
-        (run.started.job_name, run.case_words(trial)): run.shared_in(trial)
-        for run in runs
-        for trial in run.trials
-    }
+    by_case: dict[tuple[str, str], SharedCriteria] = {}
+    for run in runs:
+        for trial in run.trials:
+            by_case[run.started.job_name, run.case_words(trial)] = run.shared_in(trial)
     return counted_shared(by_case.values())
 
 
@@ -763,9 +778,12 @@ ENDS = {
 
 def ending(ended: ConversationEnded) -> str:
     """Return why a conversation ended and whose fault it was."""
-    fault = f", fault: {ended.fault}" if ended.fault != "none" else ""
-    detail = f": {clean_line(ended.detail, 200)}" if ended.detail else ""
-    return f"{ENDS[ended.how]}{fault}{detail}"
+    words = ENDS[ended.how]
+    if ended.fault != "none":
+        words += f", fault: {ended.fault}"
+    if ended.detail:
+        words += f": {clean_line(ended.detail, 200)}"
+    return words
 
 
 def why_not_asked(task: TaskScored) -> str:
@@ -826,11 +844,15 @@ def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterato
 
 
 def _tasks(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
-    tasks = [] if talk.judge_error else list(talk.tasks)
+    if talk.judge_error:
+        return
+    tasks = list(talk.tasks)
     for place, task in enumerate(tasks):
-        # An item of a rubric that takes points away is best not met.
-        best = 1.0 if task.points is None or task.points > 0 else 0.0
-        met = None if task.points is None else bool(best)
+        best, met = 1.0, None
+        if task.points is not None:
+            # An item of a rubric that takes points away is best not met.
+            met = task.points > 0
+            best = float(met)
         better = [*tasks[:place], task.model_copy(update={"score": best}), *tasks[place + 1 :]]
         part = composite.judged_part(better, len(better))
         yield (
@@ -892,11 +914,13 @@ def _loss(talk: ConversationResult, gain: Gain) -> Finding:
 
 def _quotation(talk: ConversationResult, gain: Gain) -> tuple[int | None, str]:
     """Return the turn and the words that the judge quotes about a task; empty without any."""
-    evidence = rows.task_evidence(_judged(talk, gain)) if gain.kind == "task" else None
-    message = talk.message(evidence[0]) if evidence is not None else None
-    if evidence is None or message is None:
+    if gain.kind != "task":
         return None, ""
-    return message.turn, shorten(clean_line(evidence[1]), LONGEST_LOSS)
+    if evidence := rows.task_evidence(_judged(talk, gain)):
+        number, quotation = evidence
+        if message := talk.message(number):
+            return message.turn, shorten(clean_line(quotation), LONGEST_LOSS)
+    return None, ""
 
 
 def _judged(talk: ConversationResult, gain: Gain) -> TaskScored:

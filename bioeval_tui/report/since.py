@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from bioeval_tui.base.text import clean_line, shorten
@@ -55,23 +56,18 @@ def _score(side: ConditionComparison) -> str:
 
 def _of_tasks(found: Comparison) -> Iterator[str]:
     """Yield the task that changed most."""
-    moved = [
-        task for side in found.conditions for task in side.tasks if round(task.change or 0.0, 2)
-    ]
+    tasks = chain.from_iterable(side.tasks for side in found.conditions)
+    moved = [task for task in tasks if round(task.change or 0.0, 2)]
     if moved:
         most = max(moved, key=lambda task: abs(task.change or 0.0))
-        before, now = (number(one.mean if one else None) for one in (most.a, most.b))
+        before, now = map(number, most.means)
         yield f"{_named((most.title,))} {before} → {now}"
 
 
 def _of_checks(found: Comparison) -> Iterator[str]:
+    checks = list(chain.from_iterable(side.assertions for side in found.conditions))
     for change in ("fixed", "broken"):
-        titles = dict.fromkeys(
-            check.title
-            for side in found.conditions
-            for check in side.assertions
-            if check.change == change
-        )
+        titles = dict.fromkeys(check.title for check in checks if check.change == change)
         if titles:
             yield f"{change}: {_named(tuple(titles))}"
 

@@ -82,6 +82,13 @@ class Interval:
         return self.high - self.low
 
 
+def ends(interval: Interval | None) -> list[float] | None:
+    """Return an interval's two ends, as JSON has them; None without an interval."""
+    if interval is None:
+        return None
+    return [interval.low, interval.high]
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A mean over `values` that come from `units` independent draws.

@@ -370,7 +370,7 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     reviews = len(reviewed)
     if reviews < FEWEST_REVIEWS:
         raise NotCorrectable(f"{reviews} reviews: at least {FEWEST_REVIEWS} are required")
-    strata = {"": list(items)}
+    strata: Mapping[str, list[JudgedItem]] = {"": list(items)}
     if sampling == "stratified":
         strata = _strata(items)
     clusters = None
