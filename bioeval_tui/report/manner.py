@@ -359,6 +359,13 @@ class MannerRow:
         return found
 
     @property
+    def unlike_words(self) -> str:
+        """That it is unlike people's; empty if it is not."""
+        if self.unlike:
+            return "unlike these people"
+        return ""
+
+    @property
     def people(self) -> str:
         """Such as `12.7 (5.4 to 26.9)`."""
         if self.band is None:

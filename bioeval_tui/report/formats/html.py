@@ -58,7 +58,9 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
         StorageError: the disk is full, or the folder cannot be written.
     """
     text = write_runs([load_run(path, prices=prices) for path in paths], Asked())
-    names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
+    names = paths[0].stem
+    if len(paths) > 1:
+        names += f"-and-{len(paths) - 1}-more"
     return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)
 
 
@@ -207,12 +209,13 @@ class LatencyChart:
 
 def latency_chart(talks: Sequence[ConversationResult], target_ms: float) -> LatencyChart | None:
     """Return the chart of one trial; None without an answer."""
-    answers = [
-        (talk.condition, answer.turn, answer.latency_ms / 1000)
-        for talk in talks
-        for answer in talk.answers
-        if answer.latency_ms is not None
-    ]
+    answers: list[tuple[Condition, int, float]] = []
+    for talk in talks:
+        answers += [
+            (talk.condition, answer.turn, answer.latency_ms / 1000)
+            for answer in talk.answers
+            if answer.latency_ms is not None
+        ]
     if not answers:
         return None
     longest = max(0.001, *(seconds for _, _, seconds in answers))

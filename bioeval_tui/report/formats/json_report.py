@@ -450,7 +450,7 @@ def _condition(summary: ConditionSummary) -> dict[str, Any]:
         assertions=[
             ASSERTION.of(check, held=_proportion(check.held)) for check in summary.assertions
         ],
-        asking=summary.asking.model_dump() if summary.asking else None,
+        asking=summary.asking and summary.asking.model_dump(),
         latency=LATENCY.of(summary.latency),
         tokens={
             each.peer: {"in": each.tokens_in, "out": each.tokens_out, "uncounted": each.uncounted}

@@ -9,7 +9,7 @@ the others do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -167,9 +167,9 @@ def choose(
     fitting = known(*contents)
     if default is not None and (output is None or output.is_dir()):
         return format_of(default)
-    tried = chain(
-        fitting, plugins.usable(Format, "formats") if _RUNS.intersection(contents) else ()
-    )
+    tried: Iterable[Format] = fitting
+    if _RUNS.intersection(contents):
+        tried = chain(fitting, plugins.usable(Format, "formats"))
     chosen = next(
         (f for f in tried if output is not None and output.name.lower().endswith(f.endings)), None
     )
