@@ -181,7 +181,7 @@ class Standings:
         return sentence(AgentRanksBasis(self.shared, FEWEST_UNITS, unranked, len(self.agents)))
 
 
-def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
+def agent_entry(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
     """Return a submission of an agent; `report` is None if it was not graded."""
     if report is None or not report.valid_submission:
         return AgentEntry(agent, task_id, None, medal=False, graded=False)
@@ -194,9 +194,9 @@ def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
 
 def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
-    entries = [entry_of(report.agent, report.task_id, report) for report in reports]
+    entries = [agent_entry(report.agent, report.task_id, report) for report in reports]
     entries += [
-        entry_of(item.known_agent or UNKNOWN_AGENT, item.task_id, None) for item in not_graded
+        agent_entry(item.known_agent or UNKNOWN_AGENT, item.task_id, None) for item in not_graded
     ]
     return [entry for entry in entries if entry.agent != UNKNOWN_AGENT]
 
@@ -220,12 +220,12 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     ranks_graded = {one.name: one for one in ranking_graded.ranks}
     shares = {agent: _medals(tasks).value for agent, tasks in by_agent.items()}
 
-    def place_of(agent: str) -> tuple[bool, float, bool, float, str]:
-        mean = over_tasks(everything[agent])
+    def standing_order(agent: str) -> tuple[bool, float, bool, float, str]:
+        mean = mean_of_all_tasks(everything[agent])
         # Of equal means, an agent with a valid submission comes before one without.
         return mean is None, -(mean or 0.0), not graded[agent], -shares[agent], agent
 
-    order = sorted(by_agent, key=place_of)
+    order = sorted(by_agent, key=standing_order)
     ranked = []
     for place, agent in enumerate(order):
         before = everything[order[place - 1]] if place else None
@@ -302,16 +302,16 @@ def _standing(
         percentiles=sum(entry.percentile is not None for entry in entries),
         any_medal_share=medals.value,
         any_medal_interval=medals.interval,
-        any_medal_share_graded=over_tasks({task: won for task, won in valid.items() if won}),
-        percentile=over_tasks(everything),
-        percentile_graded=over_tasks(graded),
+        any_medal_share_graded=mean_of_all_tasks({task: won for task, won in valid.items() if won}),
+        percentile=mean_of_all_tasks(everything),
+        percentile_graded=mean_of_all_tasks(graded),
         rank=ranks[0],
         rank_graded=ranks[1],
         behind=behind,
     )
 
 
-def over_tasks(values: Mapping[str, Sequence[float]]) -> float | None:
+def mean_of_all_tasks(values: Mapping[str, Sequence[float]]) -> float | None:
     """Return the mean over tasks of the mean over each task's submissions; None without any."""
     return average_if_any([average(of_task) for of_task in values.values()])
 
@@ -322,7 +322,7 @@ def mean_percentile(entries: Iterable[AgentEntry], *, others_as_zero: bool) -> f
     Others are those that were not graded.
     """
     by_task = grouped((entry.task_id, entry) for entry in entries)
-    return over_tasks(_percentiles(by_task, others_as_zero=others_as_zero))
+    return mean_of_all_tasks(_percentiles(by_task, others_as_zero=others_as_zero))
 
 
 def _percentiles(

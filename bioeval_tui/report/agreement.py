@@ -31,7 +31,7 @@ from bioeval_tui.statistics.judges import (
     agreement,
     judge_agreement,
     krippendorff_alpha,
-    units_of,
+    rated_units,
 )
 from bioeval_tui.statistics.means import average, median
 
@@ -202,7 +202,7 @@ def rated_tasks(
     problems: list[str] = []
     for run in runs:
         problems += map(str, run.problems)
-        rated += _of_run(run, blind=blind, every=every)
+        rated += _run_tasks(run, blind=blind, every=every)
     return rated, problems
 
 
@@ -228,7 +228,7 @@ def agreement_report(
         people=tuple(
             pair for a, b in combinations(people, 2) if (pair := _people_pair(a, b, items))
         ),
-        people_alpha=krippendorff_alpha(units_of(by_person)) if len(people) > 1 else None,
+        people_alpha=krippendorff_alpha(rated_units(by_person)) if len(people) > 1 else None,
         items=tuple(items),
         reviewers=tuple(people),
         blind=sum(entry.blind for entry in given),
@@ -274,7 +274,7 @@ def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
         )
         for name in names
     }
-    return AmongJudges(len(scored), krippendorff_alpha(units_of(ratings)), deviations)
+    return AmongJudges(len(scored), krippendorff_alpha(rated_units(ratings)), deviations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +317,7 @@ def change(items: Sequence[RatedTask]) -> AgreementChange | None:
     )
 
 
-def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
+def _run_tasks(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
     given: dict[reviews.TaskKey, Mapping[str, Reviewed]] = dict(run.people.tasks)
     verdicts = {talk.key: _verdicts(run, talk) for talk in run.talks}
     if every:
@@ -465,7 +465,7 @@ _RIGHT: tuple[tuple[str, str, Callable[[str], object]], ...] = (
 """The columns that identify a conversation: what is right in them, and how to tell."""
 
 
-def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> list[RatedTask]:
+def label_tasks(items: Sequence[RatedTask], file: Path, column: str = "") -> list[RatedTask]:
     """Return the tasks with the labels of a table instead of reviews.
 
     A row identifies its conversation by `case` (and `case_trial`, default 1) or by `trial` (and

@@ -48,7 +48,7 @@ class BesideEachOther:
     said: tuple[AgentSaid, ...]
 
 
-def beside(comparison: Comparison) -> BesideEachOther:
+def pair_outcomes(comparison: Comparison) -> BesideEachOther:
     """Return what two runs of the same job came to."""
     a, b, shared = comparison.a, comparison.b, comparison.conditions
     condition, assertion, user = "", "", ""
@@ -60,8 +60,8 @@ def beside(comparison: Comparison) -> BesideEachOther:
     return BesideEachOther(
         conditions=tuple(one.title for one in shared),
         scores=(
-            (name_of(a), tuple(one.a.mean for one in shared)),
-            (name_of(b), tuple(one.b.mean for one in shared)),
+            (agent_name(a), tuple(one.a.mean for one in shared)),
+            (agent_name(b), tuple(one.b.mean for one in shared)),
         ),
         condition=condition,
         assertion=assertion,
@@ -70,7 +70,7 @@ def beside(comparison: Comparison) -> BesideEachOther:
     )
 
 
-def name_of(run: RunResult) -> str:
+def agent_name(run: RunResult) -> str:
     """Return what tells an agent from the other: the model that was asked for, or its name."""
     return clean_line(run.asked_model or run.brief.agent_words, 40)
 
@@ -115,7 +115,7 @@ def _said(run: RunResult, talk: ConversationResult, title: str, otherwise: int) 
     decided = talk.answer_in(rows.decided_in(talk.timelines.get(check.index, [])))
     message = talk.message(decided or otherwise)
     turn, words = (message.turn, message.text) if message is not None else (0, "")
-    return AgentSaid(name_of(run), turn, _short(words), check.status == "passed")
+    return AgentSaid(agent_name(run), turn, _short(words), check.status == "passed")
 
 
 def _short(text: str) -> str:

@@ -74,7 +74,7 @@ class Brief:
         return " · ".join(filter(None, named))
 
     @property
-    def about_words(self) -> str:
+    def topic_words(self) -> str:
         """What the job is about: its own words, otherwise as many of its tasks as fit, none of them
         cut.
         """
@@ -116,7 +116,7 @@ class Brief:
         return f"filled in from {plural(self.cases, 'case')}: {listed}"
 
 
-def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> Brief:
+def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -> Brief:
     """Return a run's brief, or that of one trial, with the facts and tasks of its case."""
     job = job_of_trial(state, trial)
     tasks = [(str(item.get("task", "")), criteria_words(job, item)) for item in judged(job)]

@@ -25,7 +25,7 @@ from bioeval_tui.record.score import (
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.answer import Answer
-from bioeval_tui.report.contents import NOTHING, Contents, InCommon, in_common
+from bioeval_tui.report.contents import NOTHING, Contents, InCommon, common_contents
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.plans import advice
@@ -86,7 +86,7 @@ def run_notes(a: RunResult, b: RunResult, pairs: Sequence[TalkPair] = ()) -> tup
     """Return what differs between the runs besides their results, and what is missing from
     either.
     """
-    sides = (*_notes_on("A", a, b), *_notes_on("B", b, a))
+    sides = (*_side_notes("A", a, b), *_side_notes("B", b, a))
     return (*_setup_notes(a, b), *sides, *_trial_notes(a, b, pairs), *_content_notes(pairs))
 
 
@@ -126,7 +126,7 @@ def _identity(run: RunResult) -> dict[str, str]:
     }
 
 
-def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[Finding]:
+def _side_notes(name: str, run: RunResult, other: RunResult) -> Iterator[Finding]:
     if again := verdicts_replaced(run.judged_again, len(run.conversations), run=name):
         yield again
     only = run.only_condition
@@ -196,13 +196,13 @@ def _changed(
     one, two = _leaves(a), _leaves(b)
     changed = [path for path in dict.fromkeys((*one, *two)) if one.get(path) != two.get(path)]
     listed = tuple(
-        (_short(path), *_from_difference(_leaf_text(one.get(path)), _leaf_text(two.get(path))))
+        (_short(path), *_differing_passages(_leaf_text(one.get(path)), _leaf_text(two.get(path))))
         for path in changed[:_LISTED]
     )
     return listed, len(changed)
 
 
-def _from_difference(a: str, b: str) -> tuple[str, str]:
+def _differing_passages(a: str, b: str) -> tuple[str, str]:
     """Return two long values from shortly before their first difference on, cut after a while."""
     same = next(
         (at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
@@ -373,7 +373,7 @@ class Requests:
     """What happened first; empty if none failed."""
 
 
-def requests_in(talks: Iterable[ConversationResult]) -> Requests:
+def count_requests(talks: Iterable[ConversationResult]) -> Requests:
     """Count the requests to the agent; each attempt is one."""
     answered, failed, tried = 0, 0, []
     for talk in talks:
@@ -543,7 +543,7 @@ class Comparison:
     def brief_words(self) -> tuple[str, ...]:
         """What the runs are about, who was tested by whom in each, and the facts: a line each."""
         sides = (("A", self.a), ("B", self.b))
-        jobs = dict.fromkeys((run.brief.job, run.brief.about_words) for _, run in sides)
+        jobs = dict.fromkeys((run.brief.job, run.brief.topic_words) for _, run in sides)
         facts = dict.fromkeys(run.brief.facts_words for _, run in sides)
         others = dict.fromkeys(_others_words(run) for _, run in sides)
         lines = [f"{job}: {about}" for job, about in jobs]
@@ -553,9 +553,8 @@ class Comparison:
                 parts.append(run.brief.job)
             if len(others) > 1:
                 parts.append(played)
-            lines.append(
-                f"{name}  {' · '.join([*parts, date(run.started_at), f'run {run.run_id}'])}"
-            )
+            parts += [date(run.started_at), f"run {run.run_id}"]
+            lines.append(f"{name}  {' · '.join(parts)}")
         if len(others) == 1:
             lines += others
         if len(facts) == 1:
@@ -734,7 +733,7 @@ def told_apart(a: RunResult, b: RunResult) -> tuple[str, str]:
     return shorten(first, _LONGEST), shorten(second, _LONGEST)
 
 
-def comparison_of(runs: Sequence[RunResult]) -> Comparison | None:
+def pair_comparison(runs: Sequence[RunResult]) -> Comparison | None:
     """Return the comparison of two runs of one job, which their report begins with; None of any
     others, whose agents are ranked.
     """
@@ -758,26 +757,30 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
     )
     notes = (
         *run_notes(a, b, list(chain.from_iterable(pairs.values()))),
-        *_by_people("A", a),
-        *_by_people("B", b),
+        *_people_findings("A", a),
+        *_people_findings("B", b),
     )
-    return Comparison(a, b, conditions, times, (*notes, *_by_person(a, b, conditions, pairs)))
+    return Comparison(a, b, conditions, times, (*notes, *_user_findings(a, b, conditions, pairs)))
 
 
 def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[TalkPair]:
     """Return the conversations that belong together: of the same trial, or of the same case and its
     trial.
     """
-    first, second = _by_place(a, condition), _by_place(b, condition)
+    first, second = _talks_by_place(a, condition), _talks_by_place(b, condition)
     pairs = []
     for place in dict.fromkeys([*first, *second]):
         one, two = first.get(place), second.get(place)
-        both = NOTHING if one is None or two is None else in_common(one.contents, two.contents)
+        both = (
+            NOTHING if one is None or two is None else common_contents(one.contents, two.contents)
+        )
         pairs.append(TalkPair(place[0], one, two, both))
     return pairs
 
 
-def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], ConversationResult]:
+def _talks_by_place(
+    run: RunResult, condition: Condition
+) -> dict[tuple[str, int], ConversationResult]:
     talks = {}
     for talk in run.conversations_in(condition):
         if talk.case is not None:
@@ -787,13 +790,13 @@ def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], Con
     return talks
 
 
-def _by_people(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
+def _people_findings(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
     """Yield what people would say about a run's verdicts, if they reviewed a sample."""
     for finding in run.people_would_say:
         yield replace(finding, title=", ".join(filter(None, (name, finding.title))))
 
 
-def _by_person(
+def _user_findings(
     a: RunResult,
     b: RunResult,
     conditions: Iterable[ConditionComparison],
@@ -805,7 +808,7 @@ def _by_person(
     people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
     if people[0] != people[1]:
         for one in conditions:
-            samples = [_of_both(pair, _score, _score) for pair in pairs[one.condition]]
+            samples = [_pair_samples(pair, _score, _score) for pair in pairs[one.condition]]
             if people[1]:  # the difference is from the person's to the simulated user's
                 samples = [(second, first) for first, second in samples]
             yield of.SimulatedUsers(one.title, difference(differences(samples)))
@@ -817,7 +820,7 @@ Scored = Composite | ConversationScored
 """A score with its parts: over what is the same, or as recorded."""
 
 
-def _of_both(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
+def _pair_samples(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
     """Return the values of a pair; without a value if they are about different things."""
     if pair.a is not None and pair.b is not None and not pair.shared.same_topic:
         left_out = replace(pair.a.sample, value=None, reason=OTHER_CONTENTS)
@@ -886,7 +889,7 @@ class _Compared:
         latency = None
         averages: tuple[float | None, float | None] = (None, None)
         if not self.without_times:
-            samples = [_of_both(pair, _average, _average) for pair in self.pairs]
+            samples = [_pair_samples(pair, _average, _average) for pair in self.pairs]
             latency = difference(differences(samples), higher_is_better=False, unit=False)
             one, two = map(_mean, _columns(samples))
             averages = (one, two)
@@ -904,8 +907,8 @@ class _Compared:
             averages_ms=averages,
             turns=tuple(self._turns()),
             requests=(
-                requests_in(one for one, _ in self.both),
-                requests_in(two for _, two in self.both),
+                count_requests(one for one, _ in self.both),
+                count_requests(two for _, two in self.both),
             ),
             cost_a=spent([self.a], self.condition, {trial for trial, _ in trials}),
             cost_b=spent([self.b], self.condition, {trial for _, trial in trials}),
@@ -955,7 +958,7 @@ class _Compared:
                 return talk.scored
             parts = talk.parts
         else:
-            parts = _parts_over(talk, judged, checked)
+            parts = _parts_in_common(talk, judged, checked)
         weights = {"timing": 0.0} if self.without_timing else {}
         return reweighted(parts, talk.scored.failures, weights)
 
@@ -972,7 +975,7 @@ class _Compared:
             return replace(talk.sample, value=composite.score, reason=reason)
 
         if pair.compared is None:
-            return _of_both(pair, _score, _score)
+            return _pair_samples(pair, _score, _score)
         one, two = pair.compared
         return score(one, both[0]), score(two, both[1])
 
@@ -990,7 +993,7 @@ class _Compared:
             samples: list[Samples] = []
             for pair, (one, two) in zip(self.pairs, self.composites, strict=True):
                 samples.append(
-                    _of_both(
+                    _pair_samples(
                         pair,
                         partial(added, composite=one, name=name),
                         partial(added, composite=two, name=name),
@@ -1011,7 +1014,9 @@ class _Compared:
         for title in dict.fromkeys([*numbers_a, *numbers_b]):
             one, two = numbers_a.get(title), numbers_b.get(title)
             if one is None or two is None:
-                alone = [_of_one_run(self.both, at, number) for at, number in enumerate((one, two))]
+                alone = [
+                    _lone_estimate(self.both, at, number) for at, number in enumerate((one, two))
+                ]
                 yield ValueComparison(title, alone[0], alone[1], None, title)
                 continue
             samples = [self._task_samples(pair, one, two) for pair in self.pairs]
@@ -1022,7 +1027,7 @@ class _Compared:
         if pair.compared and pair.shared.judged.get(one) != two:
             left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
             return left_out, left_out
-        return _of_both(
+        return _pair_samples(
             pair, lambda talk: talk.task_sample(one), lambda talk: talk.task_sample(two)
         )
 
@@ -1050,7 +1055,7 @@ class _Compared:
         if pair.compared and pair.shared.checked.get(one) != two:
             left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
             return left_out, left_out
-        return _of_both(pair, _passed(one), _passed(two))
+        return _pair_samples(pair, _passed(one), _passed(two))
 
     def _turns(self) -> Iterator[TurnComparison]:
         for talks in self.both:
@@ -1064,7 +1069,7 @@ class _Compared:
                 yield TurnComparison(talks[0].trial, turn, one, two, a_ms, b_ms, change)
 
 
-def _of_one_run(
+def _lone_estimate(
     both: Sequence[tuple[ConversationResult, ConversationResult]], side: int, number: int | None
 ) -> Estimate | None:
     """Return a task that only one run has, over its conversations that are compared; None of the
@@ -1096,7 +1101,7 @@ def _share(samples: Iterable[Sample | None]) -> Proportion:
     return proportion(outcomes, stopped=any(sample.stopped for sample in known))
 
 
-def _parts_over(
+def _parts_in_common(
     talk: ConversationResult, judged: Mapping[int, float], checked: Mapping[int, float]
 ) -> tuple[ScorePart, ...]:
     """Return a conversation's parts over some tasks and assertions, with these weights."""
@@ -1131,27 +1136,27 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
                 tests[one.condition, kind, title] = tested
     found = corrected(first, beside)
 
-    def with_corrected(side: ConditionComparison) -> ConditionComparison:
-        def difference_of(what: str, name: str = "") -> Difference | None:
+    def replaced(side: ConditionComparison) -> ConditionComparison:
+        def tested_again(what: str, name: str = "") -> Difference | None:
             return found.get((side.condition, what, name))
 
         return replace(
             side,
-            score=difference_of("score") or side.score,
+            score=tested_again("score") or side.score,
             tasks=tuple(
-                replace(task, difference=difference_of("task", task.title)) for task in side.tasks
+                replace(task, difference=tested_again("task", task.title)) for task in side.tasks
             ),
             assertions=tuple(
-                replace(check, difference=difference_of("assertion", check.title))
+                replace(check, difference=tested_again("assertion", check.title))
                 for check in side.assertions
             ),
             parts=tuple(
-                replace(part, difference=difference_of("part", part.name)) for part in side.parts
+                replace(part, difference=tested_again("part", part.name)) for part in side.parts
             ),
-            latency=difference_of("latency"),
+            latency=tested_again("latency"),
         )
 
-    return tuple(map(with_corrected, conditions))
+    return tuple(map(replaced, conditions))
 
 
 def _tested(condition: ConditionComparison) -> list[tuple[str, str, Difference | None]]:

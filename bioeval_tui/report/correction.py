@@ -149,7 +149,7 @@ def corrections(
     """
     found_draw, why = None, ""
     if not drawn:
-        found_draw, why = _draw_of(runs, items)
+        found_draw, why = _find_draw(runs, items)
     names = dict.fromkeys(chain.from_iterable(item.judges for item in items))
     made = []
     for name in names:
@@ -177,7 +177,7 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
         RecordingError: the overlay cannot be read.
     """
     items = rated_tasks([run], every=True)[0]
-    drawn, why = _draw_of([run], items)
+    drawn, why = _find_draw([run], items)
     counted = _counted(items, drawn)
     scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
     known = [(item, score) for item, score in scored if score is not None]
@@ -213,7 +213,7 @@ def progress(runs: Sequence[RecordedRun]) -> str:
     Who knows how far the judge is from people may score the rest accordingly.
     """
     items = rated_tasks(runs, every=True)[0]
-    drawn = _draw_of(runs, items)[0]
+    drawn = _find_draw(runs, items)[0]
     asked, given = 0, len(_counted(items, drawn))
     if drawn:
         asked = len(drawn.order)
@@ -236,7 +236,7 @@ class _Draw:
     """Where in each run's overlay the draw is: later verdicts came after it."""
 
 
-def _draw_of(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
+def _find_draw(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
     """Return the draw that the runs share, or why they share none."""
     draws = [last_draw(run.path) for run in runs]
     known = [each for each in draws if each is not None]

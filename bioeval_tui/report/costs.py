@@ -98,7 +98,7 @@ def spent(
         )
 
     by_run = [(run, [talk for talk in run.talks if counts(talk)]) for run in runs]
-    each = [_of_run(run, talks) for run, talks in by_run if talks]
+    each = [_peer_costs(run, talks) for run, talks in by_run if talks]
     held = sum(len(talks) for _, talks in by_run)
     return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), held)
 
@@ -122,7 +122,7 @@ def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
     )
 
 
-def _of_run(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
+def _peer_costs(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
     abandoned: list[ConversationState] = []
     for talk in talks:
         abandoned += [attempt for attempt in talk.attempts if attempt is not talk]

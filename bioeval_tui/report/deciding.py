@@ -23,7 +23,7 @@ DIFFERENCE = "difference"
 """The decision for a batch of two models: which of them is better."""
 
 
-def decider_of(spec: EngineSpec, prepared: Sequence[PreparedRun]) -> Decider | None:
+def make_decider(spec: EngineSpec, prepared: Sequence[PreparedRun]) -> Decider | None:
     """Return the stop rule of a batch; None if all trials should run."""
     decided = spec.until_decided
     if not decided:

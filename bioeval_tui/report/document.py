@@ -388,7 +388,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
     """
     if run is None:
         return _document(**_never_started())
-    brief, ended, talks = run.brief, run.ended, run.as_begun
+    brief, ended, talks = run.brief, run.ended, run.conversations_begun
     return _document(
         answer=run.answer,
         run_id=run.run_id,

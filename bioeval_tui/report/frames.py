@@ -165,7 +165,7 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 
 def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
-    shared = run.shared_in(talk.trial).tasks.numbers
+    shared = run.criteria_shared(talk.trial).tasks.numbers
     for number, title in run.task_titles(talk.condition, talk.trial).items():
         task = talk.task(number)
         cells: dict[str, Any] = {"task": number, "title": title, "shared": number in shared}
@@ -191,7 +191,7 @@ def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 
 def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
-    shared = run.shared_in(talk.trial).assertions.numbers
+    shared = run.criteria_shared(talk.trial).assertions.numbers
     for index, (title, weight) in run.assertion_titles(talk.condition, talk.trial).items():
         check = talk.final_checks.get(index)
         cells: dict[str, Any] = {"assertion": index + 1, "title": title, "weight": weight}

@@ -29,11 +29,11 @@ from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import Condition, is_name, title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
-from bioeval_tui.report.formats.registry import format_of
+from bioeval_tui.report.formats.registry import named_format
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import by_job, conditions_of, groups, task_tries
+from bioeval_tui.report.summary import groups, held_conditions, runs_by_job, task_tries
 from bioeval_tui.statistics.estimates import (
     Counted,
     Estimate,
@@ -305,10 +305,10 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
     counted = count_planned(runs)
     checks: list[GateCheck] = []
     for group in groups(runs):
-        for job, same in by_job(group).items():
+        for job, same in runs_by_job(group).items():
             found = [
-                *_under(same, rules),
-                *_of_parts(same, rules),
+                *_score_checks(same, rules),
+                *_part_checks(same, rules),
                 *_pass_k(same, rules),
                 *_slow(same, rules),
             ]
@@ -404,11 +404,11 @@ def _planned(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
     return [not_run if talk is None else talk.sample for talk in planned]
 
 
-def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
+def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     values = {
         condition: estimate(list(chain.from_iterable(_planned(run, condition) for run in runs)))
-        for condition in conditions_of(runs)
+        for condition in held_conditions(runs)
     }
     of_job, checks = names_in(runs[0].state.job), []
     for name, bar in rules.under.items():
@@ -429,13 +429,13 @@ def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     return checks
 
 
-def _of_parts(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
+def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     """Check thresholds of parts and of single tasks, in each condition by itself."""
     first = runs[0].started
     checks = []
     for rule in rules.parts:
         asked = [
-            condition for condition in conditions_of(runs) if rule.condition in (None, condition)
+            condition for condition in held_conditions(runs) if rule.condition in (None, condition)
         ]
         counts = [name for name in asked if _has(runs, rule, name)]
         for condition in counts or asked:
@@ -484,7 +484,7 @@ def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     checks = []
     for k, bar in rules.pass_k:
-        for condition in conditions_of(runs):
+        for condition in held_conditions(runs):
             tries = task_tries(runs, condition)
             result = pass_k(tries, k)
             most = min((task.trials for task in tries), default=0)
@@ -501,7 +501,7 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     checks = []
     for rule in rules.slower:
-        for condition in conditions_of(runs):
+        for condition in held_conditions(runs):
             if rule.condition not in (None, condition):
                 continue
             talks = [talk for _, talk in conversations_of(runs, condition) if not talk.excluded]
@@ -611,11 +611,11 @@ class Gate:
         result = evaluate(runs, self.rules)
         result = replace(result, notes=(*notes, *result.notes))
         for name, path in self.files.items():
-            write_private(path, format_of(name).write("gate", runs, self.rules, result))
+            write_private(path, named_format(name).write("gate", runs, self.rules, result))
         return result
 
 
-def with_people(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
+def apply_reviews(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
     """Return the runs with people's scores if there are reviews, and a note on each run's changed
     mean.
     """
@@ -623,7 +623,7 @@ def with_people(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, 
         f"{run.run_id}: {run.reviewed_words or 'no reviews, the judge’s scores count'}"
         for run in runs
     )
-    return [run.with_people() for run in runs], notes
+    return [run.apply_reviews() for run in runs], notes
 
 
 def print_checks(result: GateResult, console: Console) -> None:

@@ -190,7 +190,7 @@ def sentinel_checks(
 ) -> list[SentinelCheck]:
     """Return what the judge gets wrong about conversations with known verdicts.
 
-    `earlier` are its scores (`scores_of`) on another day.
+    `earlier` are its scores (`sentinel_scores`) on another day.
     """
     first, after = (
         list(chain.from_iterable(each.tasks for each in judged if each.after == late))
@@ -213,7 +213,7 @@ def sentinel_checks(
         ],
     }
     tested = {
-        fault: (average(value for _, value in values), len(dict(values)), _beyond(fault, values))
+        fault: (average(value for _, value in values), len(dict(values)), _fault_p(fault, values))
         for fault, values in wrong.items()
         if values
     }
@@ -228,12 +228,12 @@ def sentinel_checks(
     ]
 
 
-def scores_of(judged: SentinelsJudged) -> dict[str, float]:
+def sentinel_scores(judged: SentinelsJudged) -> dict[str, float]:
     """Return the judge's score of each sentinel's task, to compare with on another day."""
     return {f"{one.sentinel} {one.task}": one.score for one in judged.tasks}
 
 
-def _beyond(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
+def _fault_p(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
     """Return the p-value of "no further from what is right than is tolerated", or of "no shift", by
     conversation.
     """
@@ -244,7 +244,7 @@ def _beyond(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
     return signed_rank_p(means)
 
 
-def on_sentinels(checks: Sequence[SentinelCheck]) -> JudgeOnSentinels:
+def sentinel_finding(checks: Sequence[SentinelCheck]) -> JudgeOnSentinels:
     """Return what is beyond chance, with its size."""
     faults = tuple((one.fault, one.size) for one in checks if one.accused)
     return JudgeOnSentinels(faults, max(one.sentinels for one in checks))
@@ -268,7 +268,7 @@ class Reaction:
         return self.score <= self.recorded / 2
 
 
-def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
+def judge_reactions(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
     """Return the judge's reaction to each control that it scored; a rubric's undesired items are
     left out.
     """
@@ -286,7 +286,7 @@ def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
     return reactions
 
 
-def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
+def stability_by_change(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
     """Return the effect of each change on the judge's scores; tasks without an unchanged score are
     excluded.
 

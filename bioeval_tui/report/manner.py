@@ -22,7 +22,7 @@ from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import condition_title, conditions_of
+from bioeval_tui.report.summary import condition_title, held_conditions
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, ends, mean_of
 
 _HEDGES = (
@@ -181,19 +181,19 @@ class Realism:
 
 def realism(transcripts: Iterable[UserTranscript]) -> Realism:
     """Return how the user speaks. Other roles and speaker names are ignored."""
-    manners = [manner_of(transcript) for transcript in transcripts]
+    manners = [user_manner(transcript) for transcript in transcripts]
     values = {name: [one.get(name, ()) for one in manners] for name in Realism.__slots__}
     return Realism(
         **{name: _measure(each, share=name not in RATES) for name, each in values.items()}
     )
 
 
-def manner_of(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
+def user_manner(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
     """Return the figures of one conversation by name: a value per turn, or one in total; without
     what is not measurable.
     """
     texts = [text for speaker, text in transcript.messages if speaker == "user"]
-    turns = [_plain(text, transcript.names) for text in _without_label(texts) if text.strip()]
+    turns = [_plain(text, transcript.names) for text in _unlabelled(texts) if text.strip()]
     words = [_WORD.findall(turn) for turn in turns]
     total = sum(map(len, words))
     if not total:
@@ -220,7 +220,7 @@ def _faults(transcript: UserTranscript) -> Iterator[float]:
     if transcript.out_of_role is None:
         return
     places = [place for place, (speaker, _) in enumerate(transcript.messages) if speaker == "user"]
-    texts = _without_label([transcript.messages[place][1] for place in places])
+    texts = _unlabelled([transcript.messages[place][1] for place in places])
     for place, text in zip(places, texts, strict=True):
         if text.strip():
             yield float(place in transcript.out_of_role)
@@ -238,7 +238,7 @@ def _repetition(turns: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[float]:
         yield again / total
 
 
-def _without_label(turns: Sequence[str]) -> Iterator[str]:
+def _unlabelled(turns: Sequence[str]) -> Iterator[str]:
     """Yield the turns without the speaker's name, where most of them begin with the same
     `Name:`.
     """
@@ -433,7 +433,7 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     """
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
-    for condition in conditions_of(runs):
+    for condition in held_conditions(runs):
         talks = list(conversations_of(runs, condition))
         if not any(run.started.source is None or _answers(talk) for run, talk in talks):
             continue  # questions on paper, imported with their answers: nobody played a user

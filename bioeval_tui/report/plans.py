@@ -31,7 +31,7 @@ from bioeval_tui.report.costs import spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of
-from bioeval_tui.report.summary import conditions_of
+from bioeval_tui.report.summary import held_conditions
 from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
 from bioeval_tui.statistics.means import average, average_if_any
@@ -131,7 +131,7 @@ def _groups(runs: Sequence[RunResult]) -> list[Scores]:
     """
     if not runs:
         return []
-    condition = most_informed([runs[0].state.condition(name) for name in conditions_of(runs)])
+    condition = most_informed([runs[0].state.condition(name) for name in held_conditions(runs)])
     by_agent: dict[tuple[str, str], Scores] = {}
     for run, talk in conversations_of(runs, condition):
         if talk.score is not None:

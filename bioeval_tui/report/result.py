@@ -57,9 +57,9 @@ from bioeval_tui.report.findings import (
     WasResumed,
 )
 from bioeval_tui.report.formats.registry import TARGET
-from bioeval_tui.report.judge_checks import on_sentinels, sentinel_checks
+from bioeval_tui.report.judge_checks import sentinel_checks, sentinel_finding
 from bioeval_tui.report.manner import RunManner, manners
-from bioeval_tui.report.reviews import judged_again, reviews_of, verdicts_replaced
+from bioeval_tui.report.reviews import judged_again, listed_reviews, verdicts_replaced
 from bioeval_tui.report.run import ConversationResult, RecordedRun, counted_shared
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
 from bioeval_tui.report.summary import Summary, assertion_share, summarise_runs
@@ -165,7 +165,7 @@ class TrialResult:
     """What would reach the target score, by condition."""
 
     @property
-    def by_condition(self) -> dict[Condition, ConversationResult | None]:
+    def talks_by_condition(self) -> dict[Condition, ConversationResult | None]:
         """The conversations by condition."""
         return dict(zip(self.conditions, self.conversations, strict=True))
 
@@ -198,7 +198,7 @@ class RunResult(RecordedRun):
         found = reviewed_scores(self.state, self.people)
         return found and replace(found, drawn=self.sampled)
 
-    def with_people(self) -> Self:
+    def apply_reviews(self) -> Self:
         """Return the run with people's scores and faults instead of the judge's, if there are
         any.
         """
@@ -460,7 +460,7 @@ class RunResult(RecordedRun):
         if judged and by_model and not self.sampled:
             lines = [sentence(of.JudgeNotCalibrated())]
         if checks := sentinel_checks(self.state.sentinels):
-            lines.append(sentence(on_sentinels(checks)))
+            lines.append(sentence(sentinel_finding(checks)))
         if self.examined is not None:
             lines.append(sentence(self.examined))
         return tuple(lines)
@@ -556,7 +556,7 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
         now,
         now.started or started,
         (*problems, *overlay.problems),
-        reviews_of(overlay),
+        listed_reviews(overlay),
         again,
         prices or shipped_prices(),
         fold_reviews(overlay.events, state, now),
@@ -583,7 +583,7 @@ def talks(
         yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
 
 
-def title_of(results: Sequence[RunResult]) -> str:
+def report_title(results: Sequence[RunResult]) -> str:
     """Return the title of a document on some runs."""
     if len(results) == 1:
         return f"{results[0].brief.job}: evaluation report"
@@ -611,7 +611,7 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         titles=tuple(map(state.condition_title, conditions)),
         conversations=talks,
         uplift=trial_difference(state, trial),
-        shared=counted_shared([run.shared_in(trial)]),
+        shared=counted_shared([run.criteria_shared(trial)]),
         tasks=tuple(rows.task_rows(state, trial)),
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(state, trial)),

@@ -65,7 +65,7 @@ class Review:
         return ", ".join(parts) or "the run"
 
 
-def reviews_of(overlay: Overlay) -> tuple[Review, ...]:
+def listed_reviews(overlay: Overlay) -> tuple[Review, ...]:
     """Return the entries of an overlay in order, without later verdicts, which `judged_again`
     has.
     """
@@ -124,7 +124,7 @@ def submission_key(report: TaskReport) -> str:
     return f"{report.task_id} {report.submission_path} {report.created_words}"
 
 
-def marks_at(path: Path, reports: Iterable[TaskReport]) -> list[str]:
+def report_marks(path: Path, reports: Iterable[TaskReport]) -> list[str]:
     """Return the reviews of each report loaded from `path`, a file or a folder; empty without
     any.
     """

@@ -84,7 +84,7 @@ def trial_talks(state: RunState, trial: int) -> Talks:
     return {condition: state.conversation(condition, trial) for condition in run_conditions(state)}
 
 
-def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
+def task_verdict(talk: ConversationState | None, number: int) -> TaskScored | None:
     """Return a task's verdict in a conversation that counts as a result."""
     if talk is None or talk.verdict is None or talk.verdict.error:
         return None
@@ -159,7 +159,7 @@ def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     compared = frozenset() if why_not_compared(state, trial) else shared_criteria(job).tasks.numbers
     found = []
     for number, item in enumerate(judged(job), start=1):
-        verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
+        verdicts = {condition: task_verdict(talk, number) for condition, talk in both.items()}
         title, criteria = str(item.get("task", "")), criteria_words(job, item)
         difference = None
         if number in compared:

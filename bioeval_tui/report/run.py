@@ -50,8 +50,8 @@ from bioeval_tui.record.reviews import (
 )
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
 from bioeval_tui.report import rows
-from bioeval_tui.report.brief import Brief, brief_of
-from bioeval_tui.report.contents import Contents, contents_of
+from bioeval_tui.report.brief import Brief, make_brief
+from bioeval_tui.report.contents import Contents, job_contents
 from bioeval_tui.report.findings import (
     AssertionFails,
     Finding,
@@ -250,14 +250,14 @@ class ConversationResult:
             of_case = f"{self.case.words} "
             if source:
                 of_case += str(self.trial)
-        return self._run.contents_of(self.trial, self.condition, of_case)
+        return self._run.conversation_contents(self.trial, self.condition, of_case)
 
     @cached_property
     def shared_sample(self) -> Sample:
         """Its score on what both conditions share, of which their difference is made, as statistics
         take it.
         """
-        value = shared_score(self._talk, self._run.shared_in(self.trial))
+        value = shared_score(self._talk, self._run.criteria_shared(self.trial))
         return replace(self.sample, value=value, reason=self.excluded or NOT_RECORDED)
 
     @property
@@ -303,7 +303,7 @@ class ConversationResult:
         it alike.
         """
         sample = self.task_sample(number)
-        if sample is None or number in self._run.shared_in(self.trial).tasks.numbers:
+        if sample is None or number in self._run.criteria_shared(self.trial).tasks.numbers:
             return sample
         return replace(sample, value=None, reason=NOTHING_SHARED)
 
@@ -352,9 +352,9 @@ class ConversationResult:
         """What reached the other side: complete messages, without the sign-off, which is never
         sent.
         """
-        return [self._as_sent(message) for message in self.messages if self.sent(message)]
+        return [self._sent_form(message) for message in self.messages if self.sent(message)]
 
-    def _as_sent(self, message: MessageState) -> MessageState:
+    def _sent_form(self, message: MessageState) -> MessageState:
         if not message.signs_off:
             return message
         text = message.text
@@ -427,7 +427,7 @@ class RecordedRun:
     judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
     prices: Prices = field(default_factory=shipped_prices)
     people: Reviews = field(default_factory=Reviews)
-    """People's current reviews. `state` has the judge's scores; `with_people` replaces them."""
+    """People's current reviews. `state` has the judge's scores; `apply_reviews` replaces them."""
     sampled: bool = False
     """Whether a random sample of its verdicts was drawn for people to review."""
 
@@ -490,7 +490,7 @@ class RecordedRun:
         """
         return bool(self.started.options.get("until_decided"))
 
-    def shared_in(self, trial: int) -> SharedCriteria:
+    def criteria_shared(self, trial: int) -> SharedCriteria:
         """Return what both conditions of a trial are scored by."""
         return shared_criteria(self.state.job_of(trial))
 
@@ -503,7 +503,7 @@ class RecordedRun:
     @cached_property
     def brief(self) -> Brief:
         """Who was tested by whom, and on what."""
-        return brief_of(self.state, self.started)
+        return make_brief(self.state, self.started)
 
     @property
     def ended(self) -> RunEnded | None:
@@ -590,7 +590,7 @@ class RecordedRun:
         return tuple(self._made(talk) for talk in self.talks)
 
     @property
-    def as_begun(self) -> list[ConversationResult]:
+    def conversations_begun(self) -> list[ConversationResult]:
         """Every conversation, in the order in which they began."""
         return [self._made(talk) for talk in self.state.conversations.values()]
 
@@ -599,7 +599,7 @@ class RecordedRun:
         """The conversation with the lowest score, the first that began of several; None without a
         score.
         """
-        scored = [talk for talk in self.as_begun if talk.score is not None]
+        scored = [talk for talk in self.conversations_begun if talk.score is not None]
         return min(scored, key=lambda talk: talk.score or 0.0, default=None)
 
     def place_words(self, talk: ConversationResult) -> str:
@@ -646,13 +646,13 @@ class RecordedRun:
                     known.setdefault(talk.condition, []).append(cast(float, value))
         return {condition: exact_mean(values) for condition, values in known.items()}
 
-    def contents_of(self, trial: int, condition: Condition, of_case: str) -> Contents:
+    def conversation_contents(self, trial: int, condition: Condition, of_case: str) -> Contents:
         """Return what a trial is about; `of_case` identifies its case, all of whose trials are
         about the same.
         """
         known = self._contents.get((of_case, condition))
         if known is None:
-            known = contents_of(self.state.job_of(trial), self.state.job, condition)
+            known = job_contents(self.state.job_of(trial), self.state.job, condition)
             self._contents[of_case, condition] = known
         return known
 
@@ -662,23 +662,23 @@ class RecordedRun:
         any case is filled in.
         """
         job = self.state.job
-        return " ".join(contents_of(job, job, condition).digest for condition in names_in(job))
+        return " ".join(job_contents(job, job, condition).digest for condition in names_in(job))
 
     @cached_property
     def _contents(self) -> dict[tuple[str, Condition], Contents]:
         return {}
 
     @cached_property
-    def _by_place(self) -> dict[ConversationKey, ConversationResult]:
+    def _results(self) -> dict[ConversationKey, ConversationResult]:
         """The results that were asked for: a score card asks for those of one trial, of perhaps
         thousands.
         """
         return {}
 
     def _made(self, talk: ConversationState) -> ConversationResult:
-        if talk.key not in self._by_place:
-            self._by_place[talk.key] = ConversationResult(self, talk)
-        return self._by_place[talk.key]
+        if talk.key not in self._results:
+            self._results[talk.key] = ConversationResult(self, talk)
+        return self._results[talk.key]
 
     def conversations_in(self, condition: Condition) -> list[ConversationResult]:
         """Return the conversations of a condition, trial by trial."""
@@ -731,14 +731,14 @@ def conversations_of(
         )
 
 
-def shared_by(runs: Iterable[RecordedRun]) -> Shared | None:
+def shared_scoring(runs: Iterable[RecordedRun]) -> Shared | None:
     """Return what both conditions of the runs share of all that is scored; None if that is
     everything.
     """
     by_case: dict[tuple[str, str], SharedCriteria] = {}
     for run in runs:
         for trial in run.trials:
-            by_case[run.started.job_name, run.case_words(trial)] = run.shared_in(trial)
+            by_case[run.started.job_name, run.case_words(trial)] = run.criteria_shared(trial)
     return counted_shared(by_case.values())
 
 
@@ -829,7 +829,7 @@ def gains(talk: ConversationResult) -> list[Gain]:
             better = composite.compose(parts, failures).score
             if better is not None and better > scored.score:
                 gains_found.append(replace(gain, by=round(better - scored.score, 2)))
-    return sorted(gains_found, key=lambda gain: -gain.by)
+    return sorted(gains_found, key=lambda found: -found.by)
 
 
 def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:

@@ -26,7 +26,7 @@ from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import RANK
 from bioeval_tui.statistics.differences import AgentRanking, rank
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Bounds, Measured, ends, mean_of
-from bioeval_tui.statistics.judges import krippendorff_alpha, units_of
+from bioeval_tui.statistics.judges import krippendorff_alpha, rated_units
 from bioeval_tui.statistics.means import average
 
 NO_SCORES = frozenset(
@@ -280,7 +280,7 @@ class Board:
         return sentence(RanksBasis(self.ranking.cases, self.ranking.left_out, FEWEST_UNITS))
 
     @property
-    def read_as(self) -> str:
+    def columns_words(self) -> str:
         """Which columns were taken for what, in one sentence."""
         columns = self.columns
         agents, scores = (
@@ -317,7 +317,8 @@ def board(table: ScoreTable) -> Board:
     notes = list(table.notes)
     if partly:
         notes.append(f"left out: {plural(partly, 'unit')} of an agent that not every rater scored")
-    repeated = sum(len(values) > 1 for cell in table.cells() for values in cell.values())
+    given = chain.from_iterable(cell.values() for cell in table.cells())
+    repeated = sum(len(values) > 1 for values in given)
     if repeated:
         notes.append(
             f"scored several times: {plural(repeated, 'unit')} of an agent; the mean of a rater's"
@@ -384,7 +385,7 @@ def _agreement(table: ScoreTable) -> dict[str, Any]:
             pairs.append(
                 RatersAgree(a, b, len(both), alpha, average(map(abs, gaps)), average(gaps))
             )
-    alpha = krippendorff_alpha(units_of(ratings)) if len(ratings) > 1 else None
+    alpha = krippendorff_alpha(rated_units(ratings)) if len(ratings) > 1 else None
     return {"alpha": alpha, "pairs": tuple(pairs)}
 
 

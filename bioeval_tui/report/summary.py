@@ -20,7 +20,7 @@ from bioeval_tui.record.names import Condition, asked_and_served, title_of
 from bioeval_tui.record.score import rubric_score
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
-from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of, shared_by
+from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of, shared_scoring
 from bioeval_tui.report.sentences import effect_words, rank_words, sentence
 from bioeval_tui.statistics.differences import (
     AgentRank,
@@ -201,7 +201,7 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
         model = first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
     label = " · ".join(filter(None, (agent, model)))
-    names = conditions_of(runs)
+    names = held_conditions(runs)
     conditions = tuple(_condition(runs, name) for name in names)
     cost = spent(runs)
     paired = [run for run in runs if run.only_condition is None]
@@ -214,7 +214,9 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
         TaskUplift(job, title, corrected_by_name[job, number, title])
         for job, number, title in tasks
     )
-    return Summary(label, runs, conditions, corrected_by_name[()], uplifts, cost, shared_by(paired))
+    return Summary(
+        label, runs, conditions, corrected_by_name[()], uplifts, cost, shared_scoring(paired)
+    )
 
 
 def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> ConditionSummary:
@@ -273,7 +275,7 @@ def _unread(talk: ConversationResult) -> int:
     return not_found + sum(asked is None for asked in given.values())
 
 
-def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
+def runs_by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
     """Return the runs by the name of their job; if that says other things in some of them, also by
     the first run of each.
     """
@@ -285,14 +287,14 @@ def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
     }
 
 
-def conditions_of(runs: Sequence[RecordedRun]) -> list[Condition]:
+def held_conditions(runs: Sequence[RecordedRun]) -> list[Condition]:
     """Return the conditions that any of the runs has, in the order of their jobs."""
     places: dict[Condition, int] = {}
     for run in runs:
         for place, name in enumerate(names_in(run.state.job)):
             places[name] = min(place, places.get(name, place))
     held = dict.fromkeys(chain.from_iterable(run.conditions for run in runs))
-    return sorted(held, key=lambda name: places.get(name, len(places)))
+    return sorted(held, key=lambda condition: places.get(condition, len(places)))
 
 
 def condition_title(runs: Sequence[RecordedRun], condition: Condition) -> str:
@@ -363,7 +365,7 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
 
 def _tasks(runs: Sequence[RecordedRun], condition: Condition) -> list[TaskSummary]:
     tasks = []
-    for job, same in by_job(runs).items():
+    for job, same in runs_by_job(runs).items():
         talks = [talk for _, talk in conversations_of(same, condition)]
         stopped = any(run.could_stop for run in same)
         for number, title in same[-1].task_titles(condition).items():
@@ -380,7 +382,7 @@ def _tasks(runs: Sequence[RecordedRun], condition: Condition) -> list[TaskSummar
 
 def _assertions(runs: Sequence[RecordedRun], condition: Condition) -> list[AssertionSummary]:
     assertions = []
-    for job, same in by_job(runs).items():
+    for job, same in runs_by_job(runs).items():
         for index, (title, weight) in same[-1].assertion_titles(condition).items():
             share, unknown = assertion_share(same, condition, index)
             assertions.append(AssertionSummary(job, index, title, weight, share, unknown))
@@ -392,10 +394,10 @@ def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Differen
     title.
     """
     by_task: dict[tuple[Any, ...], Difference] = {}
-    for job, same in by_job(runs).items():
+    for job, same in runs_by_job(runs).items():
         alike: set[int] = set()
         for run in same:
-            alike.update(*(run.shared_in(trial).tasks.numbers for trial in run.trials))
+            alike.update(*(run.criteria_shared(trial).tasks.numbers for trial in run.trials))
         for number, title in same[-1].task_titles().items():
             if number in alike:
                 scores = partial(ConversationResult.shared_task_sample, number=number)
@@ -480,7 +482,7 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
             condition_title(runs, condition),
             rank({summary.label: _scores(summary, condition) for summary in summaries}),
         )
-        for condition in conditions_of(runs)
+        for condition in held_conditions(runs)
         if all(summary.of(condition) is not None for summary in summaries)
     ]
 

@@ -101,7 +101,7 @@ def count(samples: Sequence[Sample]) -> Counted:
     return Counted(used, len(samples), tuple(reasons.most_common()), again, unexcused, listed)
 
 
-def by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:
+def values_by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:
     """Return the used values of each job and case."""
     return grouped(
         ((sample.job, sample.case), sample.value) for sample in samples if sample.value is not None
@@ -149,7 +149,7 @@ def estimate(samples: Sequence[Sample], bounds: Bounds = UNIT, *, paired: bool =
     `bounds` are the least and the greatest value that is possible. `paired` says that values are
     differences.
     """
-    groups = by_cluster(samples)
+    groups = values_by_cluster(samples)
     values = list(chain.from_iterable(groups.values()))
     counted = count(samples)
     unit = "case" if any(case for _, case in groups) else "job"

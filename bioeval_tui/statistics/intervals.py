@@ -142,11 +142,11 @@ def mean_of(
     scope = f"this {unit} only, {size} {within}s"
     if len(nonempty) > 1:
         scope = f"clustered by {unit}, {size} {unit}s"
-    interval = _of_mean(measured, clusters, values, bounds, paired)
+    interval = _mean_interval(measured, clusters, values, bounds, paired)
     return replace(measured, interval=interval and replace(interval, scope=scope))
 
 
-def _of_mean(
+def _mean_interval(
     measured: Measured,
     clusters: Sequence[Sequence[float]],
     values: Sequence[float],
@@ -288,7 +288,7 @@ def share_ends(share: float, n: float, tail: Any) -> tuple[Any, Any]:
     return least, most
 
 
-def statistic_of(
+def statistic_interval(
     clusters: Sequence[Mapping[_Unit, float]],
     statistic: Callable[[Mapping[_Unit, float]], float | None],
     one_more: Mapping[_Unit, float],

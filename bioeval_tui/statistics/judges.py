@@ -39,7 +39,7 @@ from bioeval_tui.statistics.intervals import (
     mean_of,
     merged,
     share_interval,
-    statistic_of,
+    statistic_interval,
     t_quantile,
 )
 from bioeval_tui.statistics.means import average, average_if_any
@@ -134,7 +134,7 @@ Units = Mapping[tuple[float, ...], Any]
 """The number of units with these values. A unit's values are in any order, without missing ones."""
 
 
-def units_of(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float, ...]]:
+def rated_units(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float, ...]]:
     """Return the units of a table from rater to unit to value."""
     by_unit = grouped(chain.from_iterable(rated.items() for rated in ratings.values()))
     return Counter(tuple(sorted(values)) for values in by_unit.values())
@@ -260,7 +260,8 @@ class _Paired:
         if value is None:
             return Figure(None, None)
         return Figure(
-            value, statistic_of(self._clusters, statistic, self._disagreement(), "conversation")
+            value,
+            statistic_interval(self._clusters, statistic, self._disagreement(), "conversation"),
         )
 
     def _disagreement(self) -> dict[tuple[float, ...], float]:
@@ -387,7 +388,7 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     ) == 1
     parts = undivided = list(strata.values())
     if not ignored:
-        parts = list(chain.from_iterable(map(_by_judge, undivided)))
+        parts = list(chain.from_iterable(map(_judge_parts, undivided)))
     whole, plain = _Parted(parts, items, clusters), _Parted(undivided, items, clusters)
     interval = whole.interval(1.0)
     return CorrectedMean(
@@ -431,7 +432,7 @@ def _reviewed_clusters(name: str, items: Sequence[JudgedItem]) -> int | None:
     return clusters
 
 
-def _by_judge(items: Sequence[JudgedItem]) -> list[list[JudgedItem]]:
+def _judge_parts(items: Sequence[JudgedItem]) -> list[list[JudgedItem]]:
     """Divide items by the judge's score, in parts that are large enough.
 
     It depends on no review.

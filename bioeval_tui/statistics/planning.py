@@ -85,7 +85,7 @@ def variance_components(groups: Mapping[str, Sequence[float]]) -> VarianceCompon
     n = sum(len(values) for values in cases)
     if n < 2:
         return None
-    within = _within(cases)
+    within = _pooled_variance(cases)
     if len(cases) < 2:
         return VarianceComponents(0.0, within or 0.0, 1, n)
     mean = fsum(fsum(values) for values in cases) / n
@@ -107,8 +107,8 @@ def paired_components(
     common = [case for case in a if a[case] and b.get(case)]
     if len(common) < 2:
         return None
-    within_a = _within(a[case] for case in common) or 0.0
-    within_b = _within(b[case] for case in common) or 0.0
+    within_a = _pooled_variance(a[case] for case in common) or 0.0
+    within_b = _pooled_variance(b[case] for case in common) or 0.0
     gaps = [average(b[case]) - average(a[case]) for case in common]
     mean = average(gaps)
     spread = fsum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
@@ -117,7 +117,7 @@ def paired_components(
     return VarianceComponents(max(0.0, spread - noise), within_a + within_b, len(common), trials)
 
 
-def _within(cases: Iterable[Sequence[float]]) -> float | None:
+def _pooled_variance(cases: Iterable[Sequence[float]]) -> float | None:
     """Return the pooled variance within cases; None when no case has a second value."""
     squares, degrees = 0.0, 0
     for values in cases:

@@ -29,7 +29,7 @@ from bioeval_tui.report.agreement import (
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.console import print_lines, text_table
-from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, on_sentinels
+from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, sentinel_finding
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
 from bioeval_tui.statistics.intervals import Interval, ends
 from bioeval_tui.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
@@ -507,7 +507,7 @@ def print_sentinels(checks: Sequence[SentinelCheck], console: Console) -> None:
         fault = Text("a fault", style="bold") if one.accused else ""
         table.add_row(Text(SENTINELS[one.fault]), size, p_words(one.p), fault)
     console.print(table)
-    console.print(Text(sentence(on_sentinels(checks))), soft_wrap=True)
+    console.print(Text(sentence(sentinel_finding(checks))), soft_wrap=True)
 
 
 def reaction_words(by_change: Mapping[str, Reaction]) -> str:

@@ -31,7 +31,7 @@ from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
 from bioeval_tui.report.answer import NEVER_STARTED, Answer
-from bioeval_tui.report.beside import BesideEachOther, beside
+from bioeval_tui.report.beside import BesideEachOther, pair_outcomes
 from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
 from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
@@ -284,7 +284,7 @@ def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
     return ", ".join(counts) or DASH
 
 
-def print_beside(run: Path, other: Path) -> None:
+def print_other_run(run: Path, other: Path) -> None:
     """Print what came out of two recordings of the same job, why, and how sure that is."""
     console, second = plain_console(), load_run(other)
     console.print()
@@ -293,7 +293,7 @@ def print_beside(run: Path, other: Path) -> None:
     )
     found = compare(load_run(run), second)
     print_answer(replace(found.answer, why=""), console)  # it follows with both answers in full
-    _print_pair(beside(found), console)
+    _print_pair(pair_outcomes(found), console)
 
 
 def _print_pair(pair: BesideEachOther, console: Console) -> None:
@@ -465,7 +465,7 @@ def _one(path: Path) -> ExitCode:
     except BioevalError:
         return ExitCode.NOT_MEASURED  # the screen has said what is wrong with the recording
     live = is_live(path)
-    code = ExitCode.OK if live else _code_of(result)
+    code = ExitCode.OK if live else _exit_code(result)
     lines = [*_how_it_ended(result, code, live=live), *_what_next(path.stem, code, live)]
     print_lines(lines, plain_console())
     return code
@@ -482,7 +482,7 @@ def print_ways(ways: Iterable[str], console: Console) -> None:
     print_lines((f"what you can do: {way}" for way in dict.fromkeys(ways)), console)
 
 
-def _code_of(result: RunResult | None) -> ExitCode:
+def _exit_code(result: RunResult | None) -> ExitCode:
     if result is None:
         return ExitCode.NOT_MEASURED
     if result.measured:

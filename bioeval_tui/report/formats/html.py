@@ -31,11 +31,11 @@ from bioeval_tui.record import reviews
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
-from bioeval_tui.report.comparison import comparison_of
+from bioeval_tui.report.comparison import pair_comparison
 from bioeval_tui.report.explanation import BarPiece, composite_bar
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.messages import MessageBlock, message_blocks, plain
-from bioeval_tui.report.result import RunResult, ShownMessage, load_run, title_of
+from bioeval_tui.report.result import RunResult, ShownMessage, load_run, report_title
 from bioeval_tui.report.run import ConversationResult, why_not_asked
 from bioeval_tui.report.sentences import (
     PARTS,
@@ -67,13 +67,13 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
 def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the document for these runs."""
     results, summaries = [replace(run, target=asked.target) for run in runs], summarise_runs(runs)
-    comparison = comparison_of(runs)
+    comparison = pair_comparison(runs)
     return (
         environment()
         .get_template("report.html.jinja")
         .render(
             policy=policy(),
-            title=title_of(results),
+            title=report_title(results),
             program_version=__version__,
             runs=results,
             summaries=summaries,

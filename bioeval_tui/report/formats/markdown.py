@@ -17,18 +17,18 @@ from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
-from bioeval_tui.report.comparison import Comparison, comparison_of
+from bioeval_tui.report.comparison import Comparison, pair_comparison
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.messages import MessageBlock, StyledText, message_blocks
-from bioeval_tui.report.result import Graded, RunResult, TrialResult, title_of
+from bioeval_tui.report.result import Graded, RunResult, TrialResult, report_title
 from bioeval_tui.report.run import reason_of
 from bioeval_tui.report.sentences import counted_words
 from bioeval_tui.report.summary import (
     ConditionRanking,
     Summary,
     condition_title,
-    conditions_of,
+    held_conditions,
     rankings,
     summarise_runs,
 )
@@ -175,9 +175,9 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the report of these runs."""
     lines: list[str] = []
     if len(runs) > 1:
-        lines += [f"# {escape(title_of(runs))}", ""]
+        lines += [f"# {escape(report_title(runs))}", ""]
         summaries = summarise_runs(runs)
-        if (comparison := comparison_of(runs)) is not None:
+        if (comparison := pair_comparison(runs)) is not None:
             lines += _compared(comparison)
         else:
             for ranking in rankings(summaries):
@@ -224,7 +224,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
             )
         lines += ["", *table(["", "job", "facts", "rule", "threshold", "value", ""], rows)]
     lines += ["", f"{escape(counted_words(result.counted))}.", ""]
-    rows, answers, conditions = [], [], conditions_of(runs)
+    rows, answers, conditions = [], [], held_conditions(runs)
     for run in runs:
         held = [run.summary.of(name) for name in conditions]
         scores = [units.number(each.score.mean) if each else units.DASH for each in held]
