@@ -273,8 +273,8 @@ def print_plan(plan: Planned, console: Console) -> None:
     if plan.detect is not None:
         what, reached = "difference", "power"
     line = (
-        f"standard deviations of the {what}: {number(between)} between cases, {number(within)} between"
-        f" trials of a case ({plan.basis})"
+        f"standard deviations of the {what}: {number(between)} between cases, {number(within)}"
+        f" between trials of a case ({plan.basis})"
     )
     console.print(Text(line), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
