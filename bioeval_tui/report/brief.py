@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bioeval_tui.record.state import RunState
 
 LONGEST_ABOUT = 120
+"""The most characters of task titles that say what a job is about, if the job does not."""
 _PLAYERS = {"scripted": "a script", "human": "a person", "rules": "rules, no model"}
 
 

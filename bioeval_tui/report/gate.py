@@ -45,6 +45,9 @@ from bioeval_tui.statistics.estimates import (
 from bioeval_tui.statistics.means import percentile, reaches
 
 MOST_EXCLUDED = 0.10
+"""The largest share of planned conversations that may not count: with more, a gate that passes
+would say little of the run.
+"""
 _PART = re.compile(
     r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?(?P<part>timing|task|assertion)(?:(?<=task)"
     r" ?(?P<task>[1-9][0-9]{0,3}))?"

@@ -37,10 +37,14 @@ TOO_LOW = 0.1
 """Recorded conversations with a lower mean score cannot show whether a judge reacts."""
 
 ACCUSED_AT = 0.005
-"""Maximum chance of reporting any effect for a sound judge."""
+"""Maximum chance of reporting any effect for a sound judge; `validate-statistics judges` counts how
+often one is accused.
+"""
 
 TOLERATED_FLIPS = 0.10
-"""The share of verdicts that a judge may flip when asked the same thing twice."""
+"""The share of verdicts that a judge may flip when asked the same thing twice: a sound one with
+noise of 0.04 flips 6 % (`validate-statistics judges`).
+"""
 
 
 @dataclass(frozen=True, slots=True)

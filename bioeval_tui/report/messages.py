@@ -37,6 +37,7 @@ written.
 """
 
 MAX_PATTERN = 500
+"""The most characters that are searched for, unless a caller gives another limit."""
 
 # Without "reference", which takes lines such as `[1]: https://…` out of the text.
 _PARSER = (

@@ -385,6 +385,7 @@ the agent nor a defect of this program can be behind it. What an agent does not 
 is not measured, is not in here.
 """
 LONGEST_CAUSE = 160
+"""The most characters of what happened in a conversation that does not count."""
 
 
 def _why_excluded(talk: ConversationState) -> str:

@@ -24,6 +24,7 @@ from bioeval_tui.statistics.estimates import Estimate, LatencySummary, PassK
 from bioeval_tui.statistics.intervals import LEVEL
 
 SHOWN_K = 5
+"""Of pass^k, so many are written, and the last."""
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 STATUS = {"passed": "passed", "failed": "failed", "not_measured": "could not be measured"}
 NOT_HERE = "not for this condition"

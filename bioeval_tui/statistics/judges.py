@@ -295,7 +295,7 @@ FEWEST_REVIEWED_CLUSTERS = 10
 
 FEWEST_TUNED_CLUSTERS = 20
 """With fewer reviewed clusters λ is 0, and items are not divided by the judge's score: the judge is
-ignored.
+ignored. `validate-statistics correction` has the coverage on both sides, for 12 and 20.
 """
 
 FEWEST_PER_STRATUM = 5

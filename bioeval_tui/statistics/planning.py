@@ -336,7 +336,9 @@ def t_test_power(noncentrality: float, degrees: int) -> float:
 
 
 HORIZONS = (15, 60, 240)
-"""Number of rounds for which a stake is optimal."""
+"""Number of rounds for which a stake is optimal: of one stake alone, hard cases would stop later
+(`validate-statistics stopping` counts the rounds).
+"""
 
 LIMIT = 0.75
 """A gambler's maximum bet leaves at least a quarter of the fortune after any round."""
