@@ -53,7 +53,8 @@ _PART = re.compile(
     r" ?(?P<task>[1-9][0-9]{0,3}))?"
 )
 _SLOWER = re.compile(
-    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?p(?P<percent>[1-9][0-9]?):(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)"
+    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?p(?P<percent>[1-9][0-9]?)"
+    r":(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)"
     r" ?(?P<unit>ms|s)"
 )
 _ONE_OF = (

@@ -144,11 +144,13 @@ def imported_and_exported(log: Path, told: dict[str, Any], folder: Path) -> Path
     result = run_document(run)["conditions"]["supplied"]
     seen = {}
     for trial in result["trials"]:
-        name = f"{trial['case']} {run.state.conversation('supplied', trial['trial']).case.trial}"  # type: ignore[union-attr]
+        case = run.state.conversation("supplied", trial["trial"]).case  # type: ignore[union-attr]
+        name = f"{trial['case']} {case.trial}"  # type: ignore[union-attr]
         scores = {task["title"]: task["score"] for task in trial["tasks"]}
         seen[name] = {**scores, "several: length": float(trial["given_scores"]["several: length"])}
     assert seen == told["scores"]
-    assert (run.started.model, run.started.source.times) == ("mockllm/model", "told")  # type: ignore[union-attr]
+    assert run.started.model == "mockllm/model"
+    assert run.started.source.times == "told"  # type: ignore[union-attr]
     for talk in run.state.conversations.values():
         call, output = [event for message in talk.messages for event in message.generation]
         assert call["request"]["function"]["name"] == "add"

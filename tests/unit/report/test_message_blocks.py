@@ -59,7 +59,8 @@ def shown(text: str) -> str:
         ("> said\n\n---", "<blockquote><p>said</p></blockquote><hr>"),
         ("```json\n{\"a\": 1}\n```", "<p>json</p><pre><code>{\"a\": 1}</code></pre>"),
         ("| a | b |\n|---|---|\n| **1** |",
-         "<div><table><tr><th>a</th><th>b</th></tr><tr><td><strong>1</strong></td></tr></table></div>"),
+         "<div><table><tr><th>a</th><th>b</th></tr>"
+         "<tr><td><strong>1</strong></td></tr></table></div>"),
         ("> |a|\n> |-|\n> |b|*c*| d|\n> |e|",
          "<blockquote><div><table><tr><th>a</th></tr><tr><td>b | *c* | d</td></tr>"
          "<tr><td>e</td></tr></table></div></blockquote>"),

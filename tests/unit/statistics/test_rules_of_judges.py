@@ -163,7 +163,9 @@ def test_shares_have_intervals_from_ten_conversations_and_kappa_from_thirty(
         (found.kappa, curved),
                           (found.kappa_quadratic, curved), (found.alpha, curved)):  # fmt: skip
         assert (figure.interval is not None) == there
-        assert figure.interval is None or figure.interval.low < figure.value < figure.interval.high  # type: ignore[operator]
+        assert figure.interval is None or (
+            figure.interval.low < figure.value < figure.interval.high  # type: ignore[operator]
+        )
     nobody = judge_agreement([])
     assert (nobody.sensitivity.value, nobody.kappa.value, nobody.alpha.interval) == (
         None,
