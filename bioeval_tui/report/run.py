@@ -915,13 +915,11 @@ def _loss(talk: ConversationResult, gain: Gain) -> Finding:
 
 def _quotation(talk: ConversationResult, gain: Gain) -> tuple[int | None, str]:
     """Return the turn and the words that the judge quotes about a task; empty without any."""
-    if gain.kind != "task":
+    evidence = rows.task_evidence(_judged(talk, gain)) if gain.kind == "task" else None
+    message = talk.message(evidence[0]) if evidence is not None else None
+    if evidence is None or message is None:
         return None, ""
-    if evidence := rows.task_evidence(_judged(talk, gain)):
-        number, quotation = evidence
-        if message := talk.message(number):
-            return message.turn, shorten(clean_line(quotation), LONGEST_LOSS)
-    return None, ""
+    return message.turn, shorten(clean_line(evidence[1]), LONGEST_LOSS)
 
 
 def _judged(talk: ConversationResult, gain: Gain) -> TaskScored:
