@@ -52,7 +52,7 @@ from bioeval_tui.report.formats.json_report import json_report
 from bioeval_tui.report.frames import TableName, table_rows, to_arrow, to_frame
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import effect_words, spread_words
-from bioeval_tui.report.summary import ConditionSummary, Summary, conditions_of, summarise_runs
+from bioeval_tui.report.summary import ConditionSummary, Summary, held_conditions, summarise_runs
 from bioeval_tui.sample.paths import find_job
 from bioeval_tui.statistics.differences import Difference
 
@@ -456,7 +456,7 @@ class Results:
 
     @property
     def _conditions(self) -> list[Condition]:
-        return conditions_of([run for summary in self._summaries for run in summary.runs])
+        return held_conditions([run for summary in self._summaries for run in summary.runs])
 
     def _score_cells(self, summary: Summary) -> Iterator[str]:
         for name in self._conditions:

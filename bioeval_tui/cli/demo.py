@@ -110,11 +110,11 @@ def demo(
     spec = spec_of(request, settings.runs_dir)
     if headless or as_json or is_plain():
         from bioeval_tui.cli.headless import run_headless  # the screen does not need it
-        from bioeval_tui.report.formats.console import print_beside
+        from bioeval_tui.report.formats.console import print_other_run
 
         code = run_headless(spec, settings, as_json=as_json)
         if code == ExitCode.OK and not as_json and spec.mode == "rehearsal" and not local_model:
-            print_beside(
+            print_other_run(
                 recording_path(settings.runs_dir, spec.runs[0].run_id), careful_recording()
             )
         return code

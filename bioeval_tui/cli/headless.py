@@ -41,7 +41,7 @@ from bioeval_tui.record.reading import fold_file
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.answer import answer_batch
-from bioeval_tui.report.deciding import Decider, decider_of
+from bioeval_tui.report.deciding import Decider, make_decider
 from bioeval_tui.report.document import piecewise_document
 from bioeval_tui.report.formats.console import (
     ProgressLines,
@@ -55,7 +55,7 @@ from bioeval_tui.report.formats.console import (
 from bioeval_tui.report.gate import Gate, GateRules, print_checks
 from bioeval_tui.report.plans import print_estimates
 from bioeval_tui.report.result import RunResult, result_of
-from bioeval_tui.report.summary import condition_title, conditions_of, rankings, summarise_runs
+from bioeval_tui.report.summary import condition_title, held_conditions, rankings, summarise_runs
 from bioeval_tui.report.words import summary_lines
 
 
@@ -223,7 +223,7 @@ def run_headless(
         verbose=verbose,
     )
     interrupted: list[bool] = []
-    stopping = decider_of(spec, prepared)
+    stopping = make_decider(spec, prepared)
     running = run_prepared(
         prepared, spec, settings, on_interrupt=lambda: interrupted.append(True), stopping=stopping
     )
@@ -333,7 +333,7 @@ def print_batch(runs: Sequence[RunResult], console: Console) -> None:
     table.add_column("job")
     if any(models):
         table.add_column("model")
-    names = conditions_of(runs)
+    names = held_conditions(runs)
     for title in (*(condition_title(runs, name) for name in names), "scored"):
         table.add_column(Text(title), justify="right")
     for run, model in zip(runs, models, strict=True):
@@ -384,7 +384,7 @@ def _say_what_helps(runs: Sequence[RunResult], console: Console, *, card: bool) 
         way
         for run in runs
         if not (card and run.planned_trials == 1 and run.answer.outcome == "agent_unreached")
-        for talk in run.as_begun
+        for talk in run.conversations_begun
         for way in talk.ways
     ]
     print_ways(ways, console)

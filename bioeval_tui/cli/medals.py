@@ -41,7 +41,7 @@ from bioeval_tui.report.formats.medal_pages import (
     medals_dicts,
 )
 from bioeval_tui.report.formats.registry import choose, names
-from bioeval_tui.report.reviews import marks_at
+from bioeval_tui.report.reviews import report_marks
 from bioeval_tui.statistics.estimates import grouped
 from bioeval_tui.tui.data.services import AppServices
 
@@ -178,7 +178,7 @@ def _reviews(results: Sequence[Graded]) -> list[str]:
     words = {
         id(report): mark
         for file, reports in by_file.items()
-        for report, mark in zip(reports, marks_at(file, reports), strict=True)
+        for report, mark in zip(reports, report_marks(file, reports), strict=True)
     }
     return [words[id(one.outcome)] for one in results if isinstance(one.outcome, TaskReport)]
 

@@ -63,10 +63,10 @@ from bioeval_tui.report.judge_checks import (
     Reaction,
     SentinelCheck,
     Stability,
-    reactions_of,
-    scores_of,
+    judge_reactions,
     sentinel_checks,
-    stability_of,
+    sentinel_scores,
+    stability_by_change,
 )
 from bioeval_tui.report.result import RunResult, load_run
 from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
@@ -368,7 +368,7 @@ def judge_test(
     errors = [current().text(error) for error in failures]
     for error in errors:
         say(f"note: {error}", err=True)
-    stability, reactions = stability_of(asked), reactions_of(asked)
+    stability, reactions = stability_by_change(asked), judge_reactions(asked)
     checks = sentinel_checks(known, earlier)
     if as_json:
         changes = {name: {**asdict(one), "accused": one.accused} for name, one in stability.items()}
@@ -381,7 +381,7 @@ def judge_test(
             "sentinels": {
                 "contents": sentinel_contents(),
                 "faults": faults,
-                "scores": scores_of(known[0]),
+                "scores": sentinel_scores(known[0]),
             },
             "errors": errors,
         }

@@ -37,7 +37,7 @@ from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.conditions import conditions_in
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
-from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
+from bioeval_tui.report.agreement import agreement_report, label_tasks, rated_tasks
 from bioeval_tui.report.comparison import compare as compare_runs
 from bioeval_tui.report.correction import corrections
 from bioeval_tui.report.document import run_document
@@ -58,7 +58,7 @@ from bioeval_tui.report.formats.registry import (
     names,
     write_runs,
 )
-from bioeval_tui.report.gate import Gate, GateRules, print_checks, with_people
+from bioeval_tui.report.gate import Gate, GateRules, apply_reviews, print_checks
 from bioeval_tui.report.plans import planned, print_plan
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import ranking_dicts, rankings, summarise_runs
@@ -304,7 +304,7 @@ def _write_runs(
         say(f"wrote {clean_line(str(output), 300)}", err=True)
     else:
         write_or_print(write_runs(chosen, runs, Asked(target, output)), output)
-    if output is not None and (note := chosen.note_on(output)):
+    if output is not None and (note := chosen.name_warning(output)):
         say(f"note: {note}", err=True)
     return ExitCode.OK
 
@@ -319,9 +319,9 @@ def _is_folder(chosen: Format, output: Path) -> bool:
     if output.is_dir() or not chosen.name_of:
         return output.is_dir()
     if output.suffix or output.exists():
-        if chosen.note_on(output) and output.suffix.lower() not in chosen.endings:
+        if chosen.name_warning(output) and output.suffix.lower() not in chosen.endings:
             raise UsageError(
-                f"{clean_line(str(output), 300)}: {chosen.note_on(output)}; or give a folder"
+                f"{clean_line(str(output), 300)}: {chosen.name_warning(output)}; or give a folder"
             )
         return False
     return True
@@ -402,7 +402,7 @@ def agreement(
     runs = [load_run(path) for path in _paths(run)]
     items, problems = rated_tasks(runs, blind=blind, every=True)
     if labels is not None:
-        items = with_labels(items, labels, column)
+        items = label_tasks(items, labels, column)
     if not any(item.people for item in items):
         what = "blind reviews" if blind else "reviews"
         say(f"no {what} yet; add some with `bioeval-tui review RUN`", err=True)
@@ -455,7 +455,7 @@ def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
         rules.require_conditions(one.conditions, conditions_in(one.state.job), one.run_id)
     notes: tuple[str, ...] = ()
     if reviewed:
-        runs, notes = with_people(runs)
+        runs, notes = apply_reviews(runs)
     result = thresholds.check(runs, notes)
     keep_exit_code()  # the runs are in their files
     print_checks(result, plain_console())

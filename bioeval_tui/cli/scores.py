@@ -62,7 +62,7 @@ def scores(
     few units for ranks.
     """
     found = board(read_scores(file, ScoreColumns(unit, agents, rater, scores)))
-    say(masked(found.read_as), err=True)
+    say(masked(found.columns_words), err=True)
     for note in found.notes:
         say(f"note: {masked(note)}", err=True)
     if as_json:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from itertools import chain
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -27,7 +28,7 @@ from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.differences import AgentRank, Difference, difference, rank
 from bioeval_tui.statistics.estimates import Sample, grouped
-from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, Measured, mean_of
+from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, Measured, ends, mean_of
 from bioeval_tui.statistics.means import average, average_if_any
 
 
@@ -85,10 +86,12 @@ class AgentStanding:
     @property
     def graded_words(self) -> str:
         """Such as `4 of 5 graded`, or `4 of 5 graded, 2 on a part of the rows`."""
-        count = self.scored_on_part_of_rows
-        partial = f", {count:,} on a part of the rows" if count else ""
-        partial += f", {len(self.in_doubt):,} in doubt" if self.in_doubt else ""
-        return f"{self.graded:,} of {self.submissions:,} graded{partial}"
+        parts = [f"{self.graded:,} of {self.submissions:,} graded"]
+        if self.scored_on_part_of_rows:
+            parts.append(f"{self.scored_on_part_of_rows:,} on a part of the rows")
+        if self.in_doubt:
+            parts.append(f"{len(self.in_doubt):,} in doubt")
+        return ", ".join(parts)
 
     @property
     def basis_words(self) -> str:
@@ -99,9 +102,10 @@ class AgentStanding:
     @property
     def medal_words(self) -> str:
         """For example `41.7 % [15.2, 72.3]`; fewer than ten tasks have no interval."""
-        found = self.any_medal_interval
-        around = f" [{number1(100 * found.low)}, {number1(100 * found.high)}]" if found else ""
-        return f"{number1(100 * self.any_medal_share)} %{around}"
+        share = f"{number1(100 * self.any_medal_share)} %"
+        if found := self.any_medal_interval:
+            return f"{share} [{number1(100 * found.low)}, {number1(100 * found.high)}]"
+        return share
 
     @property
     def behind_words(self) -> str:
@@ -117,15 +121,18 @@ class AgentStanding:
         figures = {
             item.name: getattr(self, item.name) for item in fields(self) if item.name != "behind"
         }
-        behind = self.behind
+        behind_next, behind_next_interval = None, None
+        if self.behind is not None:
+            behind_next = self.behind.mean
+            behind_next_interval = ends(self.behind.estimate.interval)
         return {
             **figures,
             "in_doubt": list(self.in_doubt),
-            "any_medal_interval": _ends(self.any_medal_interval),
+            "any_medal_interval": ends(self.any_medal_interval),
             "rank": _places(self.rank),
             "rank_graded": _places(self.rank_graded),
-            "behind_next": None if behind is None else behind.mean,
-            "behind_next_interval": None if behind is None else _ends(behind.estimate.interval),
+            "behind_next": behind_next,
+            "behind_next_interval": behind_next_interval,
         }
 
 
@@ -148,12 +155,6 @@ PrintedStanding = Annotated[
         )
     ),
 ]
-
-
-def _ends(interval: Interval | None) -> list[float] | None:
-    if interval is None:
-        return None
-    return [interval.low, interval.high]
 
 
 def _places(rank: AgentRank | None) -> list[int] | None:
@@ -180,7 +181,7 @@ class Standings:
         return sentence(AgentRanksBasis(self.shared, FEWEST_UNITS, unranked, len(self.agents)))
 
 
-def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
+def agent_entry(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
     """Return a submission of an agent; `report` is None if it was not graded."""
     if report is None or not report.valid_submission:
         return AgentEntry(agent, task_id, None, medal=False, graded=False)
@@ -193,9 +194,9 @@ def entry_of(agent: str, task_id: str, report: TaskReport | None) -> AgentEntry:
 
 def entries_of(reports: Sequence[TaskReport], not_graded: Sequence[NotGraded]) -> list[AgentEntry]:
     """Return the submissions of agents that are known by name, in their order."""
-    entries = [entry_of(report.agent, report.task_id, report) for report in reports]
+    entries = [agent_entry(report.agent, report.task_id, report) for report in reports]
     entries += [
-        entry_of(item.known_agent or UNKNOWN_AGENT, item.task_id, None) for item in not_graded
+        agent_entry(item.known_agent or UNKNOWN_AGENT, item.task_id, None) for item in not_graded
     ]
     return [entry for entry in entries if entry.agent != UNKNOWN_AGENT]
 
@@ -219,12 +220,12 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
     ranks_graded = {one.name: one for one in ranking_graded.ranks}
     shares = {agent: _medals(tasks).value for agent, tasks in by_agent.items()}
 
-    def place_of(agent: str) -> tuple[bool, float, bool, float, str]:
-        mean = over_tasks(everything[agent])
+    def standing_order(agent: str) -> tuple[bool, float, bool, float, str]:
+        mean = mean_of_all_tasks(everything[agent])
         # Of equal means, an agent with a valid submission comes before one without.
         return mean is None, -(mean or 0.0), not graded[agent], -shares[agent], agent
 
-    order = sorted(by_agent, key=place_of)
+    order = sorted(by_agent, key=standing_order)
     ranked = []
     for place, agent in enumerate(order):
         before = everything[order[place - 1]] if place else None
@@ -239,12 +240,11 @@ def standings(entries: Sequence[AgentEntry]) -> Standings:
 
 def ranks_basis(entries: Iterable[AgentEntry]) -> AgentRanksBasis:
     """Return what the ranks of several agents rest on, without computing them."""
+    entries = list(entries)
     by_agent: dict[str, dict[str, list[AgentEntry]]] = {}
     for entry in entries:
         by_agent.setdefault(entry.agent, {}).setdefault(entry.task_id, []).append(entry)
-    some = percentiles_known(
-        entry for tasks in by_agent.values() for of in tasks.values() for entry in of
-    )
+    some = percentiles_known(entries)
     tasks = {
         agent: set(_percentiles(own, others_as_zero=True)) if some else set()
         for agent, own in by_agent.items()
@@ -282,7 +282,7 @@ def _standing(
     ranks: tuple[AgentRank | None, AgentRank | None],
     before: Mapping[str, Sequence[float]] | None,
 ) -> AgentStanding:
-    entries = [entry for of_task in tasks.values() for entry in of_task]
+    entries = list(chain.from_iterable(tasks.values()))
     valid = {task: [one.medal for one in of_task if one.graded] for task, of_task in tasks.items()}
     medals = _medals(tasks)
     behind = None
@@ -302,16 +302,16 @@ def _standing(
         percentiles=sum(entry.percentile is not None for entry in entries),
         any_medal_share=medals.value,
         any_medal_interval=medals.interval,
-        any_medal_share_graded=over_tasks({task: won for task, won in valid.items() if won}),
-        percentile=over_tasks(everything),
-        percentile_graded=over_tasks(graded),
+        any_medal_share_graded=mean_of_all_tasks({task: won for task, won in valid.items() if won}),
+        percentile=mean_of_all_tasks(everything),
+        percentile_graded=mean_of_all_tasks(graded),
         rank=ranks[0],
         rank_graded=ranks[1],
         behind=behind,
     )
 
 
-def over_tasks(values: Mapping[str, Sequence[float]]) -> float | None:
+def mean_of_all_tasks(values: Mapping[str, Sequence[float]]) -> float | None:
     """Return the mean over tasks of the mean over each task's submissions; None without any."""
     return average_if_any([average(of_task) for of_task in values.values()])
 
@@ -322,7 +322,7 @@ def mean_percentile(entries: Iterable[AgentEntry], *, others_as_zero: bool) -> f
     Others are those that were not graded.
     """
     by_task = grouped((entry.task_id, entry) for entry in entries)
-    return over_tasks(_percentiles(by_task, others_as_zero=others_as_zero))
+    return mean_of_all_tasks(_percentiles(by_task, others_as_zero=others_as_zero))
 
 
 def _percentiles(
@@ -333,7 +333,7 @@ def _percentiles(
     None has any if no valid submission has one: the others as 0 would be a percentile of failures
     alone.
     """
-    if not percentiles_known(entry for of_task in tasks.values() for entry in of_task):
+    if not percentiles_known(chain.from_iterable(tasks.values())):
         return {}
     percentiles = {}
     for task, entries in tasks.items():

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,7 +31,7 @@ from bioeval_tui.statistics.judges import (
     agreement,
     judge_agreement,
     krippendorff_alpha,
-    units_of,
+    rated_units,
 )
 from bioeval_tui.statistics.means import average, median
 
@@ -180,10 +180,10 @@ class AgreementReport:
         """The caveats on the numbers."""
         notes = []
         if self.given > self.blind:
-            seen = "was" if self.given == 1 else "were"
+            scores = plural(self.given, "score was", "scores were")
             notes.append(
-                f"{self.given - self.blind} of {plural(self.given, 'score')} {seen} given with the"
-                " judge's in view, which influences people; --blind uses only blind ones"
+                f"{self.given - self.blind} of {scores} given with the judge's in view, which"
+                " influences people; --blind uses only blind ones"
             )
         if 0 < len(self.items) < 30:
             notes.append(f"{plural(len(self.items), 'task')}: too few for reliable numbers")
@@ -202,7 +202,7 @@ def rated_tasks(
     problems: list[str] = []
     for run in runs:
         problems += map(str, run.problems)
-        rated += _of_run(run, blind=blind, every=every)
+        rated += _run_tasks(run, blind=blind, every=every)
     return rated, problems
 
 
@@ -211,11 +211,10 @@ def agreement_report(
 ) -> AgreementReport:
     """Compare all raters over these tasks. `judge` keeps judges with this in their name."""
     items = [item for item in every if item.people]
-    names = sorted(
-        {name for item in items for name in item.judges if judge.lower() in name.judge.lower()}
-    )
-    people = sorted({name for item in items for name in item.people})
-    given = [entry for item in items for entry in item.people.values()]
+    judges = set(chain.from_iterable(item.judges for item in items))
+    names = sorted(name for name in judges if judge.lower() in name.judge.lower())
+    people = sorted(set(chain.from_iterable(item.people for item in items)))
+    given = list(chain.from_iterable(item.people.values() for item in items))
     by_person = {
         name: {
             (item.run_id, item.key, item.task): item.people[name].after or 0.0
@@ -229,7 +228,7 @@ def agreement_report(
         people=tuple(
             pair for a, b in combinations(people, 2) if (pair := _people_pair(a, b, items))
         ),
-        people_alpha=krippendorff_alpha(units_of(by_person)) if len(people) > 1 else None,
+        people_alpha=krippendorff_alpha(rated_units(by_person)) if len(people) > 1 else None,
         items=tuple(items),
         reviewers=tuple(people),
         blind=sum(entry.blind for entry in given),
@@ -252,7 +251,7 @@ def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
             scored.append((item, members))
     if not scored:
         return None
-    names = dict.fromkeys(name for _, members in scored for name in members)
+    names = dict.fromkeys(chain.from_iterable(members for _, members in scored))
     ratings = {
         f"{name.judge} {name.prompt}": {
             (item.run_id, item.key, item.task): members[name]
@@ -275,7 +274,7 @@ def _among(items: Sequence[RatedTask]) -> AmongJudges | None:
         )
         for name in names
     }
-    return AmongJudges(len(scored), krippendorff_alpha(units_of(ratings)), deviations)
+    return AmongJudges(len(scored), krippendorff_alpha(rated_units(ratings)), deviations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,19 +317,14 @@ def change(items: Sequence[RatedTask]) -> AgreementChange | None:
     )
 
 
-def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
+def _run_tasks(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
     given: dict[reviews.TaskKey, Mapping[str, Reviewed]] = dict(run.people.tasks)
     verdicts = {talk.key: _verdicts(run, talk) for talk in run.talks}
     if every:
-        # The first judge may have failed.
-        judged = [
-            (key, task)
-            for key, many in verdicts.items()
-            for verdict, _ in many
-            for task in verdict.tasks
-        ]
-        for key, scored in judged:
-            given.setdefault(reviews.TaskKey(key, scored.task), {})
+        for key, many in verdicts.items():
+            # Of all verdicts, since the first judge may have failed.
+            for judged in chain.from_iterable(verdict.tasks for verdict, _ in many):
+                given.setdefault(reviews.TaskKey(key, judged.task), {})
     rated = []
     for (key, task), opinions in sorted(given.items()):
         people = {name: entry for name, entry in opinions.items() if entry.blind or not blind}
@@ -346,6 +340,15 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
             for verdict, each in scores
             if verdict.author is not None and each
         ]
+        judges: dict[JudgeId, float] = {}
+        for _, each in scores:
+            judges |= each
+        judged_at: dict[JudgeId, int] = {}
+        for verdict, each in reversed(scores):
+            judged_at |= dict.fromkeys(each, 0 if verdict.author is None else verdict.seq)
+        case, case_trial = "", 1
+        if talk.case is not None:
+            case, case_trial = talk.case.name, talk.case.trial
         rated.append(
             RatedTask(
                 run_id=run.path.stem,
@@ -356,20 +359,16 @@ def _of_run(run: RecordedRun, *, blind: bool, every: bool) -> list[RatedTask]:
                 title=clean_line(run.task_titles(trial=key.trial).get(task, "")),
                 pass_above=reviews.pass_above(run.state, key.trial, task),
                 people=people,
-                judges={name: score for _, scored in scores for name, score in scored.items()},
-                recorded=own[0][1] if own else None,
-                latest=later[-1][1] if later else None,
+                judges=judges,
+                recorded=next((score for _, score in own), None),
+                latest=next((score for _, score in reversed(later)), None),
                 counts=next((name for name, _ in [*reversed(later), *own]), None),
-                judged_at={
-                    name: 0 if verdict.author is None else verdict.seq
-                    for verdict, each in reversed(scores)
-                    for name in each
-                },
+                judged_at=judged_at,
                 panels=frozenset(
                     next(iter(scored)).judge for _, scored in scores if len(scored) > 1
                 ),
-                case=talk.case.name if talk.case is not None else "",
-                case_trial=talk.case.trial if talk.case is not None else 1,
+                case=case,
+                case_trial=case_trial,
             )
         )
     return rated
@@ -383,8 +382,10 @@ def _verdicts(run: RecordedRun, talk: ConversationState) -> list[tuple[Transcrip
     """
     if again := run.judged_again.get(talk.key):
         found = [(row.comparable, row.prompts) for row in again.rows]
+    elif talk.verdict:
+        found = [(talk.verdict, recorded_prompts(run.state, talk.verdict))]
     else:
-        found = [(talk.verdict, recorded_prompts(run.state, talk.verdict))] if talk.verdict else []
+        found = []
     return [
         (
             verdict,
@@ -409,11 +410,9 @@ def _scores(verdict: TranscriptScored, judge: JudgeId, task: int) -> dict[JudgeI
     members: dict[str, list[float]] = {}
     for one in verdict.verdicts:
         for given in one.get("tasks") or ():
-            value = (
-                given.get("score")
-                if isinstance(given, dict) and given.get("task") == task
-                else None
-            )
+            if not isinstance(given, dict) or given.get("task") != task:
+                continue
+            value = given.get("score")
             if isinstance(value, int | float) and 0 <= value <= 1:
                 members.setdefault(clean_line(str(one.get("judge")), 100), []).append(float(value))
     if len(members) > 1:
@@ -466,7 +465,7 @@ _RIGHT: tuple[tuple[str, str, Callable[[str], object]], ...] = (
 """The columns that identify a conversation: what is right in them, and how to tell."""
 
 
-def with_labels(items: Sequence[RatedTask], file: Path, column: str = "") -> list[RatedTask]:
+def label_tasks(items: Sequence[RatedTask], file: Path, column: str = "") -> list[RatedTask]:
     """Return the tasks with the labels of a table instead of reviews.
 
     A row identifies its conversation by `case` (and `case_trial`, default 1) or by `trial` (and

@@ -48,25 +48,29 @@ class BesideEachOther:
     said: tuple[AgentSaid, ...]
 
 
-def beside(comparison: Comparison) -> BesideEachOther:
+def pair_outcomes(comparison: Comparison) -> BesideEachOther:
     """Return what two runs of the same job came to."""
     a, b, shared = comparison.a, comparison.b, comparison.conditions
-    found = _differing(shared)
-    user, said = _parting(a, b, *found) if found is not None else ("", ())
+    condition, assertion, user = "", "", ""
+    said: tuple[AgentSaid, ...] = ()
+    if (found := _differing(shared)) is not None:
+        differing, assertion = found
+        condition = differing.title
+        user, said = _parting(a, b, differing, assertion)
     return BesideEachOther(
         conditions=tuple(one.title for one in shared),
         scores=(
-            (name_of(a), tuple(one.a.mean for one in shared)),
-            (name_of(b), tuple(one.b.mean for one in shared)),
+            (agent_name(a), tuple(one.a.mean for one in shared)),
+            (agent_name(b), tuple(one.b.mean for one in shared)),
         ),
-        condition=found[0].title if found is not None else "",
-        assertion=found[1] if found is not None else "",
+        condition=condition,
+        assertion=assertion,
         user=user,
         said=said,
     )
 
 
-def name_of(run: RunResult) -> str:
+def agent_name(run: RunResult) -> str:
     """Return what tells an agent from the other: the model that was asked for, or its name."""
     return clean_line(run.asked_model or run.brief.agent_words, 40)
 
@@ -75,12 +79,13 @@ def _differing(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
     """Return the assertion with the most weight on which the runs wholly differ, with its
     condition; None without one.
     """
-    found = [
-        (check.weight, one, check.title)
-        for one in conditions
-        for check in one.assertions
-        if check.change in DIFFERS and check.weight
-    ]
+    found: list[tuple[float, ConditionComparison, str]] = []
+    for one in conditions:
+        found += [
+            (check.weight, one, check.title)
+            for check in one.assertions
+            if check.change in DIFFERS and check.weight
+        ]
     if found:
         return max(found, key=lambda each: each[0])[1:]
     return None
@@ -110,7 +115,7 @@ def _said(run: RunResult, talk: ConversationResult, title: str, otherwise: int) 
     decided = talk.answer_in(rows.decided_in(talk.timelines.get(check.index, [])))
     message = talk.message(decided or otherwise)
     turn, words = (message.turn, message.text) if message is not None else (0, "")
-    return AgentSaid(name_of(run), turn, _short(words), check.status == "passed")
+    return AgentSaid(agent_name(run), turn, _short(words), check.status == "passed")
 
 
 def _short(text: str) -> str:

@@ -11,13 +11,14 @@ from bioeval_tui.base.text import plural
 from bioeval_tui.record.cases import judged, without_placeholders
 from bioeval_tui.record.conditions import names_in
 from bioeval_tui.record.names import Condition
-from bioeval_tui.report.rows import criteria_words
+from bioeval_tui.report.rows import criteria_words, job_of_trial
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import ImportedFrom, RunStarted
     from bioeval_tui.record.state import RunState
 
 LONGEST_ABOUT = 120
+"""The most characters of task titles that say what a job is about, if the job does not."""
 _PLAYERS = {"scripted": "a script", "human": "a person", "rules": "rules, no model"}
 
 
@@ -76,7 +77,7 @@ class Brief:
         return " · ".join(filter(None, named))
 
     @property
-    def about_words(self) -> str:
+    def topic_words(self) -> str:
         """What the job is about: its own words, otherwise as many of its tasks as fit, none of them
         cut.
         """
@@ -89,7 +90,9 @@ class Brief:
         ):
             shown.append(titles[len(shown)])
         left_out = len(titles) - len(shown)
-        return "; ".join([*shown, *([f"and {plural(left_out, 'more task')}"] if left_out else [])])
+        if left_out:
+            shown.append(f"and {plural(left_out, 'more task')}")
+        return "; ".join(shown)
 
     @property
     def user_words(self) -> str:
@@ -123,18 +126,25 @@ class Brief:
         return f"filled in from {plural(self.cases, 'case')}: {listed}"
 
 
-def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> Brief:
+def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -> Brief:
     """Return a run's brief, or that of one trial, with the facts and tasks of its case."""
-    job = state.job if trial is None else state.job_of(trial)
+    job = job_of_trial(state, trial)
     tasks = [(str(item.get("task", "")), criteria_words(job, item)) for item in judged(job)]
+    cases = 0
     if trial is None:
         tasks = [
             (without_placeholders(title), without_placeholders(criteria))
             for title, criteria in tasks
         ]
+        cases = len({case.name for case in started.cases})
     own_facts = bool(trial is None and state.job_of(1).get("facts"))
+    facts = job.get("facts") or ()
+    if isinstance(facts, str):
+        facts = [facts]
     target = state.job.get("target")
-    protocol = str(target.get("protocol") or "") if isinstance(target, dict) else ""
+    protocol = ""
+    if isinstance(target, dict) and target.get("protocol") != "rest":
+        protocol = str(target.get("protocol") or "")
     return Brief(
         job=started.job_name,
         about=str(state.job.get("about") or ""),
@@ -142,18 +152,16 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
         agent_identity=state.agent_identity,
         model=state.agent_model,
         served_model=state.served_model,
-        protocol="" if protocol == "rest" else protocol,
+        protocol=protocol,
         evaluator=state.evaluator,
         judge=state.judge,
         judge_prompt=state.judge_prompt,
         rehearsal=started.rehearsal,
         graph=_graph_words(state, started),
-        facts=tuple(
-            map(str, [facts] if isinstance(facts := job.get("facts") or (), str) else facts)
-        ),
+        facts=tuple(map(str, facts)),
         tasks=tuple(tasks),
         own_facts=own_facts,
-        cases=len({case.name for case in started.cases}) if trial is None else 0,
+        cases=cases,
         source=started.source,
         conditions=names_in(state.job),
     )
@@ -161,11 +169,7 @@ def brief_of(state: RunState, started: RunStarted, trial: int | None = None) -> 
 
 def _graph_words(state: RunState, started: RunStarted) -> str | None:
     unknown = any(talk.agents_graph == "unknown" for talk in state.conversations.values())
-    note = (
-        " (unknown whether it is the agent's, which does not say which graph it uses)"
-        if unknown
-        else ""
-    )
-    if started.graph or unknown:
+    if unknown:
+        note = " (unknown whether it is the agent's, which does not say which graph it uses)"
         return (started.graph or "") + note
-    return None
+    return started.graph or None

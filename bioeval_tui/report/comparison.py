@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any, Generic, Literal, TypeVar
 
 from bioeval_tui.base.text import clean_line, shorten
@@ -24,7 +25,7 @@ from bioeval_tui.record.score import (
 from bioeval_tui.record.state import PASSED, MessageState
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.answer import Answer
-from bioeval_tui.report.contents import NOTHING, Contents, InCommon, in_common
+from bioeval_tui.report.contents import NOTHING, Contents, InCommon, common_contents
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.plans import advice
@@ -75,11 +76,17 @@ def targets_differ(a: RunResult, b: RunResult) -> bool:
     return a.target_ms != b.target_ms
 
 
+def _others_words(run: RunResult) -> str:
+    if run.brief.rehearsal:
+        return f"{run.brief.others_words} · rehearsal"
+    return run.brief.others_words
+
+
 def run_notes(a: RunResult, b: RunResult, pairs: Sequence[TalkPair] = ()) -> tuple[Finding, ...]:
     """Return what differs between the runs besides their results, and what is missing from
     either.
     """
-    sides = (*_notes_on("A", a, b), *_notes_on("B", b, a))
+    sides = (*_side_notes("A", a, b), *_side_notes("B", b, a))
     return (*_setup_notes(a, b), *sides, *_trial_notes(a, b, pairs), *_content_notes(pairs))
 
 
@@ -96,7 +103,8 @@ def _setup_notes(a: RunResult, b: RunResult) -> Iterator[Finding]:
         (what, value, other[what]) for what, value in _identity(a).items() if value != other[what]
     ]
     drawn = one.job.get("seed") is None and two.job.get("seed") is None
-    if [what for what, _, _ in changed] != (["seed"] if drawn else []) and changed:
+    only_seeds_drawn = drawn and [what for what, _, _ in changed] == ["seed"]
+    if changed and not only_seeds_drawn:
         short = (tuple(map(_short, row)) for row in changed)
         yield of.IdentityDiffers(tuple((what, mine, yours) for what, mine, yours in short))
     if one.rehearsal != two.rehearsal:
@@ -118,7 +126,7 @@ def _identity(run: RunResult) -> dict[str, str]:
     }
 
 
-def _notes_on(name: str, run: RunResult, other: RunResult) -> Iterator[Finding]:
+def _side_notes(name: str, run: RunResult, other: RunResult) -> Iterator[Finding]:
     if again := verdicts_replaced(run.judged_again, len(run.conversations), run=name):
         yield again
     only = run.only_condition
@@ -188,20 +196,20 @@ def _changed(
     one, two = _leaves(a), _leaves(b)
     changed = [path for path in dict.fromkeys((*one, *two)) if one.get(path) != two.get(path)]
     listed = tuple(
-        (_short(path), *_from_difference(_leaf_text(one.get(path)), _leaf_text(two.get(path))))
+        (_short(path), *_differing_passages(_leaf_text(one.get(path)), _leaf_text(two.get(path))))
         for path in changed[:_LISTED]
     )
     return listed, len(changed)
 
 
-def _from_difference(a: str, b: str) -> tuple[str, str]:
+def _differing_passages(a: str, b: str) -> tuple[str, str]:
     """Return two long values from shortly before their first difference on, cut after a while."""
     same = next(
         (at for at, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
     )
-    start = 0 if max(len(a), len(b)) <= _LONGEST else max(0, same - _BEFORE)
-    gap = "…" if start else ""
-    return shorten(gap + a[start:], _LONGEST), shorten(gap + b[start:], _LONGEST)
+    if max(len(a), len(b)) > _LONGEST and same > _BEFORE:
+        a, b = (f"…{text[same - _BEFORE :]}" for text in (a, b))
+    return shorten(a, _LONGEST), shorten(b, _LONGEST)
 
 
 def _jobs_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> of.JobsDiffer:
@@ -212,14 +220,18 @@ def _jobs_differ(a: Mapping[str, Any], b: Mapping[str, Any]) -> of.JobsDiffer:
 def _leaves(value: Any, path: str = "") -> dict[str, Any]:
     """Return every text, number and truth value in a job, by its path."""
     if isinstance(value, Mapping):
-        parts = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
+        start = f"{path}." if path else ""
+        parts = [(f"{start}{key}", item) for key, item in value.items()]
     elif isinstance(value, list):
         parts = [(f"{path}[{at}]", item) for at, item in enumerate(value)]
     else:
         if value is None:
             return {}
         return {path: value}
-    return {at: leaf for name, item in parts for at, leaf in _leaves(item, name).items()}
+    leaves: dict[str, Any] = {}
+    for name, item in parts:
+        leaves |= _leaves(item, name)
+    return leaves
 
 
 def _leaf_text(value: Any) -> str:
@@ -296,6 +308,12 @@ class ValueComparison(_InBothRuns[Estimate]):
     """`score`, a part's name (`timing`, `task`, `assertion`, `penalty`), or the task's title."""
 
     @property
+    def means(self) -> tuple[float | None, float | None]:
+        """The mean in A and in B; None where a run has no such task."""
+        in_a, in_b = (side.mean if side else None for side in (self.a, self.b))
+        return in_a, in_b
+
+    @property
     def change(self) -> float | None:
         """B − A, over the pairs that both have; None without one."""
         if self.difference:
@@ -355,7 +373,7 @@ class Requests:
     """What happened first; empty if none failed."""
 
 
-def requests_in(talks: Iterable[ConversationResult]) -> Requests:
+def count_requests(talks: Iterable[ConversationResult]) -> Requests:
     """Count the requests to the agent; each attempt is one."""
     answered, failed, tried = 0, 0, []
     for talk in talks:
@@ -437,24 +455,22 @@ class ConditionComparison:
         how many requests failed.
         """
         if part == PENALTY:
-            counts = [
+            most_failed = max(self.requests, key=lambda one: one.failed)
+            if not most_failed.failed:
+                return "", ""
+            words = [
                 f"{one.failed} of {one.sent} requests failed in {name}"
                 for name, one in zip("AB", self.requests, strict=True)
             ]
-            error = max(self.requests, key=lambda one: one.failed).first_error
-            first = f", first “{shorten(error, _LONGEST_ERROR)}”" if error else ""
-            return "", ", ".join(counts) + first if any(one.failed for one in self.requests) else ""
+            if most_failed.first_error:
+                words.append(f"first “{shorten(most_failed.first_error, _LONGEST_ERROR)}”")
+            return "", ", ".join(words)
         if part == "task":
             tasks = [one for one in self.tasks if one.change]
             if tasks:
                 most = max(tasks, key=lambda one: abs(one.change or 0.0))
-                return (
-                    most.title,
-                    (
-                        f"{number(most.a.mean if most.a else None)} in A,"
-                        f" {number(most.b.mean if most.b else None)} in B"
-                    ),
-                )
+                in_a, in_b = map(number, most.means)
+                return most.title, f"{in_a} in A, {in_b} in B"
         if part == "assertion":
             checks = [
                 one for one in self.assertions if one.change not in ("same", "not comparable")
@@ -527,12 +543,9 @@ class Comparison:
     def brief_words(self) -> tuple[str, ...]:
         """What the runs are about, who was tested by whom in each, and the facts: a line each."""
         sides = (("A", self.a), ("B", self.b))
-        jobs = dict.fromkeys((run.brief.job, run.brief.about_words) for _, run in sides)
+        jobs = dict.fromkeys((run.brief.job, run.brief.topic_words) for _, run in sides)
         facts = dict.fromkeys(run.brief.facts_words for _, run in sides)
-        others = dict.fromkeys(
-            f"{run.brief.others_words}{' · rehearsal' if run.brief.rehearsal else ''}"
-            for _, run in sides
-        )
+        others = dict.fromkeys(_others_words(run) for _, run in sides)
         lines = [f"{job}: {about}" for job, about in jobs]
         for (name, run), played in zip(sides, (*others, ""), strict=False):
             parts = [f"agent {run.brief.agent_words}"]
@@ -540,9 +553,8 @@ class Comparison:
                 parts.append(run.brief.job)
             if len(others) > 1:
                 parts.append(played)
-            lines.append(
-                f"{name}  {' · '.join([*parts, date(run.started_at), f'run {run.run_id}'])}"
-            )
+            parts += [date(run.started_at), f"run {run.run_id}"]
+            lines.append(f"{name}  {' · '.join(parts)}")
         if len(others) == 1:
             lines += others
         if len(facts) == 1:
@@ -584,7 +596,8 @@ class Comparison:
     @property
     def regressions(self) -> tuple[str, ...]:
         """What is worse in B than in A beyond chance, by condition, in words."""
-        return tuple(sentence(fall) for condition in self.conditions for fall in condition.falls)
+        falls = chain.from_iterable(condition.falls for condition in self.conditions)
+        return tuple(map(sentence, falls))
 
     @property
     def incomparable(self) -> str:
@@ -648,23 +661,26 @@ class Comparison:
         )
         sides = tuple(side.compared for side in self.conditions)
         finding = of.RunsCompared(sides, sure, needed, told_apart(self.a, self.b), in_part)
-        what = sentence(finding) if self.conditions else NOTHING_IN_COMMON
+        what = NOTHING_IN_COMMON
+        steps: list[of.Step] = []
+        if self.conditions:
+            what = sentence(finding)
+            steps.append(of.Step("passages"))
         apart = [side.most_apart for side in self.conditions]
         most = max(
             (one for one in apart if one is not None), key=lambda one: abs(one.by), default=None
         )
-        steps = [of.Step("passages")] if self.conditions else []
         rehearsal = self.a.started.rehearsal and self.b.started.rehearsal
         if few and not rehearsal:
             more = needed - min(score.units for score in few)
             steps.append(of.Step("trials", trials=more, total=needed, each=True))
-        why = sentence(most if most is not None else of.NothingApart(self._failing_in_both))
+        why = sentence(most or of.NothingApart(self._failing_in_both))
         return Answer(finding, what, sure_of(finding, rehearsal=rehearsal), why, tuple(steps))
 
     @property
     def _failing_in_both(self) -> tuple[str, ...]:
         """The assertions that fail in every trial of both runs."""
-        every = [check for side in self.conditions for check in side.assertions]
+        every = chain.from_iterable(side.assertions for side in self.conditions)
         failing = [
             one.title for one in every if one.a and one.b and one.a.share == one.b.share == 0
         ]
@@ -717,7 +733,7 @@ def told_apart(a: RunResult, b: RunResult) -> tuple[str, str]:
     return shorten(first, _LONGEST), shorten(second, _LONGEST)
 
 
-def comparison_of(runs: Sequence[RunResult]) -> Comparison | None:
+def pair_comparison(runs: Sequence[RunResult]) -> Comparison | None:
     """Return the comparison of two runs of one job, which their report begins with; None of any
     others, whose agents are ranked.
     """
@@ -740,41 +756,47 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
         ]
     )
     notes = (
-        *run_notes(a, b, [pair for each in pairs.values() for pair in each]),
-        *_by_people("A", a),
-        *_by_people("B", b),
+        *run_notes(a, b, list(chain.from_iterable(pairs.values()))),
+        *_people_findings("A", a),
+        *_people_findings("B", b),
     )
-    return Comparison(a, b, conditions, times, (*notes, *_by_person(a, b, conditions, pairs)))
+    return Comparison(a, b, conditions, times, (*notes, *_user_findings(a, b, conditions, pairs)))
 
 
 def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[TalkPair]:
     """Return the conversations that belong together: of the same trial, or of the same case and its
     trial.
     """
-    first, second = _by_place(a, condition), _by_place(b, condition)
+    first, second = _talks_by_place(a, condition), _talks_by_place(b, condition)
     pairs = []
     for place in dict.fromkeys([*first, *second]):
         one, two = first.get(place), second.get(place)
-        both = NOTHING if one is None or two is None else in_common(one.contents, two.contents)
+        both = (
+            NOTHING if one is None or two is None else common_contents(one.contents, two.contents)
+        )
         pairs.append(TalkPair(place[0], one, two, both))
     return pairs
 
 
-def _by_place(run: RunResult, condition: Condition) -> dict[tuple[str, int], ConversationResult]:
+def _talks_by_place(
+    run: RunResult, condition: Condition
+) -> dict[tuple[str, int], ConversationResult]:
     talks = {}
     for talk in run.conversations_in(condition):
-        place = (talk.case.words, talk.case.trial) if talk.case is not None else ("", talk.trial)
-        talks[place] = talk
+        if talk.case is not None:
+            talks[talk.case.words, talk.case.trial] = talk
+        else:
+            talks["", talk.trial] = talk
     return talks
 
 
-def _by_people(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
+def _people_findings(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:
     """Yield what people would say about a run's verdicts, if they reviewed a sample."""
     for finding in run.people_would_say:
-        yield replace(finding, title=f"{name}, {finding.title}" if finding.title else name)
+        yield replace(finding, title=", ".join(filter(None, (name, finding.title))))
 
 
-def _by_person(
+def _user_findings(
     a: RunResult,
     b: RunResult,
     conditions: Iterable[ConditionComparison],
@@ -786,9 +808,10 @@ def _by_person(
     people = [(run.started.job.get("evaluator") or {}).get("kind") == "human" for run in (a, b)]
     if people[0] != people[1]:
         for one in conditions:
-            samples = [_of_both(pair, _score, _score) for pair in pairs[one.condition]]
-            ordered = samples if people[0] else [(second, first) for first, second in samples]
-            yield of.SimulatedUsers(one.title, difference(differences(ordered)))
+            samples = [_pair_samples(pair, _score, _score) for pair in pairs[one.condition]]
+            if people[1]:  # the difference is from the person's to the simulated user's
+                samples = [(second, first) for first, second in samples]
+            yield of.SimulatedUsers(one.title, difference(differences(samples)))
 
 
 Value = Callable[[ConversationResult], Sample | None]
@@ -797,7 +820,7 @@ Scored = Composite | ConversationScored
 """A score with its parts: over what is the same, or as recorded."""
 
 
-def _of_both(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
+def _pair_samples(pair: TalkPair, value_a: Value, value_b: Value) -> Samples:
     """Return the values of a pair; without a value if they are about different things."""
     if pair.a is not None and pair.b is not None and not pair.shared.same_topic:
         left_out = replace(pair.a.sample, value=None, reason=OTHER_CONTENTS)
@@ -815,9 +838,10 @@ def _columns(samples: Iterable[Samples]) -> tuple[list[Sample], list[Sample]]:
             continue
         reason = next((each.reason for each in (one, two) if each.value is None), "")
         for column, each in zip(columns, (one, two), strict=True):
-            column.append(
-                replace(each, value=None, reason=each.reason or reason) if reason else each
-            )
+            if reason:
+                column.append(replace(each, value=None, reason=each.reason or reason))
+            else:
+                column.append(each)
     return columns
 
 
@@ -865,7 +889,7 @@ class _Compared:
         latency = None
         averages: tuple[float | None, float | None] = (None, None)
         if not self.without_times:
-            samples = [_of_both(pair, _average, _average) for pair in self.pairs]
+            samples = [_pair_samples(pair, _average, _average) for pair in self.pairs]
             latency = difference(differences(samples), higher_is_better=False, unit=False)
             one, two = map(_mean, _columns(samples))
             averages = (one, two)
@@ -883,8 +907,8 @@ class _Compared:
             averages_ms=averages,
             turns=tuple(self._turns()),
             requests=(
-                requests_in(one for one, _ in self.both),
-                requests_in(two for _, two in self.both),
+                count_requests(one for one, _ in self.both),
+                count_requests(two for _, two in self.both),
             ),
             cost_a=spent([self.a], self.condition, {trial for trial, _ in trials}),
             cost_b=spent([self.b], self.condition, {trial for _, trial in trials}),
@@ -934,10 +958,9 @@ class _Compared:
                 return talk.scored
             parts = talk.parts
         else:
-            parts = _parts_over(talk, judged, checked)
-        return reweighted(
-            parts, talk.scored.failures, {"timing": 0.0} if self.without_timing else {}
-        )
+            parts = _parts_in_common(talk, judged, checked)
+        weights = {"timing": 0.0} if self.without_timing else {}
+        return reweighted(parts, talk.scored.failures, weights)
 
     def _scores(self, pair: TalkPair, both: tuple[Scored | None, Scored | None]) -> Samples:
         def score(talk: ConversationResult, composite: Scored | None) -> Sample:
@@ -952,7 +975,7 @@ class _Compared:
             return replace(talk.sample, value=composite.score, reason=reason)
 
         if pair.compared is None:
-            return _of_both(pair, _score, _score)
+            return _pair_samples(pair, _score, _score)
         one, two = pair.compared
         return score(one, both[0]), score(two, both[1])
 
@@ -970,14 +993,14 @@ class _Compared:
             samples: list[Samples] = []
             for pair, (one, two) in zip(self.pairs, self.composites, strict=True):
                 samples.append(
-                    _of_both(
+                    _pair_samples(
                         pair,
                         partial(added, composite=one, name=name),
                         partial(added, composite=two, name=name),
                     )
                 )
             sides = _columns(samples)
-            if any(sample.value for side in sides for sample in side):
+            if any(sample.value for sample in chain(*sides)):
                 both = difference(differences(samples))
                 first, second = (estimate(side, (-1.0, 1.0)) for side in sides)
                 compared.append(ValueComparison(part_title(name), first, second, both, name))
@@ -991,7 +1014,9 @@ class _Compared:
         for title in dict.fromkeys([*numbers_a, *numbers_b]):
             one, two = numbers_a.get(title), numbers_b.get(title)
             if one is None or two is None:
-                alone = [_of_one_run(self.both, at, number) for at, number in enumerate((one, two))]
+                alone = [
+                    _lone_estimate(self.both, at, number) for at, number in enumerate((one, two))
+                ]
                 yield ValueComparison(title, alone[0], alone[1], None, title)
                 continue
             samples = [self._task_samples(pair, one, two) for pair in self.pairs]
@@ -1002,14 +1027,14 @@ class _Compared:
         if pair.compared and pair.shared.judged.get(one) != two:
             left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
             return left_out, left_out
-        return _of_both(
+        return _pair_samples(
             pair, lambda talk: talk.task_sample(one), lambda talk: talk.task_sample(two)
         )
 
     def _assertions(self) -> Iterator[AssertionComparison]:
         listed = [run.assertion_titles(self.condition) for run in (self.a, self.b)]
         indices = [{title: index for index, (title, _) in each.items()} for each in listed]
-        weights = dict(pair for each in listed for pair in each.values())
+        weights = dict(chain.from_iterable(each.values() for each in listed))
         for title, weight in weights.items():
             one, two = (side.get(title) for side in indices)
             if one is None or two is None:
@@ -1030,7 +1055,7 @@ class _Compared:
         if pair.compared and pair.shared.checked.get(one) != two:
             left_out = replace(pair.compared[0].sample, value=None, reason=OTHER_CONTENTS)
             return left_out, left_out
-        return _of_both(pair, _passed(one), _passed(two))
+        return _pair_samples(pair, _passed(one), _passed(two))
 
     def _turns(self) -> Iterator[TurnComparison]:
         for talks in self.both:
@@ -1044,7 +1069,7 @@ class _Compared:
                 yield TurnComparison(talks[0].trial, turn, one, two, a_ms, b_ms, change)
 
 
-def _of_one_run(
+def _lone_estimate(
     both: Sequence[tuple[ConversationResult, ConversationResult]], side: int, number: int | None
 ) -> Estimate | None:
     """Return a task that only one run has, over its conversations that are compared; None of the
@@ -1076,7 +1101,7 @@ def _share(samples: Iterable[Sample | None]) -> Proportion:
     return proportion(outcomes, stopped=any(sample.stopped for sample in known))
 
 
-def _parts_over(
+def _parts_in_common(
     talk: ConversationResult, judged: Mapping[int, float], checked: Mapping[int, float]
 ) -> tuple[ScorePart, ...]:
     """Return a conversation's parts over some tasks and assertions, with these weights."""
@@ -1106,29 +1131,32 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
     for one in conditions:
         for kind, title, tested in _tested(one):
             if tested is not None:
-                is_first = kind == "score" or (kind == "part" and title in GATED)
-                (first if is_first else beside)[one.condition, kind, title] = tested
-    differences = corrected(first, beside)
+                gated = kind == "score" or (kind == "part" and title in GATED)
+                tests = first if gated else beside
+                tests[one.condition, kind, title] = tested
+    found = corrected(first, beside)
 
-    def of(one: ConditionComparison, kind: str, title: str = "") -> Difference | None:
-        return differences.get((one.condition, kind, title))
+    def replaced(side: ConditionComparison) -> ConditionComparison:
+        def tested_again(what: str, name: str = "") -> Difference | None:
+            return found.get((side.condition, what, name))
 
-    return tuple(
-        replace(
-            one,
-            score=of(one, "score") or one.score,
+        return replace(
+            side,
+            score=tested_again("score") or side.score,
             tasks=tuple(
-                replace(task, difference=of(one, "task", task.title)) for task in one.tasks
+                replace(task, difference=tested_again("task", task.title)) for task in side.tasks
             ),
             assertions=tuple(
-                replace(check, difference=of(one, "assertion", check.title))
-                for check in one.assertions
+                replace(check, difference=tested_again("assertion", check.title))
+                for check in side.assertions
             ),
-            parts=tuple(replace(part, difference=of(one, "part", part.name)) for part in one.parts),
-            latency=of(one, "latency"),
+            parts=tuple(
+                replace(part, difference=tested_again("part", part.name)) for part in side.parts
+            ),
+            latency=tested_again("latency"),
         )
-        for one in conditions
-    )
+
+    return tuple(map(replaced, conditions))
 
 
 def _tested(condition: ConditionComparison) -> list[tuple[str, str, Difference | None]]:

@@ -67,7 +67,7 @@ class Contents:
         return {**self.situation, "tasks": tasks, "assertions": [*self.checked.values()]}
 
 
-def contents_of(
+def job_contents(
     job: Mapping[str, Any], unfilled: Mapping[str, Any], condition: Condition
 ) -> Contents:
     """Return what a conversation in a condition is about, by its job filled in and as it is for all
@@ -135,8 +135,11 @@ def _judged(
         "task": _words(item.get("task")),
         "acceptanceCriteria": _words(criteria_in(job, item, condition)),
     }
-    content |= {"points": item["points"]} if item.get("points") is not None else {}
-    return content | ({"rules": _bare(item.get("rules"))} if by_rules else {})
+    if item.get("points") is not None:
+        content["points"] = item["points"]
+    if by_rules:
+        content["rules"] = _bare(item.get("rules"))
+    return content
 
 
 def _bare(value: Any) -> Any:
@@ -166,7 +169,7 @@ class InCommon:
 NOTHING = InCommon(same_topic=False, whole=False)
 
 
-def in_common(a: Contents, b: Contents) -> InCommon:
+def common_contents(a: Contents, b: Contents) -> InCommon:
     """Return what two conversations have in common."""
     if a == b:
         return InCommon(

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -146,8 +147,10 @@ def corrections(
     Raises:
         RecordingError: an overlay cannot be read.
     """
-    found_draw, why = (None, "") if drawn else _draw_of(runs, items)
-    names = dict.fromkeys(name for item in items for name in item.judges)
+    found_draw, why = None, ""
+    if not drawn:
+        found_draw, why = _find_draw(runs, items)
+    names = dict.fromkeys(chain.from_iterable(item.judges for item in items))
     made = []
     for name in names:
         own = [item for item in items if name in item.judges]
@@ -174,7 +177,7 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
         RecordingError: the overlay cannot be read.
     """
     items = rated_tasks([run], every=True)[0]
-    drawn, why = _draw_of([run], items)
+    drawn, why = _find_draw([run], items)
     counted = _counted(items, drawn)
     scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
     known = [(item, score) for item, score in scored if score is not None]
@@ -210,8 +213,10 @@ def progress(runs: Sequence[RecordedRun]) -> str:
     Who knows how far the judge is from people may score the rest accordingly.
     """
     items = rated_tasks(runs, every=True)[0]
-    drawn = _draw_of(runs, items)[0]
-    asked, given = len(drawn.order) if drawn else 0, len(_counted(items, drawn))
+    drawn = _find_draw(runs, items)[0]
+    asked, given = 0, len(_counted(items, drawn))
+    if drawn:
+        asked = len(drawn.order)
     of_scores = [each for each in corrections(runs, items) if each.what == "score"]
     if given < asked or not of_scores:
         return f"{given} of {asked} drawn are reviewed"
@@ -231,7 +236,7 @@ class _Draw:
     """Where in each run's overlay the draw is: later verdicts came after it."""
 
 
-def _draw_of(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
+def _find_draw(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
     """Return the draw that the runs share, or why they share none."""
     draws = [last_draw(run.path) for run in runs]
     known = [each for each in draws if each is not None]
@@ -249,11 +254,10 @@ def _draw_of(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_
         return None, f"the reviews were drawn from these runs together: {named}; name exactly these"
     if sum(bool(item.judges) for item in items) != sum(each.population for each in known):
         return None, "the runs' verdicts have changed since the reviews were drawn; draw again"
-    places = {
-        f"{each.run_id} {item.condition} {item.trial} {item.task}": item.place
-        for each in known
-        for item in each.items
-    }
+    places: dict[str, int] = {}
+    for each in known:
+        for item in each.items:
+            places[f"{each.run_id} {item.condition} {item.trial} {item.task}"] = item.place
     strata = next((name for name in STRATA if name == known[0].strata), None)
     drawn_at = {each.run_id: each.seq for each in known}
     return _Draw(tuple(sorted(places, key=places.__getitem__)), strata, drawn_at), ""
@@ -299,14 +303,17 @@ def _corrected(
     judged = []
     for item, judge in scored:
         people = None
-        if drawn is None:
-            people = item.people_score if item.people else None
-        elif _name(item) in counted:
+        if drawn is None and item.people:
+            people = item.people_score
+        elif drawn is not None and _name(item) in counted:
             people = item.blind_score
         if what == "passes":
             judge = float(item.passed(judge))
-            people = None if people is None else float(item.passed(people))
-        stratum = _stratum(item, drawn.strata) if drawn is not None else ""
+            if people is not None:
+                people = float(item.passed(people))
+        stratum = ""
+        if drawn is not None:
+            stratum = _stratum(item, drawn.strata)
         judged.append(JudgedItem(judge, people, item.cluster, stratum))
     return corrected_mean(judged, "stratified" if drawn is not None and drawn.strata else "random")
 
@@ -315,13 +322,10 @@ def _counted(items: Iterable[RatedTask], drawn: _Draw | None) -> set[str]:
     """Return the drawn tasks whose blind scores count: in the drawn order, up to the first that has
     none.
     """
+    if drawn is None:
+        return set()
     reviewed = {_name(item) for item in items if item.blind_score is not None}
-    names = set()
-    for name in drawn.order if drawn is not None else ():
-        if name not in reviewed:
-            break
-        names.add(name)
-    return names
+    return set(takewhile(reviewed.__contains__, drawn.order))
 
 
 def _stratum(item: RatedTask, strata: Strata | None) -> str:
@@ -331,7 +335,8 @@ def _stratum(item: RatedTask, strata: Strata | None) -> str:
     match strata:
         case "verdict":
             score = next(iter(item.judges.values()))
-            return f"verdict {'passed' if item.passed(score) else 'failed'}"
+            outcome = "passed" if item.passed(score) else "failed"
+            return f"verdict {outcome}"
         case "condition":
             return f"condition {item.condition}"
         case "job":

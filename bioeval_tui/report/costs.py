@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any
 
 from typing_extensions import TypedDict
@@ -97,7 +98,7 @@ def spent(
         )
 
     by_run = [(run, [talk for talk in run.talks if counts(talk)]) for run in runs]
-    each = [_of_run(run, talks) for run, talks in by_run if talks]
+    each = [_peer_costs(run, talks) for run, talks in by_run if talks]
     held = sum(len(talks) for _, talks in by_run)
     return Spent(tuple(_sum(peer, each) for peer in ("agent", "evaluator", "judge")), held)
 
@@ -107,29 +108,31 @@ def _sum(peer: Peer, each: Sequence[dict[Peer, PeerCost]]) -> PeerCost:
     why = next((cost.why_unknown for cost in costs_of_peer if cost.dollars is None), "")
     if not costs_of_peer:
         why = "no conversation was run"
+    dollars: float | None = None
+    if not why:
+        dollars = sum(cost.dollars for cost in costs_of_peer if cost.dollars is not None)
     return PeerCost(
         peer,
         known_sum(cost.tokens_in for cost in costs_of_peer),
         known_sum(cost.tokens_out for cost in costs_of_peer),
-        None if why else sum(cost.dollars for cost in costs_of_peer if cost.dollars is not None),
+        dollars,
         why,
         sum(cost.known for cost in costs_of_peer),
         sum(cost.uncounted for cost in costs_of_peer),
     )
 
 
-def _of_run(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
-    abandoned = [attempt for talk in talks for attempt in talk.attempts if attempt is not talk]
+def _peer_costs(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, PeerCost]:
+    abandoned: list[ConversationState] = []
+    for talk in talks:
+        abandoned += [attempt for attempt in talk.attempts if attempt is not talk]
     conversations = [*talks, *abandoned]
-    answers = [
-        m for talk in conversations for m in talk.messages if m.role == "assistant" and m.done
-    ]
+    messages = [m for m in chain.from_iterable(talk.messages for talk in conversations) if m.done]
+    answers = [m for m in messages if m.role == "assistant"]
     # The greeting is drawn from the job and an operator's messages are typed, so no model is called
     # for them.
-    lines = [
-        m for talk in conversations for m in talk.messages
-        if m.role == "user" and m.done and not m.operator and (m.message > 1 or m.tokens_in is not None)
-    ]  # fmt: skip
+    written = [m for m in messages if m.role == "user" and not m.operator]
+    lines = [m for m in written if m.message > 1 or m.tokens_in is not None]
     given = [run.recorded_verdict(talk.key) for talk in talks]
     given += [talk.verdict for talk in abandoned]
     verdicts = [
@@ -138,7 +141,7 @@ def _of_run(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Peer, 
     ]  # fmt: skip
 
     def unused(peer: Peer) -> list[AnswersUnused]:
-        return [each for talk in conversations for each in _unused(talk, peer)]
+        return list(chain.from_iterable(_unused(talk, peer) for talk in conversations))
 
     return {
         "agent": _agent(run, [*answers, *unused("agent")]),
@@ -167,7 +170,7 @@ def _unused(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
 def _agent(run: RecordedRun, answers: Asked) -> PeerCost:
     if not run.state.agent_is_model:
         return _unknown("agent", answers, "the agent does not report its cost")
-    host = run.started.hosts[0] if run.started.hosts else ""
+    host = next(iter(run.started.hosts), "")
     return _priced(run, "agent", answers, [run.started.model], host)
 
 
@@ -187,10 +190,9 @@ def _judge(run: RecordedRun, verdicts: Asked) -> PeerCost:
         return PeerCost("judge", None, None, 0.0)
     if kind != "llm":
         return _unknown("judge", verdicts, f"the cost of a judge of kind {kind} is unknown")
-    named = run.started.options.get("judge_model")
-    models = (
-        list(named) if isinstance(named, list | tuple) else [run.started.judge.partition(" × ")[0]]
-    )
+    models = run.started.options.get("judge_model")
+    if not isinstance(models, list | tuple):
+        models = [run.started.judge.partition(" × ")[0]]
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
 
 

@@ -23,7 +23,7 @@ DIFFERENCE = "difference"
 """The decision for a batch of two models: which of them is better."""
 
 
-def decider_of(spec: EngineSpec, prepared: Sequence[PreparedRun]) -> Decider | None:
+def make_decider(spec: EngineSpec, prepared: Sequence[PreparedRun]) -> Decider | None:
     """Return the stop rule of a batch; None if all trials should run."""
     decided = spec.until_decided
     if not decided:
@@ -148,7 +148,8 @@ class Decider:
                 value(next(run for run in self._runs if (run.job_path, run.model) == (job, model)))
                 for model in self._models
             )
-            found.append(
-                None if first is None or second is None else exact_difference(second, first)
-            )
+            if first is None or second is None:
+                found.append(None)
+            else:
+                found.append(exact_difference(second, first))
         return found

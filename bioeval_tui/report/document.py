@@ -7,6 +7,7 @@ scores in [0, 1].
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -27,6 +28,8 @@ from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import Asking, Summary
 from bioeval_tui.statistics.differences import Verdict
+from bioeval_tui.statistics.estimates import PassK
+from bioeval_tui.statistics.intervals import ends
 
 Score = float | None
 
@@ -385,7 +388,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
     """
     if run is None:
         return _document(**_never_started())
-    brief, ended, talks = run.brief, run.ended, run.as_begun
+    brief, ended, talks = run.brief, run.ended, run.conversations_begun
     return _document(
         answer=run.answer,
         run_id=run.run_id,
@@ -408,9 +411,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         rehearsal=brief.rehearsal,
         warnings=list(
             dict.fromkeys(
-                warned.message
-                for listed in (run.warned, *(talk.warned for talk in talks))
-                for warned in listed
+                warned.message for warned in chain(run.warned, *(talk.warned for talk in talks))
             )
         ),
         unproved=sum(talk.unproved for talk in talks),
@@ -422,7 +423,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         judged_again=judged_again_dicts(run.judged_again),
         people_say=run.people_say,
         judge_exam=_exam(run),
-        reviewed=run.reviewed.to_dict() if run.reviewed else None,
+        reviewed=run.reviewed and run.reviewed.to_dict(),
         reviews=[asdict(review) for review in run.reviews],
         realism=manner_dicts(run.manners),
         problems=[str(problem) for problem in run.problems],
@@ -449,7 +450,7 @@ def _exam(run: RunResult) -> dict[str, Any] | None:
             name: getattr(exam, name)
             for name in ("judge", "controls", "left_out", "case", "remembered", "why_not")
         },
-        "believed": exam.believed.control if exam.believed else None,
+        "believed": exam.believed and exam.believed.control,
         "words": sentence(run.examined) if run.examined else "",
     }
 
@@ -475,18 +476,13 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
     if not talks or summary is None:
         return None
     used = [talk.score for talk in talks if talk.score is not None]
+    only: dict[str, Any] = {}
+    if len(talks) == 1:
+        only = dict(_conversation(talks[0]))
     return {
-        **(dict(_conversation(talks[0])) if len(talks) == 1 else {}),
+        **only,
         "score": run.scores[condition],
-        "pass_k": {
-            str(each.k): {
-                "value": each.value,
-                "low": each.interval.low if each.interval else None,
-                "high": each.interval.high if each.interval else None,
-                "tasks": each.tasks,
-            }
-            for each in summary.pass_k
-        },
+        "pass_k": {str(each.k): _pass_share(each) for each in summary.pass_k},
         "tags": {tag.tag: tag.score.mean for tag in summary.tags},
         "trials_held": len(talks),
         "trials_used": len(used),
@@ -494,6 +490,11 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
         "asking": summary.asking,
         "trials": [_conversation(talk) for talk in talks] if trials else [],
     }
+
+
+def _pass_share(found: PassK) -> dict[str, Any]:
+    low, high = ends(found.interval) or (None, None)
+    return {"value": found.value, "low": low, "high": high, "tasks": found.tasks}
 
 
 def _task(task: events.TaskScored) -> dict[str, Any]:
@@ -508,14 +509,14 @@ def _conversation(talk: ConversationResult) -> ConversationDocument:
     return ConversationDocument.model_validate(
         {
             "trial": talk.trial,
-            "case": case.name if case else None,
-            "persona": (case.persona or None) if case else None,
-            "given_scores": scored.given if scored else None,
+            "case": case and case.name,
+            "persona": case and (case.persona or None),
+            "given_scores": scored and scored.given,
             "score": talk.score,
             "shared_score": talk.shared_score,
             "reason": talk.reason if talk.score is not None else talk.why_no_score,
             "parts": {part.name: PART.of(part) for part in talk.parts},
-            "penalty": scored.penalty if scored else None,
+            "penalty": scored and scored.penalty,
             "failures": talk.failures,
             "end_reason": talk.end_reason,
             "end_detail": ended.explained if ended else "",

@@ -91,8 +91,12 @@ def explain(run: RunResult, target: float, weights: Mapping[str, float]) -> list
     explained = []
     for talk in run.conversations:
         failures = talk.scored.failures if talk.scored else 0
-        wanted = needed(talk.parts, failures, target) if talk.parts else ()
-        other = reweighted(talk.parts, failures, weights) if weights and talk.parts else None
+        wanted: tuple[Needed, ...] = ()
+        other = None
+        if talk.parts:
+            wanted = needed(talk.parts, failures, target)
+            if weights:
+                other = reweighted(talk.parts, failures, weights)
         explained.append(Explanation(talk, wanted, other))
     return explained
 
@@ -148,7 +152,7 @@ def explanation_dict(
         "conversations": [
             CONVERSATION.of(
                 each.talk,
-                case=each.talk.case.words or None if each.talk.case else None,
+                case=each.talk.case and (each.talk.case.words or None),
                 reason=each.reason,
                 failures=each.failures,
                 parts=[part.model_dump() for part in each.talk.parts],
@@ -156,18 +160,17 @@ def explanation_dict(
                     item.part: {"now": item.now, "needed": item.value, "best_score": item.best}
                     for item in each.needed
                 },
-                reweighted=(
-                    None
-                    if each.reweighted is None
-                    else {
-                        "score": each.reweighted.score,
-                        "weights": {part.name: part.weight for part in each.reweighted.parts},
-                    }
-                ),
+                reweighted=_reweighted(each.reweighted),
             )
             for each in explained
         ],
     }
+
+
+def _reweighted(found: composite.Composite | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    return {"score": found.score, "weights": {part.name: part.weight for part in found.parts}}
 
 
 def print_explanation(explained: Sequence[Explanation], target: float, console: Console) -> None:

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bioeval_tui.base import units
@@ -74,8 +75,8 @@ def table_rows(runs: Sequence[RunResult], name: TableName) -> Iterator[Cells]:
             "model": run.started.model,
             "condition": talk.condition,
             "trial": talk.trial,
-            "case": talk.case.name if talk.case else None,
-            "persona": (talk.case.persona or None) if talk.case else None,
+            "case": talk.case and talk.case.name,
+            "persona": talk.case and (talk.case.persona or None),
         }
         for cells in TABLES[name].rows(run, talk):
             yield {**whose, **cells}
@@ -140,11 +141,11 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
     yield {
         "agent": run.brief.agent,
         "rehearsal": run.brief.rehearsal,
-        "imported_from": source.format if source else None,
+        "imported_from": source and source.format,
         "score": talk.score,
         "shared_score": talk.shared_score,
         **{f"{part.name}_part": part.value for part in talk.parts},
-        "penalty": scored.penalty if scored else None,
+        "penalty": scored and scored.penalty,
         "failures": talk.failures,
         "not_measured": None if talk.score is not None else talk.why_no_score,
         "given_scores": compact_json(scored.given) if scored and scored.given is not None else None,
@@ -164,7 +165,7 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 
 def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
-    shared = run.shared_in(talk.trial).tasks.numbers
+    shared = run.criteria_shared(talk.trial).tasks.numbers
     for number, title in run.task_titles(talk.condition, talk.trial).items():
         task = talk.task(number)
         cells: dict[str, Any] = {"task": number, "title": title, "shared": number in shared}
@@ -185,12 +186,12 @@ def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
             "spread": task.spread,
             "points": task.points,
             "tags": " ".join(task.tags) or None,
-            "judge": talk.verdict.judge if talk.verdict else None,
+            "judge": talk.verdict and talk.verdict.judge,
         }
 
 
 def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
-    shared = run.shared_in(talk.trial).assertions.numbers
+    shared = run.criteria_shared(talk.trial).assertions.numbers
     for index, (title, weight) in run.assertion_titles(talk.condition, talk.trial).items():
         check = talk.final_checks.get(index)
         cells: dict[str, Any] = {"assertion": index + 1, "title": title, "weight": weight}
@@ -214,26 +215,22 @@ def _turns(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         messages = [message for message in talk.messages if message.turn == turn]
         user = next((m for m in messages if m.role == "user" and m.done), None)
         agent = next((m for m in messages if m.role == "assistant"), None)
-        checked = [
-            check
-            for checks in talk.timelines.values()
-            for check in checks
-            if check.after_turn == turn
-        ]
+        checks = chain.from_iterable(talk.timelines.values())
+        checked = [check for check in checks if check.after_turn == turn]
+        facts = chain.from_iterable(message.facts for message in messages)
+        failures = chain.from_iterable(message.failures for message in messages)
         yield {
             "turn": turn,
-            "user": user.text if user else None,
-            "user_sent": talk.sent(user) if user else None,
-            "agent": agent.text if agent else None,
+            "user": user and user.text,
+            "user_sent": user and talk.sent(user),
+            "agent": agent and agent.text,
             **(_times(agent) if agent else {}),
-            "failures": sum(
-                failure.counted for message in messages for failure in message.failures
-            ),
-            "facts": " ".join(str(fact.fact) for message in messages for fact in message.facts),
+            "failures": sum(failure.counted for failure in failures),
+            "facts": " ".join(str(fact.fact) for fact in facts),
             "assertions_passed": sum(check.status == "passed" for check in checked),
             "assertions_failed": sum(check.status == "failed" for check in checked),
             "score": talk.score,
-            "unproved": talk.unproved if talk.verdict else None,
+            "unproved": talk.verdict and talk.unproved,
         }
 
 
@@ -262,8 +259,8 @@ def _tools(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
                 "tool": str(request["function"].get("name", "")),
                 # A span may tell of a call without its arguments, which is not a call without any.
                 "arguments": None if request.get("argumentsTold") is False else arguments,
-                "result": compact_json(result[0]) if result else None,
-                "failed": result[1] if result else None,
+                "result": result and compact_json(result[0]),
+                "failed": result and result[1],
             }
 
 
@@ -292,7 +289,8 @@ TABLES: Mapping[TableName, FrameTable] = {
             "the format of the file it was imported from; missing otherwise"),
         FrameColumn("score", "number", "the composite, 0 to 1"),
         FrameColumn("shared_score", "number",
-            "the same of what both conditions share: the difference is made of it; missing if there is none"),
+            "the same of what both conditions share: the difference is made of it; "
+            "missing if there is none"),
         FrameColumn("timing_part", "number", "the composite's part for response times, 0 to 1"),
         FrameColumn("task_part", "number", "its part for tasks, 0 to 1"),
         FrameColumn("assertion_part", "number", "its part for assertions, 0 to 1"),
@@ -302,7 +300,8 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("given_scores", "text", "the scores in the imported file, as JSON"),
         FrameColumn("end_reason", "text", "`signed_off`, `max_turns`, `agent_failed`, …"),
         FrameColumn("fault", "text",
-            "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, `judge`, `infrastructure`, `unclear`, `program`"),
+            "who caused it to end early or to have no score: `none`, `agent`, `evaluator`, "
+            "`judge`, `infrastructure`, `unclear`, `program`"),
         FrameColumn("turns", "whole", "the user's messages, each with its answer"),
         FrameColumn("started_at", "time", "UTC; missing if the imported file has no times"),
         FrameColumn("duration_s", "number", "seconds"),
@@ -325,9 +324,11 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("shared", "flag",
             "whether both conditions judge it alike, so that it counts in the difference"),
         FrameColumn("asked", "whole",
-            "the number of the user's message that asks for it, 0 if none does; missing if unknown"),
+            "the number of the user's message that asks for it, 0 if none does; "
+            "missing if unknown"),
         FrameColumn("kept_by", "text",
-            "what kept the user from asking: `user`, `turns` or `agent`; missing if it was asked for"),
+            "what kept the user from asking: `user`, `turns` or `agent`; "
+            "missing if it was asked for"),
         FrameColumn("unproved", "flag",
             "whether the judge quoted words that are not in the transcript, or only the user's"),
         FrameColumn("spread", "number",
@@ -410,7 +411,8 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     for run, talk in conversations_of(runs):
         source = run.brief.source
         same = source is not None and source.format in CHAT_LINES
-        messages = [each for m in talk.sent_messages for each in _chat(m, as_it_was=same)]
+        chats = (_chat(message, as_it_was=same) for message in talk.sent_messages)
+        messages = list(chain.from_iterable(chats))
         if same:
             line = {**(talk.record or {}), "messages": messages}
             lines.append(json.dumps(line, ensure_ascii=False))
@@ -428,7 +430,8 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
             metadata["model"] = run.started.asked_model
         if talk.case is not None:
             metadata["case"] = talk.case.name
-            metadata |= {"persona": talk.case.persona} if talk.case.persona else {}
+            if talk.case.persona:
+                metadata["persona"] = talk.case.persona
         if messages:
             lines.append(
                 json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False)
@@ -442,15 +445,16 @@ def transcript_lines(run: RunResult) -> str:
     """
     lines = []
     for talk in run.conversations:
-        case = talk.case
-        tasks = case.tasks if case and case.tasks else run.started.job.get("tasks") or []
+        case, name = talk.case, f"{talk.condition}/{talk.trial}"
+        if case:
+            name += f" {case.words}"
+        facts = (case and case.facts) or run.started.job.get("facts") or []
+        tasks = (case and case.tasks) or run.started.job.get("tasks") or []
         line = {
-            "id": f"{talk.condition}/{talk.trial}" + (f" {case.words}" if case else ""),
+            "id": name,
             "condition": talk.condition,
             "messages": [{"role": m.role, "content": m.text} for m in talk.messages if m.done],
-            "facts": list(
-                case.facts if case and case.facts else run.started.job.get("facts") or []
-            ),
+            "facts": list(facts),
             "tasks": [
                 str(task.get("task", ""))
                 for task in tasks

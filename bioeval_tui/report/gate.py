@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,11 +29,11 @@ from bioeval_tui.record.events import RunStarted
 from bioeval_tui.record.names import Condition, is_name, title_of
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
-from bioeval_tui.report.formats.registry import format_of
+from bioeval_tui.report.formats.registry import named_format
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import by_job, conditions_of, groups, task_tries
+from bioeval_tui.report.summary import groups, held_conditions, runs_by_job, task_tries
 from bioeval_tui.statistics.estimates import (
     Counted,
     Estimate,
@@ -44,12 +45,16 @@ from bioeval_tui.statistics.estimates import (
 from bioeval_tui.statistics.means import percentile, reaches
 
 MOST_EXCLUDED = 0.10
+"""The largest share of planned conversations that may not count: with more, a gate that passes
+would say little of the run.
+"""
 _PART = re.compile(
     r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?(?P<part>timing|task|assertion)(?:(?<=task)"
     r" ?(?P<task>[1-9][0-9]{0,3}))?"
 )
 _SLOWER = re.compile(
-    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?p(?P<percent>[1-9][0-9]?):(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)"
+    r"(?:(?P<condition>[a-z][a-z0-9_]*)\.)?p(?P<percent>[1-9][0-9]?)"
+    r":(?P<number>[0-9]{1,9}(?:\.[0-9]{1,6})?)"
     r" ?(?P<unit>ms|s)"
 )
 _ONE_OF = (
@@ -199,7 +204,7 @@ class GateRules:
         """
         for rule in self.parts:
             if rule.task is not None and rule.task > count:
-                asked = f"{rule.condition}.{rule.name}" if rule.condition else rule.name
+                asked = ".".join(filter(None, (rule.condition, rule.name)))
                 raise UsageError(
                     f"--fail-under {asked}:{rule.bar:g}: {job} has {plural(count, 'task')}"
                 )
@@ -304,10 +309,10 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
     counted = count_planned(runs)
     checks: list[GateCheck] = []
     for group in groups(runs):
-        for job, same in by_job(group).items():
+        for job, same in runs_by_job(group).items():
             found = [
-                *_under(same, rules),
-                *_of_parts(same, rules),
+                *_score_checks(same, rules),
+                *_part_checks(same, rules),
                 *_pass_k(same, rules),
                 *_slow(same, rules),
             ]
@@ -319,7 +324,7 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
         notes += _unclean(runs)
     if rules.under or rules.parts or rules.pass_k:  # the others do not rest on verdicts
         notes += [run.examined for run in runs if isinstance(run.examined, of.JudgeNotExamined)]
-    people = [estimate for run in runs if run.sampled for estimate in run.people_say]
+    people = chain.from_iterable(run.people_say for run in runs if run.sampled)
     code = _exit_code({check.status for check in checks}, unmeasured=bool(unmeasured))
     return GateResult(
         code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people]))
@@ -328,7 +333,7 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
 
 def count_planned(runs: Sequence[RecordedRun]) -> Counted:
     """Return how many of all planned conversations count, and why the others don't."""
-    return count([sample for run in runs for sample in _planned(run)])
+    return count(list(chain.from_iterable(map(_planned, runs))))
 
 
 def why_unmeasured(counted: Counted, *, gated: bool = True) -> tuple[Finding, ...]:
@@ -363,12 +368,15 @@ def _unclean(runs: Sequence[RunResult]) -> Iterator[of.UncleanRun]:
     several = len({run.started.model for run in runs}) > 1
     for run in runs:
         if not run.clean:
-            model = f" · {run.started.model}" if several and run.started.model else ""
-            yield of.UncleanRun(f"{run.brief.job}{model}", run.cleanness, run.why_not_clean)
+            name = run.brief.job
+            if several and run.started.model:
+                name += f" · {run.started.model}"
+            yield of.UncleanRun(name, run.cleanness, run.why_not_clean)
 
 
 def _parts(options: Sequence[str]) -> list[str]:
-    return [part.strip() for option in options for part in option.split(",") if part.strip()]
+    parts = chain.from_iterable(option.split(",") for option in options)
+    return list(filter(None, map(str.strip, parts)))
 
 
 def _bar(option: str, part: str, number: str) -> float:
@@ -400,11 +408,11 @@ def _planned(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
     return [not_run if talk is None else talk.sample for talk in planned]
 
 
-def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
+def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     values = {
-        condition: estimate([sample for run in runs for sample in _planned(run, condition)])
-        for condition in conditions_of(runs)
+        condition: estimate(list(chain.from_iterable(_planned(run, condition) for run in runs)))
+        for condition in held_conditions(runs)
     }
     of_job, checks = names_in(runs[0].state.job), []
     for name, bar in rules.under.items():
@@ -425,22 +433,20 @@ def _under(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     return checks
 
 
-def _of_parts(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
+def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     """Check thresholds of parts and of single tasks, in each condition by itself."""
     first = runs[0].started
     checks = []
     for rule in rules.parts:
         asked = [
-            condition for condition in conditions_of(runs) if rule.condition in (None, condition)
+            condition for condition in held_conditions(runs) if rule.condition in (None, condition)
         ]
         counts = [name for name in asked if _has(runs, rule, name)]
         for condition in counts or asked:
-            samples = [
-                _part_sample(run, run.conversation(*place), rule)
-                for run in runs
-                for place in run.planned
-                if place[0] == condition
-            ]
+            samples: list[Sample] = []
+            for run in runs:
+                places = [place for place in run.planned if place[0] == condition]
+                samples += [_part_sample(run, run.conversation(*place), rule) for place in places]
             value = estimate(samples)
             basis = of.ScoreBasis(((condition, value.counted),))
             checks.append(
@@ -453,8 +459,8 @@ def _has(runs: Sequence[RecordedRun], rule: PartRule, condition: Condition) -> b
     """Return whether the jobs have this task, or anything in this part, in a condition."""
     if rule.task is not None:
         return any(rule.task in run.task_titles(condition) for run in runs)
-    talks = (talk for _, talk in conversations_of(runs, condition))
-    parts = [part for talk in talks for part in talk.parts if part.name == rule.part]
+    every = chain.from_iterable(talk.parts for _, talk in conversations_of(runs, condition))
+    parts = [part for part in every if part.name == rule.part]
     return not parts or any(not part.left_out for part in parts)
 
 
@@ -466,7 +472,9 @@ def _part_sample(run: RecordedRun, talk: ConversationResult | None, rule: PartRu
     if rule.task is not None:
         return talk.task_sample(rule.task) or Sample(job, None, "no such task")
     part = next((part for part in talk.parts if part.name == rule.part), None)
-    value = part.value if part is not None and not talk.excluded else None
+    value = None
+    if part is not None and not talk.excluded:
+        value = part.value
     return replace(talk.sample, value=value, reason=talk.excluded or "no such part")
 
 
@@ -480,14 +488,14 @@ def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     checks = []
     for k, bar in rules.pass_k:
-        for condition in conditions_of(runs):
+        for condition in held_conditions(runs):
             tries = task_tries(runs, condition)
             result = pass_k(tries, k)
             most = min((task.trials for task in tries), default=0)
-            value = None if result.undefined else result.value
-            basis = of.PassShareBasis(
-                len(tries) if value is None else result.tasks, k, most, value is not None
-            )
+            value, tasks = result.value, result.tasks
+            if result.undefined or value is None:
+                value, tasks = None, len(tries)
+            basis = of.PassShareBasis(tasks, k, most, value is not None)
             checks.append(_check(first, f"pass^{k}", value, bar, basis, condition=condition))
     return checks
 
@@ -497,11 +505,11 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     checks = []
     for rule in rules.slower:
-        for condition in conditions_of(runs):
+        for condition in held_conditions(runs):
             if rule.condition not in (None, condition):
                 continue
             talks = [talk for _, talk in conversations_of(runs, condition) if not talk.excluded]
-            times = [ms for talk in talks for ms in talk.latencies_ms]
+            times = list(chain.from_iterable(talk.latencies_ms for talk in talks))
             value = percentile(times, rule.percent / 100)
             status: Status = "not_measured"
             if value is not None:
@@ -530,7 +538,9 @@ def _assertions(runs: list[RecordedRun]) -> list[GateCheck]:
     """
     checks = []
     for run, talk in conversations_of(runs):
-        for check in talk.final_checks.values() if talk.score is not None else ():
+        if talk.score is None:
+            continue
+        for check in talk.final_checks.values():
             if check.status == "passed":
                 continue
             missed = of.AssertionMissed(talk.trial_words, check.reason)
@@ -560,8 +570,11 @@ def _check(
     condition: Condition | None = None,
 ) -> GateCheck:
     status = _status(value, bar)
-    rests_on = basis.counted if isinstance(basis, of.ScoreBasis) else ()
-    if status == "passed" and any(counted.unexcused for _, counted in rests_on):
+    if (
+        status == "passed"
+        and isinstance(basis, of.ScoreBasis)
+        and any(counted.unexcused for _, counted in basis.counted)
+    ):
         status = "not_measured"
     return GateCheck(first.job_name, first.model, rule, status, basis, value, bar, condition)
 
@@ -602,11 +615,11 @@ class Gate:
         result = evaluate(runs, self.rules)
         result = replace(result, notes=(*notes, *result.notes))
         for name, path in self.files.items():
-            write_private(path, format_of(name).write("gate", runs, self.rules, result))
+            write_private(path, named_format(name).write("gate", runs, self.rules, result))
         return result
 
 
-def with_people(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
+def apply_reviews(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, ...]]:
     """Return the runs with people's scores if there are reviews, and a note on each run's changed
     mean.
     """
@@ -614,21 +627,24 @@ def with_people(runs: Sequence[RunResult]) -> tuple[list[RunResult], tuple[str, 
         f"{run.run_id}: {run.reviewed_words or 'no reviews, the judge’s scores count'}"
         for run in runs
     )
-    return [run.with_people() for run in runs], notes
+    return [run.apply_reviews() for run in runs], notes
 
 
 def print_checks(result: GateResult, console: Console) -> None:
     """Print a line for each threshold, and the notes."""
     several = len({check.model for check in result.checks}) > 1
     for check in result.checks:
-        where = f" · {check.model}" if several and check.model else ""
-        where += f" · {title_of(check.condition)}" if check.condition else ""
-        limit = "limit" if check.unit else "threshold"
-        value = (
-            "" if check.bar is None else f" {check.value_words}, the {limit} is {check.bar_words}"
-        )
+        where = [check.job]
+        if several and check.model:
+            where.append(check.model)
+        if check.condition:
+            where.append(title_of(check.condition))
+        found = check.rule
+        if check.bar is not None:
+            limit = "limit" if check.unit else "threshold"
+            found += f" {check.value_words}, the {limit} is {check.bar_words}"
         console.print(
-            Text(f"{SIGNS[check.status]} {check.job}{where}: {check.rule}{value} ({check.words})"),
+            Text(f"{SIGNS[check.status]} {' · '.join(where)}: {found} ({check.words})"),
             soft_wrap=True,
         )
     for note in result.notes:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import floor, fsum
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,14 @@ TOO_LOW = 0.1
 """Recorded conversations with a lower mean score cannot show whether a judge reacts."""
 
 ACCUSED_AT = 0.005
-"""Maximum chance of reporting any effect for a sound judge."""
+"""Maximum chance of reporting any effect for a sound judge; `validate-statistics judges` counts how
+often one is accused.
+"""
 
 TOLERATED_FLIPS = 0.10
-"""The share of verdicts that a judge may flip when asked the same thing twice."""
+"""The share of verdicts that a judge may flip when asked the same thing twice: a sound one with
+noise of 0.04 flips 6 % (`validate-statistics judges`).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +149,9 @@ def _p_of_flips(answers: Sequence[AskedAgain]) -> float:
     flips = _flips(answers)
     if not flips.value or flips.standard_error is None:
         return 1.0
-    spread = (
-        flips.value * (1 - flips.value) / flips.standard_error**2 if flips.standard_error else 0.0
-    )
-    n = min(flips.values, floor(spread)) if spread else flips.units
+    n = flips.units
+    if flips.standard_error and flips.value < 1:
+        n = min(flips.values, floor(flips.value * (1 - flips.value) / flips.standard_error**2))
     return binomial_p(flips.value, n, TOLERATED_FLIPS)
 
 
@@ -190,10 +194,10 @@ def sentinel_checks(
 ) -> list[SentinelCheck]:
     """Return what the judge gets wrong about conversations with known verdicts.
 
-    `earlier` are its scores (`scores_of`) on another day.
+    `earlier` are its scores (`sentinel_scores`) on another day.
     """
     first, after = (
-        [one for each in judged if each.after == late for one in each.tasks]
+        list(chain.from_iterable(each.tasks for each in judged if each.after == late))
         for late in (False, True)
     )
     last = {(one.sentinel, one.task): one.score for one in after}
@@ -213,7 +217,7 @@ def sentinel_checks(
         ],
     }
     tested = {
-        fault: (average(value for _, value in values), len(dict(values)), _beyond(fault, values))
+        fault: (average(value for _, value in values), len(dict(values)), _fault_p(fault, values))
         for fault, values in wrong.items()
         if values
     }
@@ -228,12 +232,12 @@ def sentinel_checks(
     ]
 
 
-def scores_of(judged: SentinelsJudged) -> dict[str, float]:
+def sentinel_scores(judged: SentinelsJudged) -> dict[str, float]:
     """Return the judge's score of each sentinel's task, to compare with on another day."""
     return {f"{one.sentinel} {one.task}": one.score for one in judged.tasks}
 
 
-def _beyond(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
+def _fault_p(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
     """Return the p-value of "no further from what is right than is tolerated", or of "no shift", by
     conversation.
     """
@@ -244,7 +248,7 @@ def _beyond(fault: JudgeFault, values: Sequence[tuple[str, float]]) -> float:
     return signed_rank_p(means)
 
 
-def on_sentinels(checks: Sequence[SentinelCheck]) -> JudgeOnSentinels:
+def sentinel_finding(checks: Sequence[SentinelCheck]) -> JudgeOnSentinels:
     """Return what is beyond chance, with its size."""
     faults = tuple((one.fault, one.size) for one in checks if one.accused)
     return JudgeOnSentinels(faults, max(one.sentinels for one in checks))
@@ -268,7 +272,7 @@ class Reaction:
         return self.score <= self.recorded / 2
 
 
-def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
+def judge_reactions(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
     """Return the judge's reaction to each control that it scored; a rubric's undesired items are
     left out.
     """
@@ -286,7 +290,7 @@ def reactions_of(asked: Sequence[JudgeAsked]) -> dict[str, Reaction]:
     return reactions
 
 
-def stability_of(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
+def stability_by_change(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
     """Return the effect of each change on the judge's scores; tasks without an unchanged score are
     excluded.
 

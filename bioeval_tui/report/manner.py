@@ -20,10 +20,10 @@ from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import MannerBasis
-from bioeval_tui.report.run import ConversationResult, RecordedRun
+from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import condition_title, conditions_of
-from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, mean_of
+from bioeval_tui.report.summary import condition_title, held_conditions
+from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, ends, mean_of
 
 _HEDGES = (
     "a bit", "almost", "apparently", "approximately", "could be", "fairly", "guess", "hard to say",
@@ -48,9 +48,10 @@ HEDGE = re.compile(
 STOP_WORDS: Collection[str] = frozenset(
     re.findall(
         r"\w+",
-        """a about after all also an and any are as at be been but by can did do does for from had has have he her his i if in
-    into is it its just me my no not of on or our out she so some such than that the their them then there these
-    they this to up was we were what when which who will with would you your""",
+        """a about after all also an and any are as at be been but by can did do does for from had has
+        have he her his i if in into is it its just me my no not of on or our out she so some such
+        than that the their them then there these they this to up was we were what when which who
+        will with would you your""",
     )
 )
 """Words without information about a fact."""
@@ -113,19 +114,19 @@ class Realism:
 
 def realism(transcripts: Iterable[UserTranscript]) -> Realism:
     """Return how the user speaks. Other roles and speaker names are ignored."""
-    manners = [manner_of(transcript) for transcript in transcripts]
+    manners = [user_manner(transcript) for transcript in transcripts]
     values = {name: [one.get(name, ()) for one in manners] for name in Realism.__slots__}
     return Realism(
         **{name: _measure(each, share=name not in RATES) for name, each in values.items()}
     )
 
 
-def manner_of(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
+def user_manner(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
     """Return the figures of one conversation by name: a value per turn, or one in total; without
     what is not measurable.
     """
     texts = [text for speaker, text in transcript.messages if speaker == "user"]
-    turns = [_plain(text, transcript.names) for text in _without_label(texts) if text.strip()]
+    turns = [_plain(text, transcript.names) for text in _unlabelled(texts) if text.strip()]
     words = [_WORD.findall(turn) for turn in turns]
     total = sum(map(len, words))
     if not total:
@@ -134,13 +135,12 @@ def manner_of(transcript: UserTranscript) -> dict[str, tuple[float, ...]]:
     facts = [_content(_plain(fact, transcript.names)) for fact in transcript.facts]
     facts = [fact for fact in facts if fact]
     first = _content(turns[0])
+    told: tuple[float, ...] = ()
+    if facts:
+        told = (sum(len(fact & first) >= TOLD * len(fact) for fact in facts) / len(facts),)
     return {
         "words_per_turn": tuple(float(len(each)) for each in words),
-        "facts_in_first_answer": (
-            (sum(len(fact & first) >= TOLD * len(fact) for fact in facts) / len(facts),)
-            if facts
-            else ()
-        ),
+        "facts_in_first_answer": told,
         "questions": tuple(float("?" in turn) for turn in turns),
         "hedges": (100 * sum(len(HEDGE.findall(turn)) for turn in turns) / total,),
         "repetition": tuple(_repetition(trigrams)),
@@ -153,7 +153,7 @@ def _faults(transcript: UserTranscript) -> Iterator[float]:
     if transcript.out_of_role is None:
         return
     places = [place for place, (speaker, _) in enumerate(transcript.messages) if speaker == "user"]
-    texts = _without_label([transcript.messages[place][1] for place in places])
+    texts = _unlabelled([transcript.messages[place][1] for place in places])
     for place, text in zip(places, texts, strict=True):
         if text.strip():
             yield float(place in transcript.out_of_role)
@@ -171,7 +171,7 @@ def _repetition(turns: Sequence[Sequence[tuple[str, ...]]]) -> Iterator[float]:
         yield again / total
 
 
-def _without_label(turns: Sequence[str]) -> Iterator[str]:
+def _unlabelled(turns: Sequence[str]) -> Iterator[str]:
     """Yield the turns without the speaker's name, where most of them begin with the same
     `Name:`.
     """
@@ -286,11 +286,17 @@ class MannerRow:
             if self.name == "out_of_role":
                 return "not checked"
             return "–"
-        interval = self.measure.interval
-        around = (
-            f" ({self._words(interval.low)} to {self._words(interval.high)})" if interval else ""
-        )
-        return f"{self._words(self.measure.value)}{around}"
+        found, interval = self._words(self.measure.value), self.measure.interval
+        if interval:
+            return f"{found} ({self._words(interval.low)} to {self._words(interval.high)})"
+        return found
+
+    @property
+    def unlike_words(self) -> str:
+        """That it is unlike people's; empty if it is not."""
+        if self.unlike:
+            return "unlike these people"
+        return ""
 
     @property
     def people(self) -> str:
@@ -360,8 +366,8 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     """
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
-    for condition in conditions_of(runs):
-        talks = [(run, talk) for run in runs for talk in run.conversations_in(condition)]
+    for condition in held_conditions(runs):
+        talks = list(conversations_of(runs, condition))
         if not any(run.started.source is None or _answers(talk) for run, talk in talks):
             continue  # questions on paper, imported with their answers: nobody played a user
         transcripts = [_transcript(run, talk) for run, talk in talks]
@@ -438,11 +444,7 @@ def manner_dicts(manners_of_run: Sequence[RunManner]) -> dict[str, Any]:
             "figures": {
                 row.name: {
                     "value": row.measure.value,
-                    "interval": (
-                        [row.measure.interval.low, row.measure.interval.high]
-                        if row.measure.interval
-                        else None
-                    ),
+                    "interval": ends(row.measure.interval),
                     "people": [row.band.mean, row.band.low, row.band.high] if row.band else None,
                     "unlike_people": row.unlike,
                 }

@@ -37,6 +37,7 @@ written.
 """
 
 MAX_PATTERN = 500
+"""The most characters that are searched for, unless a caller gives another limit."""
 
 # Without "reference", which takes lines such as `[1]: https://…` out of the text.
 _PARSER = (
@@ -66,16 +67,16 @@ def parsed(source: str) -> list[Token]:
     if not tokens or any(
         token.level >= MAX_NESTING - 1 and token.type in _CONTAINERS for token in tokens
     ):
-        tokens = _as_written(marked)
+        tokens = _paragraph(marked)
     _add_cells(tokens, _LINE_END.split(marked))
-    tokens += _as_written(rest)
+    tokens += _paragraph(rest)
     for token in tokens:
         if token.children:
             token.children = list(_literal(token.children))
     return tokens
 
 
-def _as_written(source: str) -> list[Token]:
+def _paragraph(source: str) -> list[Token]:
     """Return one paragraph that shows each character of a text."""
     if not source.strip():
         return []
@@ -145,7 +146,7 @@ def _text(content: str) -> Token:
     return Token("text", "", 0, content=content)
 
 
-def pattern_of(words: str, limit: int = MAX_PATTERN) -> re.Pattern[str] | None:
+def passage_pattern(words: str, limit: int = MAX_PATTERN) -> re.Pattern[str] | None:
     """Return a pattern for `words`, ignoring case, or None if they contain nothing to search for.
 
     Any white space, line end or Markdown mark may stand between two words, so that the same pattern
@@ -159,7 +160,8 @@ def pattern_of(words: str, limit: int = MAX_PATTERN) -> re.Pattern[str] | None:
             return re.compile(re.escape(words))
         return None
     # Of marks without white space, as in `(major)**:`, nothing is shown.
-    gaps = [rf"[\s{_MARKS}]{'+' if _SPACE.search(gap) else '*'}" for gap in parts[1::2]]
+    repeats = ("+" if _SPACE.search(gap) else "*" for gap in parts[1::2])
+    gaps = [rf"[\s{_MARKS}]{repeat}" for repeat in repeats]
     pieces = zip_longest(map(re.escape, parts[::2]), gaps, fillvalue="")
     return re.compile("".join(chain.from_iterable(pieces)), re.IGNORECASE)
 
@@ -230,7 +232,7 @@ def message_blocks(text: str, quotations: Sequence[Quotation] = ()) -> tuple[Mes
     marked as evidence.
     """
     tokens = parsed(text)
-    texts = _with_evidence(list(_all_texts(tokens)), quotations)
+    texts = _evidence_marked(list(_all_texts(tokens)), quotations)
     return tuple(_blocks(iter(tokens), iter(texts)))
 
 
@@ -296,16 +298,16 @@ def _joined(texts: Iterable[StyledText]) -> str:
     return "".join(one.text for one in texts)
 
 
-def _with_evidence(blocks: list[Texts], quotations: Sequence[Quotation]) -> Iterable[Texts]:
+def _evidence_marked(blocks: list[Texts], quotations: Sequence[Quotation]) -> Iterable[Texts]:
     """Cut the texts where quotations begin and end."""
     whole = "\n".join(map(_joined, blocks))
     marks = [
         (*match.span(), quotation.task)
         for quotation in quotations
-        if (pattern := pattern_of(plain(quotation.text), MAX_TEXT))
+        if (pattern := passage_pattern(plain(quotation.text), MAX_TEXT))
         and (match := pattern.search(whole))
     ]
-    cuts = sorted({at for mark in marks for at in mark[:2]})
+    cuts = sorted(set(chain.from_iterable(mark[:2] for mark in marks)))
     at = 0
     for texts in blocks:
         found: list[StyledText] = []

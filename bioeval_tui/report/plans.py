@@ -4,10 +4,10 @@ assumptions; and prints them.
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, count as counting
 from math import sqrt
 from typing import Any
 
@@ -31,7 +31,7 @@ from bioeval_tui.report.costs import spent
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of
-from bioeval_tui.report.summary import conditions_of
+from bioeval_tui.report.summary import held_conditions
 from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
 from bioeval_tui.statistics.means import average, average_if_any
@@ -107,15 +107,18 @@ def planned(
             f"the runs have {len(groups)} agents; give runs of one agent, or of two to compare"
         )
     components, basis = _components(groups, assumed, correlation, difference=detect is not None)
-    costs = _costs(runs, concurrency, arms=2 if detect is not None else 1)
-    cases = len({case for group in groups for case in group})
+    cases = len(set(chain.from_iterable(groups)))
+    same = None
     if detect is not None:
+        costs = _costs(runs, concurrency, arms=2)
         plans = plans_for_difference(components, detect, power=power, costs=costs)
-        same = trials_for_difference(components, detect, cases, power) if cases else None
+        if cases:
+            same = trials_for_difference(components, detect, cases, power)
     else:
         assert width is not None
-        plans = plans_for_width(components, width, costs=costs)
-        same = trials_for_width(components, width, cases) if cases else None
+        plans = plans_for_width(components, width, costs=_costs(runs, concurrency, arms=1))
+        if cases:
+            same = trials_for_width(components, width, cases)
     return Planned(detect, width, power, components, basis, tuple(plans), cases, same)
 
 
@@ -128,7 +131,7 @@ def _groups(runs: Sequence[RunResult]) -> list[Scores]:
     """
     if not runs:
         return []
-    condition = most_informed([runs[0].state.condition(name) for name in conditions_of(runs)])
+    condition = most_informed([runs[0].state.condition(name) for name in held_conditions(runs)])
     by_agent: dict[tuple[str, str], Scores] = {}
     for run, talk in conversations_of(runs, condition):
         if talk.score is not None:
@@ -227,10 +230,9 @@ def advice(difference: Difference) -> Finding | None:
         return None
     of_cases = estimate.clusters > 1
     if difference.verdict == "same":
-        enough = next(n for n in itertools.count(pairs) if _unseen(n) < RARE)
-        return of.UnseenDifference(
-            _unseen(pairs), RARE, enough if enough > pairs else None, of_cases
-        )
+        enough = next(n for n in counting(pairs) if _unseen(n) < RARE)
+        more = enough if enough > pairs else None
+        return of.UnseenDifference(_unseen(pairs), RARE, more, of_cases)
     for effect in EFFECTS:
         wanted = needed(difference, effect)
         if wanted and wanted > difference.units:
@@ -267,14 +269,15 @@ def print_plan(plan: Planned, console: Console) -> None:
     parts = plan.components
     between, within = sqrt(parts.between), sqrt(parts.within)
     console.print(Text(_head(plan), style="bold"))
-    what = "of the difference" if plan.detect is not None else "of the score"
+    what, reached = "score", "width"
+    if plan.detect is not None:
+        what, reached = "difference", "power"
     line = (
-        f"standard deviations {what}: {number(between)} between cases, {number(within)} between"
-        f" trials of a case ({plan.basis})"
+        f"standard deviations of the {what}: {number(between)} between cases, {number(within)}"
+        f" between trials of a case ({plan.basis})"
     )
     console.print(Text(line), soft_wrap=True)
     table = Table(box=None, pad_edge=False)
-    reached = "power" if plan.detect is not None else "width"
     for title in ("cases", "trials", reached, "conversations", "calls", "cost", "hours"):
         table.add_column(title, justify="right")
     for design in plan.plans:
@@ -311,11 +314,13 @@ def _head(plan: Planned) -> str:
 
 
 def _same_cases(plan: Planned) -> str:
-    alone = " (valid for this case only)" if plan.cases == 1 else ""
     with_these = f"with the {plural(plan.cases, 'case')} that there are"
     if plan.same_cases is None:
         return f"{with_these} no number of trials is enough; add cases"
-    return f"{with_these} {plural(plan.same_cases, 'trial')} each are enough{alone}"
+    enough = f"{with_these} {plural(plan.same_cases, 'trial')} each are enough"
+    if plan.cases == 1:
+        return f"{enough} (valid for this case only)"
+    return enough
 
 
 def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
@@ -323,7 +328,7 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
     totals.
     """
     console = plain_console()
-    hosts = list(dict.fromkeys(host for run in estimates for host in run["hosts"]))
+    hosts = list(dict.fromkeys(chain.from_iterable(run["hosts"] for run in estimates)))
     table = Table("job", "role", "who", box=None, pad_edge=False)
     for title in ("calls", "max. calls", "cost", "max. cost"):
         table.add_column(title, justify="right")
@@ -351,7 +356,7 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
         ),
         soft_wrap=True,
     )
-    roles = [item for run in estimates for item in run["roles"].items()]
+    roles = list(chain.from_iterable(run["roles"].items() for run in estimates))
     for why in dict.fromkeys(role["why_unknown"] for _, role in roles if role["why_unknown"]):
         console.print(Text(f"unknown: {why}"), soft_wrap=True)
     console.print(
@@ -366,7 +371,7 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
         console.print(Text(sentence), soft_wrap=True)
     for sentence in dict.fromkeys(run["exam"] for run in estimates if run["exam"]):
         console.print(Text(sentence), soft_wrap=True)
-    for warning in dict.fromkeys(warning for run in estimates for warning in run["warnings"]):
+    for warning in dict.fromkeys(chain.from_iterable(run["warnings"] for run in estimates)):
         console.print(Text(f"note: {warning}"), soft_wrap=True)
 
 

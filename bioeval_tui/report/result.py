@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -56,9 +57,9 @@ from bioeval_tui.report.findings import (
     WasResumed,
 )
 from bioeval_tui.report.formats.registry import TARGET
-from bioeval_tui.report.judge_checks import on_sentinels, sentinel_checks
+from bioeval_tui.report.judge_checks import sentinel_checks, sentinel_finding
 from bioeval_tui.report.manner import RunManner, manners
-from bioeval_tui.report.reviews import judged_again, reviews_of, verdicts_replaced
+from bioeval_tui.report.reviews import judged_again, listed_reviews, verdicts_replaced
 from bioeval_tui.report.run import ConversationResult, RecordedRun, counted_shared
 from bioeval_tui.report.sentences import concurrency_words, seen_in, sentence
 from bioeval_tui.report.summary import Summary, assertion_share, summarise_runs
@@ -164,7 +165,7 @@ class TrialResult:
     """What would reach the target score, by condition."""
 
     @property
-    def by_condition(self) -> dict[Condition, ConversationResult | None]:
+    def talks_by_condition(self) -> dict[Condition, ConversationResult | None]:
         """The conversations by condition."""
         return dict(zip(self.conditions, self.conversations, strict=True))
 
@@ -197,7 +198,7 @@ class RunResult(RecordedRun):
         found = reviewed_scores(self.state, self.people)
         return found and replace(found, drawn=self.sampled)
 
-    def with_people(self) -> Self:
+    def apply_reviews(self) -> Self:
         """Return the run with people's scores and faults instead of the judge's, if there are
         any.
         """
@@ -309,7 +310,9 @@ class RunResult(RecordedRun):
         if self.mean is not None:
             return ""
         held, every = self.conditions, len(self.state.of_job)
-        only = listed(map(self.condition_title, held)) if 0 < len(held) < every else ""
+        only = ""
+        if 0 < len(held) < every:
+            only = listed(map(self.condition_title, held))
         return sentence(of.NoMean(only, self.has_ended, every))
 
     @cached_property
@@ -346,10 +349,9 @@ class RunResult(RecordedRun):
     @property
     def same_start(self) -> SameStart | None:
         """What a clean run's conditions were found to share at the start; None of any other run."""
-        shared = self.ended.compared if self.ended is not None and self.clean else ()
-        if shared:
-            return SameStart(tuple(shared))
-        return None
+        if self.ended is None or not self.clean or not self.ended.compared:
+            return None
+        return SameStart(tuple(self.ended.compared))
 
     @property
     def compared(self) -> str:
@@ -413,9 +415,8 @@ class RunResult(RecordedRun):
         """The criteria by which transcripts were judged again beside the recorded ones, a line for
         each task where they differ.
         """
-        changed = dict.fromkeys(
-            sentence(one) for again in self.judged_again.values() for one in again.new_criteria
-        )
+        new = chain.from_iterable(again.new_criteria for again in self.judged_again.values())
+        changed = dict.fromkeys(map(sentence, new))
         shown = list(changed)[:MOST_CRITERIA]
         more = len(changed) - len(shown)
         if more:
@@ -427,7 +428,8 @@ class RunResult(RecordedRun):
         """A line for each assertion that was checked again with another outcome, in each
         conversation.
         """
-        changed = (one for again in self.judged_again.values() for one in again.changed_assertions)
+        judged = self.judged_again.values()
+        changed = chain.from_iterable(again.changed_assertions for again in judged)
         return list(map(sentence, changed))
 
     @property
@@ -458,7 +460,7 @@ class RunResult(RecordedRun):
         if judged and by_model and not self.sampled:
             lines = [sentence(of.JudgeNotCalibrated())]
         if checks := sentinel_checks(self.state.sentinels):
-            lines.append(sentence(on_sentinels(checks)))
+            lines.append(sentence(sentinel_finding(checks)))
         if self.examined is not None:
             lines.append(sentence(self.examined))
         return tuple(lines)
@@ -512,8 +514,9 @@ class RunResult(RecordedRun):
             ", ".join(reviewed.condition_scores(self.state)),
             ", ".join(reviewed.reviewers),
         )
-        differ = f"; reviewers differ on {reviewed.disputed}" if reviewed.disputed else ""
-        by = f"by {who}, {reviewed.tasks} of {plural(reviewed.of_tasks, 'task')}{differ}"
+        by = f"by {who}, {reviewed.tasks} of {plural(reviewed.of_tasks, 'task')}"
+        if reviewed.disputed:
+            by += f"; reviewers differ on {reviewed.disputed}"
         if corrections:
             return f"{corrections}; {by}"
         return by
@@ -553,7 +556,7 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
         now,
         now.started or started,
         (*problems, *overlay.problems),
-        reviews_of(overlay),
+        listed_reviews(overlay),
         again,
         prices or shipped_prices(),
         fold_reviews(overlay.events, state, now),
@@ -580,7 +583,7 @@ def talks(
         yield from ((run, talk) for talk in run.talks if condition in (None, talk.key.condition))
 
 
-def title_of(results: Sequence[RunResult]) -> str:
+def report_title(results: Sequence[RunResult]) -> str:
     """Return the title of a document on some runs."""
     if len(results) == 1:
         return f"{results[0].brief.job}: evaluation report"
@@ -596,17 +599,19 @@ Talks = Sequence[ConversationResult | None]
 def _trial_result(run: RunResult, trial: int) -> TrialResult:
     state, conditions = run.state, run.conditions
     talks = tuple(run.conversation(condition, trial) for condition in conditions)
-    case = state.case(trial)
+    heading = f"Trial {trial}"
+    if case := state.case(trial):
+        heading += f": case {case.words}, its trial {case.trial}"
     return TrialResult(
         trial=trial,
-        heading=f"Trial {trial}" + (f": case {case.words}, its trial {case.trial}" if case else ""),
+        heading=heading,
         name=_trial_name(run, trial),
         conditions=conditions,
         is_whole=len(conditions) == len(names_in(state.job)),
         titles=tuple(map(state.condition_title, conditions)),
         conversations=talks,
         uplift=trial_difference(state, trial),
-        shared=counted_shared([run.shared_in(trial)]),
+        shared=counted_shared([run.criteria_shared(trial)]),
         tasks=tuple(rows.task_rows(state, trial)),
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(state, trial)),
@@ -642,23 +647,28 @@ def _tones(talks: Talks) -> tuple[float | None, ...]:
 def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
     found_rows = []
     for number_, text in enumerate(state.job_of(trial).get("facts") or [], start=1):
-        given = []
-        for talk in talks:
-            disclosures = [fact for fact in talk.facts if fact.fact == number_] if talk else []
-            words = [f"turn {fact.turn}{fact.asked_words}" for fact in disclosures]
-            unread = talk is not None and talk.facts_unread
-            given.append("; ".join(words) or ("not known" if unread else "–"))
-        found_rows.append(FactRow(number_, str(text), tuple(given)))
+        given = tuple(_given_words(talk, number_) for talk in talks)
+        found_rows.append(FactRow(number_, str(text), given))
     return found_rows
 
 
+def _given_words(talk: ConversationResult | None, number: int) -> str:
+    """Return in which turns the user gave a fact."""
+    if talk is None:
+        return "–"
+    disclosures = [fact for fact in talk.facts if fact.fact == number]
+    if disclosures:
+        return "; ".join(f"turn {fact.turn}{fact.asked_words}" for fact in disclosures)
+    if talk.facts_unread:
+        return "not known"
+    return "–"
+
+
 def _medals(talks: Talks) -> list[Graded]:
-    return [
-        _medal(talk.title, graded)
-        for talk in talks
-        if talk is not None
-        for graded in talk.submissions
-    ]
+    medals: list[Graded] = []
+    for talk in filter(None, talks):
+        medals += [_medal(talk.title, graded) for graded in talk.submissions]
+    return medals
 
 
 def _medal(title: str, graded: SubmissionGraded) -> Graded:
@@ -671,21 +681,14 @@ def _medal(title: str, graded: SubmissionGraded) -> Graded:
 
 
 def _turns(run: RunResult, talks: Talks) -> list[Turn]:
-    numbers = sorted({m.turn for talk in talks if talk for m in talk.messages})
-    return [
-        Turn(
-            turn,
-            tuple(
-                (
-                    tuple(_message(run, talk, m) for m in talk.messages if m.turn == turn)
-                    if talk
-                    else ()
-                )
-                for talk in talks
-            ),
-        )
-        for turn in numbers
-    ]
+    def shown(talk: ConversationResult | None, turn: int) -> tuple[ShownMessage, ...]:
+        if talk is None:
+            return ()
+        return tuple(_message(run, talk, m) for m in talk.messages if m.turn == turn)
+
+    messages = chain.from_iterable(talk.messages for talk in filter(None, talks))
+    numbers = sorted({message.turn for message in messages})
+    return [Turn(turn, tuple(shown(talk, turn) for talk in talks)) for turn in numbers]
 
 
 def _message(run: RunResult, talk: ConversationResult, message: MessageState) -> ShownMessage:
@@ -699,8 +702,12 @@ def _message(run: RunResult, talk: ConversationResult, message: MessageState) ->
         for slip in message.violations
     ]
     unsent = message.role == "user" and talk.ended is not None and not talk.sent(message)
-    if unsent:
-        notes.insert(0, Note("unsent", "the sign-off, not sent" if message.done else "not sent"))
+    text = message.text
+    if unsent and message.done:
+        notes.insert(0, Note("unsent", "the sign-off, not sent"))
+        text = ""
+    elif unsent:
+        notes.insert(0, Note("unsent", "not sent"))
     if message.operator:
         notes.append(Note("operator", "typed by a person"))
     notes += [Note("file", words) for words in file_words(message.generation)]
@@ -721,7 +728,7 @@ def _message(run: RunResult, talk: ConversationResult, message: MessageState) ->
         number=message.message,
         turn=message.turn,
         role=message.role,
-        text="" if unsent and message.done else message.text,
+        text=text,
         done=message.done,
         latency_ms=message.latency_ms,
         quotations=_quotations(talk, message),
@@ -738,27 +745,22 @@ def _new_checks(talk: ConversationResult, turn: int) -> list[Note]:
         now = next((c for c in checks if c.after_turn == turn), None)
         if now is None or before is None or now.status == before:
             continue  # what passes from the start says nothing about this turn
-        words = {
-            "passed": "now holds",
-            "failed": "no longer holds",
-            "not_measured": "could not be measured",
-        }
-        notes.append(
-            Note(
-                "check" if now.status == "passed" else "failure",
-                f"“{now.title}” {words[now.status]}",
-            )
-        )
+        match now.status:
+            case "passed":
+                notes.append(Note("check", f"“{now.title}” now holds"))
+            case "failed":
+                notes.append(Note("failure", f"“{now.title}” no longer holds"))
+            case "not_measured":
+                notes.append(Note("failure", f"“{now.title}” could not be measured"))
     return notes
 
 
 def _quotations(talk: ConversationResult, message: MessageState) -> tuple[Quotation, ...]:
-    return tuple(
-        Quotation(item.quote, task.task)
-        for task in talk.tasks
-        for item in task.evidence
-        if item.message == message.message
-    )
+    quotations: list[Quotation] = []
+    for task in talk.tasks:
+        quoted = [item for item in task.evidence if item.message == message.message]
+        quotations += [Quotation(item.quote, task.task) for item in quoted]
+    return tuple(quotations)
 
 
 # The lead
@@ -766,7 +768,10 @@ def _quotations(talk: ConversationResult, message: MessageState) -> tuple[Quotat
 
 def _versions(result: RunResult) -> list[tuple[str, str]]:
     started, brief = result.started, result.brief
-    imported = started.source is not None
+    seed: int | None = started.seed
+    concurrency: str | None = f"{plural(started.concurrency, 'conversation')} at a time"
+    if started.source is not None:
+        seed, concurrency = None, None
     listed: list[tuple[str, Any]] = [
         ("run", started.run_id),
         ("batch", started.batch_id),
@@ -780,11 +785,8 @@ def _versions(result: RunResult) -> list[tuple[str, str]]:
         ("judge", brief.judge),
         ("knowledge graph", brief.graph),
         ("hosts that received transcripts", ", ".join(started.hosts)),
-        ("seed", None if imported else started.seed),
-        (
-            "concurrency",
-            None if imported else f"{plural(started.concurrency, 'conversation')} at a time",
-        ),
+        ("seed", seed),
+        ("concurrency", concurrency),
         ("git revision", started.git_revision),
         *((f"prompt {name}", digest) for name, digest in sorted(started.prompts.items())),
     ]
@@ -832,7 +834,9 @@ def user_errors(talks: Sequence[ConversationState]) -> UserErred | None:
     """Return how often the simulated user did something wrong, the most frequent kind first; None
     if nothing was found.
     """
-    faults = [(talk.key, fault) for talk in talks for fault in talk.user_faults]
+    faults = []
+    for talk in talks:
+        faults += [(talk.key, fault) for fault in talk.user_faults]
     if not faults:
         return None
     kinds = Counter(fault.kind for _, fault in faults)

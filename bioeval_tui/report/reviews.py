@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,15 +55,17 @@ class Review:
     @property
     def about(self) -> str:
         """Such as `withheld, trial 1, task 2`."""
-        parts = [
-            self.condition or "",
-            f"trial {self.trial}" if self.trial else "",
-            f"task {self.task}" if self.task else "",
-        ]
-        return ", ".join(part for part in parts if part) or "the run"
+        parts: list[str] = []
+        if self.condition:
+            parts.append(self.condition)
+        if self.trial:
+            parts.append(f"trial {self.trial}")
+        if self.task:
+            parts.append(f"task {self.task}")
+        return ", ".join(parts) or "the run"
 
 
-def reviews_of(overlay: Overlay) -> tuple[Review, ...]:
+def listed_reviews(overlay: Overlay) -> tuple[Review, ...]:
     """Return the entries of an overlay in order, without later verdicts, which `judged_again`
     has.
     """
@@ -74,8 +77,9 @@ def _review(event: RunEvent) -> Review:
     who, at = event.author or "unknown", event.at.isoformat()
     if not isinstance(event, Reviewed):
         return Review(event.kind.replace("_", " "), who, at, event.condition, event.trial)
-    words = " ".join(filter(None, (event.action, event.fault, event.mark)))
-    kind = f"{words}, blind" if event.blind else words
+    kind = " ".join(filter(None, (event.action, event.fault, event.mark)))
+    if event.blind:
+        kind += ", blind"
     return Review(
         kind,
         who,
@@ -120,7 +124,7 @@ def submission_key(report: TaskReport) -> str:
     return f"{report.task_id} {report.submission_path} {report.created_words}"
 
 
-def marks_at(path: Path, reports: Iterable[TaskReport]) -> list[str]:
+def report_marks(path: Path, reports: Iterable[TaskReport]) -> list[str]:
     """Return the reviews of each report loaded from `path`, a file or a folder; empty without
     any.
     """
@@ -207,8 +211,10 @@ class JudgingRow:
         """The beginning of the hash of what the judge was asked, and whether it was asked before; a
         dash where it is unknown.
         """
-        kept = " before, kept" if self.verdict.kept else ""
-        return (clean_line(self.verdict.question)[:8] or DASH) + kept
+        asked = clean_line(self.verdict.question)[:8] or DASH
+        if self.verdict.kept:
+            return f"{asked} before, kept"
+        return asked
 
     @property
     def prompt_words(self) -> str:
@@ -244,12 +250,14 @@ class JudgedAgain:
     @property
     def new_criteria(self) -> list[CriteriaChanged]:
         """Each task, in order, that was judged by other criteria than the recorded ones."""
-        changed = {
-            (number, self.recorded_criteria.get(number, ""), words, row.job)
-            for row in self.rows
-            for number, words in row.criteria.items()
-            if row.job and words != self.recorded_criteria.get(number, "")
-        }
+        changed = set()
+        for row in self.rows:
+            if not row.job:
+                continue
+            for number, words in row.criteria.items():
+                recorded = self.recorded_criteria.get(number, "")
+                if words != recorded:
+                    changed.add((number, recorded, words, row.job))
         return [CriteriaChanged(*one) for one in sorted(changed)]
 
 
@@ -262,24 +270,14 @@ def judged_again(
     by_talk: dict[ConversationKey, JudgedAgain] = {}
     found = judgings(state, overlay)
     counted = counting(state, found) if counts else []
-    newest = max(
-        (one for same in found.values() for one in same),
-        key=lambda one: one.verdict.seq,
-        default=None,
-    )
+    every = list(chain.from_iterable(found.values()))
+    newest = max(every, key=lambda one: one.verdict.seq, default=None)
     in_force = {one.criteria for one in counted} or {""}
-    waits = (
-        newest.criteria
-        if counts and newest is not None and newest.criteria not in in_force
-        else None
-    )
+    waits = None
+    if counts and newest is not None and newest.criteria not in in_force:
+        waits = newest.criteria
     in_use = set(map(id, counted))
-    begun = {
-        one.begun.judging: one.begun
-        for same in found.values()
-        for one in same
-        if one.begun is not None
-    }
+    begun = {one.begun.judging: one.begun for one in every if one.begun is not None}
     states = {"": state} | {judging: state.judged_by(event) for judging, event in begun.items()}
     now = next((states[one.verdict.judging] for one in counted if one.begun is not None), state)
     for key, talk in state.conversations.items():  # verdicts may come in another order
@@ -370,7 +368,9 @@ def _criteria_words(asked: Mapping[str, Any]) -> str:
     """Return the criteria of a task, those of an item of a rubric being the item itself, or its
     rules.
     """
-    criteria = asked["criteria"] or (asked["task"] if asked["points"] is not None else "")
+    criteria = asked["criteria"] or ""
+    if not criteria and asked["points"] is not None:
+        criteria = asked["task"]
     return clean_line(criteria) or "; ".join(clean_line(rule["pattern"]) for rule in asked["rules"])
 
 
@@ -381,10 +381,9 @@ def recorded_prompts(state: RunState, verdict: TranscriptScored) -> dict[str, st
     if verdict.prompts:
         return verdict.prompts
     scorer = state.job.get("scorer")
-    name = (
-        scorer.get("prompt") if isinstance(scorer, dict) and scorer.get("kind") != "rules" else None
-    )
-    recorded = state.started.prompts if state.started else {}
+    if not isinstance(scorer, dict) or scorer.get("kind") == "rules" or not state.started:
+        return {}
+    name, recorded = scorer.get("prompt"), state.started.prompts
     if name in recorded:
         return {name: recorded[name]}
     return {}
@@ -398,7 +397,7 @@ def verdicts_replaced(
         return None
     later = [[row for row in again.rows if row.at] for again in judged.values()]
     waiting = [rows[-1] for same in later if (rows := [row for row in same if row.waits])]
-    counted = [row for same in later for row in same if row.counts]
+    counted = [row for row in chain.from_iterable(later) if row.counts]
     shown = waiting or counted or [same[-1] for same in later]
     judges = tuple(sorted({row.judge for row in shown}))
     counts = bool(counted) and not waiting
@@ -443,25 +442,28 @@ def judged_again_dicts(judged: Mapping[ConversationKey, JudgedAgain]) -> list[Pr
     """Return one object for each verdict on a conversation that was judged again, the recorded one
     first.
     """
-    return [
-        {
-            "condition": again.key.condition,
-            "trial": again.key.trial,
-            "judge": row.judge,
-            "prompts": dict(sorted(row.prompts.items())),
-            "question": row.verdict.question or None,
-            "job": row.job or None,
-            "author": row.author or None,
-            "at": row.at or None,
-            "recorded": not row.at,
-            "tasks": [
-                _printed_task(task, row.criteria.get(task.task, "")) for task in row.verdict.tasks
-            ],
-            "tone": row.verdict.tone,
-            "score": row.score,
-            "counts": row.counts,
-            "kept": row.verdict.kept is not None,
-        }
-        for again in judged.values()
-        for row in again.rows
-    ]
+    printed: list[PrintedJudging] = []
+    for again in judged.values():
+        printed += [_printed_judging(again.key, row) for row in again.rows]
+    return printed
+
+
+def _printed_judging(key: ConversationKey, row: JudgingRow) -> PrintedJudging:
+    return {
+        "condition": key.condition,
+        "trial": key.trial,
+        "judge": row.judge,
+        "prompts": dict(sorted(row.prompts.items())),
+        "question": row.verdict.question or None,
+        "job": row.job or None,
+        "author": row.author or None,
+        "at": row.at or None,
+        "recorded": not row.at,
+        "tasks": [
+            _printed_task(task, row.criteria.get(task.task, "")) for task in row.verdict.tasks
+        ],
+        "tone": row.verdict.tone,
+        "score": row.score,
+        "counts": row.counts,
+        "kept": row.verdict.kept is not None,
+    }

@@ -84,7 +84,7 @@ def trial_talks(state: RunState, trial: int) -> Talks:
     return {condition: state.conversation(condition, trial) for condition in run_conditions(state)}
 
 
-def task_of(talk: ConversationState | None, number: int) -> TaskScored | None:
+def task_verdict(talk: ConversationState | None, number: int) -> TaskScored | None:
     """Return a task's verdict in a conversation that counts as a result."""
     if talk is None or talk.verdict is None or talk.verdict.error:
         return None
@@ -97,8 +97,12 @@ def task_evidence(task: TaskScored | None) -> tuple[int, str] | None:
     """Return the number of the first message that the judge quotes for a task, and the quotation;
     None without one.
     """
-    quoted = task.evidence if task is not None else ()
-    return next(((item.message, item.quote) for item in quoted if item.message is not None), None)
+    if task is None:
+        return None
+    for item in task.evidence:
+        if item.message is not None:
+            return item.message, item.quote
+    return None
 
 
 def decided_in(checks: Sequence[AssertionChecked]) -> int | None:
@@ -117,13 +121,20 @@ def slowest(talk: ConversationState) -> MessageState | None:
     return max(timed, key=lambda m: m.latency_ms or 0.0, default=None)
 
 
+def job_of_trial(state: RunState, trial: int | None) -> dict[str, Any]:
+    """Return the job as it was for a trial, its case filled in; None stands for the job itself."""
+    if trial is None:
+        return state.job
+    return state.job_of(trial)
+
+
 def task_titles(
     state: RunState, trial: int | None = None, condition: Condition | None = None
 ) -> dict[int, str]:
     """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial;
     in a condition, those that count there.
     """
-    job = state.job if trial is None else state.job_of(trial)
+    job = job_of_trial(state, trial)
     titles = {
         number: str(item.get("task", "")) for number, item in judged_in(job, condition).items()
     }
@@ -148,9 +159,11 @@ def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     compared = frozenset() if why_not_compared(state, trial) else shared_criteria(job).tasks.numbers
     found = []
     for number, item in enumerate(judged(job), start=1):
-        verdicts = {condition: task_of(talk, number) for condition, talk in both.items()}
+        verdicts = {condition: task_verdict(talk, number) for condition, talk in both.items()}
         title, criteria = str(item.get("task", "")), criteria_words(job, item)
-        difference = _difference(verdicts, contrast_in(job)) if number in compared else None
+        difference = None
+        if number in compared:
+            difference = _difference(verdicts, contrast_in(job))
         found.append(TaskRow(number, title, criteria, verdicts, difference, item.get("only")))
     return found
 
@@ -173,7 +186,7 @@ def assertion_titles(
     condition, those that count there.
     """
     found: dict[int, tuple[str, float]] = {}
-    job = state.job if trial is None else state.job_of(trial)
+    job = job_of_trial(state, trial)
     for index, item in enumerate(job.get("assertions") or []):
         if not isinstance(item, dict):
             item = {}
@@ -184,18 +197,20 @@ def assertion_titles(
             title = without_placeholders(title)
         found[index] = (title, job_number(item, "weight", 1.0))
     for talk in state.conversations.values():
-        for check in talk.latest_checks() if condition in (None, talk.key.condition) else ():
-            found.setdefault(check.index, (check.title, check.weight))
+        if condition in (None, talk.key.condition):
+            for check in talk.latest_checks():
+                found.setdefault(check.index, (check.title, check.weight))
     return dict(sorted(found.items()))
 
 
 def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
     """Return the assertions of a trial with every check of them so far."""
     both = trial_talks(state, trial)
-    only = [
-        item.get("only") if isinstance(item, dict) else None
-        for item in state.job_of(trial).get("assertions") or ()
-    ]
+    only = {
+        index: item.get("only")
+        for index, item in enumerate(state.job_of(trial).get("assertions") or ())
+        if isinstance(item, dict)
+    }
     return [
         AssertionRow(
             index,
@@ -203,7 +218,7 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
             weight,
             {c: tuple(talk.checks.get(index, ())) if talk else () for c, talk in both.items()},
             {c: talk.final_checks.get(index) if talk else None for c, talk in both.items()},
-            only[index] if index < len(only) else None,
+            only.get(index),
         )
         for index, (title, weight) in assertion_titles(state, trial).items()
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, cast
 
@@ -34,6 +35,7 @@ from bioeval_tui.record.events import (
     Case,
     ConversationEnded,
     ConversationScored,
+    EndReason,
     RunEnded,
     RunStarted,
     ScorePart,
@@ -48,8 +50,8 @@ from bioeval_tui.record.reviews import (
 )
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
 from bioeval_tui.report import rows
-from bioeval_tui.report.brief import Brief, brief_of
-from bioeval_tui.report.contents import Contents, contents_of
+from bioeval_tui.report.brief import Brief, make_brief
+from bioeval_tui.report.contents import Contents, job_contents
 from bioeval_tui.report.findings import (
     AssertionFails,
     Finding,
@@ -119,29 +121,37 @@ class ConversationResult:
         """The turn of each message."""
         self.turn_count = talk.turns
         """The number of its newest turn; a sign-off begins none."""
-        scored, ended, verdict = self.scored, self.ended, self.verdict
-        self.score = scored.score if scored else None
+        self.score: float | None = None
         """Its composite score; None if it could not be measured, or is not scored yet."""
-        self.reason = scored.reason if scored else ""
+        self.reason = ""
         """A note on the score, or why it has no value."""
-        self.parts = scored.parts if scored else ()
-        self.penalty = scored.penalty if scored else 0.0
+        self.parts: tuple[ScorePart, ...] = ()
+        self.penalty = 0.0
         """What failed requests take from its score."""
-        self.average_ms = scored.average_latency_ms if scored else None
+        self.average_ms: float | None = None
         """The agent's mean response time, in ms."""
-        self.end_reason = ended.reason if ended else None
-        self.ending = ending(ended) if ended else ""
+        self.end_reason: EndReason | None = None
+        self.ending = ""
         """How it ended and whose fault that was; empty before its end."""
-        self.received = ended.received if ended else ""
+        self.received = ""
         """What the agent sent instead of an answer; empty if that is unknown."""
-        self.tasks = verdict.tasks if verdict else ()
+        self.tasks: tuple[TaskScored, ...] = ()
         """The judge's verdicts."""
-        self.unproved = verdict.unproved if verdict else 0
+        self.unproved = 0
         """How many of them quote words that are not in the transcript, or only the user's."""
-        self.tone = verdict.tone if verdict else None
+        self.tone: float | None = None
         """The judge's rating of the agent's tone, 0 to 1, which is not part of any score."""
-        self.judge_error = verdict.error if verdict else None
+        self.judge_error: str | None = None
         """Why the judge gave no verdict; None if it did, or was not asked."""
+        if scored := self.scored:
+            self.score, self.reason, self.parts = scored.score, scored.reason, scored.parts
+            self.penalty, self.average_ms = scored.penalty, scored.average_latency_ms
+        if ended := self.ended:
+            self.end_reason, self.ending = ended.reason, ending(ended)
+            self.received = ended.received
+        if verdict := self.verdict:
+            self.tasks, self.unproved = verdict.tasks, verdict.unproved
+            self.tone, self.judge_error = verdict.tone, verdict.error
 
     @property
     def why_no_score(self) -> str:
@@ -187,9 +197,10 @@ class ConversationResult:
     @property
     def cause(self) -> str:
         """Why it has no score, without what to do about it and what came instead of an answer."""
-        return self.reason.removeprefix("not measured: ").removesuffix(
-            self.ended.advice if self.ended else ""
-        )
+        cause = self.reason.removeprefix("not measured: ")
+        if self.ended:
+            return cause.removesuffix(self.ended.advice)
+        return cause
 
     @property
     def checks_missing(self) -> tuple[str, ...]:
@@ -234,15 +245,19 @@ class ConversationResult:
     def contents(self) -> Contents:
         """What it was about, by which it is compared with conversations of other runs."""
         source = self._run.started.source
-        of_case = "" if self.case is None else f"{self.case.words} {self.trial if source else ''}"
-        return self._run.contents_of(self.trial, self.condition, of_case)
+        of_case = ""
+        if self.case is not None:
+            of_case = f"{self.case.words} "
+            if source:
+                of_case += str(self.trial)
+        return self._run.conversation_contents(self.trial, self.condition, of_case)
 
     @cached_property
     def shared_sample(self) -> Sample:
         """Its score on what both conditions share, of which their difference is made, as statistics
         take it.
         """
-        value = shared_score(self._talk, self._run.shared_in(self.trial))
+        value = shared_score(self._talk, self._run.criteria_shared(self.trial))
         return replace(self.sample, value=value, reason=self.excluded or NOT_RECORDED)
 
     @property
@@ -288,7 +303,7 @@ class ConversationResult:
         it alike.
         """
         sample = self.task_sample(number)
-        if sample is None or number in self._run.shared_in(self.trial).tasks.numbers:
+        if sample is None or number in self._run.criteria_shared(self.trial).tasks.numbers:
             return sample
         return replace(sample, value=None, reason=NOTHING_SHARED)
 
@@ -337,22 +352,17 @@ class ConversationResult:
         """What reached the other side: complete messages, without the sign-off, which is never
         sent.
         """
-        return [
-            (
-                replace(message, _pieces=[self._without_signoff(message)])
-                if message.signs_off
-                else message
-            )
-            for message in self.messages
-            if self.sent(message)
-        ]
+        return [self._sent_form(message) for message in self.messages if self.sent(message)]
 
-    def _without_signoff(self, message: MessageState) -> str:
-        signoff = str((self.job.get("evaluator") or {}).get("signoff") or "")
-        words = without_signoff(message.text, signoff) if signoff else None
-        if words is None:
-            return message.text
-        return words
+    def _sent_form(self, message: MessageState) -> MessageState:
+        if not message.signs_off:
+            return message
+        text = message.text
+        if signoff := str((self.job.get("evaluator") or {}).get("signoff") or ""):
+            words = without_signoff(text, signoff)
+            if words is not None:
+                text = words
+        return replace(message, _pieces=[text])
 
     @property
     def has_begun(self) -> bool:
@@ -375,6 +385,7 @@ the agent nor a defect of this program can be behind it. What an agent does not 
 is not measured, is not in here.
 """
 LONGEST_CAUSE = 160
+"""The most characters of what happened in a conversation that does not count."""
 
 
 def _why_excluded(talk: ConversationState) -> str:
@@ -392,9 +403,12 @@ def _why_excluded(talk: ConversationState) -> str:
 def _ended_early(ended: ConversationEnded | None) -> str:
     if ended is None or ended.reason in ("signed_off", "max_turns", "unknown"):
         return ""
-    fault = "" if ended.fault == "none" else f", fault of the {ended.fault}"
-    detail = f": {ended.explained}" if ended.detail else ""
-    return f"ended early ({ended.reason.replace('_', ' ')}{fault}){detail}"
+    why = ended.reason.replace("_", " ")
+    if ended.fault != "none":
+        why += f", fault of the {ended.fault}"
+    if ended.detail:
+        return f"ended early ({why}): {ended.explained}"
+    return f"ended early ({why})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -414,7 +428,7 @@ class RecordedRun:
     judged_again: Mapping[ConversationKey, JudgedAgain] = field(default_factory=dict)
     prices: Prices = field(default_factory=shipped_prices)
     people: Reviews = field(default_factory=Reviews)
-    """People's current reviews. `state` has the judge's scores; `with_people` replaces them."""
+    """People's current reviews. `state` has the judge's scores; `apply_reviews` replaces them."""
     sampled: bool = False
     """Whether a random sample of its verdicts was drawn for people to review."""
 
@@ -467,7 +481,8 @@ class RecordedRun:
         trial.
         """
         last = max(self.planned_trials, *self.trials, 1)
-        return [(name, trial) for trial in range(1, last + 1) for name in self.started.conditions]
+        pairs = product(range(1, last + 1), self.started.conditions)
+        return [(condition, trial) for trial, condition in pairs]
 
     @property
     def could_stop(self) -> bool:
@@ -476,7 +491,7 @@ class RecordedRun:
         """
         return bool(self.started.options.get("until_decided"))
 
-    def shared_in(self, trial: int) -> SharedCriteria:
+    def criteria_shared(self, trial: int) -> SharedCriteria:
         """Return what both conditions of a trial are scored by."""
         return shared_criteria(self.state.job_of(trial))
 
@@ -489,7 +504,7 @@ class RecordedRun:
     @cached_property
     def brief(self) -> Brief:
         """Who was tested by whom, and on what."""
-        return brief_of(self.state, self.started)
+        return make_brief(self.state, self.started)
 
     @property
     def ended(self) -> RunEnded | None:
@@ -576,7 +591,7 @@ class RecordedRun:
         return tuple(self._made(talk) for talk in self.talks)
 
     @property
-    def as_begun(self) -> list[ConversationResult]:
+    def conversations_begun(self) -> list[ConversationResult]:
         """Every conversation, in the order in which they began."""
         return [self._made(talk) for talk in self.state.conversations.values()]
 
@@ -585,14 +600,16 @@ class RecordedRun:
         """The conversation with the lowest score, the first that began of several; None without a
         score.
         """
-        scored = [talk for talk in self.as_begun if talk.score is not None]
+        scored = [talk for talk in self.conversations_begun if talk.score is not None]
         return min(scored, key=lambda talk: talk.score or 0.0, default=None)
 
     def place_words(self, talk: ConversationResult) -> str:
         """Return which conversation of the run it is: `with the facts`, or `with the facts, trial
         2` where there are several.
         """
-        return talk.title + (f", {talk.trial_words}" if len(self.trials) > 1 or talk.case else "")
+        if len(self.trials) > 1 or talk.case:
+            return f"{talk.title}, {talk.trial_words}"
+        return talk.title
 
     def conversation(self, condition: Condition, trial: int) -> ConversationResult | None:
         """Return a conversation; None if it has not begun."""
@@ -630,13 +647,13 @@ class RecordedRun:
                     known.setdefault(talk.condition, []).append(cast(float, value))
         return {condition: exact_mean(values) for condition, values in known.items()}
 
-    def contents_of(self, trial: int, condition: Condition, of_case: str) -> Contents:
+    def conversation_contents(self, trial: int, condition: Condition, of_case: str) -> Contents:
         """Return what a trial is about; `of_case` identifies its case, all of whose trials are
         about the same.
         """
         known = self._contents.get((of_case, condition))
         if known is None:
-            known = contents_of(self.state.job_of(trial), self.state.job, condition)
+            known = job_contents(self.state.job_of(trial), self.state.job, condition)
             self._contents[of_case, condition] = known
         return known
 
@@ -646,23 +663,23 @@ class RecordedRun:
         any case is filled in.
         """
         job = self.state.job
-        return " ".join(contents_of(job, job, condition).digest for condition in names_in(job))
+        return " ".join(job_contents(job, job, condition).digest for condition in names_in(job))
 
     @cached_property
     def _contents(self) -> dict[tuple[str, Condition], Contents]:
         return {}
 
     @cached_property
-    def _by_place(self) -> dict[ConversationKey, ConversationResult]:
+    def _results(self) -> dict[ConversationKey, ConversationResult]:
         """The results that were asked for: a score card asks for those of one trial, of perhaps
         thousands.
         """
         return {}
 
     def _made(self, talk: ConversationState) -> ConversationResult:
-        if talk.key not in self._by_place:
-            self._by_place[talk.key] = ConversationResult(self, talk)
-        return self._by_place[talk.key]
+        if talk.key not in self._results:
+            self._results[talk.key] = ConversationResult(self, talk)
+        return self._results[talk.key]
 
     def conversations_in(self, condition: Condition) -> list[ConversationResult]:
         """Return the conversations of a condition, trial by trial."""
@@ -715,15 +732,14 @@ def conversations_of(
         )
 
 
-def shared_by(runs: Iterable[RecordedRun]) -> Shared | None:
+def shared_scoring(runs: Iterable[RecordedRun]) -> Shared | None:
     """Return what both conditions of the runs share of all that is scored; None if that is
     everything.
     """
-    by_case = {
-        (run.started.job_name, run.case_words(trial)): run.shared_in(trial)
-        for run in runs
-        for trial in run.trials
-    }
+    by_case: dict[tuple[str, str], SharedCriteria] = {}
+    for run in runs:
+        for trial in run.trials:
+            by_case[run.started.job_name, run.case_words(trial)] = run.criteria_shared(trial)
     return counted_shared(by_case.values())
 
 
@@ -763,9 +779,12 @@ ENDS = {
 
 def ending(ended: ConversationEnded) -> str:
     """Return why a conversation ended and whose fault it was."""
-    fault = f", fault: {ended.fault}" if ended.fault != "none" else ""
-    detail = f": {clean_line(ended.detail, 200)}" if ended.detail else ""
-    return f"{ENDS[ended.how]}{fault}{detail}"
+    words = ENDS[ended.how]
+    if ended.fault != "none":
+        words += f", fault: {ended.fault}"
+    if ended.detail:
+        words += f": {clean_line(ended.detail, 200)}"
+    return words
 
 
 def why_not_asked(task: TaskScored) -> str:
@@ -813,7 +832,7 @@ def gains(talk: ConversationResult) -> list[Gain]:
             better = composite.compose(parts, failures).score
             if better is not None and better > scored.score:
                 gains_found.append(replace(gain, by=round(better - scored.score, 2)))
-    return sorted(gains_found, key=lambda gain: -gain.by)
+    return sorted(gains_found, key=lambda found: -found.by)
 
 
 def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
@@ -828,11 +847,15 @@ def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterato
 
 
 def _tasks(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
-    tasks = [] if talk.judge_error else list(talk.tasks)
+    if talk.judge_error:
+        return
+    tasks = list(talk.tasks)
     for place, task in enumerate(tasks):
-        # An item of a rubric that takes points away is best not met.
-        best = 1.0 if task.points is None or task.points > 0 else 0.0
-        met = None if task.points is None else bool(best)
+        best, met = 1.0, None
+        if task.points is not None:
+            # An item of a rubric that takes points away is best not met.
+            met = task.points > 0
+            best = float(met)
         better = [*tasks[:place], task.model_copy(update={"score": best}), *tasks[place + 1 :]]
         part = composite.judged_part(better, len(better))
         yield (

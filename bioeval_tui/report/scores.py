@@ -8,9 +8,9 @@ agree. A row has one score and names its rater, or has a column of scores for ea
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import chain, combinations
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,8 +25,8 @@ from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import RANK
 from bioeval_tui.statistics.differences import AgentRanking, rank
-from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Bounds, Measured, mean_of
-from bioeval_tui.statistics.judges import krippendorff_alpha, units_of
+from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Bounds, Measured, ends, mean_of
+from bioeval_tui.statistics.judges import krippendorff_alpha, rated_units
 from bioeval_tui.statistics.means import average
 
 NO_SCORES = frozenset(
@@ -67,8 +67,12 @@ class ScoreTable:
     @property
     def raters(self) -> list[str]:
         """The raters in the order of the table."""
-        cells = (cell for units in self.scores.values() for cell in units.values())
-        return list(dict.fromkeys(rater for cell in cells for rater in cell))
+        return list(dict.fromkeys(chain.from_iterable(self.cells())))
+
+    def cells(self) -> Iterator[Mapping[str, Sequence[float]]]:
+        """Yield the scores of each unit of each agent, by rater."""
+        for units in self.scores.values():
+            yield from units.values()
 
 
 def read_scores(file: Path, given: ScoreColumns = ScoreColumns()) -> ScoreTable:
@@ -118,7 +122,7 @@ def _columns(
     Raises:
         InputError: one is missing.
     """
-    names = list(dict.fromkeys(name for _, row in rows for name in row))
+    names = list(dict.fromkeys(chain.from_iterable(row for _, row in rows)))
     for name in filter(None, (given.unit, *given.agents, given.rater, *given.scores)):
         if name not in names:
             raise InputError(f"{file}: has no column {name!r}; it has {_listed(names)}")
@@ -218,11 +222,9 @@ def _take(table: ScoreTable, file: Path, rows: Sequence[tuple[str, dict[str, Any
                     f"{file}: {place}: {column} is {clean_line(str(cell), 40)!r}; it must be a"
                     " number, or a word such as passed or failed, or empty"
                 )
-            rater = (
-                _named(file, place, row, (columns.rater,))
-                if columns.rater
-                else clean_line(column, 60)
-            )
+            rater = clean_line(column, 60)
+            if columns.rater:
+                rater = _named(file, place, row, (columns.rater,))
             cells = table.scores.setdefault(agent, {}).setdefault(unit, {})
             cells.setdefault(rater, []).append(value)
     if not table.scores:
@@ -278,17 +280,19 @@ class Board:
         return sentence(RanksBasis(self.ranking.cases, self.ranking.left_out, FEWEST_UNITS))
 
     @property
-    def read_as(self) -> str:
+    def columns_words(self) -> str:
         """Which columns were taken for what, in one sentence."""
         columns = self.columns
         agents, scores = (
             " and ".join(f"`{name}`" for name in names)
             for names in (columns.agents, columns.scores)
         )
-        who = f"the rater from `{columns.rater}`, scores from {scores}"
-        if not columns.rater:
-            raters = "a rater each" if len(columns.scores) > 1 else "of one rater"
-            who = f"scores from {scores}, {raters}"
+        if columns.rater:
+            who = f"the rater from `{columns.rater}`, scores from {scores}"
+        elif len(columns.scores) > 1:
+            who = f"scores from {scores}, a rater each"
+        else:
+            who = f"scores from {scores}, of one rater"
         return f"so it was read: units from `{columns.unit}`, agents from {agents}, {who}"
 
 
@@ -313,9 +317,8 @@ def board(table: ScoreTable) -> Board:
     notes = list(table.notes)
     if partly:
         notes.append(f"left out: {plural(partly, 'unit')} of an agent that not every rater scored")
-    repeated = sum(
-        len(v) > 1 for u in table.scores.values() for c in u.values() for v in c.values()
-    )
+    given = chain.from_iterable(cell.values() for cell in table.cells())
+    repeated = sum(len(values) > 1 for values in given)
     if repeated:
         notes.append(
             f"scored several times: {plural(repeated, 'unit')} of an agent; the mean of a rater's"
@@ -359,8 +362,8 @@ def board(table: ScoreTable) -> Board:
 
 def _bounds(table: ScoreTable) -> Bounds:
     """Return from where to where scores go: 0 to 1, or unknown."""
-    cells = (cell for units in table.scores.values() for cell in units.values())
-    values = (value for cell in cells for scores in cell.values() for value in scores)
+    scores = chain.from_iterable(cell.values() for cell in table.cells())
+    values = chain.from_iterable(scores)
     if all(0 <= value <= 1 for value in values):
         return UNIT
     return (-inf, inf)
@@ -382,7 +385,7 @@ def _agreement(table: ScoreTable) -> dict[str, Any]:
             pairs.append(
                 RatersAgree(a, b, len(both), alpha, average(map(abs, gaps)), average(gaps))
             )
-    alpha = krippendorff_alpha(units_of(ratings)) if len(ratings) > 1 else None
+    alpha = krippendorff_alpha(rated_units(ratings)) if len(ratings) > 1 else None
     return {"alpha": alpha, "pairs": tuple(pairs)}
 
 
@@ -448,9 +451,7 @@ def board_dict(found: Board) -> PrintedBoard:
             {
                 "agent": one.name,
                 "mean": measured.value,
-                "interval": (
-                    [measured.interval.low, measured.interval.high] if measured.interval else None
-                ),
+                "interval": ends(measured.interval),
                 "units": measured.units,
                 "by_rater": {rater: means[one.name] for rater, means in rater_means.items()},
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from bioeval_tui.base.text import clean_line, shorten
@@ -17,7 +18,7 @@ MOST_NAMED, LONGEST_NAMED = 2, 40
 """The most tasks or assertions that are named for each change, and the most characters of each."""
 
 
-def run_before(runs: Iterable[CataloguedRun], run_id: str) -> str | None:
+def previous_run(runs: Iterable[CataloguedRun], run_id: str) -> str | None:
     """Return the last measured run of the job of a run before it; None without one, or if the run
     is not listed.
     """
@@ -33,7 +34,7 @@ def run_before(runs: Iterable[CataloguedRun], run_id: str) -> str | None:
     return None
 
 
-def since_last(before: RunResult, run: RunResult) -> str:
+def changes_since_run(before: RunResult, run: RunResult) -> str:
     """Return what changed from one run to another of its job: the scores by condition, and what was
     fixed or broken.
     """
@@ -41,7 +42,7 @@ def since_last(before: RunResult, run: RunResult) -> str:
     if not found.measured:
         return f"{_last_run(before)}: not comparable; {found.incomparable}"
     moved = [side for side in found.conditions if number(side.a.mean) != number(side.b.mean)]
-    changes = [*map(_score, moved), *_of_tasks(found), *_of_checks(found)]
+    changes = [*map(_score, moved), *_task_change(found), *_check_changes(found)]
     return f"{_last_run(before)}: {', '.join(changes) or 'the same scores'}"
 
 
@@ -53,25 +54,20 @@ def _score(side: ConditionComparison) -> str:
     return f"{side.title} {number(side.a.mean)} → {number(side.b.mean)}"
 
 
-def _of_tasks(found: Comparison) -> Iterator[str]:
+def _task_change(found: Comparison) -> Iterator[str]:
     """Yield the task that changed most."""
-    moved = [
-        task for side in found.conditions for task in side.tasks if round(task.change or 0.0, 2)
-    ]
+    tasks = chain.from_iterable(side.tasks for side in found.conditions)
+    moved = [task for task in tasks if round(task.change or 0.0, 2)]
     if moved:
         most = max(moved, key=lambda task: abs(task.change or 0.0))
-        before, now = (number(one.mean if one else None) for one in (most.a, most.b))
+        before, now = map(number, most.means)
         yield f"{_named((most.title,))} {before} → {now}"
 
 
-def _of_checks(found: Comparison) -> Iterator[str]:
+def _check_changes(found: Comparison) -> Iterator[str]:
+    checks = list(chain.from_iterable(side.assertions for side in found.conditions))
     for change in ("fixed", "broken"):
-        titles = dict.fromkeys(
-            check.title
-            for side in found.conditions
-            for check in side.assertions
-            if check.change == change
-        )
+        titles = dict.fromkeys(check.title for check in checks if check.change == change)
         if titles:
             yield f"{change}: {_named(tuple(titles))}"
 

@@ -4,9 +4,10 @@ the ranks of several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict
@@ -19,7 +20,7 @@ from bioeval_tui.record.names import Condition, asked_and_served, title_of
 from bioeval_tui.record.score import rubric_score
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
-from bioeval_tui.report.run import ConversationResult, RecordedRun, shared_by
+from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of, shared_scoring
 from bioeval_tui.report.sentences import effect_words, rank_words, sentence
 from bioeval_tui.statistics.differences import (
     AgentRank,
@@ -193,34 +194,36 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
     asked = " and ".join(dict.fromkeys(run.started.model for run in runs if run.started.model))
     served = runs[0].brief.served_model
     # A rehearsal requests a model that is not used, so naming it would mislead.
-    model = None if first.rehearsal else first.model
+    model = None
     if served:
         model = asked_and_served(asked, [served])
+    elif not first.rehearsal:
+        model = first.model
     agent = first.job_name if _is_nameless(runs[0]) else first.agent
-    label = " · ".join(part for part in (agent, model) if part)
-    names = conditions_of(runs)
+    label = " · ".join(filter(None, (agent, model)))
+    names = held_conditions(runs)
     conditions = tuple(_condition(runs, name) for name in names)
     cost = spent(runs)
     paired = [run for run in runs if run.only_condition is None]
     if not paired:
         return Summary(label, runs, conditions, None, (), cost)
-    pairs = [
-        _pair(run, trial, lambda talk: talk.shared_sample) for run in paired for trial in run.trials
-    ]
+    pairs = _pairs(paired, lambda talk: talk.shared_sample)
     tasks = _task_uplifts(paired)
     corrected_by_name = corrected({(): difference(differences(pairs))}, tasks)
     uplifts = tuple(
         TaskUplift(job, title, corrected_by_name[job, number, title])
         for job, number, title in tasks
     )
-    return Summary(label, runs, conditions, corrected_by_name[()], uplifts, cost, shared_by(paired))
+    return Summary(
+        label, runs, conditions, corrected_by_name[()], uplifts, cost, shared_scoring(paired)
+    )
 
 
 def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> ConditionSummary:
-    talks = [talk for run in runs for talk in run.conversations_in(condition)]
-    answers = [message for talk in talks for message in talk.answers]
+    talks = [talk for _, talk in conversations_of(runs, condition)]
+    answers = list(chain.from_iterable(talk.answers for talk in talks))
     tries = tuple(task_tries(runs, condition))
-    verdicts = [task for talk in talks if talk.verdict for task in talk.verdict.tasks]
+    verdicts = list(chain.from_iterable(talk.tasks for talk in talks))
     return ConditionSummary(
         condition=condition,
         title=condition_title(runs, condition),
@@ -250,18 +253,15 @@ def asking(runs: Sequence[RecordedRun], condition: Condition) -> Asking | None:
     """Return how often the agent asked and what it obtained; None without facts, and of imported
     conversations.
     """
-    talks = [
-        talk
-        for run in runs
-        if run.started.source is None
-        for talk in run.conversations_in(condition)
-    ]
+    recorded = [run for run in runs if run.started.source is None]
+    talks = [talk for _, talk in conversations_of(recorded, condition)]
     facts = sum(len(talk.job.get("facts") or ()) for talk in talks)
     if not facts:
         return None
-    asks = [answer.asks for talk in talks for answer in talk.answers]
+    asks = [answer.asks for answer in chain.from_iterable(talk.answers for talk in talks)]
     questions = None if None in asks else asks.count(True)
-    obtained = sum(fact.asked is True for talk in talks for fact in talk.facts)
+    given = chain.from_iterable(talk.facts for talk in talks)
+    obtained = sum(fact.asked is True for fact in given)
     unread = sum(_unread(talk) for talk in talks)
     return Asking(
         conversations=len(talks), questions=questions, obtained=obtained, facts=facts, unread=unread
@@ -275,7 +275,7 @@ def _unread(talk: ConversationResult) -> int:
     return not_found + sum(asked is None for asked in given.values())
 
 
-def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
+def runs_by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
     """Return the runs by the name of their job; if that says other things in some of them, also by
     the first run of each.
     """
@@ -287,14 +287,14 @@ def by_job(runs: Sequence[RecordedRun]) -> dict[str, list[RecordedRun]]:
     }
 
 
-def conditions_of(runs: Sequence[RecordedRun]) -> list[Condition]:
+def held_conditions(runs: Sequence[RecordedRun]) -> list[Condition]:
     """Return the conditions that any of the runs has, in the order of their jobs."""
     places: dict[Condition, int] = {}
     for run in runs:
         for place, name in enumerate(names_in(run.state.job)):
             places[name] = min(place, places.get(name, place))
-    held = dict.fromkeys(name for run in runs for name in run.conditions)
-    return sorted(held, key=lambda name: places.get(name, len(places)))
+    held = dict.fromkeys(chain.from_iterable(run.conditions for run in runs))
+    return sorted(held, key=lambda condition: places.get(condition, len(places)))
 
 
 def condition_title(runs: Sequence[RecordedRun], condition: Condition) -> str:
@@ -315,8 +315,7 @@ def assertion_share(
     """
     finals = [
         (talk.sample, check.status)
-        for run in runs
-        for talk in run.conversations_in(condition)
+        for _, talk in conversations_of(runs, condition)
         if (check := talk.final_checks.get(index)) is not None
     ]
     known = [
@@ -330,11 +329,11 @@ def tag_samples(runs: Sequence[RecordedRun], condition: Condition) -> dict[str, 
     first.
     """
     by_tag: dict[str, list[Sample]] = {}
-    for talk in (
-        talk for run in runs for talk in run.conversations_in(condition) if not talk.excluded
-    ):
+    for _, talk in conversations_of(runs, condition):
+        if talk.excluded:
+            continue
         items = [(item, {ALL_ITEMS, *item.tags}) for item in talk.tasks if item.points is not None]
-        for tag in {tag for _, tags in items for tag in tags}:
+        for tag in set(chain.from_iterable(tags for _, tags in items)):
             value = rubric_score([item for item, tags in items if tag in tags])
             if value is not None:  # only what must not be done has this tag here
                 by_tag.setdefault(tag, []).append(replace(talk.sample, value=value))
@@ -349,8 +348,7 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
     example without the graph).
     """
     counts: dict[tuple[str, str, str, str], dict[int, bool]] = {}
-    talks = ((run, talk) for run in runs for talk in run.conversations_in(condition))
-    for number, (run, talk) in enumerate(talks):
+    for number, (run, talk) in enumerate(conversations_of(runs, condition)):
         case = talk.case.words if talk.case is not None else ""
         for place, title in run.task_titles(condition, talk.trial).items():
             # A case whose contents were changed is another one.
@@ -367,8 +365,8 @@ def task_tries(runs: Sequence[RecordedRun], condition: Condition) -> list[Tries]
 
 def _tasks(runs: Sequence[RecordedRun], condition: Condition) -> list[TaskSummary]:
     tasks = []
-    for job, same in by_job(runs).items():
-        talks = [talk for run in same for talk in run.conversations_in(condition)]
+    for job, same in runs_by_job(runs).items():
+        talks = [talk for _, talk in conversations_of(same, condition)]
         stopped = any(run.could_stop for run in same)
         for number, title in same[-1].task_titles(condition).items():
             scored = [sample for talk in talks if (sample := talk.task_sample(number)) is not None]
@@ -384,7 +382,7 @@ def _tasks(runs: Sequence[RecordedRun], condition: Condition) -> list[TaskSummar
 
 def _assertions(runs: Sequence[RecordedRun], condition: Condition) -> list[AssertionSummary]:
     assertions = []
-    for job, same in by_job(runs).items():
+    for job, same in runs_by_job(runs).items():
         for index, (title, weight) in same[-1].assertion_titles(condition).items():
             share, unknown = assertion_share(same, condition, index)
             assertions.append(AssertionSummary(job, index, title, weight, share, unknown))
@@ -396,24 +394,30 @@ def _task_uplifts(runs: Sequence[RecordedRun]) -> dict[tuple[Any, ...], Differen
     title.
     """
     by_task: dict[tuple[Any, ...], Difference] = {}
-    for job, same in by_job(runs).items():
-        alike = {
-            number
-            for run in same
-            for trial in run.trials
-            for number in run.shared_in(trial).tasks.numbers
-        }
+    for job, same in runs_by_job(runs).items():
+        alike: set[int] = set()
+        for run in same:
+            alike.update(*(run.criteria_shared(trial).tasks.numbers for trial in run.trials))
         for number, title in same[-1].task_titles().items():
             if number in alike:
                 scores = partial(ConversationResult.shared_task_sample, number=number)
-                pairs = [_pair(run, trial, scores) for run in same for trial in run.trials]
-                by_task[job, number, title] = difference(differences(pairs))
+                by_task[job, number, title] = difference(differences(_pairs(same, scores)))
     return by_task
 
 
-def _pair(
-    run: RecordedRun, trial: int, sample_of: Callable[[ConversationResult], Sample | None]
-) -> tuple[Sample | None, Sample | None]:
+SampleOf = Callable[[ConversationResult], Sample | None]
+
+
+def _pairs(
+    runs: Sequence[RecordedRun], sample_of: SampleOf
+) -> Iterator[tuple[Sample | None, Sample | None]]:
+    """Yield each trial's values of both conditions, run by run."""
+    for run in runs:
+        for trial in run.trials:
+            yield _pair(run, trial, sample_of)
+
+
+def _pair(run: RecordedRun, trial: int, sample_of: SampleOf) -> tuple[Sample | None, Sample | None]:
     """Return both conditions' samples of a trial, or why they have no difference."""
     if why := run.why_not_compared(trial):
         left_out = Sample(run.started.job_name, None, why)
@@ -471,21 +475,21 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
     """
     if len(summaries) < 2:
         return []
-    runs = [run for summary in summaries for run in summary.runs]
+    runs = list(chain.from_iterable(summary.runs for summary in summaries))
     return [
         ConditionRanking(
             condition,
             condition_title(runs, condition),
             rank({summary.label: _scores(summary, condition) for summary in summaries}),
         )
-        for condition in conditions_of(runs)
+        for condition in held_conditions(runs)
         if all(summary.of(condition) is not None for summary in summaries)
     ]
 
 
 def _scores(summary: Summary, condition: Condition) -> dict[str, list[float]]:
     by_case: dict[str, list[float]] = {}
-    for talk in (talk for run in summary.runs for talk in run.conversations_in(condition)):
+    for _, talk in conversations_of(summary.runs, condition):
         if talk.score is not None:
             by_case.setdefault(talk.common_case, []).append(talk.score)
     return by_case

@@ -24,6 +24,7 @@ from bioeval_tui.statistics.estimates import Estimate, LatencySummary, PassK
 from bioeval_tui.statistics.intervals import LEVEL
 
 SHOWN_K = 5
+"""Of pass^k, so many are written, and the last."""
 SIGNS = {"passed": "✓", "failed": "✗", "not_measured": "?"}
 STATUS = {"passed": "passed", "failed": "failed", "not_measured": "could not be measured"}
 NOT_HERE = "not for this condition"
@@ -66,13 +67,18 @@ def verdict(task: TaskScored) -> str:
     """Return whether a task was passed, its score, and whether that is unproved: `✓ 0.90 unproved`,
     `✗ 0 of +5`, `? unasked`.
     """
-    return f"{SIGNS[task.outcome]} {task.words}" + (" unproved" if task.unproved else "")
+    words = f"{SIGNS[task.outcome]} {task.words}"
+    if task.unproved:
+        return f"{words} unproved"
+    return words
 
 
 def final(row: AssertionRow, condition: Condition) -> str:
     """Return an assertion's outcome in a condition: `✓ passed`, `✓ passed, held from the start`."""
-    held = f", {FROM_START}" if row.held_from_start(condition) else ""
-    return FINAL[row.outcome(condition)] + held
+    outcome = FINAL[row.outcome(condition)]
+    if row.held_from_start(condition):
+        return f"{outcome}, {FROM_START}"
+    return outcome
 
 
 def who(identity: str, role: str) -> str:
@@ -112,12 +118,12 @@ def pass_words(shares: Sequence[PassK]) -> str:
             f"{each.k}: {number3(each.value)} [{number3(interval.low)}, {number3(interval.high)}]"
         )
 
-    shown = shares[:SHOWN_K]
-    listed = ", ".join(map(one, shown))
-    more = f", … {one(shares[-1])}" if len(shares) > SHOWN_K else ""
-    if listed:
-        return f"k = {listed}{more}"
-    return "no trials"
+    if not shares:
+        return "no trials"
+    listed = list(map(one, shares[:SHOWN_K]))
+    if len(shares) > SHOWN_K:
+        listed.append(f"… {one(shares[-1])}")
+    return f"k = {', '.join(listed)}"
 
 
 def token_words(spent: Spent) -> str:
@@ -165,11 +171,14 @@ def cost_words(spent: Spent) -> str:
     """
     unknown = [peer for peer in spent.unknown if not peer.is_partly_known]
     least = "at least " if len(unknown) < len(spent.unknown) else ""
-    known = [f"{least}{dollars(spent.known)}"] if spent.known or not unknown else []
-    whose = " and ".join(f"the {peer.peer}'s" for peer in unknown)
-    return "; ".join(
-        [*known, *([f"{whose} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else [])]
-    )
+    parts = []
+    if spent.known or not unknown:
+        parts.append(f"{least}{dollars(spent.known)}")
+    if unknown:
+        whose = " and ".join(f"the {peer.peer}'s" for peer in unknown)
+        verb = "is" if len(unknown) == 1 else "are"
+        parts.append(f"{whose} {verb} unknown")
+    return "; ".join(parts)
 
 
 def cost_short(spent: Spent) -> str:
@@ -214,9 +223,8 @@ def standing(report: TaskReport) -> str:
     if report.leaderboard_percentile is not None:
         parts.append(f"percentile {units.number1(report.leaderboard_percentile)}")
     if report.beats_human is not None:
-        parts.append(
-            "above the human median" if report.beats_human else "not above the human median"
-        )
+        above = "above" if report.beats_human else "not above"
+        parts.append(f"{above} the human median")
     if report.needed_words:
         parts.append(report.needed_words)
     if report.looks_words:
@@ -237,19 +245,23 @@ def sure_words(report: TaskReport) -> str:
     if uncertainty.low is None:
         return uncertainty.interval_words
     same = dict(uncertainty.medals).get(report.medal or NO_MEDAL, 0.0)
-    decided = "yes" if same >= LEVEL and not report.doubts else "no"
-    doubts = f"; in doubt: {report.doubt_words}" if report.doubts else ""
-    more = "; more test rows would tell" if decided == "no" else ""
     chances = ", ".join(f"{name} {percent(share)}" for name, share in uncertainty.medals)
-    return (
-        f"{decided}: on other rows {chances}; "
-        f"95 % interval {uncertainty.interval_words}; place {uncertainty.place_words}{more}{doubts}"
+    found = (
+        f"on other rows {chances}; 95 % interval {uncertainty.interval_words};"
+        f" place {uncertainty.place_words}"
     )
+    if report.doubts:
+        return f"no: {found}; more test rows would tell; in doubt: {report.doubt_words}"
+    if same < LEVEL:
+        return f"no: {found}; more test rows would tell"
+    return f"yes: {found}"
 
 
 def next_words(report: TaskReport) -> str:
     """Return what is missing: why a submission is invalid, or where the next medal begins."""
-    return (report.extra.error if report.extra else None) or report.needed_words
+    if report.extra and report.extra.error:
+        return report.extra.error
+    return report.needed_words
 
 
 def unproved_words(condition: ConditionSummary) -> str:
@@ -281,8 +293,10 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
         lines.append(("difference", summary.uplift_words))
     elif summary.uplift is not None and summary.uplift.mean is not None:
         counted = summary.uplift.estimate.counted
-        left_out = f"; {counted_words(counted)}" if counted.excluded else ""
-        lines.append(("difference", summary.uplift_words + left_out))
+        difference = summary.uplift_words
+        if counted.excluded:
+            difference += f"; {counted_words(counted)}"
+        lines.append(("difference", difference))
         lines += [
             (f"difference of “{uplift.title}”", difference_words(uplift.difference))
             for uplift in summary.task_uplifts
@@ -350,14 +364,9 @@ def latency_words(found: LatencySummary) -> str:
 
 
 def _estimate(score: Estimate) -> str:
-    error = (
-        ""
-        if score.standard_error is None
-        else f", standard error {units.number3(score.standard_error)}"
-    )
-    beside = score.with_excluded_as_zero
-    zeros = f"; {units.number(beside)} with the excluded as 0" if score.counted.excluded else ""
-    return (
-        f"{units.number(score.mean)} ({spread_words(score)};"
-        f" {counted_words(score.counted)}{error}{zeros})"
-    )
+    notes = f"{spread_words(score)}; {counted_words(score.counted)}"
+    if score.standard_error is not None:
+        notes += f", standard error {units.number3(score.standard_error)}"
+    if score.counted.excluded:
+        notes += f"; {units.number(score.with_excluded_as_zero)} with the excluded as 0"
+    return f"{units.number(score.mean)} ({notes})"

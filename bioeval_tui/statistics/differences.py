@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from math import ceil, comb, floor, inf, sqrt
 from typing import Any, Literal, TypeVar
 
@@ -40,20 +40,18 @@ def differences(
     """
     samples = []
     for first, second in pairs:
-        some = next((side for side in (first, second) if side is not None), None)
-        job, case = (some.job, some.case) if some is not None else ("", "")
-        missing = next(
-            (side for side in (first, second) if side is None or side.value is None), first
-        )
         if first is None or second is None:
-            samples.append(Sample(job, None, "not run on both sides", case))
-        elif first.value is None or second.value is None:
-            samples.append(Sample(job, None, missing.reason if missing else "", case))
+            one = first or second or Sample("", None)
+            samples.append(Sample(one.job, None, "not run on both sides", one.case))
+        elif first.value is None:
+            samples.append(Sample(first.job, None, first.reason, first.case))
+        elif second.value is None:
+            samples.append(Sample(first.job, None, second.reason, first.case))
         else:
             sides = (first.value, second.value) if independent else None
             stopped = first.stopped or second.stopped
             value = exact_difference(second.value, first.value)
-            samples.append(Sample(job, value, case=case, sides=sides, stopped=stopped))
+            samples.append(Sample(first.job, value, case=first.case, sides=sides, stopped=stopped))
     return samples
 
 
@@ -151,12 +149,13 @@ def difference(
     if any(sample.stopped for sample in samples):
         # Chance stops a batch where it looks like a difference; its interval says whether there is
         # one.
-        apart = (
-            estimated.interval is not None
-            and not estimated.interval.low <= 0 <= estimated.interval.high
-        )
-        return replace(tested, p=FOUND_AT if apart else 1.0)
-    return replace(tested, p=_p_value(tested, known if of_trials else ()))
+        interval = estimated.interval
+        if interval is None or interval.low <= 0 <= interval.high:
+            return replace(tested, p=1.0)
+        return replace(tested, p=FOUND_AT)
+    if not of_trials:
+        known = []
+    return replace(tested, p=_p_value(tested, known))
 
 
 def corrected(
@@ -168,8 +167,9 @@ def corrected(
     % for these, or all of it if nothing beside them has enough pairs for a verdict.
     """
     rest = _corrected(beside, BESIDE)
-    enough = any(one.p is not None and one.units >= one.needed for one in rest.values())
-    return _corrected(first, 1 - BESIDE if enough else 1.0) | rest
+    if any(one.p is not None and one.units >= one.needed for one in rest.values()):
+        return _corrected(first, 1 - BESIDE) | rest
+    return _corrected(first, 1.0) | rest
 
 
 def _corrected(named: Mapping[Name, Difference], share: float) -> dict[Name, Difference]:
@@ -180,15 +180,15 @@ def _corrected(named: Mapping[Name, Difference], share: float) -> dict[Name, Dif
     """
     p_values = {name: one.p for name, one in named.items() if one.p is not None}
     adjusted = holm(p_values)
-    return {
-        # Any that have too few pairs yet may become a test with more.
-        name: replace(
-            one,
-            p=None if one.p is None else min(1.0, adjusted[name] / share),
-            tests=len(named if one.p is None else p_values) / share,
-        )
-        for name, one in named.items()
-    }
+    found = {}
+    for name, one in named.items():
+        if one.p is None:
+            # Any that have too few pairs yet may become a test with more.
+            found[name] = replace(one, tests=len(named) / share)
+        else:
+            p = min(1.0, adjusted[name] / share)
+            found[name] = replace(one, p=p, tests=len(p_values) / share)
+    return found
 
 
 def _p_value(difference: Difference, sides: Sequence[tuple[float, float]]) -> float:
@@ -204,17 +204,20 @@ def _p_value(difference: Difference, sides: Sequence[tuple[float, float]]) -> fl
     spread = estimated.standard_error > TINY
     if not spread and abs(estimated.mean) <= TINY:
         return 1.0
-    by_t = t_test_p(estimated.mean / estimated.standard_error, estimated.degrees) if spread else 0.0
+    by_t = 0.0
+    if spread:
+        by_t = t_test_p(estimated.mean / estimated.standard_error, estimated.degrees)
+    least = _least_p(units, of_trials=False)
     if not sides:
-        return max(by_t, _least_p(units, of_trials=False))
+        return max(by_t, least)
     first, second = ({round(side[which], 12) for side in sides} for which in (0, 1))
     if len(first) == len(second) == 1:
         return _least_p(units, of_trials=True)
     apart = max(first) < min(second) or max(second) < min(first)
-    # Of 2n values in random order, n and n are wholly apart with this probability.
-    return max(
-        by_t, 2 / comb(2 * units, units) if apart or spread else _least_p(units, of_trials=False)
-    )
+    if apart or spread:
+        # Of 2n values in random order, n and n are wholly apart with this probability.
+        least = 2 / comb(2 * units, units)
+    return max(by_t, least)
 
 
 def _least_p(pairs: int, *, of_trials: bool) -> float:
@@ -226,7 +229,8 @@ def _least_p(pairs: int, *, of_trials: bool) -> float:
     """
     # A negative power: from 1,024 pairs on, the chance is below the smallest float, and its inverse
     # above the largest.
-    return 2.0 * float(4 if of_trials else 2) ** -pairs
+    assignments = 4.0 if of_trials else 2.0
+    return 2.0 * assignments**-pairs
 
 
 def holm(p_values: Mapping[Name, float]) -> dict[Name, float]:
@@ -329,10 +333,12 @@ def rank(
         draws: how many times signs are drawn.
     """
     names = list(scores)
-    everywhere = {case for cases in scores.values() for case in cases}
+    everywhere = set(chain.from_iterable(scores.values()))
     common = sorted(case for case in everywhere if all(scores[name].get(case) for name in names))
     means = {name: [exact_mean(scores[name][case]) for case in common] for name in names}
-    better = _better_beyond_doubt(means, draws) if len(common) >= FEWEST_UNITS else set()
+    better: set[tuple[str, str]] = set()
+    if len(common) >= FEWEST_UNITS:
+        better = _better_beyond_doubt(means, draws)
     overall = {name: exact_mean(values) if values else 0.0 for name, values in means.items()}
     places = {name: 1 + sum(other > overall[name] for other in overall.values()) for name in names}
     ranks = [

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from math import comb, fsum, inf
 from typing import TypeVar
 
@@ -100,7 +101,7 @@ def count(samples: Sequence[Sample]) -> Counted:
     return Counted(used, len(samples), tuple(reasons.most_common()), again, unexcused, listed)
 
 
-def by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:
+def values_by_cluster(samples: Iterable[Sample]) -> dict[tuple[str, str], list[float]]:
     """Return the used values of each job and case."""
     return grouped(
         ((sample.job, sample.case), sample.value) for sample in samples if sample.value is not None
@@ -148,8 +149,8 @@ def estimate(samples: Sequence[Sample], bounds: Bounds = UNIT, *, paired: bool =
     `bounds` are the least and the greatest value that is possible. `paired` says that values are
     differences.
     """
-    groups = by_cluster(samples)
-    values = [value for group in groups.values() for value in group]
+    groups = values_by_cluster(samples)
+    values = list(chain.from_iterable(groups.values()))
     counted = count(samples)
     unit = "case" if any(case for _, case in groups) else "job"
     measured = mean_of(groups, bounds, unit=unit, within="trial", paired=paired)
@@ -193,8 +194,10 @@ def proportion(
     measured = mean_of(groups, UNIT, unit=unit, within="trial")
     if measured is None:
         return Proportion(0, 0, None, None)
-    successes = round(fsum(value for group in groups.values() for value in group))
-    interval = stopped_interval(groups.values(), UNIT) if stopped else measured.interval
+    successes = round(fsum(chain.from_iterable(groups.values())))
+    interval = measured.interval
+    if stopped:
+        interval = stopped_interval(groups.values(), UNIT)
     return Proportion(successes, measured.values, measured.value, interval)
 
 
@@ -261,9 +264,11 @@ def pass_k(tasks: Iterable[Tries], k: int) -> PassK:
     tries = list(tasks)
     known = [task for task in tries if task.trials >= k]
     undefined = tuple(task.name for task in tries if task.trials < k)
+    if not known:
+        return PassK(k, None, 0, undefined)
     # Shares such as 1/3 are no decimal numbers, so their mean is exact only as a fraction.
     values = [Fraction(comb(task.successes, k), comb(task.trials, k)) for task in known]
-    value = float(sum(values) / len(values)) if values else None
+    value = float(sum(values) / len(values))
     return PassK(k, value, len(known), undefined, pass_k_interval(tries, k))
 
 
@@ -292,7 +297,7 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         if measured:
             return measured.interval
         return None
-    talks = sorted({talk for task in known for talk in task.passed})
+    talks = sorted(set(chain.from_iterable(task.passed for task in known)))
     whole = average(comb(task.successes, k) / comb(task.trials, k) for task in known)
     without = [
         {
@@ -306,7 +311,7 @@ def pass_k_interval(tasks: Sequence[Tries], k: int) -> Interval | None:
         for talk in talks
     ]
     fewest = FEWEST_UNITS if k == 1 else FEWEST_CURVED
-    if len(talks) < fewest or any(value is None for values in left for value in values):
+    if len(talks) < fewest or any(None in values for values in left):
         return None
     size = len(talks)
     means = [average(value for value in values if value is not None) for values in left]

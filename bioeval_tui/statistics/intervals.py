@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from math import fsum, inf, sqrt
 from statistics import NormalDist
 from typing import Any, TypeVar
@@ -81,6 +82,13 @@ class Interval:
         return self.high - self.low
 
 
+def ends(interval: Interval | None) -> list[float] | None:
+    """Return an interval's two ends, as JSON has them; None without an interval."""
+    if interval is None:
+        return None
+    return [interval.low, interval.high]
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """A mean over `values` that come from `units` independent draws.
@@ -118,7 +126,7 @@ def mean_of(
         paired: the values are differences, whose interval is Student's, as is their test.
     """
     nonempty = [list(values) for values in groups.values() if values]
-    values = [value for group in nonempty for value in group]
+    values = list(chain.from_iterable(nonempty))
     if not values:
         return None
     clusters = nonempty if len(nonempty) > 1 else [[value] for value in values]
@@ -134,11 +142,11 @@ def mean_of(
     scope = f"this {unit} only, {size} {within}s"
     if len(nonempty) > 1:
         scope = f"clustered by {unit}, {size} {unit}s"
-    interval = _of_mean(measured, clusters, values, bounds, paired)
+    interval = _mean_interval(measured, clusters, values, bounds, paired)
     return replace(measured, interval=interval and replace(interval, scope=scope))
 
 
-def _of_mean(
+def _mean_interval(
     measured: Measured,
     clusters: Sequence[Sequence[float]],
     values: Sequence[float],
@@ -165,15 +173,14 @@ def _of_mean(
     # chance.
     alone = fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
     variance = max(error**2, alone) / span**2
-    piled = _piled([average(each) for each in clusters], high if share >= 0.5 else low)
+    piled = _piled([average(each) for each in clusters], _nearer(share, bounds))
     more = piled**2 / (1 - piled)  # in proportion to how few values decide the mean
     # Means of several values pile up less than single ones, of which all but a few may be at the
     # bound.
-    more *= (
-        3
-        if len(clusters) == len(values)
-        else _OF_CLUSTERS * min(1.0, measured.units / _OF_CLUSTERS_FROM)
-    )
+    if len(clusters) == len(values):
+        more *= 3
+    else:
+        more *= _OF_CLUSTERS * min(1.0, measured.units / _OF_CLUSTERS_FROM)
     variance = padded(variance, most, measured.units, more)
     return bounded(mean, variance * span**2, bounds, degrees)
 
@@ -192,7 +199,7 @@ def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) 
     low, high = bounds
     share = (value - low) / (high - low)
     alone = [size * value - (size - 1) * each for each in left]  # what each unit says by itself
-    more = 4 * _piled(alone, high if share >= 0.5 else low)
+    more = 4 * _piled(alone, _nearer(share, bounds))
     variance = padded(variance / (high - low) ** 2, share * (1 - share), size, more)
     variance += _UNSEEN * min(1.0, size / _UNSEEN_FROM) * (max(share, 1 - share) / draws) ** 2
     return bounded(value, variance * (high - low) ** 2, bounds, size - 1)
@@ -201,6 +208,12 @@ def left_out(value: float, left: Sequence[float], bounds: Bounds, draws: float) 
 def padded(variance: float, most: float, units: int, more: float) -> float:
     """Return the squared error of `units` values as if `more` had a variance of `most`."""
     return ((units - 1) * variance + more * most / units) / (units - 1 + more)
+
+
+def _nearer(share: float, bounds: Bounds) -> float:
+    """Return the bound that a value so far between them is closer to."""
+    low, high = bounds
+    return high if share >= 0.5 else low
 
 
 def _piled(values: Sequence[float], bound: float) -> float:
@@ -267,12 +280,15 @@ def share_ends(share: float, n: float, tail: Any) -> tuple[Any, Any]:
     may be an array.
     """
     yes, no = share * n, n - share * n
-    least = 0.0 * tail if yes <= TINY * n else special().betaincinv(yes, no + 1, tail)
-    most = 1.0 + 0.0 * tail if no <= TINY * n else special().betaincinv(yes + 1, no, 1 - tail)
+    least, most = 0.0 * tail, 1.0 + 0.0 * tail
+    if yes > TINY * n:
+        least = special().betaincinv(yes, no + 1, tail)
+    if no > TINY * n:
+        most = special().betaincinv(yes + 1, no, 1 - tail)
     return least, most
 
 
-def statistic_of(
+def statistic_interval(
     clusters: Sequence[Mapping[_Unit, float]],
     statistic: Callable[[Mapping[_Unit, float]], float | None],
     one_more: Mapping[_Unit, float],

@@ -25,6 +25,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, product
 from math import fsum
 from random import Random
 from typing import Any, Literal
@@ -38,7 +39,7 @@ from bioeval_tui.statistics.intervals import (
     mean_of,
     merged,
     share_interval,
-    statistic_of,
+    statistic_interval,
     t_quantile,
 )
 from bioeval_tui.statistics.means import average, average_if_any
@@ -80,7 +81,7 @@ def agreement(a: Sequence[tuple[float, bool]], b: Sequence[tuple[float, bool]]) 
             Counter((_tenths(x), _tenths(y)) for x, y in pairs), "quadratic"
         ),
         alpha=krippendorff_alpha(Counter(pairs)),
-        mean_absolute_difference=average(map(abs, gaps)) if gaps else None,
+        mean_absolute_difference=average_if_any(list(map(abs, gaps))),
         bias=average_if_any(gaps),
     )
 
@@ -116,8 +117,7 @@ def weighted_kappa(pairs: Pairs, weights: Weights = "none") -> float | None:
     observed = fsum(count * _distance(a, b, weights) for (a, b), count in pairs.items())
     expected = fsum(
         count * other * _distance(a, b, weights)
-        for a, count in first.items()
-        for b, other in second.items()
+        for (a, count), (b, other) in product(first.items(), second.items())
     )
     if expected:
         return 1 - n * observed / expected
@@ -134,9 +134,9 @@ Units = Mapping[tuple[float, ...], Any]
 """The number of units with these values. A unit's values are in any order, without missing ones."""
 
 
-def units_of(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float, ...]]:
+def rated_units(ratings: Mapping[str, Mapping[Any, float]]) -> Counter[tuple[float, ...]]:
     """Return the units of a table from rater to unit to value."""
-    by_unit = grouped(pair for rated in ratings.values() for pair in rated.items())
+    by_unit = grouped(chain.from_iterable(rated.items() for rated in ratings.values()))
     return Counter(tuple(sorted(values)) for values in by_unit.values())
 
 
@@ -260,7 +260,8 @@ class _Paired:
         if value is None:
             return Figure(None, None)
         return Figure(
-            value, statistic_of(self._clusters, statistic, self._disagreement(), "conversation")
+            value,
+            statistic_interval(self._clusters, statistic, self._disagreement(), "conversation"),
         )
 
     def _disagreement(self) -> dict[tuple[float, ...], float]:
@@ -272,7 +273,8 @@ class _Paired:
         for (a, b), count in whole.items():
             first[a] += count
             second[b] += count
-        apart = {(a, b): n * m for a, n in first.items() for b, m in second.items() if a != b}
+        pairs = product(first.items(), second.items())
+        apart = {(a, b): n * m for (a, n), (b, m) in pairs if a != b}
         size = sum(whole.values()) / len(self._clusters) / sum(apart.values())
         return {pair: count * size for pair, count in apart.items()}
 
@@ -293,7 +295,7 @@ FEWEST_REVIEWED_CLUSTERS = 10
 
 FEWEST_TUNED_CLUSTERS = 20
 """With fewer reviewed clusters λ is 0, and items are not divided by the judge's score: the judge is
-ignored.
+ignored. `validate-statistics correction` has the coverage on both sides, for 12 and 20.
 """
 
 FEWEST_PER_STRATUM = 5
@@ -369,7 +371,9 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     reviews = len(reviewed)
     if reviews < FEWEST_REVIEWS:
         raise NotCorrectable(f"{reviews} reviews: at least {FEWEST_REVIEWS} are required")
-    strata = _strata(items) if sampling == "stratified" else {"": list(items)}
+    strata: Mapping[str, list[JudgedItem]] = {"": list(items)}
+    if sampling == "stratified":
+        strata = _strata(items)
     clusters = None
     for name, stratum in strata.items():
         found = _reviewed_clusters(name, stratum)
@@ -382,12 +386,10 @@ def corrected_mean(items: Sequence[JudgedItem], sampling: Sampling) -> Corrected
     ignored = (clusters or FEWEST_TUNED_CLUSTERS) < FEWEST_TUNED_CLUSTERS or len(
         {item.people for item in reviewed}
     ) == 1
-    parts = [
-        part
-        for stratum in strata.values()
-        for part in ([stratum] if ignored else _by_judge(stratum))
-    ]
-    whole, plain = _Parted(parts, items, clusters), _Parted(list(strata.values()), items, clusters)
+    parts = undivided = list(strata.values())
+    if not ignored:
+        parts = list(chain.from_iterable(map(_judge_parts, undivided)))
+    whole, plain = _Parted(parts, items, clusters), _Parted(undivided, items, clusters)
     interval = whole.interval(1.0)
     return CorrectedMean(
         judge=average(item.judge for item in items),
@@ -430,7 +432,7 @@ def _reviewed_clusters(name: str, items: Sequence[JudgedItem]) -> int | None:
     return clusters
 
 
-def _by_judge(items: Sequence[JudgedItem]) -> list[list[JudgedItem]]:
+def _judge_parts(items: Sequence[JudgedItem]) -> list[list[JudgedItem]]:
     """Divide items by the judge's score, in parts that are large enough.
 
     It depends on no review.
@@ -451,7 +453,7 @@ def _by_judge(items: Sequence[JudgedItem]) -> list[list[JudgedItem]]:
         del parts[place]
     # Which items were reviewed is chance; a part without enough of them joins the largest.
     known = [part for part in parts if sum(item.people is not None for item in part) >= 2]
-    rest = [item for part in parts if part not in known for item in part]
+    rest = list(chain.from_iterable(part for part in parts if part not in known))
     if rest and known:
         max(known, key=len).extend(rest)
     return known or [list(items)]
@@ -491,10 +493,10 @@ class _Parted:
         self._effect = 1.0
         if clusters is not None:
             corrected = clusters / (clusters - 1) * (t_quantile(0.975, clusters - 1) / Z) ** 2
-            as_clusters = self._reviews / clusters  # where nothing varies, a cluster counts once
-            self._effect = corrected * (
-                max(1.0, together / alone) if alone > 1e-18 else as_clusters
-            )
+            effect = self._reviews / clusters  # where nothing varies, a cluster counts once
+            if alone > 1e-18:
+                effect = max(1.0, together / alone)
+            self._effect = corrected * effect
         self._of_shares = (
             fsum(w * m * m for w, m in zip(self._shares, self._means, strict=True)) - mean * mean
         ) / len(items)

@@ -29,18 +29,18 @@ def exact_mean(values: Sequence[float], weights: Sequence[float] | None = None) 
     total, whole = Decimal(0), Decimal(len(values))
     if weights is None:
         for value in values:
-            total = _DECIMAL.add(total, _as_written(value))
+            total = _DECIMAL.add(total, _decimal(value))
         return float(_DECIMAL.divide(total, whole))
     whole = Decimal(0)
-    for value, weight in zip(values, map(_as_written, weights), strict=True):
-        total = _DECIMAL.fma(_as_written(value), weight, total)
+    for value, weight in zip(values, map(_decimal, weights), strict=True):
+        total = _DECIMAL.fma(_decimal(value), weight, total)
         whole = _DECIMAL.add(whole, weight)
     return float(_DECIMAL.divide(total, whole))
 
 
 def exact_difference(value: float, other: float) -> float:
     """Return `value` − `other`: of 0.3 and 0.1, it is 0.2."""
-    return float(_DECIMAL.subtract(_as_written(value), _as_written(other)))
+    return float(_DECIMAL.subtract(_decimal(value), _decimal(other)))
 
 
 def reaches(value: float, threshold: float) -> bool:
@@ -50,7 +50,7 @@ def reaches(value: float, threshold: float) -> bool:
     return value >= threshold - TINY
 
 
-def _as_written(value: float) -> Decimal:
+def _decimal(value: float) -> Decimal:
     return Decimal(repr(float(value)))
 
 

@@ -85,7 +85,7 @@ def variance_components(groups: Mapping[str, Sequence[float]]) -> VarianceCompon
     n = sum(len(values) for values in cases)
     if n < 2:
         return None
-    within = _within(cases)
+    within = _pooled_variance(cases)
     if len(cases) < 2:
         return VarianceComponents(0.0, within or 0.0, 1, n)
     mean = fsum(fsum(values) for values in cases) / n
@@ -107,8 +107,8 @@ def paired_components(
     common = [case for case in a if a[case] and b.get(case)]
     if len(common) < 2:
         return None
-    within_a = _within(a[case] for case in common) or 0.0
-    within_b = _within(b[case] for case in common) or 0.0
+    within_a = _pooled_variance(a[case] for case in common) or 0.0
+    within_b = _pooled_variance(b[case] for case in common) or 0.0
     gaps = [average(b[case]) - average(a[case]) for case in common]
     mean = average(gaps)
     spread = fsum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
@@ -117,7 +117,7 @@ def paired_components(
     return VarianceComponents(max(0.0, spread - noise), within_a + within_b, len(common), trials)
 
 
-def _within(cases: Iterable[Sequence[float]]) -> float | None:
+def _pooled_variance(cases: Iterable[Sequence[float]]) -> float | None:
     """Return the pooled variance within cases; None when no case has a second value."""
     squares, degrees = 0.0, 0
     for values in cases:
@@ -278,15 +278,19 @@ def _plans(
 
 def _plan(cases: int, trials: int, reached: float, costs: Costs) -> Plan:
     conversations = cases * trials * costs.arms
-    seconds = costs.seconds
+
+    def together(each: float | None) -> float | None:
+        return None if each is None else conversations * each
+
+    seconds = together(costs.seconds)
     return Plan(
         cases=cases,
         trials=trials,
         reached=reached,
         conversations=conversations,
-        calls=None if costs.calls is None else conversations * costs.calls,
-        cost=None if costs.cost is None else conversations * costs.cost,
-        hours=None if seconds is None else conversations * seconds / costs.concurrency / 3600,
+        calls=together(costs.calls),
+        cost=together(costs.cost),
+        hours=None if seconds is None else seconds / costs.concurrency / 3600,
     )
 
 
@@ -332,7 +336,9 @@ def t_test_power(noncentrality: float, degrees: int) -> float:
 
 
 HORIZONS = (15, 60, 240)
-"""Number of rounds for which a stake is optimal."""
+"""Number of rounds for which a stake is optimal: of one stake alone, hard cases would stop later
+(`validate-statistics stopping` counts the rounds).
+"""
 
 LIMIT = 0.75
 """A gambler's maximum bet leaves at least a quarter of the fortune after any round."""
@@ -431,8 +437,10 @@ class _Fortune:
 
     def __init__(self, m: float, upwards: bool) -> None:
         self._m = m
-        self._sign = 1 if upwards else -1
-        self._limit = LIMIT / (m if upwards else 1 - m)
+        if upwards:
+            self._sign, self._limit = 1, LIMIT / m
+        else:
+            self._sign, self._limit = -1, LIMIT / (1 - m)
         self._parts = [0.0] * len(HORIZONS)
 
     def bet(self, stake: float, value: float) -> float:

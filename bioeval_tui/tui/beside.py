@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from bioeval_tui.base.units import number
 from bioeval_tui.base.widths import fitted, padded
-from bioeval_tui.report.beside import AgentSaid, BesideEachOther, beside
+from bioeval_tui.report.beside import AgentSaid, BesideEachOther, pair_outcomes
 from bioeval_tui.report.comparison import Comparison
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs.comparison import CompareDialog
@@ -45,7 +45,7 @@ class BesideDialog(Dialog[None]):
         """What came out and how sure that is; then the scores, and where they come apart."""
         shown = Labelled()
         answer = replace(self._comparison.answer, why="")  # it is shown with both answers in full
-        shown.show([*answer_lines(answer), [], *lines(beside(self._comparison))])
+        shown.show([*answer_lines(answer), [], *lines(pair_outcomes(self._comparison))])
         yield DialogText(shown)
 
     def action_whole(self) -> None:

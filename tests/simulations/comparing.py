@@ -61,9 +61,12 @@ def compared(random: Random, design: Design, drop: float = 0.0) -> Comparison:
     def run(mean: float) -> RunResult:
         mood = [each + random.uniform(-design.shared, design.shared) for each in easy]
         sides = (
-            [_talk(random, [score(mean + mood[trial % len(mood)]) for _ in range(3)]) for trial in range(design.trials)]
+            [
+                _talk(random, [score(mean + mood[trial % len(mood)]) for _ in range(3)])
+                for trial in range(design.trials)
+            ]
             for _ in range(2)
-        )  # fmt: skip
+        )
         return Recorded(*sides, cases=design.cases).loaded()
 
     return compare(run(0.7), run(0.7 - drop))

@@ -287,7 +287,7 @@ class FakeServices:
             raise UsageError(f"the job file of run {run_id} is gone: /jobs/gone.yml")
         return self.again[0]
 
-    async def since_last(self, before: str, run_id: str) -> str:
+    async def changes_since_run(self, before: str, run_id: str) -> str:
         """Return what a comparison would say."""
         return f"since {before}: the same"
 

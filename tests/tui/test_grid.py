@@ -422,10 +422,10 @@ async def test_of_many_jobs_the_selected_one_is_described() -> None:
         await shown(app, pilot)
         await loaded(app, pilot)
         assert [
-            job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)
+            job for job in jobs if f"{job}  {first.brief.topic_words[:20]}" in screen_text(app)
         ] == ["job_0"]
         await pilot.press("right")
         await loaded(app, pilot)
         assert [
-            job for job in jobs if f"{job}  {first.brief.about_words[:20]}" in screen_text(app)
+            job for job in jobs if f"{job}  {first.brief.topic_words[:20]}" in screen_text(app)
         ] == ["job_1"]

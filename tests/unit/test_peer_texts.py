@@ -38,7 +38,7 @@ from bioeval_tui.record.tool_calls import call_event, result_event
 from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report import messages
 from bioeval_tui.report.formats.markdown import message_lines
-from bioeval_tui.report.manner import UserTranscript, manner_of
+from bioeval_tui.report.manner import UserTranscript, user_manner
 from bioeval_tui.report.messages import message_blocks
 from bioeval_tui.report.result import Quotation
 from bioeval_tui.tui.live.transcript import markdown as transcript_markdown
@@ -192,7 +192,7 @@ READERS = {
     "page_title": text.page_title,
     "blocks": lambda t: message_blocks(t, (Quotation(t[:2000], 1),)),
     "markdown report": lambda t: message_lines("agent", t),
-    "pattern_of": lambda t: (messages.pattern_of(t[:2000]) or messages._GAP).search(t),
+    "passage_pattern": lambda t: (messages.passage_pattern(t[:2000]) or messages._GAP).search(t),
     "guards of the user": lambda t: check(
         view("withheld", "Hi", "Hello, what can I do?"), t, PROMPT
     ),
@@ -240,7 +240,7 @@ READERS = {
     "credentials": hider,
     "vignette": imported_vignette,
     "mask": RULES.replace,
-    "manner": lambda t: manner_of(
+    "manner": lambda t: user_manner(
         UserTranscript((("user", t), ("user", t)), facts=JOB.facts, names=("Ann",))
     ),
     "questions": asks_question,

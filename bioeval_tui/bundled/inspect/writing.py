@@ -302,7 +302,7 @@ def _wanted(case: Case) -> list[str]:
 def _scorers(run: RunResult) -> tuple[str, ...]:
     if run.brief.source is None:
         return SCORERS
-    titles = (task.title for conversation in run.as_begun for task in conversation.tasks)
+    titles = (task.title for conversation in run.conversations_begun for task in conversation.tasks)
     return ("composite", *dict.fromkeys(titles))
 
 

@@ -29,9 +29,9 @@ from bioeval_tui.report.agreement import (
 from bioeval_tui.report.correction import Correction
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.console import print_lines, text_table
-from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, on_sentinels
+from bioeval_tui.report.judge_checks import Reaction, SentinelCheck, Stability, sentinel_finding
 from bioeval_tui.report.sentences import difference_words, p_words, sentence
-from bioeval_tui.statistics.intervals import Interval
+from bioeval_tui.statistics.intervals import Interval, ends
 from bioeval_tui.statistics.judges import Agreement, CorrectedMean, Figure, JudgeAgreement
 
 SHOWN = 12
@@ -83,10 +83,10 @@ def print_agreement(
 
 def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> None:
     """Print a judge's statistics with their intervals, and the confusion table."""
-    prompt = f", {pair.prompt}" if pair.prompt else ""
-    console.print(
-        Text(f"\n{shorten(pair.a, 60)}{shorten(prompt, 40)}: against people", style="bold")
-    )
+    judge = shorten(pair.a, 60)
+    if pair.prompt:
+        judge += shorten(f", {pair.prompt}", 40)
+    console.print(Text(f"\n{judge}: against people", style="bold"))
     figures = (
         ("sensitivity", detail.sensitivity),
         ("specificity", detail.specificity),
@@ -104,8 +104,9 @@ def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> 
     )
     confusion = detail.confusion
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in ("", "people: passed", "failed"):
-        table.add_column(title, justify="left" if not title else "right")
+    table.add_column("")
+    table.add_column("people: passed", justify="right")
+    table.add_column("failed", justify="right")
     table.add_row("  judge: passed", str(confusion.true_positives), str(confusion.false_positives))
     table.add_row("  failed", str(confusion.false_negatives), str(confusion.true_negatives))
     console.print(table)
@@ -113,10 +114,9 @@ def _print_detail(pair: RatedPair, detail: JudgeAgreement, console: Console) -> 
 
 def figure_words(figure: Figure) -> str:
     """Return `0.79 [0.61, 0.90]`; without an interval the value alone."""
-    interval = figure.interval
-    return number(figure.value) + (
-        f" [{number(interval.low)}, {number(interval.high)}]" if interval else ""
-    )
+    if interval := figure.interval:
+        return f"{number(figure.value)} [{number(interval.low)}, {number(interval.high)}]"
+    return number(figure.value)
 
 
 def _print_among(among: AmongJudges, console: Console) -> None:
@@ -133,12 +133,10 @@ def _print_among(among: AmongJudges, console: Console) -> None:
             "worse": "scores lower than the others",
         }
         verdict = meanings.get(deviation.verdict, "no significant deviation")
-        interval = deviation.estimate.interval
-        width = f" [{signed(interval.low)}, {signed(interval.high)}]" if interval else ""
         mean = signed(deviation.mean)
-        console.print(
-            Text(f"  {shorten(judge.judge, 60)}: {mean}{width}, {verdict}"), soft_wrap=True
-        )
+        if interval := deviation.estimate.interval:
+            mean += f" [{signed(interval.low)}, {signed(interval.high)}]"
+        console.print(Text(f"  {shorten(judge.judge, 60)}: {mean}, {verdict}"), soft_wrap=True)
 
 
 def change_words(change: AgreementChange) -> list[str]:
@@ -311,10 +309,7 @@ def agreement_dict(
                 **asdict(pair.agreement),
                 "against_people": asdict(pair.detail) if pair.detail else None,
                 "corrected": {
-                    each.what: (
-                        {"words": each.words, "refused": each.refused or None}
-                        | (asdict(each.found) if each.found else {})
-                    )
+                    each.what: _correction(each)
                     for each in corrected
                     if each.judge == (pair.a, pair.prompt)
                 },
@@ -332,6 +327,13 @@ def agreement_dict(
         },
         "items": [_item(item) for item in report.items],
     }
+
+
+def _correction(made: Correction) -> dict[str, Any]:
+    words: dict[str, Any] = {"words": made.words, "refused": made.refused or None}
+    if made.found:
+        return words | asdict(made.found)
+    return words
 
 
 def agreement_csv(report: AgreementReport) -> str:
@@ -362,11 +364,7 @@ def _among(among: AmongJudges) -> dict[str, Any]:
             "judge": judge.judge,
             "prompt": judge.prompt,
             "mean": deviation.mean,
-            "interval": (
-                [deviation.estimate.interval.low, deviation.estimate.interval.high]
-                if deviation.estimate.interval
-                else None
-            ),
+            "interval": ends(deviation.estimate.interval),
         }
         for judge, deviation in among.deviations.items()
     ]
@@ -461,11 +459,11 @@ def print_stability(
         verdict = f"changes with a significant effect on this judge: {', '.join(accused)}"
     else:
         verdict = "no change has a significant effect on this judge"
-    few = "; to find an effect, you need about twenty conversations" if clusters < 20 else ""
+    held = plural(clusters, "conversation or case", "conversations or cases")
+    if clusters < 20:
+        held += "; to find an effect, you need about twenty conversations"
     console.print(
-        Text(
-            f"{verdict} ({plural(clusters, 'conversation or case', 'conversations or cases')}{few})"
-        ),
+        Text(f"{verdict} ({held})"),
         soft_wrap=True,
     )
 
@@ -509,7 +507,7 @@ def print_sentinels(checks: Sequence[SentinelCheck], console: Console) -> None:
         fault = Text("a fault", style="bold") if one.accused else ""
         table.add_row(Text(SENTINELS[one.fault]), size, p_words(one.p), fault)
     console.print(table)
-    console.print(Text(sentence(on_sentinels(checks))), soft_wrap=True)
+    console.print(Text(sentence(sentinel_finding(checks))), soft_wrap=True)
 
 
 def reaction_words(by_change: Mapping[str, Reaction]) -> str:

@@ -8,6 +8,7 @@ import signal
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from rich.cells import cell_len
@@ -30,7 +31,7 @@ from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all
 from bioeval_tui.report import words
 from bioeval_tui.report.answer import NEVER_STARTED, Answer
-from bioeval_tui.report.beside import BesideEachOther, beside
+from bioeval_tui.report.beside import BesideEachOther, pair_outcomes
 from bioeval_tui.report.comparison import Comparison, ConditionComparison, compare
 from bioeval_tui.report.result import RunResult, load_run, result_of
 from bioeval_tui.report.run import ENDS, ConversationResult
@@ -81,7 +82,9 @@ class ProgressLines:
         """Print an event for a run without a screen."""
         line = _line(state, event)
         if line is not None:
-            name = state.condition_title(event.condition) if event.condition else ""
+            name = ""
+            if event.condition:
+                name = state.condition_title(event.condition)
             width = max(map(cell_len, map(state.condition_title, state.conditions)))
             say(self._console, f"{padded(name, width)}  {line}")
 
@@ -89,13 +92,16 @@ class ProgressLines:
 def _line(state: RunState, event: events.RunEvent) -> str | None:
     match event:
         case events.RunStarted():
-            kind = "rehearsal, " if event.rehearsal else ""
-            reads = ", which find words and read no meaning" if event.judge == "rules" else ""
-            who = f"agent {event.agent}, evaluator {event.evaluator}, judge {event.judge}{reads}"
-            return f"run {event.run_id}: {event.job_name} ({kind}{who})"
+            who = f"agent {event.agent}, evaluator {event.evaluator}, judge {event.judge}"
+            if event.judge == "rules":
+                who += ", which find words and read no meaning"
+            if event.rehearsal:
+                who = f"rehearsal, {who}"
+            return f"run {event.run_id}: {event.job_name} ({who})"
         case events.MessageCompleted():
-            time = f"  [{latency(event.latency_ms)}]" if event.latency_ms is not None else ""
-            marked = [CUT_OFF] if event.cut_off else []
+            marked = []
+            if event.cut_off:
+                marked.append(CUT_OFF)
             files = file_words(event.generation)
             if (
                 event.role == "assistant"
@@ -103,15 +109,18 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
                 and not has_contents(event.generation)
             ):
                 marked.append(EMPTY)
-            notes = f"  ({', '.join(marked)})" if marked else ""
             said = " ".join(filter(None, (event.content.strip(), *files)))
-            return f"{SPEAKERS[event.role]}: {shorten(said, 110)}{time}{notes}"
+            line = f"{SPEAKERS[event.role]}: {shorten(said, 110)}"
+            if event.latency_ms is not None:
+                line += f"  [{latency(event.latency_ms)}]"
+            if marked:
+                line += f"  ({', '.join(marked)})"
+            return line
         case events.RequestFailed():
-            again = f"; retrying in {latency(event.wait_ms)}" if event.wait_ms is not None else ""
-            return (
-                f"  {event.peer} failed, attempt {event.request_attempt}:"
-                f" {shorten(event.error, 160)}{again}"
-            )
+            error = shorten(event.error, 160)
+            if event.wait_ms is not None:
+                error += f"; retrying in {latency(event.wait_ms)}"
+            return f"  {event.peer} failed, attempt {event.request_attempt}: {error}"
         case events.FactDisclosed():
             return f"  fact {event.fact} given{event.asked_words}"
         case events.Warned():
@@ -119,19 +128,28 @@ def _line(state: RunState, event: events.RunEvent) -> str | None:
         case events.EvaluatorViolated():
             return f"  evaluator: {event.rule}: {event.detail} ({event.outcome})"
         case events.ConversationEnded():
-            return f"  ended: {ENDS[event.how]}" + (f": {event.explained}" if event.detail else "")
+            if event.detail:
+                return f"  ended: {ENDS[event.how]}: {event.explained}"
+            return f"  ended: {ENDS[event.how]}"
         case events.ConversationScored():
-            talk = (
-                state.conversation(event.condition, event.trial or 1) if event.condition else None
-            )
-            # Explained in the line before.
-            explained = talk is not None and talk.ended is not None and talk.ended.explained
-            why = "" if explained and explained in event.reason else event.reason
-            return f"  score {number(event.score)}" + (f" ({why})" if why else "")
+            line = f"  score {number(event.score)}"
+            if event.reason and not _told_at_the_end(state, event):
+                line += f" ({event.reason})"
+            return line
         case events.RunEnded(detail=detail) if detail:
             return f"run {event.status}: {detail}"
         case _:
             return None
+
+
+def _told_at_the_end(state: RunState, event: events.ConversationScored) -> bool:
+    """Whether the line before, of the conversation's end, has explained why there is no score."""
+    if not event.condition:
+        return False
+    talk = state.conversation(event.condition, event.trial or 1)
+    if talk is None or talk.ended is None or not talk.ended.explained:
+        return False
+    return talk.ended.explained in event.reason
 
 
 def print_score_card(result: RunResult | None, console: Console, trial: int | None = None) -> None:
@@ -151,15 +169,15 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
             console.print(Text(line, style="bold"), soft_wrap=True)
     print_answer(result.answer, console)
     console.print(Text(mean_line(result)))
-    prompt = f", prompt {brief.judge_prompt}" if brief.judge_prompt else ""
-    console.print(
-        Text(
-            f"{'rehearsal · ' if brief.rehearsal else ''}{brief.job} · {brief.agent_words} · "
-            f"{brief.others_words}{prompt}"
-        )
-    )
+    parts = [brief.job, brief.agent_words, brief.others_words]
+    if brief.rehearsal:
+        parts.insert(0, "rehearsal")
+    if brief.judge_prompt:
+        parts[-1] += f", prompt {brief.judge_prompt}"
+    console.print(Text(" · ".join(parts)))
     console.print(Text(f"facts: {brief.facts_words}"), soft_wrap=True)
-    print_lines([] if result.sampled else people, console)
+    if not result.sampled:
+        print_lines(people, console)
     if result.no_uplift:
         console.print(Text(result.no_uplift))
     elif result.compared:
@@ -170,19 +188,21 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
     begun = bool(result.trials)
     if several and trial is None:
         _print_all_trials(result, console)
-    for about, line in summary_lines(result.summary) if begun and several else ():
-        console.print(Text(f"{about}: {line}"), soft_wrap=True)
+    if begun and several:
+        for about, line in summary_lines(result.summary):
+            console.print(Text(f"{about}: {line}"), soft_wrap=True)
     if source := brief.source:
-        times = "" if source.times == "told" else ", times unknown"
         line = (
             f"imported from {source.file} ({source.format}), origin {source.origin}, licence"
-            f" {source.licence}{times}"
+            f" {source.licence}"
         )
+        if source.times != "told":
+            line += ", times unknown"
         console.print(Text(line), soft_wrap=True)
     if trial is not None or not several:
         _print_trial(result, trial or 1, console)
     if begun and not several:
-        tags = (line for condition in result.summary.conditions for line in tag_lines(condition))
+        tags = chain.from_iterable(map(tag_lines, result.summary.conditions))
         for about, line in (*tags, *cost_lines(result.summary)):
             console.print(Text(f"{about}: {line}"))
     shown = f"run {result.run_id}"
@@ -196,12 +216,14 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
 
 def _print_trial(result: RunResult, trial: int, console: Console) -> None:
     if result.planned_trials > 1:
-        case = f": case {words}" if (words := result.case_words(trial)) else ""
-        console.print(Text(f"\ntrial {trial} of {result.planned_trials}{case}", style="bold"))
+        title = f"\ntrial {trial} of {result.planned_trials}"
+        if case := result.case_words(trial):
+            title += f": case {case}"
+        console.print(Text(title, style="bold"))
     talks = result.trial(trial).held
     reasons = {talk.why_no_score for talk in talks if talk.score is None}
     if result.answer.outcome == "agent_unreached" and result.planned_trials == 1:
-        print_ways((way for talk in talks for way in talk.ways), console)  # the answer says why
+        print_ways(chain.from_iterable(talk.ways for talk in talks), console)  # the answer says why
     elif (
         len(talks) > 1
         and len(reasons) == 1
@@ -229,12 +251,11 @@ def _print_all_trials(result: RunResult, console: Console) -> None:
         for why, count in whys.items():
             line = f"{title}: no score in {plural(count, 'trial')}: {why}"
             console.print(Text(line), soft_wrap=True)
-        verdicts = [task for talk in talks for task in talk.tasks]
+        verdicts = chain.from_iterable(talk.tasks for talk in talks)
         scored += [(task, name) for task in verdicts]
-        for check in (check for talk in talks for check in talk.checks):
-            checks[f"{check.weight:g}× {check.title}"][
-                name, check.status if check.final else ""
-            ] += 1
+        for check in chain.from_iterable(talk.checks for talk in talks):
+            status = check.status if check.final else ""
+            checks[f"{check.weight:g}× {check.title}"][name, status] += 1
     for task, name in sorted(scored, key=lambda one: one[0].task):
         tasks[f"{task.task} {task.title}"][name, task.outcome] += 1
     for kind, tallies in (("task", tasks), ("assertion", checks)):
@@ -263,7 +284,7 @@ def _tally(tally: Counter[tuple[Condition, str]], condition: Condition) -> str:
     return ", ".join(counts) or DASH
 
 
-def print_beside(run: Path, other: Path) -> None:
+def print_other_run(run: Path, other: Path) -> None:
     """Print what came out of two recordings of the same job, why, and how sure that is."""
     console, second = plain_console(), load_run(other)
     console.print()
@@ -272,7 +293,7 @@ def print_beside(run: Path, other: Path) -> None:
     )
     found = compare(load_run(run), second)
     print_answer(replace(found.answer, why=""), console)  # it follows with both answers in full
-    _print_pair(beside(found), console)
+    _print_pair(pair_outcomes(found), console)
 
 
 def _print_pair(pair: BesideEachOther, console: Console) -> None:
@@ -306,19 +327,24 @@ def _print_parts(talk: ConversationResult, console: Console) -> None:
         console.print(Text(f"{talk.title}: no score: {talk.why_no_score}"))
     if not talk.parts:
         return
-    parts = "   ".join(
-        f"{part.name} {'left out' if part.left_out else number(part.value)} ×{part.weight:g}"
-        for part in talk.parts
-    )
-    time = f"   average {latency(talk.average_ms)}" if talk.average_ms is not None else ""
-    why = f"   {talk.reason}" if talk.reason and talk.score is not None else ""
-    console.print(Text(f"{talk.title}: {parts}   − penalty {number(talk.penalty)}{time}{why}"))
+    parts = []
+    for part in talk.parts:
+        value = "left out" if part.left_out else number(part.value)
+        parts.append(f"{part.name} {value} ×{part.weight:g}")
+    parts.append(f"− penalty {number(talk.penalty)}")
+    if talk.average_ms is not None:
+        parts.append(f"average {latency(talk.average_ms)}")
+    if talk.reason and talk.score is not None:
+        parts.append(talk.reason)
+    console.print(Text(f"{talk.title}: {'   '.join(parts)}"))
 
 
 def _print_tasks(talks: Sequence[ConversationResult], console: Console) -> None:
     table = Table("task", *(escape(talk.title) for talk in talks), box=None, pad_edge=False)
     rows: dict[str, list[str]] = {}
-    tasks = [(task, place) for place, talk in enumerate(talks) for task in talk.tasks]
+    tasks: list[tuple[events.TaskScored, int]] = []
+    for place, talk in enumerate(talks):
+        tasks += [(task, place) for task in talk.tasks]
     for task, place in sorted(tasks, key=lambda one: one[0].task):
         row = rows.setdefault(f"{task.task} {task.title}", ["–"] * len(talks))
         row[place] = verdict(task)
@@ -337,9 +363,12 @@ def _print_assertions(talks: Sequence[ConversationResult], console: Console) -> 
     for place, talk in enumerate(talks):
         for check in talk.checks:
             row = rows.setdefault(f"{check.weight:g}× {check.title}", ["–"] * len(talks))
-            row[place] = STATUS_SIGNS[check.status] if check.final else NOT_AT_THE_END
             if check.from_start:
                 row[place] = f"{STATUS_SIGNS[check.status][0]} {words.FROM_START}"
+            elif check.final:
+                row[place] = STATUS_SIGNS[check.status]
+            else:
+                row[place] = NOT_AT_THE_END
             # The reason for no score stands above.
             if check.final and check.reason and check.reason != talk.reason:
                 what = f"{STATUS_SIGNS[check.status][0]} {check.title}"
@@ -362,9 +391,7 @@ def print_manner(result: RunResult, console: Console) -> None:
         table.add_column("people", justify="right")
         table.add_column("")
         for row in manner.rows:
-            table.add_row(
-                row.label, Text(row.found), row.people, "unlike these people" if row.unlike else ""
-            )
+            table.add_row(row.label, Text(row.found), row.people, row.unlike_words)
         console.print(table)
         console.print(Text(manner.note), soft_wrap=True)
 
@@ -377,10 +404,13 @@ def print_judged_again(result: RunResult, console: Console) -> None:
         console.print(Text(f"\njudged again: {again.where}", style="bold"))
         table = Table("task", box=None, pad_edge=False)
         for row in again.rows:
-            when = f"{row.at[:16].replace('T', ' ')} {row.author}" if row.at else "as recorded"
-            counts = " (counts)" if row.counts else ""
+            when = "as recorded"
+            if row.at:
+                when = f"{row.at[:16].replace('T', ' ')} {row.author}"
+            if row.counts:
+                when += " (counts)"
             about = (
-                f"{when}{counts}",
+                when,
                 row.judge,
                 row.prompt_words,
                 row.job_words,
@@ -388,7 +418,8 @@ def print_judged_again(result: RunResult, console: Console) -> None:
             )
             table.add_column(Text("\n".join(about)), justify="right")
         # With another rubric, an item has the number of another task.
-        titles = {(task.task, task.title): None for row in again.rows for task in row.verdict.tasks}
+        judged = chain.from_iterable(row.verdict.tasks for row in again.rows)
+        titles = dict.fromkeys((task.task, task.title) for task in judged)
         for task, title in sorted(titles, key=lambda one: one[0]):
             found = [
                 next(
@@ -434,7 +465,7 @@ def _one(path: Path) -> ExitCode:
     except BioevalError:
         return ExitCode.NOT_MEASURED  # the screen has said what is wrong with the recording
     live = is_live(path)
-    code = ExitCode.OK if live else _code_of(result)
+    code = ExitCode.OK if live else _exit_code(result)
     lines = [*_how_it_ended(result, code, live=live), *_what_next(path.stem, code, live)]
     print_lines(lines, plain_console())
     return code
@@ -451,7 +482,7 @@ def print_ways(ways: Iterable[str], console: Console) -> None:
     print_lines((f"what you can do: {way}" for way in dict.fromkeys(ways)), console)
 
 
-def _code_of(result: RunResult | None) -> ExitCode:
+def _exit_code(result: RunResult | None) -> ExitCode:
     if result is None:
         return ExitCode.NOT_MEASURED
     if result.measured:
@@ -520,8 +551,7 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
     for part in side.parts:
         table.add_row(
             f"  {part.title}",
-            units.number3(part.a.mean if part.a else None),
-            units.number3(part.b.mean if part.b else None),
+            *map(units.number3, part.means),
             units.DASH if part.change is None else signed(part.change, 3),
         )
     if any(one.failed for one in side.requests):
@@ -536,7 +566,7 @@ def _print_condition(side: ConditionComparison, console: Console, texts: bool) -
             units.signed(task.change),
         )
     for check in side.assertions:
-        change = check.change if check.change != "same" else ""
+        change = "" if check.change == "same" else check.change
         table.add_row(
             Text(f"assertion: {check.title}"),
             _passed_words(check.a, "A"),
@@ -581,7 +611,10 @@ def _print_turns(side: ConditionComparison, console: Console, texts: bool) -> No
             Text(" / ".join(m.text for m in messages if m.role == "assistant"))
             for messages in (turn.a, turn.b)
         ]
-        table.add_row(*cells, *(agents if texts else ()))
+        if texts:
+            table.add_row(*cells, *agents)
+        else:
+            table.add_row(*cells)
     if side.turns:
         console.print(table)
 
@@ -606,7 +639,9 @@ def print_rankings(found: Sequence[ConditionRanking], console: Console) -> None:
         table.add_column("mean", justify="right")
         if one.enough:
             table.add_column("rank", no_wrap=True)
-        for name, mean, rank in one.rows:
-            table.add_row(Text(name), mean, *([rank] if one.enough else []))
+        for name, *figures in one.rows:
+            if not one.enough:
+                figures = figures[:1]  # without the ranks
+            table.add_row(Text(name), *figures)
         console.print(table)
         console.print(Text(one.note), soft_wrap=True)

@@ -31,11 +31,11 @@ from bioeval_tui.record import reviews
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
-from bioeval_tui.report.comparison import comparison_of
+from bioeval_tui.report.comparison import pair_comparison
 from bioeval_tui.report.explanation import BarPiece, composite_bar
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.messages import MessageBlock, message_blocks, plain
-from bioeval_tui.report.result import RunResult, ShownMessage, load_run, title_of
+from bioeval_tui.report.result import RunResult, ShownMessage, load_run, report_title
 from bioeval_tui.report.run import ConversationResult, why_not_asked
 from bioeval_tui.report.sentences import (
     PARTS,
@@ -58,20 +58,22 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
         StorageError: the disk is full, or the folder cannot be written.
     """
     text = write_runs([load_run(path, prices=prices) for path in paths], Asked())
-    names = paths[0].stem if len(paths) == 1 else f"{paths[0].stem}-and-{len(paths) - 1}-more"
+    names = paths[0].stem
+    if len(paths) > 1:
+        names += f"-and-{len(paths) - 1}-more"
     return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)
 
 
 def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the document for these runs."""
     results, summaries = [replace(run, target=asked.target) for run in runs], summarise_runs(runs)
-    comparison = comparison_of(runs)
+    comparison = pair_comparison(runs)
     return (
         environment()
         .get_template("report.html.jinja")
         .render(
             policy=policy(),
-            title=title_of(results),
+            title=report_title(results),
             program_version=__version__,
             runs=results,
             summaries=summaries,
@@ -207,12 +209,13 @@ class LatencyChart:
 
 def latency_chart(talks: Sequence[ConversationResult], target_ms: float) -> LatencyChart | None:
     """Return the chart of one trial; None without an answer."""
-    answers = [
-        (talk.condition, answer.turn, answer.latency_ms / 1000)
-        for talk in talks
-        for answer in talk.answers
-        if answer.latency_ms is not None
-    ]
+    answers: list[tuple[Condition, int, float]] = []
+    for talk in talks:
+        answers += [
+            (talk.condition, answer.turn, answer.latency_ms / 1000)
+            for answer in talk.answers
+            if answer.latency_ms is not None
+        ]
     if not answers:
         return None
     longest = max(0.001, *(seconds for _, _, seconds in answers))

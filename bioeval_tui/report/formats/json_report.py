@@ -19,7 +19,7 @@ from bioeval_tui.report.comparison import (
     Comparison,
     TurnComparison,
     ValueComparison,
-    comparison_of,
+    pair_comparison,
 )
 from bioeval_tui.report.costs import PrintedCost, cost_dict
 from bioeval_tui.report.document import AnswerResult, RunDocument, answer_dict, run_document
@@ -270,7 +270,7 @@ class PrintedComparison(TypedDict):
 
 def json_report(runs: Sequence[RunResult]) -> PrintedReport:
     """Return every run's result, its versions and reviews, and the statistics over the runs."""
-    summaries, comparison = summarise_runs(runs), comparison_of(runs)
+    summaries, comparison = summarise_runs(runs), pair_comparison(runs)
     return {
         "format": "bioeval-tui report",
         "version": VERSION,
@@ -450,7 +450,7 @@ def _condition(summary: ConditionSummary) -> dict[str, Any]:
         assertions=[
             ASSERTION.of(check, held=_proportion(check.held)) for check in summary.assertions
         ],
-        asking=summary.asking.model_dump() if summary.asking else None,
+        asking=summary.asking and summary.asking.model_dump(),
         latency=LATENCY.of(summary.latency),
         tokens={
             each.peer: {"in": each.tokens_in, "out": each.tokens_out, "uncounted": each.uncounted}

@@ -123,9 +123,11 @@ def _suite(
     cases = [
         _following(checked, case) for case in _cases(run, talk, condition, trial, rules, checked)
     ]
-    took = talk.ended.duration_ms / 1000 if talk and talk.ended else 0.0
-    counts = _counts(cases)
-    begun = talk.started_at if talk and talk.started_at else run.started_at
+    counts, took, begun, unproved = _counts(cases), 0.0, run.started_at, 0
+    if talk:
+        unproved, begun = talk.unproved, talk.started_at or run.started_at
+        if talk.ended:
+            took = talk.ended.duration_ms / 1000
     suite = ET.Element(
         "testsuite",
         {
@@ -138,8 +140,7 @@ def _suite(
     properties = ET.SubElement(suite, "properties")
     # A dashboard knows a suite by its name, so that one never changes with the job's own names.
     # Unproved verdicts quote words that are not in the transcript.
-    unproved = str(talk.unproved if talk else 0)
-    own = {"condition": run.condition_title(condition), "unproved": unproved}
+    own = {"condition": run.condition_title(condition), "unproved": str(unproved)}
     for key, value in {**_properties(run), **own}.items():
         ET.SubElement(properties, "property", {"name": key, "value": xml_text(value)})
     # GitLab shows the class as the suite; Jenkins uses the part before the last dot as the package.
@@ -189,10 +190,13 @@ def _gate_cases(checked: GateResult) -> list[JUnitCase]:
     cases = []
     for check in checked.checks:
         if check.bar is not None and (check.condition is None or check.rule != "score"):
-            model = f" · {check.model}" if check.model else ""
-            where = f", {title_of(check.condition)}" if check.condition else ""
+            where = check.job
+            if check.model:
+                where += f" · {check.model}"
+            if check.condition:
+                where += f", {title_of(check.condition)}"
             least = "at most" if check.unit else "at least"
-            name = f"{check.job}{model}{where}: {check.rule} {least} {check.bar_words}"
+            name = f"{where}: {check.rule} {least} {check.bar_words}"
             cases.append(
                 JUnitCase(name, outcomes[check.status], f"{check.value_words}; {check.words}")
             )
@@ -284,9 +288,8 @@ def _not_executed(talk: ConversationResult | None) -> JUnitCase | None:
         return JUnitCase("", "skipped", "the conversation was not run")
     why, detail = talk.excluded, talk.reason
     if why in ("cancelled", "not finished"):
-        return JUnitCase(
-            "", "skipped", f"the conversation was {why}" + (f": {detail}" if detail else "")
-        )
+        words = ": ".join(filter(None, (f"the conversation was {why}", detail)))
+        return JUnitCase("", "skipped", words)
     if talk.ended is not None and talk.ended.reason not in RESULT_REASONS:
         return JUnitCase("", "error", f"no result, fault {why}: {detail}")
     if talk.is_scored and talk.score is None and not talk.answered:
@@ -316,12 +319,13 @@ def _task_case(
     if task is not None:
         if not task.measured:
             return JUnitCase(name, "error", why_not_asked(task))
-        score = f"score {task.words}" if task.points is None else f"{task.words} points"
+        words = f"score {task.words}" if task.points is None else f"{task.words} points"
         if reason_of(task):
-            score += f": {reason_of(task)}"
-        unproved = f"unproved, {UNPROVED}; {score}"
-        words, note = (unproved, unproved) if task.unproved else (score, "")
-        return JUnitCase(name, "passed" if task.passed else "failure", words, note=note)
+            words += f": {reason_of(task)}"
+        note = ""
+        if task.unproved:
+            words = note = f"unproved, {UNPROVED}; {words}"
+        return JUnitCase(name, _outcome(task.passed), words, note=note)
     error = talk.judge_error if talk else None
     return replace(missing or JUnitCase("", "error", error or "not judged"), name=name)
 
@@ -335,9 +339,12 @@ def _latency_case(
         return replace(missing or JUnitCase("", "failure", "the agent never answered"), name=name)
     average_ms = average(talk.latencies_ms)
     words = f"average {latency(average_ms)} over {len(talk.latencies_ms)} answers"
-    return JUnitCase(
-        name, "failure" if average_ms > budget > 0 else "passed", words, average_ms / 1000
-    )
+    passed = not average_ms > budget > 0
+    return JUnitCase(name, _outcome(passed), words, average_ms / 1000)
+
+
+def _outcome(passed: bool) -> Outcome:
+    return "passed" if passed else "failure"
 
 
 def _score_case(
@@ -346,11 +353,13 @@ def _score_case(
     """Return the case of the score: its text is the run's answer, of which the message is one
     line.
     """
-    name = "score" if bar is None else f"score at least {bar:g}"
+    name, passed = "score", True
+    if bar is not None:
+        name = f"score at least {bar:g}"
+        passed = talk is None or talk.score is None or talk.score >= bar
     if talk is None or talk.score is None:
         why = talk.reason if talk and talk.is_scored else "not scored"
         return replace(missing or JUnitCase("", "error", why), name=name)
-    below = bar is not None and talk.score < bar
     told = (f"{label} {text}" for label, text in run.answer.lines)
     words = "\n".join((f"score {number(talk.score)}", *told))
-    return JUnitCase(name, "failure" if below else "passed", words)
+    return JUnitCase(name, _outcome(passed), words)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 
 from bioeval_tui.base import units
 from bioeval_tui.base.text import both_or_all, upper_first
@@ -17,18 +17,18 @@ from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition
 from bioeval_tui.report import words
-from bioeval_tui.report.comparison import Comparison, comparison_of
+from bioeval_tui.report.comparison import Comparison, pair_comparison
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules
 from bioeval_tui.report.messages import MessageBlock, StyledText, message_blocks
-from bioeval_tui.report.result import Graded, RunResult, TrialResult, title_of
+from bioeval_tui.report.result import Graded, RunResult, TrialResult, report_title
 from bioeval_tui.report.run import reason_of
 from bioeval_tui.report.sentences import counted_words
 from bioeval_tui.report.summary import (
     ConditionRanking,
     Summary,
     condition_title,
-    conditions_of,
+    held_conditions,
     rankings,
     summarise_runs,
 )
@@ -107,8 +107,10 @@ def _block_lines(block: MessageBlock) -> Iterator[str]:
         case "list" | "numbers":
             for number, item in enumerate(block.blocks, block.start):
                 mark = f"{number}. " if block.name == "numbers" else "- "
-                for place, line in enumerate(_lines(item.blocks, dense=True)):
-                    yield f"{' ' * len(mark) if place else mark}{line}".rstrip()
+                start = mark
+                for line in _lines(item.blocks, dense=True):
+                    yield f"{start}{line}".rstrip()
+                    start = " " * len(mark)
         case "table":
             head, *rows = block.blocks
             rules = [_RULES[cell.align] for cell in head.blocks]
@@ -138,14 +140,19 @@ def _styled(texts: Sequence[StyledText], *, in_table: bool = False) -> str:
             for text in group
         )
         kept, mark = inner.strip(), _EMPHASIS[outer]
-        found += inner.replace(kept, f"{mark}{kept}{mark}", 1) if kept else inner
+        if kept:
+            inner = inner.replace(kept, f"{mark}{kept}{mark}", 1)
+        found += inner
     return found
 
 
 def _code(text: str, in_table: bool) -> str:
     ticks = _fence(text, 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return ticks + pad + (text.replace("|", "\\|") if in_table else text) + pad + ticks
+    if text.startswith("`") or text.endswith("`"):
+        text = f" {text} "
+    if in_table:
+        text = text.replace("|", "\\|")
+    return f"{ticks}{text}{ticks}"
 
 
 def _fence(text: str, least: int) -> str:
@@ -168,9 +175,9 @@ def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:
     """Return the report of these runs."""
     lines: list[str] = []
     if len(runs) > 1:
-        lines += [f"# {escape(title_of(runs))}", ""]
+        lines += [f"# {escape(report_title(runs))}", ""]
         summaries = summarise_runs(runs)
-        if (comparison := comparison_of(runs)) is not None:
+        if (comparison := pair_comparison(runs)) is not None:
             lines += _compared(comparison)
         else:
             for ranking in rankings(summaries):
@@ -199,31 +206,31 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
     lines += [f"- {escape(note)}" for note in result.notes]
     several = len({check.model for check in result.checks}) > 1
     if result.checks:
-        rows = [
-            [
-                _SIGNS[check.status],
-                escape(f"{check.job} · {check.model}" if several and check.model else check.job),
-                check.condition or "both",
-                escape(check.rule),
-                check.bar_words,
-                check.value_words,
-                escape(check.words),
-            ]
-            for check in result.checks
-        ]
+        rows = []
+        for check in result.checks:
+            job = check.job
+            if several and check.model:
+                job += f" · {check.model}"
+            rows.append(
+                [
+                    _SIGNS[check.status],
+                    escape(job),
+                    check.condition or "both",
+                    escape(check.rule),
+                    check.bar_words,
+                    check.value_words,
+                    escape(check.words),
+                ]
+            )
         lines += ["", *table(["", "job", "facts", "rule", "threshold", "value", ""], rows)]
     lines += ["", f"{escape(counted_words(result.counted))}.", ""]
-    rows, answers, conditions = [], [], conditions_of(runs)
+    rows, answers, conditions = [], [], held_conditions(runs)
     for run in runs:
-        scores = [
-            (
-                units.number(condition.score.mean)
-                if (condition := run.summary.of(name))
-                else units.DASH
-            )
-            for name in conditions
-        ]
-        job = " · ".join(filter(None, (run.brief.job, run.brief.model if several else None)))
+        held = [run.summary.of(name) for name in conditions]
+        scores = [units.number(each.score.mean) if each else units.DASH for each in held]
+        job = run.brief.job
+        if several and run.brief.model:
+            job += f" · {run.brief.model}"
         cost = escape(words.cost_words(run.summary.spent))
         mean = run.mean_needs or units.number(run.mean)
         rows.append([escape(job), *scores, mean, cost, escape(run.run_id)])
@@ -237,7 +244,7 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
 
 
 def _compared(comparison: Comparison) -> list[str]:
-    told = [part for line in comparison.told for part in (escape(line), "")]
+    told = _paragraphs(comparison.told)
     return [
         "## Compared",
         "",
@@ -251,11 +258,11 @@ def _compared(comparison: Comparison) -> list[str]:
 
 def _ranks(ranking: ConditionRanking) -> list[str]:
     rows = [[escape(name), mean, escape(ranks)] for name, mean, ranks in ranking.rows]
-    head = ["agent", escape(ranking.title), "rank"]
+    title, head = "## Ranks", ["agent", escape(ranking.title), "rank"]
     if not ranking.enough:
-        head, rows = head[:-1], [row[:-1] for row in rows]
+        title, head, rows = "## Means", head[:-1], [row[:-1] for row in rows]
     return [
-        "## Ranks" if ranking.enough else "## Means",
+        title,
         "",
         *table(head, rows),
         "",
@@ -274,13 +281,16 @@ def _overview(summary: Summary) -> list[str]:
     return [f"## {escape(summary.label)}", "", *lines, ""]
 
 
+def _paragraphs(texts: Iterable[str], mark: str = "") -> list[str]:
+    """Return the lines of a paragraph for each text, with a mark of emphasis around it."""
+    lines = []
+    for text in texts:
+        lines += [f"{mark}{escape(text)}{mark}", ""]
+    return lines
+
+
 def _page(page: RunResult) -> list[str]:
-    bold = "**" if page.sampled else ""
-    people = [
-        line
-        for estimate in page.people_say
-        for line in (f"{bold}{escape(upper_first(estimate))}{bold}", "")
-    ]
+    people = list(map(upper_first, page.people_say))
     lines = [f"# {escape(page.brief.job)}", ""]
     if page.brief.about:
         lines += [escape(page.brief.about), ""]
@@ -289,7 +299,10 @@ def _page(page: RunResult) -> list[str]:
         "",
         f"Facts: {escape(page.brief.facts_words)}",
         "",
-        *(people if page.sampled else ()),
+    ]
+    if page.sampled:  # what people would say stands first, if it is an estimate
+        lines += _paragraphs(people, mark="**")
+    lines += [
         *answer_lines(page.answer.lines),
         "",
         f"{upper_first(page.mean_words)}: **{units.number(page.mean)}**",
@@ -298,7 +311,7 @@ def _page(page: RunResult) -> list[str]:
     if page.why_no_mean:
         lines += [escape(page.why_no_mean), ""]
     if not page.sampled:
-        lines += people
+        lines += _paragraphs(people)
     if page.reviewed_words:
         lines += [f"Reviewed: {escape(page.reviewed_words)}", ""]
     if page.compared:
@@ -307,12 +320,14 @@ def _page(page: RunResult) -> list[str]:
         lines += [*(f"- {escape(line)}" for line in page.warnings), ""]
     if len(page.trial_results) > 1:
         lines += _overview(page.summary)
-    elif tagged := [line for condition in page.summary.conditions for line in tag_lines(condition)]:
+    elif tagged := list(chain.from_iterable(map(tag_lines, page.summary.conditions))):
         lines += [*(f"- {escape(about)}: {escape(words)}" for about, words in tagged), ""]
     for trial in page.trial_results:
+        level = "##"
         if len(page.trial_results) > 1:
             lines += [f"## {escape(trial.heading)}", ""]
-        lines += _trial(page, trial, "###" if len(page.trial_results) > 1 else "##")
+            level = "###"
+        lines += _trial(page, trial, level)
     lines += _manner(page) + _times(page) + _costs(page) + _judged_again(page) + _reviews(page)
     lines += ["## About this run", ""]
     lines += [f"- {escape(label)}: {escape(value)}" for label, value in page.versions]
@@ -411,15 +426,13 @@ def _conversations(trial: TrialResult, level: str) -> list[str]:
         ]
         for turn in trial.turns:
             for message in turn.sides[place]:
-                time = (
-                    f" ({units.latency(message.latency_ms)})"
-                    if message.latency_ms is not None
-                    else ""
-                )
-                unsent = "".join(
-                    f" ({note.words})" for note in message.notes if note.kind == "unsent"
-                )
-                label = f"**{SPEAKERS[message.role]}**{time}{unsent}:"
+                label = f"**{SPEAKERS[message.role]}**"
+                if message.latency_ms is not None:
+                    label += f" ({units.latency(message.latency_ms)})"
+                for note in message.notes:
+                    if note.kind == "unsent":
+                        label += f" ({note.words})"
+                label += ":"
                 lines += [*message_lines(label, message.text), ""]
                 lines += [
                     f"*{escape(note.words)}*\n" for note in message.notes if note.kind != "unsent"
@@ -435,7 +448,7 @@ def _manner(page: RunResult) -> list[str]:
                 row.label,
                 escape(row.found),
                 escape(row.people),
-                "unlike these people" if row.unlike else "",
+                row.unlike_words,
             ]
             for row in manner.rows
         ]
@@ -481,21 +494,32 @@ def _costs(page: RunResult) -> list[str]:
         )
     why = escape(words.why_unknown(page.summary.spent))
     head = ["", "", "tokens in", "tokens out", "cost"]
-    return ["## Tokens and cost", "", *table(head, rows), "", *([f"{why}.", ""] if why else [])]
+    lines = ["## Tokens and cost", "", *table(head, rows), ""]
+    if why:
+        lines += [f"{why}.", ""]
+    return lines
 
 
 def _judged_again(page: RunResult) -> list[str]:
     if not page.judged_again:
         return []
-    rows = [
-        [again.where, escape(row.judge), escape(row.prompt_words),
-            escape(row.author or "as recorded"),
-         escape(row.at), escape(row.job_words), escape(row.asked_words), escape(row.task_words),
-         units.number(row.score),
-         "counts" if row.counts else ""]
-        for again in page.judged_again.values()
-        for row in again.rows
-    ]  # fmt: skip
+    rows = []
+    for again in page.judged_again.values():
+        rows += [
+            [
+                again.where,
+                escape(row.judge),
+                escape(row.prompt_words),
+                escape(row.author or "as recorded"),
+                escape(row.at),
+                escape(row.job_words),
+                escape(row.asked_words),
+                escape(row.task_words),
+                units.number(row.score),
+                "counts" if row.counts else "",
+            ]
+            for row in again.rows
+        ]
     head = [
         "conversation",
         "judge",

@@ -116,22 +116,12 @@ def medals_markdown(
 ) -> str:
     """Return a heading, the answer, a table and, for several agents, their comparison."""
     reviews = reviews or [""] * len(reports)
-    rows = [
-        [
-            escape(report.task_id),
-            escape(_agent(report) or DASH),
-            medal_word(report) + (escape(f" ({report.note})") if report.note else ""),
-            DASH if report.score is None else f"{report.score + 0.0:g}",
-            report.interval_words or DASH,
-            DASH if report.uncertainty is None else report.uncertainty.medal_words or DASH,
-            number1(report.leaderboard_percentile),
-            _yes(report.above_median if report.valid_submission else None),
-            _yes(report.beats_human),
-            escape(next_words(report)),
-            *([escape(review)] if any(reviews) else []),
-        ]
-        for report, review in zip(reports, reviews, strict=True)
-    ]
+    rows = []
+    for report, review in zip(reports, reviews, strict=True):
+        row = _markdown_row(report)
+        if any(reviews):
+            row.append(escape(review))
+        rows.append(row)
     more = [""] if any(reviews) else []
     for item in not_graded:
         start = [escape(item.task_id), escape(item.known_agent or DASH), NOT_GRADED]
@@ -157,6 +147,28 @@ def medals_markdown(
         cells = [[escape(cell) for cell in row] for row in agent_rows(agents)]
         lines += ["## Agents", "", *table(AGENT_COLUMNS, cells), "", f"{AGENTS_NOTE}.", ""]
     return "\n".join(lines)
+
+
+def _markdown_row(report: TaskReport) -> list[str]:
+    medal, score, chances = medal_word(report), DASH, DASH
+    if report.note:
+        medal += escape(f" ({report.note})")
+    if report.score is not None:
+        score = f"{report.score + 0.0:g}"
+    if report.uncertainty is not None:
+        chances = report.uncertainty.medal_words or DASH
+    return [
+        escape(report.task_id),
+        escape(_agent(report) or DASH),
+        medal,
+        score,
+        report.interval_words or DASH,
+        chances,
+        number1(report.leaderboard_percentile),
+        _yes(report.above_median if report.valid_submission else None),
+        _yes(report.beats_human),
+        escape(next_words(report)),
+    ]
 
 
 def medals_csv(

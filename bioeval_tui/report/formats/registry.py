@@ -9,7 +9,7 @@ the others do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -84,7 +84,7 @@ class Format:
             return str(self._call(self.name_of, str, run))
         return f"{run.run_id}{self.endings[0]}"
 
-    def note_on(self, output: Path) -> str:
+    def name_warning(self, output: Path) -> str:
         """Return why readers of the format would not find a file of this name; empty if they
         would.
         """
@@ -144,7 +144,7 @@ def names(*contents: Content) -> list[str]:
     return [*(each.name for each in known(*contents)), *(each.name for each in others)]
 
 
-def format_of(name: str) -> Format:
+def named_format(name: str) -> Format:
     """Return the format of that name.
 
     Raises:
@@ -163,13 +163,13 @@ def choose(
         UsageError: the extension belongs to no format; the message lists the valid ones.
     """
     if name is not None:
-        return format_of(name)
+        return named_format(name)
     fitting = known(*contents)
     if default is not None and (output is None or output.is_dir()):
-        return format_of(default)
-    tried = chain(
-        fitting, plugins.usable(Format, "formats") if _RUNS.intersection(contents) else ()
-    )
+        return named_format(default)
+    tried: Iterable[Format] = fitting
+    if _RUNS.intersection(contents):
+        tried = chain(fitting, plugins.usable(Format, "formats"))
     chosen = next(
         (f for f in tried if output is not None and output.name.lower().endswith(f.endings)), None
     )

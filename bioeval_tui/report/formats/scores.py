@@ -23,9 +23,11 @@ def print_board(found: Board, console: Console) -> None:
         ["mean", "95 % interval", "rank", *(shorten(masked(name), 24) for name in several)],
     )
     for one in found.ranking.ranks:
+        around = DASH
         measured = found.means.get(one.name)
-        interval = measured.interval if measured is not None else None
-        around = f"{number3(interval.low)} to {number3(interval.high)}" if interval else DASH
+        if measured is not None and measured.interval is not None:
+            interval = measured.interval
+            around = f"{number3(interval.low)} to {number3(interval.high)}"
         alone = [
             next(
                 number3(each.mean) for each in found.by_rater[rater].ranks if each.name == one.name

@@ -36,7 +36,7 @@ from bioeval_tui.record.overlay import (
 )
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
-from bioeval_tui.report.brief import brief_of
+from bioeval_tui.report.brief import make_brief
 from bioeval_tui.report.correction import last_draw, progress
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
@@ -231,7 +231,7 @@ def _task_item(
         id=ItemId(place, conversation.key, number, None),
         subject=_subject(state),
         title=clean_line(str(title)),
-        brief=brief_of(state, state.started, conversation.key.trial) if state.started else None,
+        brief=make_brief(state, state.started, conversation.key.trial) if state.started else None,
         criteria=clean(criteria, 2000),
         judged=_judgement(conversation, verdict, number),
         conversation=conversation,

@@ -18,8 +18,8 @@ from textual.widget import Widget
 from bioeval_tui.base.text import plural
 from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.report import rows
-from bioeval_tui.report.brief import Brief, brief_of
-from bioeval_tui.report.messages import pattern_of
+from bioeval_tui.report.brief import Brief, make_brief
+from bioeval_tui.report.messages import passage_pattern
 from bioeval_tui.tui.live import heads_view, spans
 from bioeval_tui.tui.live.heads_view import Head
 from bioeval_tui.tui.live.spans import Waterfall
@@ -292,7 +292,7 @@ class Conversations(Vertical):
                 heads_view.head(state, frame.condition, trial, self.watched.link.now), active
             )
             if state.started is not None and frame.is_empty:
-                frame.show_brief(brief_of(state, state.started, trial))
+                frame.show_brief(make_brief(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
             frame.transcript.part_at(parting)
@@ -544,7 +544,7 @@ class FindLine(AskLine):
 
     def _in_trials(self, text: str) -> dict[int, int]:
         """Return the number of matches in each trial of the run."""
-        state, pattern = self._conversations.watched.state, pattern_of(text)
+        state, pattern = self._conversations.watched.state, passage_pattern(text)
         counts: dict[int, int] = {}
         for key, frame in sorted(state.conversations.items()) if state and pattern else ():
             count = (

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from bioeval_tui.base.text import plural
 from bioeval_tui.record.names import SPEAKERS
-from bioeval_tui.report.brief import brief_of
+from bioeval_tui.report.brief import make_brief
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, operator
 from bioeval_tui.tui.live.conversations_widget import Conversations, FindLine
@@ -340,7 +340,7 @@ class LiveScreen(BaseScreen):
     def _show_brief(self, state: RunState) -> None:
         """Show what is tested: it stays while conversations fill the screen."""
         if state.started is not None:
-            brief = brief_of(state, state.started, self.watched.trial)
+            brief = make_brief(state, state.started, self.watched.trial)
             lines = brief_head(brief) if self.has_class("-tall") else who_and_what(brief)
             self.query_one("#brief", Labelled).show(lines)
 

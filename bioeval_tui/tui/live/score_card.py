@@ -18,7 +18,7 @@ from bioeval_tui.base.text import plural, shorten
 from bioeval_tui.base.units import signed
 from bioeval_tui.report.result import RunResult, result_of, reviewed
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.since import run_before, since_last
+from bioeval_tui.report.since import changes_since_run, previous_run
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, score_card_view
@@ -49,7 +49,7 @@ class GainsPanel(DrawnPanel):
     def _lines(
         self, result: RunResult, trial: TrialResult, condition: Condition, width: int
     ) -> Content:
-        talk = trial.by_condition.get(condition)
+        talk = trial.talks_by_condition.get(condition)
         gains = talk.gains if talk else ()
         height = self.size.height
         if height == 1:
@@ -191,7 +191,7 @@ class ScoreCard(Dialog[CardEvidence]):
         super().__init__(f"{score_card_view.subject(result)}{here}")
         self._result = result
         self._overall = overall
-        self._both = self._trial.by_condition
+        self._both = self._trial.talks_by_condition
         self._is_empty = score_card_view.is_empty(self._trial)
         self._more = False
         self._rows = self._build_rows()
@@ -458,8 +458,8 @@ class ScoreCard(Dialog[CardEvidence]):
         services = self.bioeval.services
         try:
             runs = await services.in_thread(lambda: services.run_list.runs())
-            before = run_before(runs, run_id)
-            words = await services.from_runs(since_last, before, run_id) if before else ""
+            before = previous_run(runs, run_id)
+            words = await services.from_runs(changes_since_run, before, run_id) if before else ""
         except (BioevalError, OSError):
             return  # only this line is missing
         for line in self.query("#since").results(Static):  # none, if the card was closed meanwhile

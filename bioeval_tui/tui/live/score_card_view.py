@@ -283,7 +283,7 @@ def rows(result: RunResult, trial: TrialResult) -> list[Row]:
     """Return the lines of the card: the score, tasks, assertions, facts, and what else must be
     known.
     """
-    both = trial.by_condition
+    both = trial.talks_by_condition
     values = {name: talk.score if talk else None for name, talk in both.items()}
     found = [
         *_score_rows(result, values, trial.uplift, trial.shared, _on_shared(both)),
@@ -307,11 +307,11 @@ def more_rows(result: RunResult, trial: TrialResult) -> list[Row]:
     spent = words.cost_lines(result.summary) if single else []
     return [
         *_tone_rows(trial),
-        _time_row(result, trial.by_condition),
+        _time_row(result, trial.talks_by_condition),
         *_said_rows([(result.mean_words, mean(result, trial)), *spent]),
         *(
             row
-            for name, talk in trial.by_condition.items()
+            for name, talk in trial.talks_by_condition.items()
             if talk
             for row in _sum_rows(result, name, talk)
         ),
@@ -398,7 +398,7 @@ def _task_rows(trial: TrialResult) -> list[Row]:
     rows = []
     for row in trial.tasks:
         cells, details = {}, {}
-        for name, talk in trial.by_condition.items():
+        for name, talk in trial.talks_by_condition.items():
             cells[name] = _task_cell(row, name, talk)
             details[name] = _task_detail(row, name, talk)
         evidence: dict[Condition, CardEvidence] = {}
@@ -471,7 +471,7 @@ def _tone_rows(trial: TrialResult) -> list[Row]:
 
 def _assertion_rows(trial: TrialResult) -> list[Row]:
     rows = []
-    both = trial.by_condition
+    both = trial.talks_by_condition
     for row in trial.assertions:
         cells: dict[Condition, Cell] = {}
         details: dict[Condition, list[Cell]] = {}
@@ -737,10 +737,10 @@ def _share(proportion: Proportion) -> Cell:
 def _trial_row(trial: TrialResult) -> Row:
     cells = {
         name: Cell(score_words(talk), score_tone(talk.score if talk else None))
-        for name, talk in trial.by_condition.items()
+        for name, talk in trial.talks_by_condition.items()
     }
     details = {
-        name: [Cell("enter opens this trial's card", "quiet")] for name in trial.by_condition
+        name: [Cell("enter opens this trial's card", "quiet")] for name in trial.talks_by_condition
     }
     # On some criteria alone, the difference is not that of the scores beside it.
     change = uplift(trial.uplift) if trial.shared is None else Cell("–", "quiet")

@@ -15,7 +15,7 @@ from textual.widgets import Static
 
 from bioeval_tui.base.units import number
 from bioeval_tui.report import rows
-from bioeval_tui.report.brief import brief_of
+from bioeval_tui.report.brief import make_brief
 from bioeval_tui.tui.live import heads_view, panels
 from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared.answer_block import AnswerBlock, enabled_keys
@@ -116,9 +116,9 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     talks = rows.trial_talks(state, trial)
     lines = []
     if state.started is not None and wide:
-        brief = brief_of(state, state.started, trial)
+        brief = make_brief(state, state.started, trial)
         about = [
-            [Cell(brief.about_words, "strong")],
+            [Cell(brief.topic_words, "strong")],
             [Cell("agent  ", "quiet"), Cell(brief.agent_words)],
         ]
         facts = [[Cell("facts  ", "quiet"), Cell(brief.facts_words)]]

@@ -14,7 +14,7 @@ from bioeval_tui.grade.outcomes import NotGraded, Standing, standing_of
 from bioeval_tui.grade.report_files import supersedes
 from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals
-from bioeval_tui.report.formats.registry import Format, format_of
+from bioeval_tui.report.formats.registry import Format, named_format
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_table import Column, Sorted, Sorting
 from bioeval_tui.tui.shared.output import tabbed
@@ -154,7 +154,7 @@ def as_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen:
 
 def as_tabs(rows: Sequence[MedalRow], marks: Mapping[int, Opinions]) -> str:
     """Return submissions as rows for a spreadsheet, numbers unrounded."""
-    return tabbed(csv.reader(StringIO(as_document(rows, marks, format_of("csv")))))
+    return tabbed(csv.reader(StringIO(as_document(rows, marks, named_format("csv")))))
 
 
 def _yes_cell(value: bool | None) -> Cell:

@@ -23,7 +23,7 @@ from bioeval_tui.record.reviews import mark_of
 from bioeval_tui.report.agents import (
     AgentEntry,
     AgentStanding,
-    entry_of,
+    agent_entry,
     mean_percentile,
     percentiles_known,
     standings,
@@ -433,7 +433,7 @@ def _rank(group: Group) -> tuple[float | str, ...]:
 
 def submissions_of(table: Iterable[Entry]) -> list[AgentEntry]:
     """Return the submissions in the form that the statistics of agents need."""
-    return [entry_of(entry.row.agent, entry.row.task_id, entry.row.report) for entry in table]
+    return [agent_entry(entry.row.agent, entry.row.task_id, entry.row.report) for entry in table]
 
 
 def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Cell]]:

@@ -20,7 +20,7 @@ from bioeval_tui.base.widths import fitted
 from bioeval_tui.record.effect import shared_criteria, trial_difference
 from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
 from bioeval_tui.report import rows
-from bioeval_tui.report.brief import Brief, brief_of
+from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.statistics.differences import rank as ranking_of
 from bioeval_tui.statistics.estimates import Sample
@@ -85,7 +85,7 @@ def briefs(glances: Iterable[Glance], facts_of: Container[str] | None = None) ->
     lines = [[Cell(label, "quiet"), Cell(" and ".join(agents)), Cell(f"   {others}", "quiet")]]
     for job, brief in dict(known).items():
         facts = f"   facts {brief.facts_words}" if facts_of is None or job in facts_of else ""
-        lines.append([Cell(f"{job}  ", "strong"), Cell(brief.about_words), Cell(facts, "quiet")])
+        lines.append([Cell(f"{job}  ", "strong"), Cell(brief.topic_words), Cell(facts, "quiet")])
     return lines
 
 
@@ -228,7 +228,7 @@ def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> G
 
 def _with_names(state: RunState, glance: Glance) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_title(glance.key.condition)
-    brief = brief_of(state, state.started) if state.started else None
+    brief = make_brief(state, state.started) if state.started else None
     place = (
         state.conditions.index(glance.key.condition)
         if glance.key.condition in state.conditions
@@ -359,7 +359,7 @@ def standings(glances: Sequence[Glance]) -> str:
     averaged.
     """
     found_ranks = []
-    for condition in reversed(conditions_of(glances)):
+    for condition in reversed(held_conditions(glances)):
         scores: dict[str, dict[str, list[float]]] = {}
         for glance in glances:
             if glance.key.condition == condition and glance.value is not None and glance.model:
@@ -431,7 +431,7 @@ def _conversation(glance: Glance, room: int) -> str:
     return f"{cut(glance.trial, max(1, room - cell_len(condition) - 3))} · {condition}"
 
 
-def conditions_of(glances: Iterable[Glance]) -> list[Condition]:
+def held_conditions(glances: Iterable[Glance]) -> list[Condition]:
     """Return the conditions of the conversations, in their order in a trial."""
     return list(
         dict.fromkeys(glance.key.condition for glance in sorted(glances, key=lambda one: one.place))

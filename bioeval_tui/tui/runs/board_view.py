@@ -12,7 +12,7 @@ from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import clock, latency_short, number, signed
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.statistics.estimates import Estimate
-from bioeval_tui.tui.runs.batch_view import Glance, condition_of, conditions_of
+from bioeval_tui.tui.runs.batch_view import Glance, condition_of, held_conditions
 from bioeval_tui.tui.runs.standings import OVER, difference_of, score_at, score_in, slow_ms
 from bioeval_tui.tui.shared.cells import (
     Cell,
@@ -53,7 +53,7 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
         ).append(glance)
     if width < NARROWEST:
         return lines
-    conditions = conditions_of(glances)
+    conditions = held_conditions(glances)
     ranked = sorted(
         rows.items(), key=lambda row: (-(score_in(row[1], conditions[-1]).mean or 0.0), row[0])
     )
@@ -98,7 +98,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     """
     name_width = _name_width(rows, width)
     everything = [glance for _, group in rows for glance in group]
-    conditions = conditions_of(everything)
+    conditions = held_conditions(everything)
     room = (width - name_width - 11 - 9) // len(conditions) - 7
     titles = "".join(
         fitted(condition_in(name, room + 6), room + 7)
@@ -174,7 +174,7 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     columns = (
         jobs if by_job else list(dict.fromkeys(title for g in everything for title, _ in g.tasks))
     )
-    conditions = conditions_of(everything)
+    conditions = held_conditions(everything)
     count = len(conditions)
     fits = (width - name_width) // (count * FIELD + 1)
     shown = columns[:fits]

@@ -101,7 +101,7 @@ def preview(run: RunResult) -> RunPreview:
 
     answer, trials = run.answer, run.planned_trials
     names: dict[str, str] = {name: run.condition_title(name) for name in run.state.of_job}
-    conversations = run.as_begun
+    conversations = run.conversations_begun
     talk = run.lowest or next(reversed(conversations), None)
     if talk is None:
         return RunPreview(answer, names=names, about=run.brief, trials=trials)
@@ -236,7 +236,7 @@ def card(
         concluded = [*answer_lines(preview.answer, keys), [], *_preview_lines(preview)]
         status = ""
     if brief is not None:
-        agent = brief.about_words
+        agent = brief.topic_words
     lines: list[Line] = [
         [Cell(f"{run.job}  ", "strong"), Cell(agent), Cell(status, state.tone)],
         *concluded,

@@ -234,7 +234,7 @@ def spread(start: Content, end: Content, width: int) -> Content:
 
 def brief_head(brief: Brief) -> list[Line]:
     """Return what it is about, who was tested by whom, and the facts: a line each."""
-    return [[Cell(brief.about_words, "strong")], *who_and_what(brief)]
+    return [[Cell(brief.topic_words, "strong")], *who_and_what(brief)]
 
 
 def who_and_what(brief: Brief) -> list[Line]:

@@ -35,7 +35,7 @@ from textual.worker import Worker
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.text import clean_line, home_relative, plural
 from bioeval_tui.base.units import duration
-from bioeval_tui.report.formats.registry import Format, format_of
+from bioeval_tui.report.formats.registry import Format, named_format
 from bioeval_tui.tui.keys import bindings, set_keys
 from bioeval_tui.tui.shared.base import AnyScreen, KeysFooter, Result
 from bioeval_tui.tui.shared.cells import Cell, paint
@@ -508,7 +508,7 @@ class ExportDialog(Dialog[Format]):
 
     def action_choose(self, name: str) -> None:
         """Close with the format."""
-        self.dismiss(format_of(name))
+        self.dismiss(named_format(name))
 
 
 Tell = Callable[[str], None]

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from bioeval_tui.base.errors import BioevalError, UsageError
 from bioeval_tui.base.text import clean
-from tests.documents import comparison_of, document_of
+from tests.documents import document_of, pair_comparison
 from tests.fuzz.kinds.base import ROOT, Kind
 from tests.fuzz.mutate import bytes_of, to_json, tokens_of, trees_of
 from tests.fuzz.watch import Watch
@@ -212,7 +212,7 @@ class Recordings(_Files):
                 document_of("junit", loaded),
                 document_of("inspect", loaded),
             ),
-            lambda: as_json(comparison_of(compare(loaded, loaded))),
+            lambda: as_json(pair_comparison(compare(loaded, loaded))),
             lambda: print_score_card(loaded, Console(file=io.StringIO(), width=100)),
             lambda: call("runs", "explain", self.path, "--target", 0.8, catch_exceptions=False),
             lambda: asyncio.run(_played(Player, self.path)),

@@ -699,7 +699,7 @@ async def test_people_who_scored_a_task_by_other_criteria_do_not_score_it_by_the
         assert printed["agreement"]["before"]["n"] == 1, "of the task whose criteria are the same"
         people = world.run.people
         assert [key.task for key in people.tasks] == [1]
-        assert scores_of(world.run.with_people())["supplied"] == [0.5, 0.25]
+        assert scores_of(world.run.apply_reviews())["supplied"] == [0.5, 0.25]
         (queued,) = (
             item
             for item in ReviewDesk(world.settings, Grading(world.settings)).queue(

@@ -59,11 +59,22 @@ for number in range(6):
     ]
 for output in outputs:
     output.usage = ModelUsage(input_tokens=5, output_tokens=7, total_tokens=12)
-samples = [Sample(input="1+1?", target="2", id="one"), Sample(input="1+2?", target="3", id=2), Sample(input="?", target="It")]
-task = Task(dataset=samples, solver=[use_tools(add()), generate()], scorer=[includes(), third(), several()], epochs=2)
+samples = [
+    Sample(input="1+1?", target="2", id="one"),
+    Sample(input="1+2?", target="3", id=2),
+    Sample(input="?", target="It"),
+]
+task = Task(
+    dataset=samples,
+    solver=[use_tools(add()), generate()],
+    scorer=[includes(), third(), several()],
+    epochs=2,
+)
 for kind in ("eval", "json"):
     model = get_model("mockllm/model", custom_outputs=outputs, memoize=False)
-    (log,) = eval(task, model=model, log_dir=sys.argv[1], log_format=kind, display="none", max_samples=1)
+    (log,) = eval(
+        task, model=model, log_dir=sys.argv[1], log_format=kind, display="none", max_samples=1
+    )
     assert log.status == "success", log.error
 '''
 READ = """
@@ -71,18 +82,29 @@ import json, sys
 from inspect_ai.log import read_eval_log
 from inspect_ai.scorer import value_to_float
 number = value_to_float()
+
+
+def named_values(score):
+    return score.value.items() if isinstance(score.value, dict) else [("", score.value)]
+
+
 for log in map(read_eval_log, sys.argv[1:]):
     print(json.dumps({
         "scores": {
             f"{sample.id} {sample.epoch}": {
                 f"{name}: {key}" if key else name: number(value)
                 for name, score in sample.scores.items()
-                for key, value in (score.value.items() if isinstance(score.value, dict) else [("", score.value)])
+                for key, value in named_values(score)
             }
             for sample in log.samples
         },
-        "samples": sorted((s.model_dump(mode="json", exclude={"events_data"}) for s in log.samples), key=lambda s: (str(s["id"]), s["epoch"])),
-        "header": log.model_dump(mode="json", exclude={"samples", "location", "etag", "reductions"}),
+        "samples": sorted(
+            (s.model_dump(mode="json", exclude={"events_data"}) for s in log.samples),
+            key=lambda s: (str(s["id"]), s["epoch"]),
+        ),
+        "header": log.model_dump(
+            mode="json", exclude={"samples", "location", "etag", "reductions"}
+        ),
     }))
 """
 
@@ -122,11 +144,13 @@ def imported_and_exported(log: Path, told: dict[str, Any], folder: Path) -> Path
     result = run_document(run)["conditions"]["supplied"]
     seen = {}
     for trial in result["trials"]:
-        name = f"{trial['case']} {run.state.conversation('supplied', trial['trial']).case.trial}"  # type: ignore[union-attr]
+        case = run.state.conversation("supplied", trial["trial"]).case  # type: ignore[union-attr]
+        name = f"{trial['case']} {case.trial}"  # type: ignore[union-attr]
         scores = {task["title"]: task["score"] for task in trial["tasks"]}
         seen[name] = {**scores, "several: length": float(trial["given_scores"]["several: length"])}
     assert seen == told["scores"]
-    assert (run.started.model, run.started.source.times) == ("mockllm/model", "told")  # type: ignore[union-attr]
+    assert run.started.model == "mockllm/model"
+    assert run.started.source.times == "told"  # type: ignore[union-attr]
     for talk in run.state.conversations.values():
         call, output = [event for message in talk.messages for event in message.generation]
         assert call["request"]["function"]["name"] == "add"

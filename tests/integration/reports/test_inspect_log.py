@@ -34,7 +34,10 @@ print(json.dumps({
     "status": log.status,
     "task": log.eval.task,
     "scorers": [scorer.name for scorer in log.eval.scorers],
-    "metrics": {score.name: {name: metric.value for name, metric in score.metrics.items()} for score in log.results.scores},
+    "metrics": {
+        score.name: {name: metric.value for name, metric in score.metrics.items()}
+        for score in log.results.scores
+    },
     "counts": [log.results.total_samples, log.results.completed_samples],
     "samples": [
         {
@@ -43,7 +46,12 @@ print(json.dumps({
             "roles": [message.role for message in said(sample)],
             "texts": [message.text for message in said(sample)],
             "latencies": [message.metadata["latency_ms"] for message in said(sample)],
-            "calls": [c.function for m in sample.messages if m.role == "assistant" for c in m.tool_calls or ()],
+            "calls": [
+                c.function
+                for m in sample.messages
+                if m.role == "assistant"
+                for c in m.tool_calls or ()
+            ],
             "scores": {name: score.value for name, score in sample.scores.items()},
             "events": sorted({event.event for event in sample.events}),
             "error": sample.error.message if sample.error else None,
@@ -90,9 +98,15 @@ logs = [read_eval_log(log) for log in found]
 print(json.dumps({
     "listed": [log.name.rpartition("/")[2] for log in found],
     "samples": [[[s.id, len(s.messages)] for s in log.samples] for log in logs],
-    "header": [read_eval_log(log, header_only=True).results.scores[0].metrics["mean"].value for log in found],
+    "header": [
+        read_eval_log(log, header_only=True).results.scores[0].metrics["mean"].value
+        for log in found
+    ],
     "summaries": [
-        [[s.id, s.scores["composite"].value, s.message_count] for s in read_eval_log_sample_summaries(log)]
+        [
+            [s.id, s.scores["composite"].value, s.message_count]
+            for s in read_eval_log_sample_summaries(log)
+        ]
         for log in found
     ],
 }))

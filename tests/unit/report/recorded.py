@@ -264,12 +264,23 @@ class Recorded:
             composite.assertion_part([(talk.weight, passed) for passed in talk.holds]),
         )
         whole = composite.compose(parts, talk.failures)
+        if talk.tasks is None:
+            fault = "judge"
+        elif whole.score is None:
+            fault = talk.unmeasured
+        else:
+            fault = "none"
         found.append(
-            emit(events.ConversationScored, score=whole.score, parts=whole.parts,
+            emit(
+                events.ConversationScored,
+                score=whole.score,
+                parts=whole.parts,
                 penalty=whole.penalty,
-                 failures=talk.failures, reason=whole.reason,
-                 fault="judge" if talk.tasks is None else "none" if whole.score is not None else talk.unmeasured)
-        )  # fmt: skip
+                failures=talk.failures,
+                reason=whole.reason,
+                fault=fault,
+            )
+        )
         return found
 
 

@@ -18,7 +18,7 @@ from bioeval_tui.base.errors import ExitCode, InputError, UsageError
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_numbered, append_reviews
 from bioeval_tui.record.runs import overlay_path
-from bioeval_tui.report.agreement import agreement_report, change, rated_tasks, with_labels
+from bioeval_tui.report.agreement import agreement_report, change, label_tasks, rated_tasks
 from bioeval_tui.report.correction import draw
 from bioeval_tui.report.result import load_run
 from tests.command import call
@@ -201,7 +201,7 @@ def test_tasks_that_only_a_later_judge_could_score_can_be_labelled(tmp_path: Pat
     labels.write_text(
         "condition,trial,task,label\nwithheld,1,1,0.2\nsupplied,1,2,yes\n", encoding="utf-8"
     )
-    items = with_labels(rated_tasks([load_run(path)], every=True)[0], labels)
+    items = label_tasks(rated_tasks([load_run(path)], every=True)[0], labels)
     assert [(item.key.condition, item.task, item.latest) for item in items if item.people] == [
         ("supplied", 2, 0.4), ("withheld", 1, 0.2),
     ]  # fmt: skip
@@ -266,7 +266,7 @@ def test_a_bad_value_of_a_label_file_is_named_with_its_line(
             csv.writer(opened).writerow({**row, column: value}.values())
         said = ""
         try:
-            with_labels(items, file)
+            label_tasks(items, file)
         except InputError as error:
             said = str(error)
         assert not said or said.startswith(f"{file}, line 3: ")

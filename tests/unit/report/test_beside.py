@@ -9,7 +9,7 @@ import pytest
 
 from bioeval_tui.jobs.loading import job_from_data, load_job
 from bioeval_tui.record.events import read_event, write_event
-from bioeval_tui.report.beside import BesideEachOther, beside
+from bioeval_tui.report.beside import BesideEachOther, pair_outcomes
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.result import load_run
 from bioeval_tui.sample.paths import DEMO_JOB, careful_recording, sample_jobs, sample_recordings
@@ -19,7 +19,7 @@ CAREFUL, GUESSING = sample_recordings("batch")
 
 @pytest.fixture(scope="module")
 def pair() -> BesideEachOther:
-    return beside(compare(load_run(GUESSING), load_run(careful_recording())))
+    return pair_outcomes(compare(load_run(GUESSING), load_run(careful_recording())))
 
 
 def test_each_agent_has_its_scores_in_both_conditions(pair: BesideEachOther) -> None:
@@ -45,7 +45,7 @@ def test_the_reason_is_what_each_said_where_their_answers_part(pair: BesideEachO
 
 
 def test_agents_that_do_the_same_differ_in_nothing() -> None:
-    same = beside(compare(load_run(CAREFUL), load_run(CAREFUL)))
+    same = pair_outcomes(compare(load_run(CAREFUL), load_run(CAREFUL)))
     assert (same.assertion, same.user, same.said) == ("", "", ())
     assert same.scores[0] == same.scores[1]
 

@@ -26,7 +26,7 @@ from bioeval_tui.statistics.differences import Difference, corrected, difference
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.planning import VarianceComponents, trials_for_difference
 from tests.command import call
-from tests.documents import comparison_of
+from tests.documents import pair_comparison
 from tests.simulations.comparing import Design, alarms, compared
 from tests.unit.report.recorded import Recorded, Talk, import_scores, scoring
 
@@ -501,7 +501,7 @@ def test_console_and_json_show_the_same_comparison() -> None:
     )
     file = io.StringIO()
     print_comparison(found, Console(file=file, width=160), texts=True)
-    text, data = file.getvalue(), comparison_of(found)
+    text, data = file.getvalue(), pair_comparison(found)
     side = data["conditions"]["withheld"]
     for line in ("what", "sure", "why"):
         assert data["answer"][line] in text

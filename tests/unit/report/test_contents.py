@@ -8,7 +8,7 @@ import pytest
 
 from bioeval_tui.jobs.models import KINDS, AssertionPart
 from bioeval_tui.record.cases import OF_EVERY_ASSERTION
-from bioeval_tui.report.contents import contents_of, in_common
+from bioeval_tui.report.contents import common_contents, job_contents
 
 JOB: dict[str, Any] = {
     "facts": ["It is 5 mg"],
@@ -32,18 +32,18 @@ JOB: dict[str, Any] = {
 def test_the_contents_of_a_damaged_job_are_compared_without_a_crash(
     changes: dict[str, Any],
 ) -> None:
-    whole, damaged = (contents_of(job, job, "supplied") for job in (JOB, {**JOB, **changes}))
-    assert in_common(damaged, damaged).whole
+    whole, damaged = (job_contents(job, job, "supplied") for job in (JOB, {**JOB, **changes}))
+    assert common_contents(damaged, damaged).whole
     assert damaged.digest
-    assert in_common(whole, damaged) is not None
+    assert common_contents(whole, damaged) is not None
 
 
 def test_what_an_assertion_of_an_unknown_kind_asserts_is_compared() -> None:
     """As a newer version recorded it, or as somebody adds it here."""
     one, other = ({**JOB, "assertions": [{"endsWith": text}]} for text in (".", "!"))
-    contents = [contents_of(job, job, "supplied") for job in (one, other)]
+    contents = [job_contents(job, job, "supplied") for job in (one, other)]
     assert contents[0].digest != contents[1].digest
-    assert not in_common(*contents).checked
+    assert not common_contents(*contents).checked
 
 
 def test_the_keys_of_every_assertion_are_told_from_what_it_asserts() -> None:

@@ -17,7 +17,7 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.record import events
 from bioeval_tui.record.overlay import append_numbered, append_reviews
 from bioeval_tui.record.transfer import import_file
-from bioeval_tui.report.agreement import agreement_report, rated_tasks, with_labels
+from bioeval_tui.report.agreement import agreement_report, label_tasks, rated_tasks
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
 from bioeval_tui.report.result import load_run
 from bioeval_tui.tui.data.services import AppServices
@@ -252,10 +252,10 @@ def test_a_table_of_labels_can_replace_reviews(run: Path, tmp_path: Path) -> Non
     assert f"from {CASES // 2} reviews of {CASES}" in told
     table.write_text("case,label\n7,0.5\n999,1\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 3: no judged task fits"):
-        with_labels(rated_tasks([load_run(run)], every=True)[0], table)
+        label_tasks(rated_tasks([load_run(run)], every=True)[0], table)
     table.write_text("case,label\n7,five\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2: label is 'five', not a number from 0 to 1"):
-        with_labels(rated_tasks([load_run(run)], every=True)[0], table)
+        label_tasks(rated_tasks([load_run(run)], every=True)[0], table)
 
 
 def test_judges_can_be_compared_with_each_other_without_reviews(run: Path) -> None:
@@ -294,5 +294,5 @@ def test_no_view_of_a_sampled_run_mixes_peoples_scores_with_the_judges(
     page = tmp_path / "run.html"
     assert call("runs", "report", run.stem, "--output", str(page)).exit_code == 0
     shown = page.read_text(encoding="utf-8") + call("runs", "show", run.stem).stdout
-    mixed = load_run(run).with_people().summary.conditions[0].score.mean
+    mixed = load_run(run).apply_reviews().summary.conditions[0].score.mean
     assert f"→ {mixed:.2f} (reviewed)" not in shown

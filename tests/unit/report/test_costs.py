@@ -15,7 +15,7 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import result_of
 from bioeval_tui.report.summary import summarise_runs
 from bioeval_tui.report.words import cost_words, token_words, why_unknown
-from tests.documents import comparison_of, document_of
+from tests.documents import document_of, pair_comparison
 from tests.unit.report.recorded import START, Recorded, Talk
 
 PRICES = Prices({"api.example": {"small": Price(1.0, 10.0), "large": Price(2.0, 20.0)}}, {})
@@ -134,7 +134,7 @@ def test_every_report_and_comparison_shows_tokens_and_cost() -> None:
         "tokens_in": 5000, "tokens_out": 50, "uncounted": 0, "dollars": 0.011,
         "known_dollars": 0.011, "why_unknown": None,
     }  # fmt: skip
-    sides = comparison_of(compare(found, other))["conditions"]["withheld"]["cost"]
+    sides = pair_comparison(compare(found, other))["conditions"]["withheld"]["cost"]
     assert (sides["a"]["dollars"], sides["b"]["dollars"]) == (0.021, None)
 
 

@@ -315,7 +315,7 @@ def test_people_who_score_a_shared_task_change_the_difference(runs: Path) -> Non
     overlay.write_bytes(write_event(opinion.model_copy(update={"run_id": path.stem})))
     result = load_run(path).loaded[0]
     assert result.summary.uplift.mean == pytest.approx(DIFFERENCE)
-    assert result.with_people().summary.uplift.mean == pytest.approx(0.93 - 0.36)
+    assert result.apply_reviews().summary.uplift.mean == pytest.approx(0.93 - 0.36)
 
 
 def test_later_verdicts_change_the_listed_difference_too(runs: Path) -> None:

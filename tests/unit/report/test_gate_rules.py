@@ -332,9 +332,11 @@ def test_limits_are_read(text: str, percent: int, limit_ms: float, condition: st
         (["supplied.task:0.5"], ("withheld",),
             "--fail-under supplied.task:0.5: the run has without the facts only"),
         (["supplied:0.5"], ("withheld",),
-            "--fail-under supplied:0.5 needs with the facts, but the run has without the facts only; give withheld:0.5, or run both"),
-        (["0.5"], ("withheld",
-                ), "--fail-under 0.5 asks for the mean of both, which needs both conditions, but the run has without the facts only"),
+            "--fail-under supplied:0.5 needs with the facts, but the run has without the facts "
+            "only; give withheld:0.5, or run both"),
+        (["0.5"], ("withheld",),
+            "--fail-under 0.5 asks for the mean of both, which needs both conditions, "
+            "but the run has without the facts only"),
         (["mean:0.5"], ("withheld", "supplied"), ""),
         (["withheld:0.5,timing:1"], ("withheld",), ""),
     ],

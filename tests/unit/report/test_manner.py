@@ -89,9 +89,7 @@ def test_turns_out_of_role_are_not_checked_where_the_guards_are_off() -> None:
         assert {row.name: row.found for row in found.rows}["out_of_role"] == shows
 
 
-def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_model_that_nobody_asked_for() -> (
-    None
-):
+def test_reports_of_a_rehearsal_compare_no_script_with_people_and_name_no_unasked_model() -> None:
     run = load_run(GOLDEN / "demo-run.jsonl")
     assert manners([run]) == []
     for text in (document_of("md", run), document_of("html", run)):

@@ -22,7 +22,7 @@ from bioeval_tui.report.frames import TABLES, table_rows
 from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.result import load_run
 from tests.command import call
-from tests.documents import comparison_of, document_of
+from tests.documents import document_of, pair_comparison
 from tests.unit.record.test_versions import GOLDEN
 from tests.unit.report.recorded import Recorded, Talk, import_scores, scoring
 
@@ -83,9 +83,7 @@ def test_a_threshold_is_compared_with_the_mean_that_is_not_rounded(
         )
 
 
-def test_the_mean_of_both_conditions_is_the_published_one_of_one_conversation_each_and_else_not_rounded() -> (
-    None
-):
+def test_a_mean_of_both_conditions_is_rounded_only_for_one_conversation_each() -> None:
     once = Recorded([scoring(0.5)], [scoring(0.53)]).loaded()
     assert run_document(once)["score"] == 0.52, (
         "half-even, as embabel-agent-eval rounds its average"
@@ -110,7 +108,7 @@ def test_no_number_has_the_noise_of_binary_fractions(tmp_path: Path) -> None:
     printed = {
         "run": run_document(one),
         "report": json_report([one, two]),
-        "comparison": comparison_of(compare(one, two)),
+        "comparison": pair_comparison(compare(one, two)),
         "gate": evaluate([one, two], GateRules.parse(["0.15,task:0.15"])).to_dict(),
         "inspect": json.loads(document_of("inspect", one)),
         "frames": {name: table_rows([one, two], name) for name in TABLES},

@@ -50,7 +50,8 @@ def shown(text: str) -> str:
     ("text", "expected"),
     [
         ("**Warfarin** and *ibuprofen* ~~never~~ `x<y`",
-         "<p><strong>Warfarin</strong> and <em>ibuprofen</em> <s>never</s> <code>x&lt;y</code></p>"),
+         "<p><strong>Warfarin</strong> and <em>ibuprofen</em> <s>never</s> "
+         "<code>x&lt;y</code></p>"),
         ("one\ntwo\n\nthree", "<p>one\ntwo</p><p>three</p>"),
         ("# Dose", "<p>Dose</p>"),
         ("- a\n  - b", "<ul><li><p>a</p><ul><li><p>b</p></li></ul></li></ul>"),
@@ -58,9 +59,11 @@ def shown(text: str) -> str:
         ("> said\n\n---", "<blockquote><p>said</p></blockquote><hr>"),
         ("```json\n{\"a\": 1}\n```", "<p>json</p><pre><code>{\"a\": 1}</code></pre>"),
         ("| a | b |\n|---|---|\n| **1** |",
-         "<div><table><tr><th>a</th><th>b</th></tr><tr><td><strong>1</strong></td></tr></table></div>"),
+         "<div><table><tr><th>a</th><th>b</th></tr>"
+         "<tr><td><strong>1</strong></td></tr></table></div>"),
         ("> |a|\n> |-|\n> |b|*c*| d|\n> |e|",
-         "<blockquote><div><table><tr><th>a</th></tr><tr><td>b | *c* | d</td></tr><tr><td>e</td></tr></table></div></blockquote>"),
+         "<blockquote><div><table><tr><th>a</th></tr><tr><td>b | *c* | d</td></tr>"
+         "<tr><td>e</td></tr></table></div></blockquote>"),
         ("[leaflet](https://example.org/a \"see it\"), ![a scan](b.png)",
          "<p>leaflet (https://example.org/a see it), [image: a scan] (b.png)</p>"),
         ("[x](javascript:alert(4)) <https://example.org>",

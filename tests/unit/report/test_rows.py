@@ -73,8 +73,9 @@ def test_an_invented_quotation_is_marked_wherever_it_is_shown() -> None:
     )
     # A verdict that has passed is what nobody would look at otherwise.
     suite, other = ElementTree.fromstring(document_of("junit", unproved(0.9))).findall("testsuite")
-    assert suite.find("properties/property[@name='unproved']").get("value") == "1"  # type: ignore[union-attr]
-    assert other.find("properties/property[@name='unproved']").get("value") == "0"  # type: ignore[union-attr]
+    count = "properties/property[@name='unproved']"
+    assert suite.find(count).get("value") == "1"  # type: ignore[union-attr]
+    assert other.find(count).get("value") == "0"  # type: ignore[union-attr]
     assert "unproved" in suite.findtext("testcase[@name='task: task 1']/system-out", "")
     assert (
         "0.25 unproved"

@@ -9,7 +9,7 @@ import pytest
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.report.findings import Gain
 from bioeval_tui.report.result import load_run
-from bioeval_tui.report.since import since_last
+from bioeval_tui.report.since import changes_since_run
 from bioeval_tui.tui.job_dialogs import RunForm, repeated
 from bioeval_tui.tui.shared.editor import deciding_line, job_file
 from tests.unit.report.recorded import Recorded, Talk
@@ -31,13 +31,13 @@ assertions:
 
 def test_what_changed_names_the_scores_the_task_and_what_was_fixed() -> None:
     before, now = Recorded([FAILS], [FAILS]).loaded(), Recorded([FAILS], [HOLDS]).loaded()
-    said = since_last(before, now)
+    said = changes_since_run(before, now)
     assert said.startswith("since the last run of this job (2026-01-02 ")
     assert "0.20 → 0.90" in said
     assert "fixed: “" in said
     assert "broken" not in said
-    assert "broken: “" in since_last(now, before)
-    assert since_last(now, now).endswith(": the same scores")
+    assert "broken: “" in changes_since_run(now, before)
+    assert changes_since_run(now, now).endswith(": the same scores")
 
 
 def test_the_line_is_that_of_the_task_or_assertion_that_decided(tmp_path: Path) -> None:

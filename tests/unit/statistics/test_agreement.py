@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from bioeval_tui.statistics.judges import agreement, krippendorff_alpha, units_of, weighted_kappa
+from bioeval_tui.statistics.judges import agreement, krippendorff_alpha, rated_units, weighted_kappa
 
 ALPHAS = Path(__file__).parents[2] / "golden" / "krippendorff_alpha.json"
 
@@ -51,7 +51,7 @@ def test_alpha_equals_krippendorffs_alpha_with_missing_values() -> None:
         rater: {unit: float(value) for unit, value in enumerate(row.split()) if value != "."}
         for rater, row in KRIPPENDORFF_2011.items()
     }
-    assert krippendorff_alpha(units_of(ratings)) == pytest.approx(0.849, abs=0.0005)
+    assert krippendorff_alpha(rated_units(ratings)) == pytest.approx(0.849, abs=0.0005)
 
 
 @pytest.mark.parametrize("case", json.loads(ALPHAS.read_text("utf-8"))["cases"])
@@ -60,7 +60,7 @@ def test_alpha_equals_that_of_nltk(case: dict[str, Any]) -> None:
         str(rater): {unit: value for unit, value in enumerate(row) if value is not None}
         for rater, row in enumerate(case["ratings"])
     }
-    assert krippendorff_alpha(units_of(ratings)) == pytest.approx(case["interval"], abs=1e-9)
+    assert krippendorff_alpha(rated_units(ratings)) == pytest.approx(case["interval"], abs=1e-9)
 
 
 @given(
@@ -88,7 +88,7 @@ def test_alpha_follows_its_definition_for_any_missing_values(
         rater: {unit: v for unit, row in enumerate(units) if (v := row[place]) is not None}
         for place, rater in enumerate("ABC")
     }
-    found = krippendorff_alpha(units_of(ratings))
+    found = krippendorff_alpha(rated_units(ratings))
     if len(pairable) < 2 or not expected:
         assert found is None
     else:
@@ -116,4 +116,4 @@ def test_undefined_agreement_is_none() -> None:
     assert found.mean_absolute_difference == 0
     nothing = agreement([], [])
     assert (nothing.n, nothing.mean_absolute_difference, nothing.alpha) == (0, None, None)
-    assert krippendorff_alpha(units_of({"a": {1: 0.5}, "b": {2: 0.7}})) is None
+    assert krippendorff_alpha(rated_units({"a": {1: 0.5}, "b": {2: 0.7}})) is None

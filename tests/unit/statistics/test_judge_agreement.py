@@ -18,7 +18,7 @@ from bioeval_tui.statistics.judges import (
     Weights,
     judge_agreement,
     krippendorff_alpha,
-    units_of,
+    rated_units,
     weighted_kappa,
 )
 from tests.simulations.agreeing import agreement_coverage, rated
@@ -42,7 +42,7 @@ GAPS = (
 def units(table: tuple[str, ...]) -> Counter[tuple[float, ...]]:
     """Return the units of a table with a row per rater; "." is missing."""
     rows = {str(i): dict(enumerate(row.split())) for i, row in enumerate(table)}
-    return units_of(
+    return rated_units(
         {r: {u: float(v) for u, v in row.items() if v != "."} for r, row in rows.items()}
     )
 

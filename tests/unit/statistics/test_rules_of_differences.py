@@ -71,7 +71,8 @@ def test_a_pair_without_both_values_keeps_the_first_reason(
     assert (found.value, found.reason) == (value, reason)
     assert found.job == ("" if pair == (None, None) else "a")
     assert found.case == ("one" if A in pair or (B in pair and LOST not in pair) else "")
-    assert found.sides == (None if value is None else (pair[0].value, pair[1].value))  # type: ignore[union-attr]
+    sides = None if value is None else (pair[0].value, pair[1].value)  # type: ignore[union-attr]
+    assert found.sides == sides
 
 
 @pytest.mark.parametrize(

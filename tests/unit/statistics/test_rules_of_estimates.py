@@ -15,7 +15,6 @@ from scipy import stats
 from bioeval_tui.statistics.estimates import (
     Sample,
     Tries,
-    by_cluster,
     count,
     estimate,
     pass_hat,
@@ -23,6 +22,7 @@ from bioeval_tui.statistics.estimates import (
     pass_series,
     proportion,
     summarise,
+    values_by_cluster,
 )
 from bioeval_tui.statistics.intervals import (
     CHANGE,
@@ -40,7 +40,7 @@ from bioeval_tui.statistics.intervals import (
     percentiles,
     share_ends,
     share_interval,
-    statistic_of,
+    statistic_interval,
     t_quantile,
     unvaried,
 )
@@ -148,7 +148,7 @@ def test_an_estimate_says_its_unit_and_what_it_is_with_the_excluded_as_zero() ->
     assert estimate([]).with_excluded_as_zero is None
     assert estimate([lost()]).with_excluded_as_zero == 0.0
     assert estimate([Sample("a", 0.1, case="x"), Sample("a", 0.2)]).unit == "case"
-    assert by_cluster([Sample("a", 0.1, case="x"), lost(), Sample("a", 0.2)]) == {
+    assert values_by_cluster([Sample("a", 0.1, case="x"), lost(), Sample("a", 0.2)]) == {
         ("a", "x"): [0.1],
         ("a", ""): [0.2],
     }
@@ -550,7 +550,7 @@ def test_a_curved_statistic_has_an_interval_from_thirty_clusters(
     clusters: int, there: bool
 ) -> None:
     many = [{"yes": 2.0} if n % 3 else {"no": 1.0, "yes": 1.0} for n in range(clusters)]
-    found = statistic_of(many, agreement_of, {"no": 2.0}, "conversation")
+    found = statistic_interval(many, agreement_of, {"no": 2.0}, "conversation")
     assert (found is not None) == there
     if found is None:
         return
@@ -573,19 +573,19 @@ def test_a_curved_statistic_has_an_interval_from_thirty_clusters(
 
 def test_a_statistic_that_is_undefined_has_no_interval() -> None:
     many = [{"yes": 1.0}] * 30
-    assert statistic_of(many, lambda _: None, {"no": 1.0}, "x") is None
+    assert statistic_interval(many, lambda _: None, {"no": 1.0}, "x") is None
     assert (
-        statistic_of(
+        statistic_interval(
             many, lambda counts: 0.5 if sum(counts.values()) == 31 else None, {"no": 1.0}, "x"
         )
         is None
     )
-    only_whole = statistic_of(
+    only_whole = statistic_interval(
         many, lambda counts: None if sum(counts.values()) == 30 else 0.5, {"no": 1.0}, "x"
     )
     assert only_whole is None
     assert (
-        statistic_of(
+        statistic_interval(
             many, lambda counts: None if sum(counts.values()) == 31 else 0.5, {"no": 1.0}, "x"
         )
         is None

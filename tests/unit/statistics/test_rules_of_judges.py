@@ -16,13 +16,13 @@ from bioeval_tui.statistics.judges import (
     JudgedItem,
     NotCorrectable,
     RatedTwice,
-    _by_judge,
+    _judge_parts,
     agreement,
     corrected_mean,
     draw_reviews,
     judge_agreement,
     krippendorff_alpha,
-    units_of,
+    rated_units,
     weighted_kappa,
 )
 from bioeval_tui.statistics.planning import (
@@ -117,7 +117,7 @@ def test_alpha_needs_two_units_and_two_values(units: dict[tuple[float, ...], int
 
 def test_units_are_sorted_ratings() -> None:
     table = {"a": {1: 0.9, 2: 0.1}, "b": {1: 0.2, 3: 0.5}, "c": {2: 0.1}}
-    assert units_of(table) == {(0.2, 0.9): 1, (0.1, 0.1): 1, (0.5,): 1}
+    assert rated_units(table) == {(0.2, 0.9): 1, (0.1, 0.1): 1, (0.5,): 1}
 
 
 def test_two_raters() -> None:
@@ -163,7 +163,9 @@ def test_shares_have_intervals_from_ten_conversations_and_kappa_from_thirty(
         (found.kappa, curved),
                           (found.kappa_quadratic, curved), (found.alpha, curved)):  # fmt: skip
         assert (figure.interval is not None) == there
-        assert figure.interval is None or figure.interval.low < figure.value < figure.interval.high  # type: ignore[operator]
+        assert figure.interval is None or (
+            figure.interval.low < figure.value < figure.interval.high  # type: ignore[operator]
+        )
     nobody = judge_agreement([])
     assert (nobody.sensitivity.value, nobody.kappa.value, nobody.alpha.interval) == (
         None,
@@ -281,7 +283,7 @@ def test_the_interval_of_reviews_alone_is_that_of_their_share() -> None:
     exact = share_interval(share, 60)
     assert (plain.low, plain.high) == pytest.approx((exact.low, exact.high))
     assert plain.scope == "60 reviews of 200"
-    halves = _by_judge(given_)
+    halves = _judge_parts(given_)
     assert [len(part) for part in halves] == [100, 100]
     parts = []
     for part in halves:
@@ -314,7 +316,7 @@ def test_the_interval_of_reviews_alone_is_that_of_their_share() -> None:
 )  # fmt: skip
 def test_parts_of_the_judges_scores_are_large_enough(scores: list[float], sizes: list[int]) -> None:
     given_ = [JudgedItem(score, 1.0 if n % 2 else None) for n, score in enumerate(scores)]
-    parts = _by_judge(given_)
+    parts = _judge_parts(given_)
     assert sorted(map(len, parts)) == sorted(sizes)
     assert sorted(item.judge for part in parts for item in part) == sorted(scores)
 
@@ -323,7 +325,7 @@ def test_parts_of_the_judges_scores_are_large_enough(scores: list[float], sizes:
 def test_a_part_without_two_reviews_joins_the_largest(there: int, sizes: list[int]) -> None:
     low = [JudgedItem(0.1, 1.0 if n < there else None) for n in range(50)]
     high = [JudgedItem(0.9, 1.0) for _ in range(50)]
-    assert [len(part) for part in _by_judge([*low, *high])] == sizes
+    assert [len(part) for part in _judge_parts([*low, *high])] == sizes
 
 
 @pytest.mark.parametrize(

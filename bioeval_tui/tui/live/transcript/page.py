@@ -23,7 +23,7 @@ from textual.strip import Strip
 
 from bioeval_tui.base.text import clean
 from bioeval_tui.base.units import latency_short
-from bioeval_tui.report.messages import pattern_of
+from bioeval_tui.report.messages import passage_pattern
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document, Spot
 from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, STYLE_NAMES, Painter
@@ -77,7 +77,7 @@ class Highlights:
 
     def look_for(self, words: str, document: Document) -> int:
         """Search all messages for `words` and return the number of matches."""
-        self.pattern, self.current = pattern_of(words), None
+        self.pattern, self.current = passage_pattern(words), None
         self.version += 1
         self.counts = {}
         if self.pattern is not None:
@@ -127,7 +127,7 @@ class Highlights:
         """
         by_item: dict[int, list[str]] = {}
         for item, quote in quotes:
-            if (pattern := pattern_of(quote)) is not None:
+            if (pattern := passage_pattern(quote)) is not None:
                 by_item.setdefault(item, []).append(pattern.pattern)
         self.evidence = {
             item: re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)

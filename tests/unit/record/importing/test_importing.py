@@ -343,7 +343,7 @@ def test_both_conditions_of_the_demo_survive_openai_jsonl_and_atif(tmp_path: Pat
         file.write_text(text, encoding="utf-8")
         back = imported(file, tmp_path)
         assert back.state.scores() == demo.state.scores()
-        words = [[m.text for m in t.sent_messages] for t in demo.as_begun]
+        words = [[m.text for m in t.sent_messages] for t in demo.conversations_begun]
         assert [[m.text for m in t.messages] for t in back.state.conversations.values()] == words
 
 

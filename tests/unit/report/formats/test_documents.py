@@ -226,7 +226,8 @@ def test_the_card_of_several_trials_counts_them_by_task_and_assertion_and_can_sh
     run = Recorded(
         [fails] * 3, [Talk(), Talk(tasks=(0.2,)), Talk(tasks=None, holds=(None,))]
     ).loaded()
-    run.state.ended = run.state.ended.model_copy(update={"compared": ("graph",)})  # type: ignore[union-attr]
+    ended = run.state.ended
+    run.state.ended = ended.model_copy(update={"compared": ("graph",)})  # type: ignore[union-attr]
     console = Console(file=io.StringIO(), width=100)
     print_score_card(run, console)
     assert isinstance(console.file, io.StringIO)

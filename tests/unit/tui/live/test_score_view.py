@@ -20,7 +20,7 @@ def state() -> RunState:
 
 @pytest.mark.parametrize("condition", ["withheld", "supplied"])
 def test_the_parts_minus_the_penalty_are_the_score(state: RunState, condition: str) -> None:
-    talk = shown(state)[1].by_condition[condition]
+    talk = shown(state)[1].talks_by_condition[condition]
     weighted = sum(item.share for item in score_card_view.shares(talk))
     assert max(0.0, weighted - talk.penalty) == pytest.approx(talk.score, abs=0.00501)
 
@@ -28,7 +28,7 @@ def test_the_parts_minus_the_penalty_are_the_score(state: RunState, condition: s
 @pytest.mark.parametrize("condition", ["withheld", "supplied"])
 @pytest.mark.parametrize("width", [10, 57, 120])
 def test_the_score_bar_is_as_long_as_the_score(state: RunState, condition: str, width: int) -> None:
-    talk = shown(state)[1].by_condition[condition]
+    talk = shown(state)[1].talks_by_condition[condition]
     cells = score_card_view.score_bar(talk, width)
     assert sum(len(cell.text) for cell in cells) == width
     signs = {sign for sign, _ in score_card_view.SIGNS.values()}
