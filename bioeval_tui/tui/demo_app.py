@@ -158,10 +158,8 @@ class DemoApp(BioevalApp):
         if self.has_live:
             self.live.show_caption()
         if self.scene != "run":
-            self.notify(
-                "The demo is paused; space continues." if self.held else "The demo continues.",
-                markup=False,
-            )
+            said = "The demo is paused; space continues." if self.held else "The demo continues."
+            self.notify(said, markup=False)
 
     async def _direct(self) -> None:
         if self._run_shown.paused != self.held and self.scene == "run" and self.has_live:

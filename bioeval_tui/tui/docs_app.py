@@ -134,8 +134,11 @@ class FindInPages(Provider):
                 line = _line_with(section.lines, words)
                 if not (in_title or line):
                     continue
-                score = (3.0 if section.at == 0 else 2.0) if in_title else 1.0
-                name = title if section.at == 0 else f"{title} › {section.title}"
+                name, score = title, 3.0
+                if section.at != 0:
+                    name, score = f"{title} › {section.title}", 2.0
+                if not in_title:
+                    score = 1.0
                 go = partial(self._docs.pages.go_to_section, path.name, section.at)
                 yield Hit(score, Content(name), go, text=name, help=line or path.name)
 

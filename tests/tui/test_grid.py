@@ -125,7 +125,12 @@ def batch_services() -> FakeServices:
 
 async def shown(app: object, pilot: object) -> Any:
     """Wait for the grid, and return it."""
-    await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))  # type: ignore[attr-defined, arg-type]
+
+    def grid_is_shown() -> bool:
+        screen: Any = app.screen  # type: ignore[attr-defined]
+        return is_a(screen, "GridScreen") and bool(screen.shown)
+
+    await until(pilot, grid_is_shown)  # type: ignore[arg-type]
     return app.screen  # type: ignore[attr-defined, no-any-return]
 
 

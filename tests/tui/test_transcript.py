@@ -269,7 +269,8 @@ async def test_jumping_works_before_the_first_layout() -> None:
 
 async def test_links_are_shown_with_their_url_and_no_words_are_left_out() -> None:
     talk = conversation(
-        "see [the leaflet](https://example.org/a) and ![a scan](b.png)\n\n[1]: https://example.org/b"
+        "see [the leaflet](https://example.org/a) and ![a scan](b.png)\n\n"
+        "[1]: https://example.org/b"
     )
     say(talk, ">" * 20 + " so deep")
     async with shown(talk) as (transcript, _):

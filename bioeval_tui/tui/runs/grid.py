@@ -323,7 +323,8 @@ class GridScreen(BaseScreen):
             refused = await self.bioeval.services.batches.stop(self.batch_id)
             self.tell(
                 refused
-                or "Stopping the batch: conversations in progress are cancelled, and no more will start.",
+                or "Stopping the batch: conversations in progress are cancelled,"
+                " and no more will start.",
                 bad=bool(refused),
             )
 

@@ -89,7 +89,9 @@ class PassagesDialog(Dialog[None]):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("passages")
     DEFAULT_CSS = """
-    PassagesDialog > .dialog--box { width: 100%; max-width: 100%; height: 100%; max-height: 100%; padding: 0 1; }
+    PassagesDialog > .dialog--box {
+        width: 100%; max-width: 100%; height: 100%; max-height: 100%; padding: 0 1;
+    }
     PassagesDialog #passages { height: 1fr; }
     PassagesDialog.-narrow #passages { layout: vertical; }
     """

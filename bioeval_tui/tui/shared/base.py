@@ -442,6 +442,14 @@ def unreadable(failure: str) -> list[Cell]:
     return [Cell("! Could not be read", "strong"), Cell(""), Cell(failure, "bad")]
 
 
+def switch_focus(rows: Widget, beside: Widget) -> None:
+    """Go from the rows to what stands beside them, or back."""
+    if beside.has_focus:
+        rows.focus()
+    else:
+        beside.focus()
+
+
 class RefreshedScreen(BaseScreen):
     """A screen that reloads its items while it is visible."""
 

@@ -351,7 +351,9 @@ class FormDialog(Dialog[Form]):
     """The place in the table of keys that says what enter does in its lines."""
     DEFAULT_CSS = """
     FormDialog {
-        & .form--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
+        & .form--row > Input {
+            width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1;
+        }
         & .form--row > Input:focus { background: $block-cursor-blurred-background; }
         & #hint { height: auto; margin-top: 1; }
     }
