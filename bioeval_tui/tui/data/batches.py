@@ -10,6 +10,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 
@@ -283,14 +284,16 @@ async def replayed_batch(
     at, passed, last = 0, 0.0, monotonic()
     while at < len(waiting):
         now = monotonic()
-        passed, last = passed + (0.0 if held() else now - last), now
+        if not held():
+            passed += now - last
+        last = now
         before = at
         while at < len(waiting) and waiting[at][0] / length * seconds <= passed:
             _, place, number = waiting[at]
             apply(states[place], recordings[place][number])
             at += 1
         if at > before:
-            yield [glance for state in states for glance in glances_of(state)]
+            yield list(chain.from_iterable(map(glances_of, states)))
         await asyncio.sleep(FRAME_S)
 
 

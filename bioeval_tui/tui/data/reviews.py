@@ -106,12 +106,13 @@ class ReviewDesk:
     def marks(self, rows: Sequence[MedalRow]) -> list[reviews.Opinions]:
         """Return the reviews of each row's submission; none where it has no report file."""
         reviewed = cache(report_reviews)
-        return [
-            dict(reviewed(row.folder).submissions.get(row.submission, {}))
-            if row.folder is not None
-            else {}
-            for row in rows
-        ]
+
+        def opinions(row: MedalRow) -> reviews.Opinions:
+            if row.folder is None:
+                return {}
+            return dict(reviewed(row.folder).submissions.get(row.submission, {}))
+
+        return list(map(opinions, rows))
 
     def _state(self, path: Path) -> RunState:
         stat = path.stat()
@@ -172,12 +173,13 @@ def _sampled_items(
     """Return the sampled items in the order of the sample, with the estimate from the reviews so
     far.
     """
-    places: dict[tuple[str, ConversationKey | None, int | None], int] = {
-        (run_id, ConversationKey(each.condition, each.trial), each.task): each.place
-        for run_id, path in zip(source.run_ids, paths, strict=True)
-        if (draw := last_draw(path)) is not None
-        for each in draw.items
-    }
+    places: dict[tuple[str, ConversationKey | None, int | None], int] = {}
+    for run_id, path in zip(source.run_ids, paths, strict=True):
+        if (draw := last_draw(path)) is None:
+            continue
+        for each in draw.items:
+            key = ConversationKey(each.condition, each.trial)
+            places[run_id, key, each.task] = each.place
     words = progress([load_run(path) for path in paths])
     placed = [
         (places[item.id.place, item.id.key, item.id.task], replace(item, sample=words))
@@ -246,16 +248,16 @@ def _task_item(
 def _judgement(
     conversation: ConversationState, verdict: events.TranscriptScored | None, number: int
 ) -> Judgement:
-    tasks = verdict.tasks if verdict is not None and not verdict.error else ()
-    task = next((task for task in tasks if task.task == number), None)
-    judge = clean_line(verdict.judge, 100) if verdict is not None else ""
+    judge = why = ""
+    task = None
+    if verdict is not None:
+        judge, why = clean_line(verdict.judge, 100), verdict.error or ""
+        if not why:
+            task = next((task for task in verdict.tasks if task.task == number), None)
     if task is None:
-        why = (
-            (verdict.error if verdict else None)
-            or (conversation.score.reason if conversation.score else "")
-            or "not judged"
-        )
-        return Judgement(judge, None, clean_line(why))
+        if not why and conversation.score:
+            why = conversation.score.reason
+        return Judgement(judge, None, clean_line(why or "not judged"))
     if not task.measured:
         return Judgement(judge, None, clean_line(reason_of(task)))
     quoted = tuple(

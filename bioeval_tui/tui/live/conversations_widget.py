@@ -110,8 +110,10 @@ class ConversationFrame(Vertical):
         """Show what the agent is asked for, as long as there is no conversation; the screen says
         the rest where it can.
         """
-        rest = [*who_and_what(brief), []] if self.screen.has_class("-short") else []
-        self.brief.show([*rest, *asked_lines(brief, self.condition)])
+        lines = asked_lines(brief, self.condition)
+        if self.screen.has_class("-short"):
+            lines = [*who_and_what(brief), [], *lines]
+        self.brief.show(lines)
         self.add_class("-waiting")
 
     def show_conversation(
@@ -236,8 +238,7 @@ class Conversations(Vertical):
     def message(self) -> MessageState | None:
         """The selected message."""
         transcript, frame = self.transcript, self.watched.conversation
-        number = transcript.chosen_message if transcript else None
-        if frame and number is not None:
+        if frame and transcript and (number := transcript.chosen_message) is not None:
             return frame.message(number)
         return None
 
@@ -261,7 +262,9 @@ class Conversations(Vertical):
     def show_changes(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show the changes in the conversations of the trial."""
         state, now = self.watched.state, self.watched.link.now
-        for key, conversation in (state.conversations if state else {}).items():
+        if state is None:
+            return
+        for key, conversation in state.conversations.items():
             if key.trial == self.watched.trial and key.condition in self.frames:
                 frame, change = self.frames[key.condition], changed.get(key)
                 frame.show_conversation(conversation, change)
@@ -425,7 +428,10 @@ class Conversations(Vertical):
         self._program.services.preferences.keep("live.follow", follows)
         for frame in self.frames.values():
             frame.transcript.may_follow = follows
-            (frame.transcript.follow if follows else frame.transcript.stay)()
+            if follows:
+                frame.transcript.follow()
+            else:
+                frame.transcript.stay()
         self.refresh_bindings()
 
     def action_events(self) -> None:
@@ -440,7 +446,9 @@ class Conversations(Vertical):
         state, frame = self.watched.state, self.watched.conversation
         turns = spans.turns_with_spans(frame)
         if state is not None and turns:
-            turn = self.message.turn if self.message and self.message.turn in turns else turns[-1]
+            turn = turns[-1]
+            if self.message is not None and self.message.turn in turns:
+                turn = self.message.turn
             self._waterfall = Waterfall(state, self.watched.trial, self.watched.condition, turn)
             self.app.push_screen(self._waterfall)
 
@@ -456,8 +464,9 @@ class Conversations(Vertical):
     def action_link(self) -> None:
         """Scroll both conversations together from now on."""
         self._link(True)
-        focused = self.screen.focused
-        transcript = focused if isinstance(focused, Transcript) else self.transcript
+        transcript = self.screen.focused
+        if not isinstance(transcript, Transcript):
+            transcript = self.transcript
         if transcript is not None:
             self._align(transcript)
 
@@ -546,12 +555,10 @@ class FindLine(AskLine):
         """Return the number of matches in each trial of the run."""
         state, pattern = self._conversations.watched.state, pattern_of(text)
         counts: dict[int, int] = {}
-        for key, frame in sorted(state.conversations.items()) if state and pattern else ():
-            count = (
-                sum(len(pattern.findall(message.text)) for message in frame.messages)
-                if pattern
-                else 0
-            )
+        if state is None or pattern is None:
+            return counts
+        for key, frame in sorted(state.conversations.items()):
+            count = sum(len(pattern.findall(message.text)) for message in frame.messages)
             if count:
                 counts[key.trial] = counts.get(key.trial, 0) + count
         return counts
@@ -572,7 +579,9 @@ class FindLine(AskLine):
             }
             if rest:
                 said.append(f"{sum(rest.values())} in {plural(len(rest), 'other trial')}")
-            self.remark(", ".join(said) if event.text else "")
+            if not event.text:
+                said = []
+            self.remark(", ".join(said))
 
     @on(AskLine.Entered)
     def _next(self, event: AskLine.Entered) -> None:
@@ -607,12 +616,13 @@ class FindLine(AskLine):
         at, count = frames[watched.condition].transcript.find_next(1)
         state = watched.state
         if state is not None and state.started is not None:
-            trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
+            said = f"{at} of {count}, {heads_view.side(state, watched.condition)}"
+            if state.started.trials > 1:
+                said += f", trial {watched.trial}"
             whole = sum(self._in_trials(event.text).values())
-            more = f"; {whole} in all conversations" if whole > count else ""
-            self.remark(
-                f"{at} of {count}, {heads_view.side(state, watched.condition)}{trial}{more}"
-            )
+            if whole > count:
+                said += f"; {whole} in all conversations"
+            self.remark(said)
 
     def _is_through(self, condition: Condition) -> bool:
         """Whether the last match of a conversation has been reached."""

@@ -360,12 +360,16 @@ class LiveScreen(BaseScreen):
         if state is None or state.started is None:
             self.title_bar.say((self.NAME,), (), heads_view.title(self.link.status))
             return
+        speed: float | None = 1.0
+        waits = False
+        if play is not None:
+            speed, waits = play.speed, play.paused
         cell = heads_view.title_state(
             state,
             self.link.status,
             self.link.now,
-            speed=play.speed if play else 1.0,
-            waits=play.paused if play else False,
+            speed=speed,
+            waits=waits,
             demo=self.bioeval.captions,
         )
         which = heads_view.which_trial(state, self.watched.trial)
@@ -376,9 +380,9 @@ class LiveScreen(BaseScreen):
         state, link = self.state, self.link
         if not self.has_class("-running"):
             ended = state is not None and state.ended is not None
-            jobs, again = (
-                ("", "") if self.bioeval.READ_ONLY else (self.key("go('jobs')"), self.key("again"))
-            )
+            jobs = again = ""
+            if not self.bioeval.READ_ONLY:
+                jobs, again = self.key("go('jobs')"), self.key("again")
             keys = heads_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
             lines = heads_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
@@ -485,7 +489,9 @@ class LiveScreen(BaseScreen):
     def known_batch(self) -> str | None:
         """The shown run's batch; None if it has none."""
         state = self.state
-        return (state.started.batch_id if state and state.started else None) or self.batch_id
+        if state and state.started and state.started.batch_id:
+            return state.started.batch_id
+        return self.batch_id
 
     def _show_batch(self) -> None:
         """Show the grid at once for a batch started from here."""
@@ -538,13 +544,17 @@ class LiveScreen(BaseScreen):
             self.action_score_card()
             return
         # Shown only where the card's key works.
-        keys = [self.key("score_card")] if has_card else []
+        keys = []
+        if has_card:
+            keys.append(self.key("score_card"))
         if self.app.current_mode != "live":
             keys.insert(0, self.key("go('live')"))
         elif not self.is_active or typing:
             keys.insert(0, "esc")
-        how = f": {', then '.join(keys)} opens the score card" if keys else ""
-        self.tell(f"The run has ended{how}.")
+        said = "The run has ended"
+        if keys:
+            said += f": {', then '.join(keys)} opens the score card"
+        self.tell(f"{said}.")
 
     def action_score_card(self) -> None:
         """Open the score card over the conversations."""

@@ -84,8 +84,10 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         if live:
             notes.append(Cell(f"● {live:,} live", "good"))
         if self.marked:
-            more = "; mark another to compare" if len(self.marked) == 1 else ""
-            notes.append(Cell(f"{runs_view.MARK} {len(self.marked)} marked{more}", "warn"))
+            marked = f"{runs_view.MARK} {len(self.marked)} marked"
+            if len(self.marked) == 1:
+                marked += "; mark another to compare"
+            notes.append(Cell(marked, "warn"))
         return notes
 
     def empty(self) -> list[Cell]:
@@ -250,7 +252,9 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         restored = self._deleted.pop()
         if count:
             self.go_to(restored)
-        self.tell(f"Restored {plural(count, 'run')}" if count else "Nothing to restore")
+            self.tell(f"Restored {plural(count, 'run')}")
+        else:
+            self.tell("Nothing to restore")
         self.refresh_items()
         self.refresh_bindings()
 
@@ -260,7 +264,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
 
     def caption(self) -> str:
         """The conclusion of the selected run."""
-        preview = self._previews.get(self.looked_at.run_id) if self.looked_at is not None else None
-        if preview:
-            return preview.answer.what
-        return ""
+        run = self.looked_at
+        if run is None or (preview := self._previews.get(run.run_id)) is None:
+            return ""
+        return preview.answer.what

@@ -90,9 +90,9 @@ class TileGrid(ScrollView, can_focus=True):
 
     def show(self, keys: Sequence[Hashable], painter: TilePainter) -> None:
         """Show tiles drawn by `painter`; a cursor that was moved stays on its tile."""
-        here = (
-            self._keys[self.cursor] if self._user_moved and self.cursor < len(self._keys) else None
-        )
+        here = None
+        if self._user_moved and self.cursor < len(self._keys):
+            here = self._keys[self.cursor]
         resized = len(keys) != len(self._keys)
         self._keys, self._painter = keys, painter
         self._lines.clear()
@@ -209,9 +209,11 @@ class TileGrid(ScrollView, can_focus=True):
         return Strip.join(strips).adjust_cell_length(frame.width, frame.blank)
 
     def _lines_at(self, at: int, width: int) -> Lines:
+        if self._painter is None:
+            return ()
         lines = self._lines.get((at, width))
         if lines is None:
-            lines = self._lines[at, width] = self._painter(at, width) if self._painter else ()
+            lines = self._lines[at, width] = self._painter(at, width)
         return lines
 
     def _slice(self, lines: Lines, line: int, here: bool, frame: _Frame) -> Strip:
@@ -243,8 +245,10 @@ class TileGrid(ScrollView, can_focus=True):
         """Return a style on the tile's background, looked up once."""
         ink = self._inks.get((style, here))
         if ink is None:
-            base = frame.here if here else frame.style
-            ink = (base + self._get_style(style) if style else base).rich_style
+            drawn = frame.here if here else frame.style
+            if style:
+                drawn += self._get_style(style)
+            ink = drawn.rich_style
             if here:
                 ink = readable(ink)
             self._inks[style, here] = ink

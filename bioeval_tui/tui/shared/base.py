@@ -64,7 +64,9 @@ class TitleBar(Widget):
         steps = list(path)
         if width >= 70:
             steps.insert(0, "bioeval-tui")
-        end = paint(state, Cell(f"  {name}", "quiet")) if name and width >= 100 else paint(state)
+        end = paint(state)
+        if name and width >= 100:
+            end = paint(state, Cell(f"  {name}", "quiet"))
         while len(steps) > 1 and cell_len(" › ".join(steps)) > width - end.cell_length - 4:
             del steps[0]
         trail = Content.styled(" › ", "$quiet").join(
@@ -133,11 +135,9 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
         name, words, action = key_name(binding.key), binding.description, binding.action
         if not hidden:
             if action == f"go('{SCREENS[0].mode}')":
-                name, words, action = (
-                    (going if name == SCREENS[0].key else name),
-                    "screens",
-                    _CHOOSE_SCREEN,
-                )
+                words, action = "screens", _CHOOSE_SCREEN
+                if name == SCREENS[0].key:
+                    name = going
             elif binding.group is not None:
                 words = binding.group.description
         label = (node, words) if binding.group is not None and not hidden else action

@@ -91,8 +91,9 @@ class Behind(Visual):
         """Return the lines of the screen, dimmed."""
         assert self._shown
         (screen, size, color), box = self._shown, self._box
-        near = box is not None and size.width - box.region.width <= ROOM_BESIDE
-        beside = box.region.line_range if box is not None and near else range(0)
+        beside = range(0)
+        if box is not None and size.width - box.region.width <= ROOM_BESIDE:
+            beside = box.region.line_range
         for part in (range(beside.start), range(beside.stop, size.height)):
             if missing := [y for y in part if y not in self._drawn]:
                 crop = Region(0, missing[0], size.width, missing[-1] + 1 - missing[0])

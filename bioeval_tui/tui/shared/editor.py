@@ -92,10 +92,12 @@ def deciding_line(path: Path, decided: Gain | None) -> int:
         )
     except (OSError, ValueError):
         return 0
-    found = document.value if isinstance(document.value, dict) else {}
     if decided.kind == "assertion":
         return document.place(("assertions", decided.index)).line
-    return document.place(("rubric" if found.get("rubric") else "tasks", decided.index - 1)).line
+    items = "tasks"
+    if isinstance(document.value, dict) and document.value.get("rubric"):
+        items = "rubric"
+    return document.place((items, decided.index - 1)).line
 
 
 def _any_editor() -> str:

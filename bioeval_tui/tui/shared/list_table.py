@@ -75,7 +75,7 @@ def _names(columns: Sequence[Column]) -> dict[str, int]:
 
 def text_key(text: str) -> Key:
     """Return the key of a text: alphabetical, empty ones last."""
-    return (0 if text else 1, 0.0, text.lower())
+    return (int(not text), 0.0, text.lower())
 
 
 def number_key(value: float | None) -> Key:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import ClassVar, Self
 
 from rich.color import Color
@@ -126,10 +126,8 @@ class Labelled(Widget):
 
     def _lines(self, width: int) -> list[Content]:
         if self._wrapped is None or self._wrapped[0] != width:
-            self._wrapped = (
-                width,
-                [part for line in self._shown for part in self._wrap(line, width)],
-            )
+            parts = chain.from_iterable(self._wrap(line, width) for line in self._shown)
+            self._wrapped = (width, list(parts))
         return self._wrapped[1]
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
@@ -225,8 +223,10 @@ class RowList(ScrollView, can_focus=True):
 
     def table_text(self, width: int = 160) -> str:
         """Return every row as it would be drawn in `width` cells, for copying."""
-        rows = range(self._row_count) if self._painter else ()
-        return "\n".join(self._painter(at, width).plain.rstrip() for at in rows if self._painter)
+        painter = self._painter
+        if painter is None:
+            return ""
+        return "\n".join(painter(at, width).plain.rstrip() for at in range(self._row_count))
 
     def show_blurred_cursor(self) -> None:
         """Mark the cursor's row even without the focus, for lists with a card that follows the
@@ -258,8 +258,12 @@ class RowList(ScrollView, can_focus=True):
         if not isinstance(lines, int | Sequence):
             lines = lines(width) if width else 1
         self._lines = lines
-        self._starts = () if isinstance(lines, int) else tuple(accumulate(lines, initial=0))
-        size = Size(width, self._row_count * lines if isinstance(lines, int) else self._starts[-1])
+        if isinstance(lines, int):
+            self._starts = ()
+            size = Size(width, self._row_count * lines)
+        else:
+            self._starts = tuple(accumulate(lines, initial=0))
+            size = Size(width, self._starts[-1])
         if self.styles.is_auto_height or not self.size:
             self.virtual_size = size
         elif self.virtual_size != size:

@@ -181,7 +181,9 @@ class Document:
             self.numbers[message.message] = len(self.items) - 1
             self._heights.append(self._estimate(self.items[-1]))
         first = Spot(known + 1, 0, 0)
-        before = [known] if known < len(conversation.messages) else []  # it is no longer the last
+        before = []
+        if known < len(conversation.messages):  # it is no longer the last
+            before.append(known)
         for index in [
             0,
             *before,
@@ -244,8 +246,9 @@ class Document:
             if rest < block.height:
                 return Spot(index, number, rest)
             rest -= block.height
-        last = len(blocks) - 1
-        return Spot(index, max(0, last), max(0, blocks[last].height - 1) if blocks else 0)
+        if not blocks:
+            return Spot(index, 0, 0)
+        return Spot(index, len(blocks) - 1, max(0, blocks[-1].height - 1))
 
     def top(self, spot: Spot) -> int:
         """Return the current line of the page at `spot`."""

@@ -101,12 +101,10 @@ class Highlights:
         """Move to the next (1) or previous (-1) match, from the current one or else from `origin`,
         around the ends.
         """
-        order = [
-            Match(i, b, w)
-            for i, counts in self.counts.items()
-            for b, n in enumerate(counts)
-            for w in range(n)
-        ]
+        order: list[Match] = []
+        for item, counts in self.counts.items():
+            for block, count in enumerate(counts):
+                order += (Match(item, block, which) for which in range(count))
         if not order:
             return None
         if self.current is None:

@@ -156,9 +156,9 @@ class Painter:
         text = _clean_text(block.text)
         match block.kind:
             case "markdown":
-                return self._render(
-                    TranscriptMarkdown(close_marks(text) if block.live else text)
-                ) or [[]]
+                if block.live:
+                    text = close_marks(text)
+                return self._render(TranscriptMarkdown(text)) or [[]]
             case "code":
                 return self._ruled(highlight_code(text, block.language))
             case "plain-code":
@@ -204,9 +204,11 @@ class Painter:
         used = _cells(row)
         room = self.edge - self.left - used - 2
         placed: list[Mark] = []
-        while marks and cell_len(marks[0].text) + (2 if placed else 0) <= room:
-            room -= cell_len(marks[0].text) + (2 if placed else 0)
+        gap = 0
+        while marks and cell_len(marks[0].text) + gap <= room:
+            room -= cell_len(marks[0].text) + gap
             placed.append(marks.pop(0))
+            gap = 2
         return placed
 
     def _line(
@@ -259,12 +261,14 @@ class Painter:
         return Line(strip.adjust_cell_length(self.width, self.base), text, 5)
 
     def _gutter(self, block: Block | None) -> Segment:
-        name = block.speaker if block is not None else ""
+        name, style = "", self.base
+        if block is not None:
+            name = block.speaker
+            if block.role:
+                style = self.styles[f"speaker-{block.role}"]
         if cell_len(name) > self.speaker_cells:
             name = set_cell_size(name, self.speaker_cells - 1).rstrip() + "…"
-        style = (
-            self.styles[f"speaker-{block.role}"] if block is not None and block.role else self.base
-        )
+
         return Segment(set_cell_size(name, self.speaker_cells) + "  ", style)
 
     def _mark_segments(self, marks: Iterable[Mark]) -> list[Segment]:

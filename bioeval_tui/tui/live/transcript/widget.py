@@ -410,14 +410,14 @@ class Transcript(PageView, can_focus=True):
 
     def _neighbour(self, direction: int) -> Spot | None:
         page = self._page
-        start = page.spot_of(self._cursor) if self._cursor is not None else None
+        start = None
+        if self._cursor is not None:
+            start = page.spot_of(self._cursor)
         if start is None:
-            start = (
-                self._top
-                if direction > 0
-                else page.locate(self.scroll_offset.y + self._view_height)
-            )
-            start = Spot(start.item, start.block - direction, 0)
+            edge = self._top
+            if direction < 0:
+                edge = page.locate(self.scroll_offset.y + self._view_height)
+            start = Spot(edge.item, edge.block - direction, 0)
         index = start.item
         while 0 <= index < len(page.items):
             if page.items[index].blocks is not None or page.folds(index):
