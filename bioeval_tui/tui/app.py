@@ -330,7 +330,7 @@ class BioevalApp(TerminalApp[None]):
         # In the app's own task: a screen that is about to be closed must not wait for it.
         self.call_later(self._open_run, opener)
 
-    def grid_of(self, batch_id: str) -> GridScreen:
+    def batch_grid(self, batch_id: str) -> GridScreen:
         """Return the grid of every conversation of a batch."""
         from bioeval_tui.tui.runs.grid import GridScreen
 
@@ -370,7 +370,7 @@ class BioevalApp(TerminalApp[None]):
             while len(self.screen_stack) > 1:
                 self.pop_screen()
         live = self.live
-        live.conversations.look_at(key.condition, key.trial)
+        live.conversations.choose(key.condition, key.trial)
         live.from_grid, live.batch_id = True, batch_id
         live.refresh_keys()
 

@@ -35,7 +35,7 @@ from bioeval_tui.tui.live.transcript.paint import markdown_styles
 from bioeval_tui.tui.medals import histogram_view
 from bioeval_tui.tui.medals.medal_card import MedalDetail, examine
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number
-from bioeval_tui.tui.shared.base import key_for, switch_focus
+from bioeval_tui.tui.shared.base import action_key, switch_focus
 from bioeval_tui.tui.shared.cells import Cell, Line
 from bioeval_tui.tui.shared.dialogs import Dialog, PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.list_screen import ListScreen
@@ -154,7 +154,7 @@ def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
     """
 
     def keys(item: BenchmarkItem) -> tuple[Key, ...]:
-        board = board_of(boards, item)
+        board = find_board(boards, item)
         entries, better = None, ""
         if board is not None:
             entries = float(len(board.scores))
@@ -178,7 +178,7 @@ def _words(item: BenchmarkItem) -> str:
     return " ".join((*parts, item.metric, ready(item).text))
 
 
-def board_of(boards: Mapping[str, BenchmarkDetail], item: BenchmarkItem) -> Board | None:
+def find_board(boards: Mapping[str, BenchmarkDetail], item: BenchmarkItem) -> Board | None:
     """Return a task's leaderboard as far as it has been read."""
     detail = boards.get(item.task_id)
     if detail:
@@ -432,7 +432,7 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
         self._drawn = (self.item, self._detail, width)
         lines, prose = [], ""
         if self.item is not None:
-            lines = card(self.item, self._detail, width, key_for(self.screen, "prepare"))
+            lines = card(self.item, self._detail, width, action_key(self.screen, "prepare"))
             prose = description(self.item, self._detail)
         self.query_one(Labelled).show(lines)
         self.query_one(Prose).show(prose)
@@ -589,7 +589,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         card = self.query_one(BenchmarkCard)
         switch_focus(self.table.rows, card)
 
-    def name_of(self, item: BenchmarkItem) -> tuple[str, str]:
+    def item_name(self, item: BenchmarkItem) -> tuple[str, str]:
         """A task's id."""
         return "the task's id", item.task_id
 

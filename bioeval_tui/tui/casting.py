@@ -111,7 +111,7 @@ async def replay_frames(
     frames: list[Frame] = []
     async with app.run_test(size=size) as pilot:
         for stop in _stops(events, timing):
-            await _go_to(app, pilot, shown, stop)
+            await _show_stop(app, pilot, shown, stop)
             frames.append(Frame(stop.at_s, stop.marker, screen_lines(app)))
         await _settle(app, pilot)
         frames.append(Frame(frames[-1].at_s + 1.0, "score card", screen_lines(app)))
@@ -146,7 +146,7 @@ def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
     ]
 
 
-async def _go_to(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, stop: _Stop) -> None:
+async def _show_stop(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, stop: _Stop) -> None:
     for _ in range(MOST_WAITS):
         if app.has_live and app.live.conversations.frames and shown.marks:
             break

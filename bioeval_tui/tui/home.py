@@ -30,7 +30,7 @@ from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.runs.runs_view import status_of
+from bioeval_tui.tui.runs.runs_view import run_status
 from bioeval_tui.tui.shared.answer_block import step_keys
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
 from bioeval_tui.tui.shared.cells import (
@@ -292,7 +292,7 @@ def recent(
     agents = min(max(32, width // 3), max((cell_len(run.agent_words) for run in shown), default=0))
     entries = []
     for run in shown:
-        state = status_of(run)
+        state = run_status(run)
         known = previews.get(run.run_id)
         row = [
             *_scores(run),
@@ -401,7 +401,7 @@ def problems(
             )
             entries.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
     for run in last_runs(runs[:RECENT]):
-        state, known = status_of(run), previews.get(run.run_id)
+        state, known = run_status(run), previews.get(run.run_id)
         if state.text in (AGENT_FAILED, NO_SCORE, NOT_MEASURED):
             said = (known and known.answer.brief) or state.text.partition(" ")[2]
             row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.began, now)}"))
@@ -537,7 +537,7 @@ class HomeScreen(RefreshedScreen):
         self._draw()
         self.refresh_items()
         self.refresh_every(REFRESH_S)
-        self.after_paint(self._examine)
+        self.call_after_paint(self._examine)
 
     def on_screen_resume(self) -> None:
         """Bring the lists up to date when the screen is shown again."""

@@ -173,7 +173,7 @@ class OwnAgentDialog(FormDialog[NewJob]):
             withheld.value = ASKS_FIRST
 
     @on(Choice.Changed, "#example")
-    def _start_from(self) -> None:
+    def _fill_example(self) -> None:
         """Fill in an example."""
         fields = ("task", "criteria", "fact", "withheld")
         for name, text in zip(fields, EXAMPLES[self._chosen("example")], strict=True):
@@ -294,7 +294,7 @@ class RunForm:
         """
         if not isinstance(kept, Mapping):
             return cls()
-        values, choices = {}, choices_for(conditions)
+        values, choices = {}, form_choices(conditions)
         for field in fields(cls):
             value = kept.get(field.name)
             allowed = choices.get(field.name)
@@ -536,7 +536,7 @@ CHOICES: dict[str, dict[str, str]] = {
 """The label of each choice of the form that is the same for every job."""
 
 
-def choices_for(titles: Mapping[Condition, str]) -> dict[str, dict[str, str]]:
+def form_choices(titles: Mapping[Condition, str]) -> dict[str, dict[str, str]]:
     """Return the label of each choice of the form for a job with these conditions."""
     every = both_or_all(len(titles))
     return {
@@ -677,7 +677,7 @@ class RunDialog(FormDialog[RunForm]):
         return name
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
-        return self.row(label, FormChoice(choices_for(self._job.conditions)[name], value, id=name))
+        return self.row(label, FormChoice(form_choices(self._job.conditions)[name], value, id=name))
 
     def _remember(self, form: dict[str, str]) -> None:
         preferences, path = self.bioeval.services.preferences, str(self._job.path)

@@ -434,7 +434,7 @@ class JobsScreen(ListScreen[JobItem]):
         else:
             self.table.rows.focus()
 
-    def name_of(self, item: JobItem) -> tuple[str, str]:
+    def item_name(self, item: JobItem) -> tuple[str, str]:
         """A job's path."""
         return "the path", str(item.path)
 
@@ -442,7 +442,7 @@ class JobsScreen(ListScreen[JobItem]):
         """Put the cursor on a job; with `repeats`, open its run dialog with so many once it is
         listed.
         """
-        self.go_to(path)
+        self.select_item(path)
         if repeats:
             self._to_run = path, repeats
             self._run_wished()

@@ -140,7 +140,7 @@ class ReviewScreen(RefreshedScreen):
             return review_view.quotes(self.looked_at, self.blind, self.me)
         return []
 
-    def lines_of(self, item: ReviewItem) -> list[Line]:
+    def item_lines(self, item: ReviewItem) -> list[Line]:
         """Return the lines of an item that may be shown now."""
         return review_view.lines(item, self.blind, self.me, seen=item.id in self.seen)
 
@@ -199,7 +199,9 @@ class ReviewScreen(RefreshedScreen):
         if at is None and self.looked_at is not None:
             at = self.looked_at.id
         self.shown = [
-            item for item in self.items if not self.only_to_do or review_view.to_do(item, self.me)
+            item
+            for item in self.items
+            if not self.only_to_do or review_view.is_to_do(item, self.me)
         ]
         if self.only_to_do and at is not None and at not in {item.id for item in self.shown}:
             # The item that was just reviewed stays until the user moves on.
@@ -273,7 +275,7 @@ class ReviewScreen(RefreshedScreen):
         brief, at, lines = None, None, []
         if item is not None:
             brief, at = item.brief, item.id
-            lines = [*review_view.heading(item, self.blind), *self.lines_of(item)]
+            lines = [*review_view.heading(item, self.blind), *self.item_lines(item)]
         head = self.query_one("#brief", Labelled)
         head.display = brief is not None
         if brief is not None:
@@ -473,7 +475,7 @@ class ReviewScreen(RefreshedScreen):
                 self.wished = [i for i in self.shown if i.id != item.id][following].id
         await self.load_items()
         self.call_after_refresh(setattr, self, "_scoring", False)
-        if all(not review_view.to_do(other, self.me) for other in self.items):
+        if all(not review_view.is_to_do(other, self.me) for other in self.items):
             self.tell(f"Everything is reviewed. {self.key('undo')} undoes the last review.")
 
     def action_undo(self) -> None:
@@ -541,7 +543,7 @@ class ReviewScreen(RefreshedScreen):
         item = self.looked_at
         if item is None:
             return ()
-        lines = [*review_view.heading(item, self.blind), *self.lines_of(item)]
+        lines = [*review_view.heading(item, self.blind), *self.item_lines(item)]
         return (
             Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),
         )

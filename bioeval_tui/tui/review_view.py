@@ -27,7 +27,7 @@ from bioeval_tui.report.messages import plain
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS
-from bioeval_tui.tui.shared.cells import Cell, Line, condition_in
+from bioeval_tui.tui.shared.cells import Cell, Line, fitted_condition
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ def is_hidden(item: ReviewItem, blind: bool, me: str) -> bool:
     return blind and item.row is None and (bool(item.sample) or me not in item.opinions)
 
 
-def to_do(item: ReviewItem, me: str) -> bool:
+def is_to_do(item: ReviewItem, me: str) -> bool:
     """Return whether `me` has neither scored nor marked the item."""
     return me not in item.opinions
 
 
 def progress(items: Sequence[ReviewItem], me: str) -> str:
     """Return `3 of 8 reviewed`."""
-    return f"{sum(not to_do(item, me) for item in items)} of {len(items):,} reviewed"
+    return f"{sum(not is_to_do(item, me) for item in items)} of {len(items):,} reviewed"
 
 
 # The queue
@@ -122,7 +122,7 @@ def where(item: ReviewItem, width: int = 80) -> str:
         if item.conversation is not None and item.conversation.case is not None:
             trial = item.conversation.case.words or trial
         condition = item.condition or title_of(item.id.key.condition)
-        return f"{condition_in(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
+        return f"{fitted_condition(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
     if item.row is None:
         return ""
     return item.row.agent
@@ -381,7 +381,7 @@ def score_typed(text: str) -> float | None:
 def next_to_do(items: Sequence[ReviewItem], after: int, me: str) -> int | None:
     """Return the index of the next item I have not reviewed, wrapping around; None if all are."""
     order: Iterable[int] = (*range(after + 1, len(items)), *range(after + 1))
-    return next((at for at in order if at < len(items) and to_do(items[at], me)), None)
+    return next((at for at in order if at < len(items) and is_to_do(items[at], me)), None)
 
 
 HEADINGS: dict[Kind, str] = {

@@ -37,7 +37,7 @@ from bioeval_tui.record.names import title_of
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
-from bioeval_tui.tui.runs.batch_view import glances_of
+from bioeval_tui.tui.runs.batch_view import run_glances
 from bioeval_tui.tui.runs.board_view import board
 from tests.command import call
 
@@ -373,7 +373,7 @@ def test_the_grid_of_a_batch(held: Held) -> None:
     """Two models in a batch: each row has its own run's mean, interval, difference and p90, here
     the same.
     """
-    glances = glances_of(result.load_run(held.path).state)
+    glances = run_glances(result.load_run(held.path).state)
     models = [replace(glance, model=model) for model in ("large", "small") for glance in glances]
     width = 141
     rows = {

@@ -25,7 +25,7 @@ from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.record.runs import is_live, read_live, recording_path
 from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.tui.data.run_list import RunList
-from bioeval_tui.tui.runs.batch_view import Glance, Rank, glances_of, is_running, planned
+from bioeval_tui.tui.runs.batch_view import Glance, Rank, is_running, planned, run_glances
 from bioeval_tui.tui.shared.cells import Cell
 
 LOOK_S = 0.25
@@ -101,7 +101,7 @@ class _Run:
 
     def _look(self, *, gone: bool) -> None:
         assert self._state is not None
-        self.glances = glances_of(self._state, gone=gone and self._state.ended is None)
+        self.glances = run_glances(self._state, gone=gone and self._state.ended is None)
         if self._state.ended is not None or gone:
             self.over, self._state, self._reader = True, None, None
 
@@ -293,7 +293,7 @@ async def replayed_batch(
             apply(states[place], recordings[place][number])
             at += 1
         if at > before:
-            yield list(chain.from_iterable(map(glances_of, states)))
+            yield list(chain.from_iterable(map(run_glances, states)))
         await asyncio.sleep(FRAME_S)
 
 

@@ -188,7 +188,9 @@ class Benchmarks:
         fresh = self.grade(row.task_id, str(row.path or row.file))
         report = fresh.report
         if report is None:
-            return replace(fresh, agent=row.agent, key=row.key, at=now(), earlier=_and_before(row))
+            return replace(
+                fresh, agent=row.agent, key=row.key, at=now(), earlier=_earlier_gradings(row)
+            )
         at = now() if report.created_at is None else moment(report.created_at)
         if row.agent != UNKNOWN_AGENT:
             report = replace(report, extra=replace(report.extra or ReportExtra(), agent=row.agent))
@@ -207,7 +209,7 @@ class Benchmarks:
             submission=submission,
             key=row.key,
             at=at,
-            earlier=_and_before(row),
+            earlier=_earlier_gradings(row),
         )
 
     async def graded_list(self, path: Path) -> AsyncGenerator[MedalRow]:
@@ -468,7 +470,7 @@ def _stamp(paths: Sequence[Path]) -> tuple[Written, bool]:
     return tuple(written), going_on
 
 
-def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
+def read_rows(grading: Grading, path: Path) -> list[MedalRow]:
     """Return the rows of every report at `path`, a file or a folder.
 
     Raises: InputError: there is no report.
@@ -501,7 +503,7 @@ def _loaded_row(one: Graded, board: tuple[float, ...], domain: str) -> MedalRow:
     )
 
 
-def _and_before(row: MedalRow) -> tuple[tuple[datetime, str], ...]:
+def _earlier_gradings(row: MedalRow) -> tuple[tuple[datetime, str], ...]:
     """Return the earlier gradings of a row that is graded again: what it shows now, and those
     before.
     """

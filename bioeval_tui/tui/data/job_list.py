@@ -113,7 +113,7 @@ class JobList:
         for path, asked_for in self._files():
             item = self._read(path, asked_for, check=monotonic() < until)
             if item is not None:
-                items[path] = self._with_history(item, history.get(item.name, []))
+                items[path] = self._add_history(item, history.get(item.name, []))
         self._items = items
         return list(items.values())
 
@@ -152,7 +152,7 @@ class JobList:
             )
         return known[1]
 
-    def _with_history(self, item: JobItem, runs: list[CataloguedRun]) -> JobItem:
+    def _add_history(self, item: JobItem, runs: list[CataloguedRun]) -> JobItem:
         last: datetime | None = runs[-1].began if runs else None
         # A run of one condition has no mean; that is not a gap in the measurements.
         scores = tuple(run.score for run in runs if run.only_condition is None)[-HISTORY:]
@@ -203,14 +203,14 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         needs_code=bool(needing_code) and all(needing_code),
         agent_url=job.target.url or "",
         sample=path.resolve().parent == sample_jobs().resolve() and job.target.protocol == "rest",
-        about=_about(job),
+        about=_summary(job),
     )
 
 
 _TEMPLATE = re.compile(r"\s*\{\{[^}]*\}\}\s*")
 
 
-def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
+def _summary(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
     """Return what the job asks for, tells and checks."""
     rows = (
         ("about", list(filter(None, [job.about]))),

@@ -42,7 +42,7 @@ from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
 from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.report.run import reason_of
-from bioeval_tui.tui.data.grading import rows_at
+from bioeval_tui.tui.data.grading import read_rows
 from bioeval_tui.tui.items import ItemId, Judgement, MedalRow, NewReview, ReviewItem, ReviewSource
 
 
@@ -70,7 +70,7 @@ class ReviewDesk:
         rows = list(source.rows)
         for path in source.reports:
             if path not in self._rows:
-                self._rows[path] = rows_at(self._grading, path)
+                self._rows[path] = read_rows(self._grading, path)
             rows += self._rows[path]
         return [*queue, *self._submissions(rows)]
 
@@ -84,11 +84,11 @@ class ReviewDesk:
             UsageError: the item's report is no file, so that nothing can stand beside it.
             RecordingError: the overlay cannot be written.
         """
-        if given.blind and self._scored_before(item, author):
+        if given.blind and self._has_scored(item, author):
             given = replace(given, blind=False)
         return self._append(item, author, **_review_fields(item, given))
 
-    def _scored_before(self, item: ReviewItem, author: str) -> bool:
+    def _has_scored(self, item: ReviewItem, author: str) -> bool:
         if item.id.key is None:
             return False
         entries = read_overlay(find_recording(item.id.place, self._runs_dir)).events
@@ -137,7 +137,7 @@ class ReviewDesk:
                 row=row,
                 opinions=reviewed.submissions.get(key, {}),
                 notes=tuple(note for note in reviewed.notes if note.submission == key),
-                graded=_mark_of(row.report),
+                graded=_graded_mark(row.report),
             )
 
     def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
@@ -291,7 +291,7 @@ def _graded_items(
             faults=folded.faults.get(conversation.key, {}),
             notes=tuple(n for n in folded.notes if n.submission == key),
             fault=conversation.fault or "none",
-            graded=_mark_of(report),
+            graded=_graded_mark(report),
             condition=state.condition_title(conversation.key.condition),
         )
 
@@ -315,7 +315,7 @@ def _review_fields(item: ReviewItem, given: NewReview) -> dict[str, Any]:
     return {**fields, "judge": judged.judge if judged else None}
 
 
-def _mark_of(report: TaskReport) -> events.Mark:
+def _graded_mark(report: TaskReport) -> events.Mark:
     if report.valid_submission:
         return "valid"
     return "invalid"

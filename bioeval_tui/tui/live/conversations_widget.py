@@ -298,7 +298,7 @@ class Conversations(Vertical):
                 frame.show_brief(brief_of(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
-            frame.transcript.part_at(parting)
+            frame.transcript.mark_parting(parting)
         tabs = [
             (
                 condition,
@@ -322,7 +322,7 @@ class Conversations(Vertical):
                 state = self.watched.state
                 frame.show_conversation(state.conversation(name, trial) if state else None, None)
 
-    def look_at(self, condition: Condition, trial: int) -> None:
+    def choose(self, condition: Condition, trial: int) -> None:
         """Show a conversation and keep it in view when others start."""
         self.user_moved = True
         self.show(condition, trial)
@@ -332,9 +332,9 @@ class Conversations(Vertical):
 
     def jump(self, condition: Condition, message: int, quote: str | None = None) -> None:
         """Show a message in its conversation, and the same turn in the other one."""
-        self.look_at(condition, self.watched.trial)
+        self.choose(condition, self.watched.trial)
         for name, frame in self.frames.items():
-            frame.transcript.jump_to(message, quote if name == condition else None)
+            frame.transcript.show_message(message, quote if name == condition else None)
 
     def focus_conversation(self) -> None:
         """Focus the active conversation."""
@@ -368,12 +368,12 @@ class Conversations(Vertical):
             (name for name, frame in self.frames.items() if frame.transcript is event.widget), None
         )
         if here is not None and here != self.watched.condition:
-            self.look_at(here, self.watched.trial)
+            self.choose(here, self.watched.trial)
 
     @on(TabLine.Picked)
     def _tab_picked(self, event: TabLine.Picked) -> None:
         event.stop()
-        self.look_at(event.name, self.watched.trial)
+        self.choose(event.name, self.watched.trial)
 
     # Keys
 
@@ -406,7 +406,7 @@ class Conversations(Vertical):
         """Go to the other condition."""
         state, active = self.watched.state, self.watched.condition
         both = heads_view.conditions(state) if state else (active,)
-        self.look_at(heads_view.other_condition(both, active), self.watched.trial)
+        self.choose(heads_view.other_condition(both, active), self.watched.trial)
 
     def action_other_trial(self, by: int) -> None:
         """Switch to another trial of the run."""
@@ -414,7 +414,7 @@ class Conversations(Vertical):
         if state is not None:
             trials = sorted({key.trial for key in state.conversations}) or [1]
             at = trials.index(trial) if trial in trials else 0
-            self.look_at(self.watched.condition, trials[max(0, min(len(trials) - 1, at + by))])
+            self.choose(self.watched.condition, trials[max(0, min(len(trials) - 1, at + by))])
 
     def action_follow(self) -> None:
         """Follow the newest message in both conversations, and in those of the next run."""
@@ -551,7 +551,7 @@ class FindLine(AskLine):
             name: frame.transcript.find(text) for name, frame in self._conversations.frames.items()
         }
 
-    def _in_trials(self, text: str) -> dict[int, int]:
+    def _count_matches(self, text: str) -> dict[int, int]:
         """Return the number of matches in each trial of the run."""
         state, pattern = self._conversations.watched.state, pattern_of(text)
         counts: dict[int, int] = {}
@@ -564,7 +564,7 @@ class FindLine(AskLine):
         return counts
 
     @on(AskLine.Typed)
-    def _look_for(self, event: AskLine.Typed) -> None:
+    def _search(self, event: AskLine.Typed) -> None:
         if not isinstance(event, AskLine.Entered):
             watched = self._conversations.watched
             counts = self._mark(event.text)
@@ -574,7 +574,7 @@ class FindLine(AskLine):
                 said.append(f"{there} in the other conversation")
             rest = {
                 trial: count
-                for trial, count in self._in_trials(event.text).items()
+                for trial, count in self._count_matches(event.text).items()
                 if trial != watched.trial
             }
             if rest:
@@ -597,7 +597,7 @@ class FindLine(AskLine):
             ]
             if others:
                 self._conversations.show(others[0], watched.trial)
-            elif trials := sorted(self._in_trials(event.text).keys() - {watched.trial}):
+            elif trials := sorted(self._count_matches(event.text).keys() - {watched.trial}):
                 self._conversations.show(
                     watched.condition,
                     next((trial for trial in trials if trial > watched.trial), trials[0]),
@@ -619,7 +619,7 @@ class FindLine(AskLine):
             said = f"{at} of {count}, {heads_view.side(state, watched.condition)}"
             if state.started.trials > 1:
                 said += f", trial {watched.trial}"
-            whole = sum(self._in_trials(event.text).values())
+            whole = sum(self._count_matches(event.text).values())
             if whole > count:
                 said += f"; {whole} in all conversations"
             self.remark(said)

@@ -249,7 +249,7 @@ def changes(before: Any, after: Any, path: str = "") -> list[str]:
 def _compare(before: Any, after: Any, path: str, lines: list[str]) -> None:
     if before == after:
         return
-    old, new = _as_mapping(before), _as_mapping(after)
+    old, new = _mapping(before), _mapping(after)
     if old is None or new is None:
         lines.append(f"~ {path}: {_short(before)} → {_short(after)}")
         return
@@ -263,7 +263,7 @@ def _compare(before: Any, after: Any, path: str, lines: list[str]) -> None:
             _compare(old[key], new[key], inner, lines)
 
 
-def _as_mapping(value: Any) -> dict[Any, Any] | None:
+def _mapping(value: Any) -> dict[Any, Any] | None:
     if isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):

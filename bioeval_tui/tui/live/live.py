@@ -103,7 +103,7 @@ class LiveScreen(BaseScreen):
         """The run's batch, if known."""
         self.from_grid = False
         """Whether the conversation was opened from the grid; `esc` then goes back there."""
-        self.watched = Watched(self._link_to(self.opener))
+        self.watched = Watched(self._make_link(self.opener))
         self.conversations = Conversations(self.watched)
         self.stage = Stage(self.watched)
         self.panels = PanelDeck(self.watched)
@@ -152,7 +152,7 @@ class LiveScreen(BaseScreen):
         """The run so far; None until the engine has answered."""
         return self.link.state
 
-    def _link_to(self, opener: Opener | None) -> RunLink:
+    def _make_link(self, opener: Opener | None) -> RunLink:
         return RunLink(opener, self.post_message, self.bioeval.clock)
 
     async def on_unmount(self) -> None:
@@ -180,7 +180,7 @@ class LiveScreen(BaseScreen):
         self._left_card = None
         self.operator.forget()
         self.conversations.clear()
-        await self._replace_link(self._link_to(opener))
+        await self._replace_link(self._make_link(opener))
 
     async def _go_back(self) -> None:
         """Show the replay again, from its start to the requested place."""
@@ -504,7 +504,7 @@ class LiveScreen(BaseScreen):
     def action_grid(self) -> None:
         """Show every conversation."""
         if self.known_batch is not None:
-            self.app.push_screen(self.bioeval.grid_of(self.known_batch))
+            self.app.push_screen(self.bioeval.batch_grid(self.known_batch))
             return
         from bioeval_tui.tui.runs.grid import GridScreen
 
@@ -519,10 +519,10 @@ class LiveScreen(BaseScreen):
         cast("GridScreen", self.app.screen).leads_up = True
 
     async def _glances(self) -> AsyncIterator[Sequence[Glance]]:
-        from bioeval_tui.tui.runs.batch_view import glances_of
+        from bioeval_tui.tui.runs.batch_view import run_glances
 
         async for state, gone in self.link.changes():
-            yield glances_of(state, gone=gone)
+            yield run_glances(state, gone=gone)
 
     # The end
 
@@ -560,9 +560,9 @@ class LiveScreen(BaseScreen):
         """Open the score card over the conversations."""
         if self.state is None or not self.check_action("score_card", ()):
             return
-        from bioeval_tui.tui.live.score_card import card_of
+        from bioeval_tui.tui.live.score_card import make_card
 
-        card = card_of(self.state, self.watched.trial, self._left_card)
+        card = make_card(self.state, self.watched.trial, self._left_card)
         if card is None:
             return
         self._left_card = None

@@ -33,7 +33,7 @@ NARROW, ROOMY_WIDTH = 50, 100
 PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
 
 
-def at_mark(marks: Sequence[TurnMark], given: int) -> int:
+def reached_mark(marks: Sequence[TurnMark], given: int) -> int:
     """Return the index of the last position that was reached; -1 before the first."""
     return bisect_right([mark.given for mark in marks], given) - 1
 
@@ -43,7 +43,7 @@ def step(marks: Sequence[TurnMark], given: int, by: int) -> TurnMark | None:
 
     In the middle of a turn, going back leads to the end of the previous turn.
     """
-    at = at_mark(marks, given)
+    at = reached_mark(marks, given)
     exactly = at >= 0 and marks[at].given == given
     wanted = at + 1 if by > 0 else at - exactly
     if 0 <= wanted < len(marks):
@@ -74,7 +74,7 @@ def label(
     """
     if not marks:
         return ""
-    at = at_mark(marks, given)
+    at = reached_mark(marks, given)
     mark = marks[max(0, at)]
     # a turn's mark is at its end, and the turn may have begun
     for following in marks[at + 1 : at + 2]:

@@ -197,7 +197,7 @@ class ScoreCard(Dialog[CardEvidence]):
         self._rows = self._build_rows()
         self._list, self._side = RowList("~evidence-rows", lambda: self.opens), GainsPanel()
         if looked_at is None:
-            self._condition = score_card_view.to_explain(self._trial)
+            self._condition = score_card_view.condition_to_explain(self._trial)
             self._list.cursor = self._first_row()
         else:
             self._condition, self._list.cursor = looked_at.condition, looked_at.row
@@ -257,7 +257,7 @@ class ScoreCard(Dialog[CardEvidence]):
         self._list.focus()
         self._show_condition()
         if self._answer is self._result.answer:
-            self._show_since(self._result.run_id)
+            self._show_difference(self._result.run_id)
 
     @property
     def _wide(self) -> bool:
@@ -410,7 +410,7 @@ class ScoreCard(Dialog[CardEvidence]):
     def copies(self) -> Sequence[Copied]:
         """The whole card."""
         return (
-            Copied("the score card", lambda: score_card_view.as_text(self._result, self._trial)),
+            Copied("the score card", lambda: score_card_view.card_text(self._result, self._trial)),
         )
 
     def caption(self) -> str:
@@ -450,7 +450,7 @@ class ScoreCard(Dialog[CardEvidence]):
         self.bioeval.edit_job(self._result.run_id, self._answer.decided)
 
     @work(group="since")
-    async def _show_since(self, run_id: str) -> None:
+    async def _show_difference(self, run_id: str) -> None:
         """Say what changed since the last run of the job."""
         if not self._result.measured:
             return  # there is nothing to compare
@@ -537,10 +537,10 @@ class RunCard(ScoreCard):
 
     def copies(self) -> Sequence[Copied]:
         """The whole card."""
-        return (Copied("the score card", lambda: score_card_view.as_text(self._result)),)
+        return (Copied("the score card", lambda: score_card_view.card_text(self._result)),)
 
 
-def card_of(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:
+def make_card(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:
     """Return the card of a run as far as it is known, over all trials where there are several; None
     before it starts.
     """

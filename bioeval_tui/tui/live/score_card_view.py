@@ -190,7 +190,7 @@ def subject(result: RunResult) -> str:
     return ": ".join(filter(None, (result.brief.job, result.brief.about)))
 
 
-def to_explain(trial: TrialResult) -> Condition:
+def condition_to_explain(trial: TrialResult) -> Condition:
     """Return the condition with more to explain: one without a score, otherwise the one with the
     lower score.
     """
@@ -301,7 +301,7 @@ def rows(result: RunResult, trial: TrialResult) -> list[Row]:
     both = trial.by_condition
     values = {name: talk.score if talk else None for name, talk in both.items()}
     found = [
-        *_score_rows(result, values, trial.uplift, trial.shared, _on_shared(both)),
+        *_score_rows(result, values, trial.uplift, trial.shared, _shared_scores(both)),
         *_task_rows(trial),
         *_assertion_rows(trial),
         _fact_row(both),
@@ -365,7 +365,7 @@ def _scores(values: Mapping[Condition, float | None]) -> dict[Condition, Cell]:
     return {name: Cell(number(value), score_tone(value)) for name, value in values.items()}
 
 
-def _on_shared(
+def _shared_scores(
     both: Mapping[Condition, ConversationResult | None],
 ) -> dict[Condition, float | None]:
     """Return the scores of a trial on what its conditions share."""
@@ -513,7 +513,7 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
             details[condition] = [_assertion_detail(row, condition)]
         decided = {c: report_rows.decided_in(row.timelines[c]) for c in both}
         elsewhere = max(filter(None, decided.values()), default=None)
-        evidence = {c: _turn_of(talk, decided[c] or elsewhere) for c, talk in both.items()}
+        evidence = {c: _turn_evidence(talk, decided[c] or elsewhere) for c, talk in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
         finals = list(row.finals.values())
         fail = len(finals) > 1 and all(
@@ -524,7 +524,7 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
     return rows
 
 
-def _turn_of(talk: ConversationResult | None, turn: int | None) -> CardEvidence | None:
+def _turn_evidence(talk: ConversationResult | None, turn: int | None) -> CardEvidence | None:
     """Return the agent's message of the turn that decided an assertion, here or else in the other
     condition.
 
@@ -681,7 +681,7 @@ def _spread_row(result: RunResult, condition: Condition) -> Row:
 
     def drawn(width: int) -> Content:
         start = paint(left(Cell(name, "quiet"), longest), Cell("  0 ", "quiet"))
-        return paint(start, *spread_of(result, condition, max(1, width - start.cell_length - 2)))
+        return paint(start, *score_dots(result, condition, max(1, width - start.cell_length - 2)))
 
     summary = result.summary.of(condition)
     values = ", ".join(map(number, summary.score.points)) if summary else ""
@@ -797,7 +797,7 @@ def _dot(count: int) -> str:
     return "█"
 
 
-def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
+def score_dots(result: RunResult, condition: Condition, width: int) -> list[Cell]:
     """Return a condition's scores as dots on a line from 0 to 1; `●` for one trial, a digit for
     several alike.
     """
@@ -833,7 +833,7 @@ def faults(result: RunResult) -> str:
     return ""
 
 
-def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
+def card_text(result: RunResult, trial: TrialResult | None = None) -> str:
     """Return the card, of a trial or of all of them, as plain lines, values separated by tabs."""
     names, answer = result.conditions, result.answer
     if trial is not None:

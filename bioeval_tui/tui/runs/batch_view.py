@@ -26,7 +26,7 @@ from bioeval_tui.statistics.differences import rank as ranking_of
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, condition_in, cut, spark
+from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, cut, fitted_condition, spark
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -176,7 +176,7 @@ class Glance:
         )
 
 
-def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
+def run_glances(state: RunState, *, gone: bool = False) -> list[Glance]:
     """Return a summary of every conversation of a run, including queued ones; `gone` means that its
     engine has stopped.
     """
@@ -190,7 +190,7 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
             conversation = state.conversation(condition, trial)
             key = GlanceKey(started.run_id, condition, trial)
             if conversation is not None:
-                glances.append(_with_names(state, _glance(state, conversation, key, gone)))
+                glances.append(_add_names(state, _glance(state, conversation, key, gone)))
             elif over:
                 glances.append(_not_run(state, key))
             else:
@@ -222,12 +222,12 @@ def planned(
 def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
-    return _with_names(
+    return _add_names(
         state, Glance(key, rank, words, job=started.job_name, model=state.asked_model or "")
     )
 
 
-def _with_names(state: RunState, glance: Glance) -> Glance:
+def _add_names(state: RunState, glance: Glance) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_title(glance.key.condition)
     brief = brief_of(state, state.started) if state.started else None
     place = 0
@@ -367,7 +367,7 @@ def standings(glances: Sequence[Glance]) -> str:
     averaged.
     """
     found_ranks = []
-    for condition in reversed(conditions_of(glances)):
+    for condition in reversed(glance_conditions(glances)):
         scores: dict[str, dict[str, list[float]]] = {}
         for glance in glances:
             if glance.key.condition == condition and glance.value is not None and glance.model:
@@ -379,7 +379,7 @@ def standings(glances: Sequence[Glance]) -> str:
         ranking = ranking_of(scores)
         if ranking is not None and ranking.cases >= FEWEST_UNITS:
             ranks = ", ".join(f"{one.name} {rank_words(one)}" for one in ranking.ranks)
-            found_ranks.append(f"{condition_of(glances, condition)}: {ranks}")
+            found_ranks.append(f"{condition_name(glances, condition)}: {ranks}")
     return "; ".join(found_ranks)
 
 
@@ -388,7 +388,7 @@ def is_running(glances: Iterable[Glance]) -> bool:
     return any(Rank.WAITING <= glance.rank <= Rank.QUEUED for glance in glances)
 
 
-def lines_of(
+def tile_lines(
     glance: Glance, now: datetime | None, several: bool, width: int, beside: Iterable[Glance] = ()
 ) -> tuple[tuple[Cell, ...], ...]:
     """Return a cell's three lines for `width` characters: name and score, state, latencies.
@@ -400,8 +400,8 @@ def lines_of(
     room = width - cell_len(glance.score.text) - 2
     name, which = _conversation(glance, room), ""
     if several:
-        name = name_of(glance, room, beside)
-        short = f"{condition_in(glance.condition, width // 3)} {key.trial}"
+        name = run_name(glance, room, beside)
+        short = f"{fitted_condition(glance.condition, width // 3)} {key.trial}"
         if glance.case:
             short = _conversation(glance, width // 2 + 4)
         which = f"{short}  "
@@ -440,21 +440,19 @@ def _conversation(glance: Glance, room: int) -> str:
     is cut where it must be.
     """
     if not glance.case:
-        return (
-            f"{condition_in(glance.condition, room - cell_len(glance.trial) - 3)} · {glance.trial}"
-        )
-    condition = condition_in(glance.condition, room // 2)
+        return f"{fitted_condition(glance.condition, room - cell_len(glance.trial) - 3)} · {glance.trial}"
+    condition = fitted_condition(glance.condition, room // 2)
     return f"{cut(glance.trial, max(1, room - cell_len(condition) - 3))} · {condition}"
 
 
-def conditions_of(glances: Iterable[Glance]) -> list[Condition]:
+def glance_conditions(glances: Iterable[Glance]) -> list[Condition]:
     """Return the conditions of the conversations, in their order in a trial."""
     return list(
         dict.fromkeys(glance.key.condition for glance in sorted(glances, key=lambda one: one.place))
     )
 
 
-def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
+def condition_name(glances: Iterable[Glance], condition: Condition) -> str:
     """Return what all jobs call a condition; its own name if theirs differ."""
     names = {glance.condition for glance in glances if glance.key.condition == condition}
     if len(names) == 1:
@@ -462,7 +460,7 @@ def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
     return title_of(condition)
 
 
-def name_of(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
+def run_name(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
     """Return job and model (of a single job, only the model), each cut where both do not fit, but
     not like those `beside`.
     """
@@ -501,7 +499,7 @@ def distinct(names: Sequence[str], width: int) -> dict[str, str]:
     )
     cuts: tuple[Callable[[str], str], ...] = (
         lambda name: cut(name, max(1, width)),
-        lambda name: name if cell_len(name) <= width else f"…{_end_of(name, width - 1)}",
+        lambda name: name if cell_len(name) <= width else f"…{_last_cells(name, width - 1)}",
         lambda name: name if cell_len(name) <= width else cut(f"…{name[common:]}", max(1, width)),
     )
     shortened = [{name: cut(name) for name in names} for cut in cuts]
@@ -510,12 +508,12 @@ def distinct(names: Sequence[str], width: int) -> dict[str, str]:
     )
 
 
-def _end_of(name: str, width: int) -> str:
+def _last_cells(name: str, width: int) -> str:
     """Return the end of a name that is at most so many cells wide."""
     return next((name[at:] for at in range(len(name)) if cell_len(name[at:]) <= width), "")
 
 
-def as_row(glance: Glance) -> str:
+def glance_text(glance: Glance) -> str:
     """Return a conversation as one line of text, for copying."""
     parts = [glance.job, glance.model, glance.condition, glance.trial, glance.state.text]
     return "\t".join([glance.key.run_id, *parts, number(glance.value)])

@@ -13,13 +13,19 @@ from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import clock, latency_short, number, signed
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.statistics.estimates import Estimate
-from bioeval_tui.tui.runs.batch_view import Glance, condition_of, conditions_of
-from bioeval_tui.tui.runs.standings import OVER, difference_of, score_at, score_in, slow_ms
+from bioeval_tui.tui.runs.batch_view import Glance, condition_name, glance_conditions
+from bioeval_tui.tui.runs.standings import (
+    OVER,
+    condition_score,
+    field_score,
+    mean_difference,
+    slow_ms,
+)
 from bioeval_tui.tui.shared.cells import (
     Cell,
     Line,
     Tone,
-    condition_in,
+    fitted_condition,
     joined,
     packed,
     score_tone,
@@ -51,9 +57,10 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
         rows.setdefault(name, []).append(glance)
     if width < NARROWEST:
         return lines
-    conditions = conditions_of(glances)
+    conditions = glance_conditions(glances)
     ranked = sorted(
-        rows.items(), key=lambda row: (-(score_in(row[1], conditions[-1]).mean or 0.0), row[0])
+        rows.items(),
+        key=lambda row: (-(condition_score(row[1], conditions[-1]).mean or 0.0), row[0]),
     )
     if len(ranked) > 1:
         lines += _bars(ranked, width, height - len(lines))
@@ -102,10 +109,10 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     """
     name_width = _name_width(rows, width)
     everything = list(chain.from_iterable(group for _, group in rows))
-    conditions = conditions_of(everything)
+    conditions = glance_conditions(everything)
     room = (width - name_width - 11 - 9) // len(conditions) - 7
-    names = (condition_of(everything, condition) for condition in conditions)
-    titles = "".join(fitted(condition_in(name, room + 6), room + 7) for name in names)
+    names = (condition_name(everything, condition) for condition in conditions)
+    titles = "".join(fitted(fitted_condition(name, room + 6), room + 7) for name in names)
     ends = fitted("on shared", 11, "right") + fitted("p90", 9, "right")
     lines: list[Line] = [[Cell(" " * name_width + titles + ends, "quiet")]]
     drawn: set[str] = set()
@@ -120,7 +127,7 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
             bar, around = _bar(group, condition, room)
             drawn.add(around)
             cells += bar
-        gain = difference_of(group)
+        gain = mean_difference(group)
         tone: Tone = "quiet" if gain is None else "plain"
         cells += [
             Cell(fitted(signed(gain), 11, "right"), tone),
@@ -147,7 +154,7 @@ def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]
     """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or
     nothing.
     """
-    estimated = score_in(group, condition)
+    estimated = condition_score(group, condition)
     if estimated.mean is None:
         return [Cell(fitted("–", 4, "right") + " ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
     low, high = min(estimated.points), max(estimated.points)
@@ -180,7 +187,7 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     if not by_job:
         tasks = chain.from_iterable(glance.tasks for glance in everything)
         what, columns = "task", list(dict.fromkeys(title for title, _ in tasks))
-    conditions = conditions_of(everything)
+    conditions = glance_conditions(everything)
     count = len(conditions)
     fits = (width - name_width) // (count * FIELD + 1)
     shown = columns[:fits]
@@ -200,7 +207,7 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     label = f"by {what}"
     if len(columns) > len(shown):
         label += f" +{len(columns) - len(shown)}"
-    called = (condition_in(condition_of(everything, name), field - 1) for name in conditions)
+    called = (fitted_condition(condition_name(everything, name), field - 1) for name in conditions)
     titles = "".join(fitted(title, field, "middle") for title in called)
     lines: list[Line] = [
         [Cell(fitted(label, name_width), "quiet"), Cell(names)],
@@ -211,7 +218,7 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         cells: Line = [first]
         for column in shown:
             cells += [
-                _field(score_at(group, column, condition, by_job), field)
+                _field(field_score(group, column, condition, by_job), field)
                 for condition in conditions
             ]
             cells.append(Cell(" "))

@@ -328,7 +328,7 @@ def open_comparison(program: Program, a: str, b: str) -> None:
         if comparison.compared:
             return comparison, []
         runs = await services.in_thread(lambda: services.run_list.runs())
-        return comparison, instead_of((a, b), runs)
+        return comparison, comparable_runs((a, b), runs)
 
     def show(found: tuple[Comparison, list[str]] | None) -> None:
         if found is not None:
@@ -337,7 +337,7 @@ def open_comparison(program: Program, a: str, b: str) -> None:
     program.push_screen(WorkDialog("Reading both recordings", work), show)
 
 
-def instead_of(run_ids: Sequence[str], runs: Sequence[CataloguedRun]) -> list[str]:
+def comparable_runs(run_ids: Sequence[str], runs: Sequence[CataloguedRun]) -> list[str]:
     """Return which run of its own job each of two runs can be compared with: the newest other one
     that was measured.
     """

@@ -202,7 +202,7 @@ class GridScreen(BaseScreen):
         return (now - began) / (ended - before) * (len(self.glances) - ended)
 
     def _tick(self) -> None:
-        if self.in_view and batch_view.is_running(self.glances):
+        if self.is_in_view and batch_view.is_running(self.glances):
             self._draw()
 
     # Drawing
@@ -214,7 +214,7 @@ class GridScreen(BaseScreen):
         runs = {glance.key.run_id: glance for glance in self.glances}.values()
 
         def lines(index: int, width: int) -> Lines:
-            return batch_view.lines_of(shown[index], now, several, width, runs)
+            return batch_view.tile_lines(shown[index], now, several, width, runs)
 
         filled = bool(self.glances)
         self.set_class(filled, "-filled")
@@ -342,10 +342,12 @@ class GridScreen(BaseScreen):
         if not shown:
             return ()
         return (
-            Copied("this conversation, separated by tabs", lambda: batch_view.as_row(shown[at])),
+            Copied(
+                "this conversation, separated by tabs", lambda: batch_view.glance_text(shown[at])
+            ),
             Copied(
                 f"every conversation shown ({len(shown):,})",
-                lambda: "\n".join(map(batch_view.as_row, shown)),
+                lambda: "\n".join(map(batch_view.glance_text, shown)),
             ),
         )
 

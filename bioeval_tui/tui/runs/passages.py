@@ -69,11 +69,11 @@ class Passage(Vertical):
         lines = [paint(value, "  ", *said[:1]), *(paint(cell) for cell in said[1:4])]
         self.query_one(Static).update(Content("\n").join(lines))
         self.transcript.show(self.result.state.conversation(condition, trial))
-        self.transcript.part_at(parting)
+        self.transcript.mark_parting(parting)
         if evidence is not None:
-            self.call_after_refresh(self.transcript.jump_to, evidence.message, evidence.quote)
+            self.call_after_refresh(self.transcript.show_message, evidence.message, evidence.quote)
         elif parting is not None:
-            self.call_after_refresh(self.transcript.jump_to, parting)
+            self.call_after_refresh(self.transcript.show_message, parting)
 
 
 def _row(result: RunResult, trial: int, title: str) -> score_card_view.Row | None:

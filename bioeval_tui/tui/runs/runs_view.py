@@ -128,7 +128,7 @@ def preview(run: RunResult) -> RunPreview:
     )
 
 
-def status_of(run: CataloguedRun) -> Cell:
+def run_status(run: CataloguedRun) -> Cell:
     """Return a run's status in its tone; a rehearsal is quiet, as it says little about the
     agent.
     """
@@ -148,7 +148,7 @@ def _words(run: CataloguedRun) -> str:
     if run.rehearsal:
         played = f"rehearsal {played}"
     fault = "no fault" if run.fault == "none" else f"fault {run.fault}"
-    return f"{run.job} {run.agent} {status_of(run).text} {fault} {played} {run.run_id}"
+    return f"{run.job} {run.agent} {run_status(run).text} {fault} {played} {run.run_id}"
 
 
 _RANK: dict[Status, int] = {
@@ -187,7 +187,7 @@ def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict
         "job": Cell(run.job),
         "agent": Cell(run.agent_words),
         "": Cell(MARK if marked else "", "busy"),
-        "status": status_of(run),
+        "status": run_status(run),
         "started": Cell(when(run.began, now, exact=exact), "quiet"),
         "without": _score(run.scores.get("withheld")),
         "with facts": _score(run.scores.get("supplied")),
@@ -230,7 +230,7 @@ def card(
 
     What the answer says, such as the status and the scores of each condition, is not said again.
     """
-    began, state = date(run.began, seconds=True), status_of(run)
+    began, state = date(run.began, seconds=True), run_status(run)
     agent, status = run.agent_words or "agent not known", f"  {state.text}"
     brief: Brief | None = None
     names: Mapping[str, str] = {}
@@ -327,12 +327,12 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
         [
             Cell(fitted("difference", width), "quiet"),
             uplift(run.difference),
-            Cell(f"  {_about_difference(run)}", "quiet"),
+            Cell(f"  {_difference_words(run)}", "quiet"),
         ],
     ]
 
 
-def _about_difference(run: CataloguedRun) -> str:
+def _difference_words(run: CataloguedRun) -> str:
     """Return what a run's difference is of, or why it has none."""
     if not run.clean:
         return "not shown: not clean"

@@ -16,12 +16,12 @@ OVER = (Rank.NOT_MEASURED, Rank.AGENT_FAILED, Rank.DONE)
 """The ranks of conversations that have ended."""
 
 
-def score_in(group: Sequence[Glance], condition: str) -> Estimate:
+def condition_score(group: Sequence[Glance], condition: str) -> Estimate:
     """Return the mean score of a condition."""
     return estimate(_samples(group, condition))
 
 
-def difference_of(group: Sequence[Glance]) -> float | None:
+def mean_difference(group: Sequence[Glance]) -> float | None:
     """Return the mean of the trials' differences once all conversations have ended; None without
     any.
     """
@@ -33,7 +33,7 @@ def difference_of(group: Sequence[Glance]) -> float | None:
     return estimate(list(trials.values()), CHANGE, paired=True).mean
 
 
-def score_at(group: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:
+def field_score(group: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:
     """Return the score of a job, or of a task, in a condition."""
     there = [glance for glance in group if glance.key.condition == condition]
     if by_job:

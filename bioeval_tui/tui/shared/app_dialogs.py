@@ -89,7 +89,7 @@ class Palette(CommandPalette):
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return self._behind.of(super().render())
+        return self._behind.substitute(super().render())
 
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""

@@ -109,7 +109,7 @@ class Hint(NamedTuple):
     """Whether it only moves within the focused widget, as in every program."""
 
 
-def key_for(node: DOMNode, action: str) -> str:
+def action_key(node: DOMNode, action: str) -> str:
     """Return the key of an action of a screen, or the application, or empty if it has none."""
     bindings = (binding for _, binding in node._bindings if binding.action == action)
     return next((key_name(binding.key) for binding in bindings), "")
@@ -415,10 +415,10 @@ class BaseScreen(AnyScreen[None]):
         owned = self.key_owners.binding_of(action)
         if owned:
             return key_name(owned.key)
-        return key_for(self, action) or key_for(self.app, action)
+        return action_key(self, action) or action_key(self.app, action)
 
     @property
-    def in_view(self) -> bool:
+    def is_in_view(self) -> bool:
         """Whether the screen is visible: on top, or behind a dialog."""
         return self.is_active or (self.is_current and self.app.screen.is_modal)
 
@@ -464,16 +464,16 @@ class RefreshedScreen(BaseScreen):
         self.set_interval(seconds, self._refresh_seen)
 
     def _refresh_seen(self) -> None:
-        if self.in_view:
+        if self.is_in_view:
             self.refresh_items()
 
     def refresh_items(self) -> None:
         """Load in the background after the next paint, unless that is already in progress."""
         if not self._loading:
             self._loading = True
-            self.after_paint(self._load_items)
+            self.call_after_paint(self._load_items)
 
-    def after_paint(self, work: Callable[[], object]) -> None:
+    def call_after_paint(self, work: Callable[[], object]) -> None:
         """Call `work` after the next paint: it imports modules in a thread, which would delay the
         paint.
         """

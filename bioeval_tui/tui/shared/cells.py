@@ -92,7 +92,7 @@ def cut(text: str, width: int) -> str:
     return fitted(line, width).rstrip()
 
 
-def condition_in(title: str, width: int) -> str:
+def fitted_condition(title: str, width: int) -> str:
     """Return what a condition is called in so many cells: `without` where `without the facts` has
     no room.
     """

@@ -171,7 +171,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def _move_times(self) -> None:
         """Redraw relative times."""
-        if self.in_view and self.listing.items:
+        if self.is_in_view and self.listing.items:
             self.table.rows.refresh()
             self.look(self.looked_at)
 
@@ -255,7 +255,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         else:
             self.show_notice([Cell(self.LOADING, "strong")])
 
-    def go_to(self, identity: Hashable) -> None:
+    def select_item(self, identity: Hashable) -> None:
         """Put the cursor on an item, at once or when it has been loaded."""
         self._wished = identity
         self.redraw()
@@ -320,7 +320,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         """Save a setting of this screen."""
         self.bioeval.services.preferences.keep(f"{self.NAME.lower()}.{name}", value)
 
-    def name_of(self, item: Item) -> tuple[str, str]:
+    def item_name(self, item: Item) -> tuple[str, str]:
         """Return a description of an item's identifier and the identifier, for copying."""
         raise NotImplementedError
 
@@ -329,7 +329,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         item, rows = self.looked_at, list(self._drawn)
         if item is None:
             return ()
-        what, name = self.name_of(item)
+        what, name = self.item_name(item)
         every = f"the rows that are shown ({len(rows):,}), separated by tabs"
         return (
             Copied(f"{what} {name}", lambda: name),

@@ -330,7 +330,7 @@ class RowList(ScrollView, can_focus=True):
         """Put the cursor where the mouse points; open the row that was clicked before, however long
         ago.
         """
-        index, _ = self._row_at(event.y + self.scroll_offset.y)
+        index, _ = self._find_row(event.y + self.scroll_offset.y)
         if not 0 <= index < self._row_count:
             return
         self.user_moved = True
@@ -356,7 +356,7 @@ class RowList(ScrollView, can_focus=True):
             return index * self._lines, self._lines
         return self._starts[index], self._lines[index]
 
-    def _row_at(self, y: int) -> tuple[int, int]:
+    def _find_row(self, y: int) -> tuple[int, int]:
         """Return the row at line `y`, and which of its lines that is; the row after the last one
         below it.
         """
@@ -368,7 +368,7 @@ class RowList(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw one visible line."""
         width = self.scrollable_content_region.width
-        index, line = self._row_at(y + self.scroll_offset.y)
+        index, line = self._find_row(y + self.scroll_offset.y)
         if self._painter is None or index >= self._row_count:
             return Strip.blank(width, self.rich_style)
         style = self.visual_style

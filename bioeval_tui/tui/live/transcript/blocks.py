@@ -248,7 +248,7 @@ def _has_gap(message: MessageState, choices: Choices) -> bool:
     return choices.roomy or (message.role == "user" and not choices.dense)
 
 
-def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
+def message_folds(message: MessageState, choices: Choices) -> list[Fold]:
     """Return the folds of a message, in order, without building its blocks."""
     folds: list[Fold] = []
     if choices.show_events:
@@ -467,16 +467,16 @@ def generation_line(event: dict[str, Any]) -> GenerationLine:
     """
     match event:
         case {"systemPrompt": prompt}:
-            text = _as_text(prompt)
+            text = _event_text(prompt)
             return GenerationLine("⚙", f"system prompt, {plural(len(text.split()), 'word')}", text)
         case {"request": {"function": {"name": str(name)}} as request}:
             return _function(name, request)
         case {"output": output}:
-            text, language = _as_text(output), "" if isinstance(output, str) else "json"
+            text, language = _event_text(output), "" if isinstance(output, str) else "json"
             return GenerationLine("←", _title(text or "(nothing)"), _pretty(output), language)
         case {"content": content, "summaryDirection": _}:
             return GenerationLine(
-                "◇", f"knowledge request: {_title(_as_text(content))}", _pretty(event), "json"
+                "◇", f"knowledge request: {_title(_event_text(content))}", _pretty(event), "json"
             )
         case _:
             return GenerationLine("·", _title(compact_json(event)), _pretty(event), "json")
@@ -495,7 +495,7 @@ def _title(text: str) -> str:
     return clean_line(text, MAX_TITLE)
 
 
-def _as_text(value: Any) -> str:
+def _event_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return compact_json(value)

@@ -192,7 +192,7 @@ class Painter:
     def _render(self, renderable: RenderableType, width: int | None = None) -> list[list[Segment]]:
         options = self._console.options.update(width=max(4, width or self.body), height=None)
         rows = self._console.render_lines(renderable, options, pad=False)
-        rows = [_without_padding(row) for row in rows]
+        rows = [_strip_padding(row) for row in rows]
         while len(rows) > 1 and not any(segment.text.strip() for segment in rows[-1]):
             rows.pop()
         while len(rows) > 1 and not any(segment.text.strip() for segment in rows[0]):
@@ -285,7 +285,7 @@ def _cells(row: Iterable[Segment]) -> int:
     return sum(cell_len(segment.text) for segment in row)
 
 
-def _without_padding(row: list[Segment]) -> list[Segment]:
+def _strip_padding(row: list[Segment]) -> list[Segment]:
     """Return a row without the spaces that Rich fills lines with."""
     row = [segment for segment in row if segment.text and not segment.control]
     while row and not (kept := row[-1].text.rstrip(" ")):
