@@ -340,6 +340,9 @@ def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell
 
 
 SOON_S = 0.05
+"""When files that are not checked yet are asked for again, in seconds: `data/job_list.py` checks
+new ones for `BUDGET_S` at a time.
+"""
 
 
 class JobsScreen(ListScreen[JobItem]):

@@ -33,6 +33,7 @@ LOOK_S = 0.25
 BUDGET_S = 0.1
 """Maximum time of one read before the results so far are passed on."""
 CHUNK = 1 << 18
+"""Number of bytes read between two looks at the clock."""
 ASK_AGAIN_S = 3.0
 """Interval of checks for stopped engines and new runs of the batch."""
 UNREAD = (b'"kind":"message_delta"', b'"kind":"state_observed"')

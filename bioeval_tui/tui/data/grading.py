@@ -65,6 +65,9 @@ _HOW = {
     "manual": "You download its data yourself; preparing the task tells you where to put it.",
 }
 _KILL_WAIT_S = 10.0
+"""How long an interrupted preparation may take to remove its partial results, in seconds; killed at
+once, it would leave them.
+"""
 
 
 class Benchmarks:

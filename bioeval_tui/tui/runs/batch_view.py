@@ -440,7 +440,8 @@ def _conversation(glance: Glance, room: int) -> str:
     is cut where it must be.
     """
     if not glance.case:
-        return f"{fitted_condition(glance.condition, room - cell_len(glance.trial) - 3)} · {glance.trial}"
+        condition = fitted_condition(glance.condition, room - cell_len(glance.trial) - 3)
+        return f"{condition} · {glance.trial}"
     condition = fitted_condition(glance.condition, room // 2)
     return f"{cut(glance.trial, max(1, room - cell_len(condition) - 3))} · {condition}"
 

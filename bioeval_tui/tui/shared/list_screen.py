@@ -24,6 +24,7 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 
 Item = TypeVar("Item")
 TIMES_MOVE_S = 10.0
+"""How often rows are drawn anew because they say how long ago something was, in seconds."""
 LONGEST_NAME = 48
 """Up to this width, in cells, names in the first column are whole before other columns get room."""
 

@@ -223,6 +223,9 @@ def spans_by_line(lines: list[str], pattern: re.Pattern[str]) -> list[list[tuple
 
 _LINE_BITS = 16
 _BLOCK_BITS = 20
+"""Textual's selections know a line only by its number, so item, block and line are packed into one:
+a number on the page would change as soon as an item above is measured.
+"""
 
 
 def line_key(spot: Spot) -> int:

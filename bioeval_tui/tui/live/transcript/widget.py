@@ -35,7 +35,9 @@ STREAM_INTERVAL = 0.1
 """Minimum seconds between two repaints of a growing message. Its first words never wait."""
 
 STREAM_SHARE = 10
-"""After a repaint of a growing message, wait for this many times its duration."""
+"""After a repaint of a growing message, wait for this many times its duration: a long message on a
+slow machine would leave no time for keys.
+"""
 
 
 class Transcript(PageView, can_focus=True):
