@@ -418,7 +418,7 @@ class QuitScreen(Dialog[bool]):
     def compose_body(self) -> Iterable[Widget]:
         """Explain each answer."""
         again, several = "bioeval-tui runs list names it", ""
-        if len(self._run_ids) == 1:
+        if len(self._run_ids) == 1 and self._run_ids[0]:  # one that is being started has no id yet
             again = f"bioeval-tui watch {self._run_ids[0]} shows it again"
         elif len(self._run_ids) > 1:
             several = f"There are {len(self._run_ids)}; the answer is for all.\n"
