@@ -307,7 +307,8 @@ class BioevalApp(TerminalApp[None]):
 
         try:
             path, form = await self.services.from_runs(repeated, *run_ids)
-            form = replace(form, repeats=str(total)) if total else form
+            if total:
+                form = replace(form, repeats=str(total))
             job = await self.services.in_thread(lambda: self.services.job_list.item(path))
         except (BioevalError, OSError) as error:
             if otherwise is not None:
@@ -329,7 +330,7 @@ class BioevalApp(TerminalApp[None]):
         # In the app's own task: a screen that is about to be closed must not wait for it.
         self.call_later(self._open_run, opener)
 
-    def grid_of(self, batch_id: str) -> GridScreen:
+    def batch_grid(self, batch_id: str) -> GridScreen:
         """Return the grid of every conversation of a batch."""
         from bioeval_tui.tui.runs.grid import GridScreen
 
@@ -369,7 +370,7 @@ class BioevalApp(TerminalApp[None]):
             while len(self.screen_stack) > 1:
                 self.pop_screen()
         live = self.live
-        live.conversations.look_at(key.condition, key.trial)
+        live.conversations.choose(key.condition, key.trial)
         live.from_grid, live.batch_id = True, batch_id
         live.refresh_keys()
 
@@ -407,6 +408,7 @@ class BioevalApp(TerminalApp[None]):
 
     def _save_picture(self, picture: Picture) -> None:
         caption = masked(picture.caption)
+        and_caption = " and its caption" if caption else ""
         try:
             path = write_picture(
                 self.export_screenshot(title=caption or None), picture.path, caption
@@ -414,9 +416,7 @@ class BioevalApp(TerminalApp[None]):
         except StorageError as error:
             self.notify(f"Could not save the picture: {error}", severity="error", markup=False)
             return
-        self.notify(
-            f"Saved {home_relative(path)}{' and its caption' if caption else ''}", markup=False
-        )
+        self.notify(f"Saved {home_relative(path)}{and_caption}", markup=False)
 
     def action_share(self) -> None:
         """Show what can be copied from this screen, and the dialog for a picture with its
@@ -426,13 +426,16 @@ class BioevalApp(TerminalApp[None]):
         if isinstance(screen, ShareDialog):
             return
         selected = screen.get_selected_text()
-        copies = [Copied("the selected text", lambda: selected or "")] if selected else []
-        known = screen if isinstance(screen, BaseScreen | Dialog) else None
-        copies += [*(known.copies() if known else ()), *tables(screen)]
+        copies, caption = [], ""
+        if selected:
+            copies.append(Copied("the selected text", lambda: selected))
+        if isinstance(screen, BaseScreen | Dialog):
+            copies += screen.copies()
+            caption = screen.caption() or screen.NAME
+        copies += tables(screen)
         copies.append(Copied("this screen, as text", lambda: screen_text(self)))
-        caption = (known.caption() or known.NAME) if known else ""
-        if isinstance(known, Dialog) and not known.caption() and (below := self._caption_below()):
-            caption = f"{known.NAME}. {below}"
+        if isinstance(screen, Dialog) and not screen.caption() and (below := self._caption_below()):
+            caption = f"{screen.NAME}. {below}"
         picture = None
         if not self.READ_ONLY:
             picture = Picture((self._pictures or Path()) / self._picture_name, masked(caption))
@@ -499,10 +502,9 @@ class BioevalApp(TerminalApp[None]):
 
     async def action_interrupt(self) -> None:
         """Copy the selected text; without a selection, ask whether to leave."""
-        field = self.focused
-        selected = self.screen.get_selected_text() or (
-            field.selected_text if isinstance(field, Input) else ""
-        )
+        selected = self.screen.get_selected_text()
+        if not selected and isinstance(self.focused, Input):
+            selected = self.focused.selected_text
         if selected:
             self.copy_text(selected, "the selected text")
         elif not isinstance(self.screen, QuitScreen):
@@ -619,10 +621,12 @@ class BioevalApp(TerminalApp[None]):
         """
         dark = self.current_theme.dark
         variables = legible(super().get_css_variables(), dark=dark)
-        few = {"line": "#808080"} | ({} if dark else FEW_COLOURS_ON_LIGHT)
-        if self.few_colours:
-            return variables | few
-        return variables
+        if not self.few_colours:
+            return variables
+        few = variables | {"line": "#808080"}
+        if dark:
+            return few
+        return few | FEW_COLOURS_ON_LIGHT
 
     @property
     def few_colours(self) -> bool:
@@ -637,9 +641,10 @@ class BioevalApp(TerminalApp[None]):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return Textual's filters and the one that removes control characters."""
-        rules = current().rules if masking() else None
-        masked_lines = [MaskedLines(rules.spans)] if rules else []
-        return [*super().get_line_filters(), _SAFE_LINES, *masked_lines]
+        filters = [*super().get_line_filters(), _SAFE_LINES]
+        if masking() and (rules := current().rules):
+            filters.append(MaskedLines(rules.spans))
+        return filters
 
 
 _NOT_OFFERED = ("textual-ansi", "ansi-dark", "ansi-light")

@@ -35,7 +35,7 @@ from bioeval_tui.tui.live.transcript.paint import markdown_styles
 from bioeval_tui.tui.medals import histogram_view
 from bioeval_tui.tui.medals.medal_card import MedalDetail, examine
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number
-from bioeval_tui.tui.shared.base import key_for
+from bioeval_tui.tui.shared.base import action_key, switch_focus
 from bioeval_tui.tui.shared.cells import Cell, Line
 from bioeval_tui.tui.shared.dialogs import Dialog, PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.list_screen import ListScreen
@@ -110,7 +110,10 @@ class Prose(Static):
                 text[:MAX_TEXT].rpartition("\n\n")[0]
                 + f"\n\n*Truncated: {len(self._text):,} characters in total.*"
             )
-        self.update(_Page(text, Theme(self._styles_by_name(), inherit=False)) if text else "")
+        if text:
+            self.update(_Page(text, Theme(self._styles_by_name(), inherit=False)))
+        else:
+            self.update("")
 
     def _styles_by_name(self) -> dict[str, Style]:
         heading, code, rule, link = (
@@ -151,15 +154,15 @@ def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
     """
 
     def keys(item: BenchmarkItem) -> tuple[Key, ...]:
-        board = board_of(boards, item)
+        board = find_board(boards, item)
         entries, better = None, ""
         if board is not None:
             entries = float(len(board.scores))
-            better = "lower" if board.lower_is_better else "higher"
-        readiness = 0.0 if item.prepared else 1.0
+            better = _better(board)
+        readiness = 2.0 if item.problem else float(not item.prepared)
         return (
             text_key(item.task_id),
-            (0, 2.0 if item.problem else readiness, item.task_id),
+            (0, readiness, item.task_id),
             text_key(item.task_type),
             (0, _HARD.get(item.difficulty.lower(), 9.0), item.difficulty.lower()),
             text_key(item.source),
@@ -175,7 +178,7 @@ def _words(item: BenchmarkItem) -> str:
     return " ".join((*parts, item.metric, ready(item).text))
 
 
-def board_of(boards: Mapping[str, BenchmarkDetail], item: BenchmarkItem) -> Board | None:
+def find_board(boards: Mapping[str, BenchmarkDetail], item: BenchmarkItem) -> Board | None:
     """Return a task's leaderboard as far as it has been read."""
     detail = boards.get(item.task_id)
     if detail:
@@ -192,20 +195,33 @@ def ready(item: BenchmarkItem) -> Cell:
     return Cell("– not prepared", "quiet")
 
 
+def _better(board: Board) -> str:
+    """Return which scores are better: lower or higher ones."""
+    if board.lower_is_better:
+        return "lower"
+    return "higher"
+
+
+def _word(text: str) -> Cell:
+    """Return a word of a task, or a quiet dash where it has none."""
+    if text:
+        return Cell(text)
+    return Cell("–", "quiet")
+
+
 def row(item: BenchmarkItem, detail: BenchmarkDetail | None) -> dict[str, Cell]:
     """Return a task's cells by column name; what is still being read is `…`."""
-    board = detail.board if detail else None
-    waiting = Cell("…" if detail is None and not item.problem else "–", "quiet")
+    entries = better = Cell("…" if detail is None and not item.problem else "–", "quiet")
+    if detail and (board := detail.board):
+        entries, better = Cell(f"{len(board.scores):,}"), Cell(_better(board), "quiet")
     return {
         "task": Cell(item.task_id, "quiet" if item.problem else "plain"),
         "ready": ready(item),
-        "type": Cell(item.task_type or "–", "quiet" if not item.task_type else "plain"),
-        "level": Cell(item.difficulty or "–", "quiet" if not item.difficulty else "plain"),
+        "type": _word(item.task_type),
+        "level": _word(item.difficulty),
         "source": Cell(item.source or "–", "quiet"),
-        "entries": Cell(f"{len(board.scores):,}") if board else waiting,
-        "better": (
-            Cell("lower" if board.lower_is_better else "higher", "quiet") if board else waiting
-        ),
+        "entries": entries,
+        "better": better,
     }
 
 
@@ -238,14 +254,16 @@ def card(
 
 
 def _facts(item: BenchmarkItem) -> list[Line]:
-    limit = duration(item.time_limit_s) if item.time_limit_s else ""
+    limit = ""
+    if item.time_limit_s:
+        limit = f"{duration(item.time_limit_s)} for an agent"
     named = (
         ("domain", item.domain),
         ("type", " · ".join(part for part in (item.task_type, item.difficulty) if part)),
         ("metric", item.metric),
         ("source", item.source),
         ("file", f"{item.file_kind}, one for each submission"),
-        ("time limit", limit and f"{limit} for an agent"),
+        ("time limit", limit),
         ("medals", "awarded" if item.awards_medals else "not awarded"),
     )
     return [[Cell(padded(name, 12), "quiet"), Cell(value)] for name, value in named if value]
@@ -265,11 +283,13 @@ def _marks(board: Board) -> dict[str, float]:
         "silver": board.silver,
         "gold": board.gold,
     }
-    return marks | ({"human": median(board.humans)} if board.humans else {})
+    if board.humans:
+        marks["human"] = median(board.humans)
+    return marks
 
 
 def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Line]:
-    better = "lower is better" if board.lower_is_better else "higher is better"
+    reach, strict = ("≤", "<") if board.lower_is_better else ("≥", ">")
     marks = _marks(board)
     own = graded.score if graded is not None else None
     histogram = histogram_view.histogram(
@@ -278,14 +298,16 @@ def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Li
     lines: list[Line] = [
         [
             Cell("LEADERBOARD", "strong"),
-            Cell(f"   {plural(len(board.scores), 'entry', 'entries')}, {better}", "quiet"),
+            Cell(
+                f"   {plural(len(board.scores), 'entry', 'entries')}, {_better(board)} is better",
+                "quiet",
+            ),
         ],
         *histogram_view.lines(histogram, width, HEIGHT),
         [],
     ]
     if graded is not None and own is not None:
         lines.append(_unofficial(graded, own))
-    reach = "≤" if board.lower_is_better else "≥"
     for name in ("gold", "silver", "bronze"):
         lines.append(
             [
@@ -293,7 +315,7 @@ def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Li
                 Cell(f"{reach} {column_number(marks[name])}"),
             ]
         )
-    strict = "<" if board.lower_is_better else ">"
+
     lines.append(
         [Cell(padded("above median", 14)), Cell(f"{strict} {column_number(marks['median'])}")]
     )
@@ -326,8 +348,10 @@ def _board_lines(board: Board, graded: TaskReport | None, width: int) -> list[Li
 def _unofficial(graded: TaskReport, score: float) -> Line:
     """Return where the file that was graded last would stand."""
     medal = MEDALS[graded.medal or "none"]  # type: ignore[index]
-    partial = f", {graded.note}" if graded.note else ""
-    where = f" would place {graded.place_words}{partial}: " if graded.place_words else f"{partial} "
+    partial = graded.note and f", {graded.note}"
+    where = f"{partial} "
+    if graded.place_words:
+        where = f" would place {graded.place_words}{partial}: "
     file = clean_line(Path(graded.submission_path).name, 60)
     return [
         Cell(padded("▶ unofficial", 14), "strong"),
@@ -342,8 +366,7 @@ def sentence(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
     """Return the task, the size of its leaderboard, and the score that wins gold, in one
     sentence.
     """
-    board = detail.board if detail else None
-    if board is None:
+    if detail is None or (board := detail.board) is None:
         return item.name
     entries = plural(len(board.scores), "entry", "entries")
     reach = "at most" if board.lower_is_better else "at least"
@@ -355,10 +378,12 @@ def sentence(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
 
 def description(item: BenchmarkItem, detail: BenchmarkDetail | None) -> str:
     """Return the description without a heading that only repeats the task's name."""
-    text = detail.description if detail else ""
-    first, _, rest = text.lstrip().partition("\n")
-    said = first.removeprefix("# ").strip()
-    return rest.lstrip("\n") if first.startswith("# ") and said == item.name else text
+    if detail is None:
+        return ""
+    first, _, rest = detail.description.lstrip().partition("\n")
+    if first.startswith("# ") and first.removeprefix("# ").strip() == item.name:
+        return rest.lstrip("\n")
+    return detail.description
 
 
 SETTLE_S = 0.06
@@ -405,11 +430,12 @@ class BenchmarkCard(VerticalScroll, can_focus=True):
         if not self.is_mounted or width < 1 or self._drawn == (self.item, self._detail, width):
             return
         self._drawn = (self.item, self._detail, width)
-        item = self.item
-        prepare = key_for(self.screen, "prepare")
-        lines = card(item, self._detail, width, prepare) if item else []
+        lines, prose = [], ""
+        if self.item is not None:
+            lines = card(self.item, self._detail, width, action_key(self.screen, "prepare"))
+            prose = description(self.item, self._detail)
         self.query_one(Labelled).show(lines)
-        self.query_one(Prose).show(description(item, self._detail) if item else "")
+        self.query_one(Prose).show(prose)
 
 
 class BenchmarkDialog(Dialog[None]):
@@ -561,9 +587,9 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
     def action_card(self) -> None:
         """Go from the table to the description, or back."""
         card = self.query_one(BenchmarkCard)
-        (self.table.rows if card.has_focus else card).focus()
+        switch_focus(self.table.rows, card)
 
-    def name_of(self, item: BenchmarkItem) -> tuple[str, str]:
+    def item_name(self, item: BenchmarkItem) -> tuple[str, str]:
         """A task's id."""
         return "the task's id", item.task_id
 
@@ -611,13 +637,13 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         last = files.get(item.task_id)
         hint = f"{item.file_kind} in the format that the task's description asks for."
         if not item.prepared:
-            own = item.source == "builtin"
-            hint += (
-                " The task is prepared first."
-                if own
-                else f" The task is not prepared yet: {item.how}"
-            )
-        dialog = PathDialog(f"{words} {item.task_id}", hint, last if isinstance(last, str) else "")
+            if item.source == "builtin":
+                hint += " The task is prepared first."
+            else:
+                hint += f" The task is not prepared yet: {item.how}"
+        if not isinstance(last, str):
+            last = ""
+        dialog = PathDialog(f"{words} {item.task_id}", hint, last)
 
         def chosen(file: str | None) -> None:
             if file is not None:

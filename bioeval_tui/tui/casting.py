@@ -111,7 +111,7 @@ async def replay_frames(
     frames: list[Frame] = []
     async with app.run_test(size=size) as pilot:
         for stop in _stops(events, timing):
-            await _go_to(app, pilot, shown, stop)
+            await _show_stop(app, pilot, shown, stop)
             frames.append(Frame(stop.at_s, stop.marker, screen_lines(app)))
         await _settle(app, pilot)
         frames.append(Frame(frames[-1].at_s + 1.0, "score card", screen_lines(app)))
@@ -124,10 +124,10 @@ def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
     several = max((event.trial or 1 for event in events), default=1) > 1
     markers: dict[int, str] = {}
     for place in timeline.marks():
+        if place.condition is None or not (named := state.condition_title(place.condition)):
+            continue
         trial = f", trial {place.trial}" if several else ""
-        named = "" if place.condition is None else state.condition_title(place.condition)
-        if named:
-            markers[place.given] = f"{named}{trial}, turn {place.turn}"
+        markers[place.given] = f"{named}{trial}, turn {place.turn}"
     markers[len(events)] = "end"
     messages = {
         number + 1 for number, event in enumerate(events) if isinstance(event, MessageCompleted)
@@ -146,7 +146,7 @@ def _stops(events: Sequence[RunEvent], timing: Timing) -> list[_Stop]:
     ]
 
 
-async def _go_to(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, stop: _Stop) -> None:
+async def _show_stop(app: BioevalApp, pilot: Pilot[None], shown: ReplayedRun, stop: _Stop) -> None:
     for _ in range(MOST_WAITS):
         if app.has_live and app.live.conversations.frames and shown.marks:
             break
@@ -186,8 +186,7 @@ def screen_lines(app: BioevalApp) -> tuple[Line, ...]:
     return tuple(
         tuple(
             (segment.text, segment.style or Style.null())
-            for strip in line
-            for segment in strip
+            for segment in chain.from_iterable(line)
             if not segment.control and segment.text
         )
         for line in strips
@@ -238,12 +237,16 @@ main { width: fit-content; max-width: 100%; margin: 0 auto; padding: 20px; box-s
 h1, #sentence, #sideways, #keys { width: 0; min-width: 100%; }
 h1 { font-size: 17px; margin: 0; }
 #sentence { margin: 4px 0 14px; font-weight: 600; }
-#screen { line-height: 1.17; font-family: "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace; margin: 0; overflow-x: auto; border-radius: 6px; outline: none; }
+#screen { line-height: 1.17; \
+font-family: "Cascadia Mono", "DejaVu Sans Mono", Menlo, Consolas, monospace; \
+margin: 0; overflow-x: auto; border-radius: 6px; outline: none; }
 #screen div { white-space: pre; height: 1.17em; }
 #screen span { display: inline-block; height: 100%; }
 #bar { display: flex; flex-wrap: wrap; gap: 10px; align-items: center; margin: 12px 0; }
 #place { flex: 1; min-width: 8em; }
-#bar button, #bar select { font: inherit; color: inherit; background: color-mix(in srgb, currentColor 15%, transparent); border: 0; border-radius: 4px; padding: 4px 10px; }
+#bar button, #bar select { font: inherit; color: inherit; \
+background: color-mix(in srgb, currentColor 15%, transparent); \
+border: 0; border-radius: 4px; padding: 4px 10px; }
 #sideways, #keys { opacity: 0.7; font-size: 13px; }
 #sideways { display: none; margin: 0 0 8px; }
 @media (orientation: portrait) and (max-width: 600px) { #sideways { display: block; } }
@@ -262,6 +265,7 @@ def player(frames: Sequence[Frame], title: str, sentence: str) -> str:
     script = environment.get_template("player.js").render()
     names: dict[Style, str] = {}
     data = json.dumps(_changes(frames, names), ensure_ascii=False, separators=(",", ":"))
+    harmless = data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     style = (
         PAGE_STYLE
         + _fitted(frames[0][2])
@@ -277,10 +281,10 @@ def player(frames: Sequence[Frame], title: str, sentence: str) -> str:
         sentence=sentence,
         program_version=__version__,
         masked=masking(),
-        # Our own script, and JSON that cannot close its element.
+        # Our own style and script, and JSON that cannot close its element.
         style=Markup(style),  # noqa: S704  # nosec B704
         script=Markup(script),  # noqa: S704  # nosec B704
-        frames=Markup(data.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")),  # noqa: S704  # nosec B704
+        frames=Markup(harmless),  # noqa: S704  # nosec B704
     )
 
 
@@ -327,23 +331,26 @@ def _truecolor(colour: Color | None) -> ColorTriplet:
     return ColorTriplet(128, 128, 128)
 
 
+def _hex(colour: Color | None) -> str:
+    """Return a colour as `#rrggbb`; empty for that of the page."""
+    if colour is None or colour.is_default:
+        return ""
+    return colour.get_truecolor().hex
+
+
 def _css(style: Style) -> str:
-    front = style.color.get_truecolor().hex if style.color and not style.color.is_default else ""
-    back = (
-        style.bgcolor.get_truecolor().hex if style.bgcolor and not style.bgcolor.is_default else ""
-    )
+    front, back = _hex(style.color), _hex(style.bgcolor)
     if style.reverse:
         front, back = back, front
-    rules = [f"color: {front}" if front else "", f"background: {back}" if back else ""]
-    rules += [
-        "font-weight: bold" if style.bold else "",
-        "font-style: italic" if style.italic else "",
-    ]
-    rules += [
-        "text-decoration: underline" if style.underline else "",
-        "opacity: 0.6" if style.dim else "",
-    ]
-    return "; ".join(filter(None, rules))
+    rules = {
+        f"color: {front}": front,
+        f"background: {back}": back,
+        "font-weight: bold": style.bold,
+        "font-style: italic": style.italic,
+        "text-decoration: underline": style.underline,
+        "opacity: 0.6": style.dim,
+    }
+    return "; ".join(rule for rule, holds in rules.items() if holds)
 
 
 def _hash(text: str) -> str:

@@ -158,10 +158,8 @@ class DemoApp(BioevalApp):
         if self.has_live:
             self.live.show_caption()
         if self.scene != "run":
-            self.notify(
-                "The demo is paused; space continues." if self.held else "The demo continues.",
-                markup=False,
-            )
+            said = "The demo is paused; space continues." if self.held else "The demo continues."
+            self.notify(said, markup=False)
 
     async def _direct(self) -> None:
         if self._run_shown.paused != self.held and self.scene == "run" and self.has_live:
@@ -175,7 +173,7 @@ class DemoApp(BioevalApp):
                 if self._other is not None and self._comparison is None:
                     self._compare_once(self._other)
             return
-        if self.scene == "card" and self._works_on(COMPARING):
+        if self.scene == "card" and self._is_working(COMPARING):
             return  # it is read
         if self.scene == "own" and not self._repeats:
             return  # the commands stay until somebody presses a key
@@ -200,7 +198,7 @@ class DemoApp(BioevalApp):
 
             self._comparison = await self.services.from_runs(compared, self._run_shown.run_id)
 
-    def _works_on(self, group: str) -> bool:
+    def _is_working(self, group: str) -> bool:
         return any(worker.group == group for worker in self.workers)
 
     def _has_run(self) -> bool:

@@ -131,11 +131,14 @@ class FindInPages(Provider):
             title = sections(path)[0].title
             for section in sections(path):
                 in_title = all(word in section.title.casefold() for word in words)
-                line = _line_with(section.lines, words)
+                line = _best_line(section.lines, words)
                 if not (in_title or line):
                     continue
-                score = (3.0 if section.at == 0 else 2.0) if in_title else 1.0
-                name = title if section.at == 0 else f"{title} › {section.title}"
+                name, score = title, 3.0
+                if section.at != 0:
+                    name, score = f"{title} › {section.title}", 2.0
+                if not in_title:
+                    score = 1.0
                 go = partial(self._docs.pages.go_to_section, path.name, section.at)
                 yield Hit(score, Content(name), go, text=name, help=line or path.name)
 
@@ -144,7 +147,7 @@ class FindInPages(Provider):
         return cast("DocsApp", self.app)
 
 
-def _line_with(lines: Sequence[str], words: Sequence[str]) -> str:
+def _best_line(lines: Sequence[str], words: Sequence[str]) -> str:
     """Return the line with most of the words if the lines have all of them, else nothing."""
     text = "\n".join(lines).casefold()
     if not all(word in text for word in words):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
@@ -29,13 +30,14 @@ from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.tui.items import ReviewSource
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.runs import runs_view
-from bioeval_tui.tui.runs.runs_view import status_of
+from bioeval_tui.tui.runs.runs_view import run_status
 from bioeval_tui.tui.shared.answer_block import step_keys
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen
 from bioeval_tui.tui.shared.cells import (
     FEWEST_DRAWN,
     Cell,
     Line,
+    Tone,
     bulleted,
     joined,
     paint,
@@ -177,7 +179,9 @@ def next_steps(
     steps += _review(ended)
     steps += _run_first(jobs)
     yours, _, medals = first_steps()
-    return [*([] if own else [yours]), *steps[:NEXT], medals]
+    if own:
+        return [*steps[:NEXT], medals]
+    return [yours, *steps[:NEXT], medals]
 
 
 def _watch(run: CataloguedRun) -> HomeEntry:
@@ -270,8 +274,10 @@ def _scores(run: CataloguedRun) -> tuple[Cell, ...]:
     cells = [Cell(fitted(number(value), 4, "right"), score_tone(value)) for value in values]
     if len(cells) == 1:
         return cells[0], Cell(" " * 9)  # as wide as the arrow and the second score
+    first, *others = cells
     arrow = Cell(" → ", "quiet")
-    return *(part for cell in cells[:-1] for part in (cell, arrow)), cells[-1], Cell("  ")
+    pointed = chain.from_iterable((arrow, cell) for cell in others)
+    return first, *pointed, Cell("  ")
 
 
 def recent(
@@ -286,18 +292,21 @@ def recent(
     agents = min(max(32, width // 3), max((cell_len(run.agent_words) for run in shown), default=0))
     entries = []
     for run in shown:
-        state = status_of(run)
+        state = run_status(run)
         known = previews.get(run.run_id)
-        said = known.answer.brief if known else ""
-        row = (
+        row = [
             *_scores(run),
             Cell(padded(run.job, jobs) + "  "),
             Cell(padded(run.agent_words, agents) + "  ", "quiet"),
-            Cell(said or state.text, "plain" if said and state.tone != "bad" else state.tone),
-            *([Cell(f", {plural(known.trials, 'trial')}")] if known and said else []),
-            Cell(f"  {ago(run.began, now)}", "quiet"),
-        )
-        entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
+        ]
+        if known is None or not known.answer.brief:
+            row.append(state)
+        else:
+            tone: Tone = "bad" if state.tone == "bad" else "plain"
+            row.append(Cell(known.answer.brief, tone))
+            row.append(Cell(f", {plural(known.trials, 'trial')}"))
+        row.append(Cell(f"  {ago(run.began, now)}", "quiet"))
+        entries.append(HomeEntry(tuple(row), does="open", on=(run.run_id,), run=run))
     return entries
 
 
@@ -314,7 +323,7 @@ def trends(runs: Iterable[CataloguedRun], width: int, height: int, now: datetime
     lines: list[Line] = []
     for (job, agent), newest_first in alike.items():
         shown = newest_first[: max(1, (width - LABELS) // 2)][::-1]
-        names = dict.fromkeys(name for run in newest_first for name in run.scores)
+        names = dict.fromkeys(chain.from_iterable(run.scores for run in newest_first))
         rows = [
             row for name in names if (row := _trend(name, [run.scores.get(name) for run in shown]))
         ]
@@ -353,6 +362,12 @@ def _trend(name: str, values: Sequence[float | None]) -> Line:
     return [Cell("  " + padded(f"{title} ", 18), "quiet"), *bars, Cell(said, "quiet")]
 
 
+INTERRUPTED = (
+    "Its engine stopped before the run ended. The recording is kept, and you can resume the run"
+    " from there."
+)
+
+
 def problems(
     findings: Iterable[ComponentState],
     jobs: Iterable[JobItem],
@@ -376,35 +391,33 @@ def problems(
     for job in jobs:
         if job.checked and job.errors and not job.needs_code:
             about = [[Cell(home_relative(job.path), "strong")], []]
-            about += [
-                [
-                    Cell(f"{error.line}: ", "quiet"),
-                    Cell(f"{error.field}: " if error.field else "", "busy"),
-                    Cell(error.message),
-                ]
-                for error in job.errors
-            ]
+            for error in job.errors:
+                field = error.field and f"{error.field}: "
+                at = Cell(f"{error.line}: ", "quiet")
+                about.append([at, Cell(field, "busy"), Cell(error.message)])
             row = (
                 Cell("✗ ", "bad"),
                 Cell(f"{job.name} cannot run: {plural(len(job.errors), 'error')}"),
             )
             entries.append(HomeEntry(row, tuple(about), "job", (str(job.path),)))
     for run in last_runs(runs[:RECENT]):
-        state, known = status_of(run), previews.get(run.run_id)
+        state, known = run_status(run), previews.get(run.run_id)
         if state.text in (AGENT_FAILED, NO_SCORE, NOT_MEASURED):
-            said = (
-                known.answer.brief if known and known.answer.brief else state.text.partition(" ")[2]
-            )
+            said = (known and known.answer.brief) or state.text.partition(" ")[2]
             row = (Cell("✗ ", "bad"), Cell(f"{run.job}: {said}, {ago(run.began, now)}"))
             entries.append(HomeEntry(row, does="open", on=(run.run_id,), run=run))
     for run in runs[:RECENT]:
         if run.status == "interrupted":
             about = [
-                [Cell(f"{run.job}, {ago(run.began, now)}", "strong")], [],
-                [Cell("Its engine stopped before the run ended. The recording is kept, and you can resume the run from there.")], [],
-                [Cell("in a shell: ", "quiet"),
-                    Cell(f"bioeval-tui runs resume {run.run_id}", "busy")],
-            ]  # fmt: skip
+                [Cell(f"{run.job}, {ago(run.began, now)}", "strong")],
+                [],
+                [Cell(INTERRUPTED)],
+                [],
+                [
+                    Cell("in a shell: ", "quiet"),
+                    Cell(f"bioeval-tui runs resume {run.run_id}", "busy"),
+                ],
+            ]
             row = (Cell("◐ ", "warn"), Cell(f"{run.job} was interrupted {ago(run.began, now)}"))
             entries.append(HomeEntry(row, tuple(about), "open", (run.run_id,)))
     return sorted(entries, key=lambda entry: entry.row[0].tone == "quiet")[:PROBLEMS]
@@ -449,8 +462,9 @@ class HomeList(Vertical):
         self.rows.can_focus = bool(entries)
 
         def painted(at: int, width: int) -> Content:
-            row = self.entries[at].row if self.entries else (Cell(empty, "quiet"),)
-            return _whole_cells(row, width)
+            if not self.entries:
+                return _whole_cells((Cell(empty, "quiet"),), width)
+            return _whole_cells(self.entries[at].row, width)
 
         self.rows.set_rows(max(1, len(entries)), painted)
 
@@ -479,7 +493,10 @@ class HomeScreen(RefreshedScreen):
     HomeScreen {
         & #recent RowList { max-height: 8; }
         & #below { height: 1fr; }
-        & .home--scores { width: 1fr; height: 1fr; border: round $line; border-title-color: $quiet; padding: 0 1; }
+        & .home--scores {
+            width: 1fr; height: 1fr; padding: 0 1;
+            border: round $line; border-title-color: $quiet;
+        }
         & #about { width: 1fr; border: round $line; border-title-color: $quiet; padding: 0 2; }
         &.-narrow HomeList RowList { max-height: 3; }
         &.-narrow #recent RowList { max-height: 5; }
@@ -520,7 +537,7 @@ class HomeScreen(RefreshedScreen):
         self._draw()
         self.refresh_items()
         self.refresh_every(REFRESH_S)
-        self.after_paint(self._examine)
+        self.call_after_paint(self._examine)
 
     def on_screen_resume(self) -> None:
         """Bring the lists up to date when the screen is shown again."""
@@ -591,14 +608,16 @@ class HomeScreen(RefreshedScreen):
             return
         now = datetime.now(UTC)
         following, newest, failing = self.lists
-        reading = "Reading…"
-        following.show(
-            next_steps(self._runs, self._jobs, self._previews) if self._loaded else (), reading
-        )
-        newest.show(
-            recent(self._runs, self._previews, now, self.size.width),
-            "No runs yet" if self._loaded else reading,
-        )
+        steps: Sequence[HomeEntry] = ()
+        notes: list[Cell] = []
+        no_runs = reading = "Reading…"
+        if self._loaded:
+            steps = next_steps(self._runs, self._jobs, self._previews)
+            no_runs = "No runs yet"
+            notes.append(Cell(plural(len(self._runs), "run"), "quiet"))
+            notes.append(Cell(plural(len(self._jobs), "job"), "quiet"))
+        following.show(steps, reading)
+        newest.show(recent(self._runs, self._previews, now, self.size.width), no_runs)
         listed = problems(self._findings or (), self._jobs, self._runs, self._previews, now)
         failing.show(listed, "None found" if self._findings is not None else "Examining…")
         scores = self.query_one(".home--scores", DrawnPanel)
@@ -606,15 +625,8 @@ class HomeScreen(RefreshedScreen):
         scores.border_title = "Scores over time" if self._runs else "How it works"
         scores.refresh()
         live = sum(run.status == "running" for run in self._runs)
-        notes = [
-            Cell(plural(len(self._runs), "run"), "quiet"),
-            Cell(plural(len(self._jobs), "job"), "quiet"),
-        ]
-        self.title_bar.say(
-            (self.NAME,),
-            notes if self._loaded else (),
-            Cell(f"● {live} live", "good") if live else Cell(""),
-        )
+        running = Cell(f"● {live} live", "good") if live else Cell("")
+        self.title_bar.say((self.NAME,), notes, running)
         if self.focused is None and self._loaded and self.is_current:
             self.lists[0].rows.focus()
         self._look()
@@ -622,8 +634,11 @@ class HomeScreen(RefreshedScreen):
     def _scores(self, width: int) -> Content:
         """Draw the jobs' scores over time or, without any runs, how an evaluation works."""
         height = self.query_one(".home--scores", DrawnPanel).size.height
-        how = HOW if self._loaded else ([Cell("Reading…", "quiet")],)
-        lines = trends(self._runs, width, height, datetime.now(UTC)) if self._runs else how
+        lines: Sequence[Line] = ([Cell("Reading…", "quiet")],)
+        if self._runs:
+            lines = trends(self._runs, width, height, datetime.now(UTC))
+        elif self._loaded:
+            lines = HOW
         return Content("\n").join([_whole_cells(line, width) for line in lines])
 
     def _look(self) -> None:
@@ -642,7 +657,9 @@ class HomeScreen(RefreshedScreen):
             keys = step_keys(self) if entry.does == "open" else {}
             card = runs_view.card(entry.run, self._runs, datetime.now(UTC), width, preview, keys)
             # Where few lines fit, the list's row stands for the card's first line.
-            lines += card if about.size.height >= ROOMY else [line for line in card[1:] if line]
+            if about.size.height < ROOMY:
+                card = [line for line in card[1:] if line]
+            lines += card
         about.query_one(Labelled).show(lines)
         self.refresh_bindings()
 
@@ -667,11 +684,10 @@ class HomeScreen(RefreshedScreen):
 
     def caption(self) -> str:
         """The conclusion of the selected run."""
-        run = self.entry.run if self.entry is not None else None
-        preview = self._previews.get(run.run_id) if run is not None else None
-        if preview:
-            return preview.answer.what
-        return ""
+        entry = self.entry
+        if entry is None or entry.run is None or entry.run.run_id not in self._previews:
+            return ""
+        return self._previews[entry.run.run_id].answer.what
 
     # Keys
 

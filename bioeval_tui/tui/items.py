@@ -62,20 +62,25 @@ class JobItem:
         """The problems that keep it from running."""
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
+    @property
+    def last_score(self) -> float | None:
+        """The mean of its newest run; None if that could not be measured, or there is none."""
+        if self.scores:
+            return self.scores[-1]
+        return None
+
 
 def cannot_run(job: JobItem) -> str:
     """Return why a checked job cannot run, in a sentence; empty if it can."""
     if job.runnable or job.needs_code:
         return ""
+    why = f"{job.name} cannot run: {plural(len(job.errors), 'error')}"
     line = min((problem.line for problem in job.errors if problem.line), default=0)
-    first = (
-        f", the first at line {line}"
-        if line and len(job.errors) > 1
-        else f" at line {line}"
-        if line
-        else ""
-    )
-    return f"{job.name} cannot run: {plural(len(job.errors), 'error')}{first}"
+    if not line:
+        return why
+    if len(job.errors) > 1:
+        return f"{why}, the first at line {line}"
+    return f"{why} at line {line}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,7 +173,7 @@ class OwnAgentDialog(FormDialog[NewJob]):
             withheld.value = ASKS_FIRST
 
     @on(Choice.Changed, "#example")
-    def _start_from(self) -> None:
+    def _fill_example(self) -> None:
         """Fill in an example."""
         fields = ("task", "criteria", "fact", "withheld")
         for name, text in zip(fields, EXAMPLES[self._chosen("example")], strict=True):
@@ -294,7 +294,7 @@ class RunForm:
         """
         if not isinstance(kept, Mapping):
             return cls()
-        values, choices = {}, choices_for(conditions)
+        values, choices = {}, form_choices(conditions)
         for field in fields(cls):
             value = kept.get(field.name)
             allowed = choices.get(field.name)
@@ -306,10 +306,12 @@ class RunForm:
     def remembered(cls, job: JobItem, kept: Preferences, repeats: int) -> RunForm:
         """Return the form as it was given for this job or, if it never was, for the last one."""
         by_job = kept.get("run.by_job")
-        mine = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
-        if mine is None and job.sample:
-            return cls(agent="sample", played="rehearsal", repeats=str(repeats))
-        form = cls.from_saved(mine if mine is not None else kept.get("run.last"), job.conditions)
+        given = by_job.get(str(job.path)) if isinstance(by_job, Mapping) else None
+        if given is None:
+            if job.sample:
+                return cls(agent="sample", played="rehearsal", repeats=str(repeats))
+            given = kept.get("run.last")
+        form = cls.from_saved(given, job.conditions)
         # How many conversations a run has is asked each time: enter, enter must not start a batch.
         return replace(form, models="", repeats=str(repeats))
 
@@ -378,18 +380,24 @@ class RunForm:
             return ""
         conditions = len(self.condition_names(job))
         is_choice = bool(cases and (self.cases.strip() or self.sample_size))
-        parts = [plural(models, "model")] if models > 1 else []
-        if cases:
-            parts.append("the chosen cases" if is_choice else plural(cases, "case"))
+        parts = []
+        if models > 1:
+            parts.append(plural(models, "model"))
+        if is_choice:
+            parts.append("the chosen cases")
+        elif cases:
+            parts.append(plural(cases, "case"))
         parts.append(plural(conditions, "condition"))
         if trials > 1:
             parts.append(plural(trials, "trial"))
         total = ""
         if not is_choice:
             total = f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
-        at_most = f", at most {self.most_at_once} at once" if self.most_at_once else ""
-        if self.most_at_once and self.most_at_once > 1 and self.at_once == "no":
-            at_most += "; those that share a knowledge graph run one after another"
+        at_most = ""
+        if self.most_at_once:
+            at_most = f", at most {self.most_at_once} at once"
+            if self.most_at_once > 1 and self.at_once == "no":
+                at_most += "; those that share a knowledge graph run one after another"
         return f"{' × '.join(parts)}{total}{at_most}"
 
     def request(self, job: JobItem) -> RunRequest:
@@ -431,7 +439,7 @@ def repeated(*runs: RunResult) -> tuple[Path, RunForm]:
         UsageError: the file is not there, the agent was started by the command line, or the runs
             differ in more than their model.
     """
-    forms = [_form_of(run) for run in runs]
+    forms = [_run_form(run) for run in runs]
     path, form = forms[0]
     if any(
         (other, replace(own, models=form.models, repeats=form.repeats)) != forms[0]
@@ -445,47 +453,42 @@ def repeated(*runs: RunResult) -> tuple[Path, RunForm]:
     return path, replace(form, models=models)
 
 
-def _form_of(run: RunResult) -> tuple[Path, RunForm]:
+def _run_form(run: RunResult) -> tuple[Path, RunForm]:
     path, started = job_file(run), run.started
     before, job = options_of(started.options), run.state.job
     if before.local_model or started.options.get("agent_function"):
         raise UsageError(f"run {run.run_id} had an agent that only its own command can start")
-    url = before.agent_url if before.agent_url != _of_part(job, "target", "url") else None
-    more = [step.total for step in run.answer.steps if step.action == "trials"]
     every = tuple(run.state.of_job)
-    played = (
-        before.evaluator_model
-        if before.evaluator_model != _of_part(job, "evaluator", "model")
-        else None
-    )
-    judges = (
-        before.judge_model
-        if before.judge_model != _several(_of_part(job, "scorer", "model"))
-        else ()
-    )
-    asked_model = started.model if started.model != _of_part(job, "target", "model") else None
     form = RunForm(
-        agent="sample" if before.sample_agent else "url" if url else "job",
-        url=url or "",
-        models=asked_model or "",
-        played="rehearsal" if started.options.get("mode") == "rehearsal" else "job",
-        repeats=str(more[0] if more else max(1, started.trials // max(1, len(run.state.cases)))),
+        repeats=str(max(1, started.trials // max(1, len(run.state.cases)))),
         order=before.order or "job",
         at_once="yes" if before.parallel else "no",
-        evaluator=played or "",
-        judge=", ".join(judges),
         concurrency=str(before.concurrency or ""),
-        conditions=(
-            ALL if len(started.conditions) != 1 or len(every) == 1 else started.conditions[0]
-        ),
         cases=before.cases or "",
         sample=str(before.sample or ""),
         spans="job" if before.otlp is None else "yes",
     )
+    # What the job says itself is left out: an answer in the form would hide what it says later.
+    if before.agent_url and before.agent_url != _part_value(job, "target", "url"):
+        form = replace(form, agent="url", url=before.agent_url)
+    if before.sample_agent:
+        form = replace(form, agent="sample")
+    if started.model and started.model != _part_value(job, "target", "model"):
+        form = replace(form, models=started.model)
+    if before.evaluator_model and before.evaluator_model != _part_value(job, "evaluator", "model"):
+        form = replace(form, evaluator=before.evaluator_model)
+    if before.judge_model != _several(_part_value(job, "scorer", "model")):
+        form = replace(form, judge=", ".join(before.judge_model))
+    if started.options.get("mode") == "rehearsal":
+        form = replace(form, played="rehearsal")
+    if more := [step.total for step in run.answer.steps if step.action == "trials"]:
+        form = replace(form, repeats=str(more[0]))
+    if len(started.conditions) == 1 and len(every) != 1:
+        form = replace(form, conditions=started.conditions[0])
     return path, form
 
 
-def _of_part(job: Mapping[str, Any], part: str, key: str) -> Any:
+def _part_value(job: Mapping[str, Any], part: str, key: str) -> Any:
     """Return a value of a recorded job's part, such as its agent's address; None if it has none."""
     values = job.get(part)
     if isinstance(values, Mapping):
@@ -506,9 +509,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _number(text: str, most: int = MOST_REPEATS) -> int | None:
     text = text.strip()
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else 0
-    if 1 <= number <= most:
-        return number
+    if text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= most:
+        return int(text)
     return None
 
 
@@ -534,7 +536,7 @@ CHOICES: dict[str, dict[str, str]] = {
 """The label of each choice of the form that is the same for every job."""
 
 
-def choices_for(titles: Mapping[Condition, str]) -> dict[str, dict[str, str]]:
+def form_choices(titles: Mapping[Condition, str]) -> dict[str, dict[str, str]]:
     """Return the label of each choice of the form for a job with these conditions."""
     every = both_or_all(len(titles))
     return {
@@ -576,7 +578,8 @@ class RunDialog(FormDialog[RunForm]):
         &.-url #row-url { display: block; }
         &.-models #row-evaluator, &.-models #row-judge { display: block; }
         & #row-order, & #row-at_once, & #row-concurrency, & #row-spans { display: none; }
-        &.-more #row-order, &.-more #row-at_once, &.-more #row-concurrency, &.-more #row-spans { display: block; }
+        &.-more #row-order, &.-more #row-at_once { display: block; }
+        &.-more #row-concurrency, &.-more #row-spans { display: block; }
         &.-single #row-order { display: none; }
         & .dialog--body { overflow-y: auto; scrollbar-size-vertical: 1; }
         & #told { height: auto; color: $quiet; }
@@ -668,11 +671,13 @@ class RunDialog(FormDialog[RunForm]):
     @property
     def draft_name(self) -> str:
         """Jobs in different folders may have the same name."""
-        again = f", run {self._again} again" if self._again else ""
-        return f"{self.NAME}: {home_relative(self._job.path)}{again}"
+        name = f"{self.NAME}: {home_relative(self._job.path)}"
+        if self._again:
+            return f"{name}, run {self._again} again"
+        return name
 
     def _choice(self, label: str, name: str, value: str) -> Horizontal:
-        return self.row(label, FormChoice(choices_for(self._job.conditions)[name], value, id=name))
+        return self.row(label, FormChoice(form_choices(self._job.conditions)[name], value, id=name))
 
     def _remember(self, form: dict[str, str]) -> None:
         preferences, path = self.bioeval.services.preferences, str(self._job.path)
@@ -719,9 +724,8 @@ class RunDialog(FormDialog[RunForm]):
             # conversation.
             ended = (run for run in runs if run.job == self._job.name and run.status == "completed")
             last = next((run for run in ended if run.measured), None)
-            self._earlier = (
-                await services.from_runs(preview, last.run_id) if last is not None else None
-            )
+            if last is not None:
+                self._earlier = await services.from_runs(preview, last.run_id)
         except (BioevalError, OSError):
             return  # only the estimate is missing
         self.tell()
@@ -820,14 +824,12 @@ class RunDialog(FormDialog[RunForm]):
 def resolved_lines(lines: Sequence[Resolved]) -> list[Line]:
     """Return a line for each part of a run, with where it was set below one another."""
     width = max((cell_len(line.what) for line in lines if line.source), default=0) + 2
-    return [
-        [
-            Cell(padded(line.label, 11), "quiet"),
-            Cell(fitted(line.what, width) if line.source else line.what),
-            Cell(line.source, "quiet"),
-        ]
-        for line in lines
-    ]
+    drawn = []
+    for line in lines:
+        what = fitted(line.what, width) if line.source else line.what
+        label = Cell(padded(line.label, 11), "quiet")
+        drawn.append([label, Cell(what), Cell(line.source, "quiet")])
+    return drawn
 
 
 def run_as_asked(program: Program, job: JobItem, form: RunForm | None) -> None:
@@ -876,5 +878,7 @@ def estimate_words(form: RunForm, earlier: RunPreview | None, job: JobItem) -> s
 
 
 def _time_and_cost(earlier: RunPreview, conversations: int) -> str:
-    cost = "" if not earlier.dollars else f" and {dollars(earlier.dollars * conversations)}"
-    return f"about {duration((earlier.seconds or 0.0) * conversations)}{cost}"
+    time = f"about {duration((earlier.seconds or 0.0) * conversations)}"
+    if not earlier.dollars:
+        return time
+    return f"{time} and {dollars(earlier.dollars * conversations)}"

@@ -28,6 +28,7 @@ from bioeval_tui.base.widths import padded
 from bioeval_tui.sample.paths import plugin_jobs, sample_jobs
 from bioeval_tui.tui.items import JobItem, cannot_run
 from bioeval_tui.tui.keys import bindings
+from bioeval_tui.tui.shared.base import switch_focus
 from bioeval_tui.tui.shared.cells import Cell, bulleted, paint, spark
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key
@@ -67,20 +68,25 @@ class Source:
         by_line: dict[int, list[Problem]] = defaultdict(list)
         for problem in self.problems:
             by_line[problem.line].append(problem)
-        shown = [row for problem in by_line.pop(0, []) for row in _problem_rows(problem, width)]
+        shown: list[SourceRow] = []
+
+        def add_problems(at: int) -> None:
+            for problem in by_line.pop(at, ()):
+                shown.extend(_problem_rows(problem, width))
+
+        add_problems(0)
         lines = self.text.split("\n")
         if lines and not lines[-1]:
             lines.pop()
         for at, (line, block) in enumerate(_blocks(lines[:MAX_LINES]), 1):
             shown += _text_rows(at, line, width, block)
-            for problem in by_line.pop(at, ()):
-                shown += _problem_rows(problem, width)
+            add_problems(at)
         if len(lines) > MAX_LINES:
             shown.append(
                 SourceRow(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),))
             )
         for at in sorted(by_line):
-            shown += [row for problem in by_line[at] for row in _problem_rows(problem, width)]
+            add_problems(at)
         return shown
 
     @property
@@ -135,13 +141,17 @@ def _coloured(line: str, block: bool) -> tuple[Cell, ...]:
 
 
 def _problem_rows(problem: Problem, width: int) -> list[SourceRow]:
-    kind: Literal["error", "warning"] = "warning" if problem.severity == "warning" else "error"
-    sign, tone = ("!", "warn") if kind == "warning" else ("✗", "bad")
-    at = f"{problem.line}:{problem.column}  " if problem.line and problem.column else ""
-    said = f"{problem.field}: {problem.message}" if problem.field else problem.message
-    first, *rest = title_lines(f"{sign} {at}{said}", max(8, width), max(8, width) - 2)
-    rows = [SourceRow(None, (Cell(first, tone),), kind)]  # type: ignore[arg-type]
-    return rows + [SourceRow(None, (Cell(f"  {part}", tone),), kind) for part in rest]  # type: ignore[arg-type]
+    kind, sign, tone = "error", "✗", "bad"
+    if problem.severity == "warning":
+        kind, sign, tone = "warning", "!", "warn"
+    said = problem.message
+    if problem.field:
+        said = f"{problem.field}: {said}"
+    if problem.line and problem.column:
+        said = f"{problem.line}:{problem.column}  {said}"
+    first, *rest = title_lines(f"{sign} {said}", max(8, width), max(8, width) - 2)
+    lines = [first, *(f"  {part}" for part in rest)]
+    return [SourceRow(None, (Cell(line, tone),), kind) for line in lines]  # type: ignore[arg-type]
 
 
 class SourceView(ScrollView, can_focus=True):
@@ -244,7 +254,6 @@ def listing() -> Listing[JobItem]:
 
 
 def _keys(job: JobItem) -> tuple[Key, ...]:
-    last = job.scores[-1] if job.scores else None
     warnings = len(job.problems) - len(job.errors)
     when = job.last_run.timestamp() if job.last_run else None
     return (
@@ -254,7 +263,7 @@ def _keys(job: JobItem) -> tuple[Key, ...]:
         number_key(job.facts),
         number_key(job.assertions),
         number_key(float(job.runs)),
-        number_key(last),
+        number_key(job.last_score),
         number_key(when),
     )
 
@@ -271,7 +280,9 @@ def check(job: JobItem) -> Cell:
         return Cell(f"✗ {plural(len(job.errors), 'error')}", "bad")
     if job.problems:
         return Cell(f"! {plural(len(job.problems), 'warning')}", "warn")
-    return Cell("✓ sample" if job.sample else "✓ ready", "good")
+    if job.sample:
+        return Cell("✓ sample", "good")
+    return Cell("✓ ready", "good")
 
 
 def _is_shipped(job: JobItem) -> bool:
@@ -288,21 +299,25 @@ def row(job: JobItem, now: datetime, *, exact: bool = False) -> dict[str, Cell]:
 
     `exact` shows when it ran last instead of how long ago.
     """
-    last = job.scores[-1] if job.scores else None
+    last = job.last_score
     return {
         "job": Cell(job.name, "plain" if job.runnable else "quiet"),
         "check": check(job),
         "tasks": _count(job.tasks),
         "facts": _count(job.facts),
         "asserts": _count(job.assertions),
-        "last runs": Cell(spark(job.scores, SPARK), "busy") if job.scores else _none_yet(job),
+        "last runs": _newest_scores(job),
         "score": Cell(number(last), "strong" if last is not None else "quiet"),
         "last run": Cell(when(job.last_run, now, exact=exact) if job.last_run else "–", "quiet"),
     }
 
 
-def _none_yet(job: JobItem) -> Cell:
-    return Cell("no mean yet" if job.runs else "no run yet", "quiet")
+def _newest_scores(job: JobItem) -> Cell:
+    if job.scores:
+        return Cell(spark(job.scores, SPARK), "busy")
+    if job.runs:
+        return Cell("no mean yet", "quiet")
+    return Cell("no run yet", "quiet")
 
 
 def _count(number: int | None) -> Cell:
@@ -318,11 +333,16 @@ def facts_line(job: JobItem, now: datetime, *, exact: bool = False) -> list[Cell
     counts = ", ".join(
         (plural(job.tasks, "task"), plural(job.facts, "fact"), plural(job.assertions, "assertion"))
     )
-    ran = f"   last run {when(job.last_run, now, exact=exact)}" if job.last_run else ""
-    return [check(job), Cell(f"   {counts}"), Cell(ran, "quiet")]
+    line = [check(job), Cell(f"   {counts}")]
+    if job.last_run:
+        line.append(Cell(f"   last run {when(job.last_run, now, exact=exact)}", "quiet"))
+    return line
 
 
 SOON_S = 0.05
+"""When files that are not checked yet are asked for again, in seconds: `data/job_list.py` checks
+new ones for `BUDGET_S` at a time.
+"""
 
 
 class JobsScreen(ListScreen[JobItem]):
@@ -412,9 +432,12 @@ class JobsScreen(ListScreen[JobItem]):
     def action_preview(self) -> None:
         """Go from the table to the text, or back."""
         source = self.query_one(SourceView)
-        (self.table.rows if source.has_focus or not source.display else source).focus()
+        if source.display:
+            switch_focus(self.table.rows, source)
+        else:
+            self.table.rows.focus()
 
-    def name_of(self, item: JobItem) -> tuple[str, str]:
+    def item_name(self, item: JobItem) -> tuple[str, str]:
         """A job's path."""
         return "the path", str(item.path)
 
@@ -422,7 +445,7 @@ class JobsScreen(ListScreen[JobItem]):
         """Put the cursor on a job; with `repeats`, open its run dialog with so many once it is
         listed.
         """
-        self.go_to(path)
+        self.select_item(path)
         if repeats:
             self._to_run = path, repeats
             self._run_wished()

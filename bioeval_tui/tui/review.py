@@ -24,7 +24,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.medals.medal_card import MedalCard
 from bioeval_tui.tui.review_view import ReviewDialog
-from bioeval_tui.tui.shared.base import RefreshedScreen, unreadable
+from bioeval_tui.tui.shared.base import RefreshedScreen, switch_focus, unreadable
 from bioeval_tui.tui.shared.cells import Cell, Line, brief_head, left, right, who_and_what, wrapped
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
@@ -140,7 +140,7 @@ class ReviewScreen(RefreshedScreen):
             return review_view.quotes(self.looked_at, self.blind, self.me)
         return []
 
-    def lines_of(self, item: ReviewItem) -> list[Line]:
+    def item_lines(self, item: ReviewItem) -> list[Line]:
         """Return the lines of an item that may be shown now."""
         return review_view.lines(item, self.blind, self.me, seen=item.id in self.seen)
 
@@ -195,9 +195,13 @@ class ReviewScreen(RefreshedScreen):
         """Refresh everything from the items; the cursor stays on its item, or goes to the requested
         one.
         """
-        at = self.wished or (self.looked_at.id if self.looked_at else None)
+        at = self.wished
+        if at is None and self.looked_at is not None:
+            at = self.looked_at.id
         self.shown = [
-            item for item in self.items if not self.only_to_do or review_view.to_do(item, self.me)
+            item
+            for item in self.items
+            if not self.only_to_do or review_view.is_to_do(item, self.me)
         ]
         if self.only_to_do and at is not None and at not in {item.id for item in self.shown}:
             # The item that was just reviewed stays until the user moves on.
@@ -221,15 +225,18 @@ class ReviewScreen(RefreshedScreen):
         width = self.rows.scrollable_content_region.width
         longest = max((cell_len(review_view.where(item)) for item in self.shown), default=0)
         self._where = min(longest, max(LEAST_WHERE, width * 2 // 5))
-        lines = [len(self._title(item, width)) for item in self.shown] if width else 1
+        lines: int | list[int] = 1
+        heads = Content("")
+        if width:
+            lines = [len(self._title(item, width)) for item in self.shown]
+            trial, task, score = (Cell(head, "quiet") for head in review_view.heads(self.shown))
+            heads = self._columns(Cell(""), trial, task, score, width)
         self.rows.set_rows(len(self.shown), self._row, lines=lines)
-        trial, task, score = (Cell(head, "quiet") for head in review_view.heads(self.shown))
-        heads = self._columns(Cell(""), trial, task, score, width) if width else Content("")
         self.query_one("#heads", Static).update(heads)
 
     def _title(self, item: ReviewItem, width: int) -> list[str]:
-        number = f"{item.id.task} " if item.id.task else ""
-        title = f"{self._prefixes.get(item.id.place, '')}{number}{item.title}"
+        prefix = self._prefixes.get(item.id.place, "")
+        title = f"{prefix}{review_view.task_number(item)}{item.title}"
         return wrapped(title, max(20, width - self._where - self._outcome - 4))
 
     def _row(self, index: int, width: int) -> Content:
@@ -265,33 +272,37 @@ class ReviewScreen(RefreshedScreen):
         if item is not None and item.row is not None:
             self.query_one(MedalCard).show(item.row)
         self._show_transcript(item)
-        lines = (
-            [] if item is None else [*review_view.heading(item, self.blind), *self.lines_of(item)]
-        )
-        brief, head = item.brief if item else None, self.query_one("#brief", Labelled)
+        brief, at, lines = None, None, []
+        if item is not None:
+            brief, at = item.brief, item.id
+            lines = [*review_view.heading(item, self.blind), *self.item_lines(item)]
+        head = self.query_one("#brief", Labelled)
         head.display = brief is not None
         if brief is not None:
             head.show(brief_head(brief) if self.has_class("-tall") else who_and_what(brief))
         if item is not None and not review_view.is_hidden(item, self.blind, self.me):
             self.seen.add(item.id)
         self.query_one("#said Labelled", Labelled).show(lines)
-        if item is None or item.id != self._shown:
+        if at is None or at != self._shown:
             self.query_one("#said").scroll_home(animate=False)
-        self._shown = item.id if item else None
+        self._shown = at
         self.refresh_bindings()
 
     def _show_transcript(self, item: ReviewItem | None) -> None:
         """Bind the transcript and mark the evidence, when either is another than before."""
         transcript = self.query_one(ReviewTranscript)
-        conversation = item.conversation if item else None
+        conversation, quotes = None, []
+        if item is not None:
+            conversation = item.conversation
+            quotes = review_view.quotes(item, self.blind, self.me)
+        is_other = item is None or item.id != self._shown
         if conversation is not self._conversation or conversation is None:
             self._conversation = conversation
             transcript.show(conversation)
-        quotes = review_view.quotes(item, self.blind, self.me) if item else []
-        if item is None or item.id != self._shown or quotes != self._marked:
+        if is_other or quotes != self._marked:
             self._marked = quotes
             self.at_quote = 0
-            self.call_after_refresh(self._point_out, quotes, item is None or item.id != self._shown)
+            self.call_after_refresh(self._point_out, quotes, is_other)
 
     def _point_out(self, quotes: Sequence[tuple[int, str]], fresh: bool) -> None:
         transcript = self.query_one(ReviewTranscript)
@@ -301,16 +312,20 @@ class ReviewScreen(RefreshedScreen):
 
     def _show_words(self) -> None:
         item = self.looked_at
-        path = (self.NAME, item.subject) if item else (self.NAME,)
-        notes = [Cell(review_view.progress(self.items, self.me), "quiet")] if self.items else []
-        if self.items and self.items[0].sample:
-            notes.append(Cell(self.items[0].sample, "quiet"))
+        path, notes, failure = [self.NAME], [], ""
+        if item is not None:
+            path.append(item.subject)
+        if self.items:
+            failure = self._failure
+            notes.append(Cell(review_view.progress(self.items, self.me), "quiet"))
+            if self.items[0].sample:
+                notes.append(Cell(self.items[0].sample, "quiet"))
         if self.blind:
             notes.append(Cell("blind", "warn"))
         if self.only_to_do:
             notes.append(Cell(f"{len(self.shown)} to do", "warn"))
         self.title_bar.say(path, notes, Cell(f"as {self.me}", "quiet"))
-        self.show_trouble(self._failure if self.items else "")
+        self.show_trouble(failure)
         self.show_notice(self._notice())
 
     def _notice(self) -> list[Cell]:
@@ -409,11 +424,15 @@ class ReviewScreen(RefreshedScreen):
     def action_mark(self) -> None:
         """Ask for a mark of the submission and the reason."""
         item = self.looked_at
-        self._ask("mark", "valid" if item is not None and item.graded == "invalid" else "invalid")
+        if item is not None and item.graded == "invalid":
+            self._ask("mark", "valid")
+        else:
+            self._ask("mark", "invalid")
 
     def action_fault(self) -> None:
         """Ask who is at fault."""
-        self._ask("fault", self.looked_at.fault if self.looked_at else "none")
+        if self.looked_at is not None:
+            self._ask("fault", self.looked_at.fault)
 
     def action_note(self) -> None:
         """Ask for a note."""
@@ -456,7 +475,7 @@ class ReviewScreen(RefreshedScreen):
                 self.wished = [i for i in self.shown if i.id != item.id][following].id
         await self.load_items()
         self.call_after_refresh(setattr, self, "_scoring", False)
-        if all(not review_view.to_do(other, self.me) for other in self.items):
+        if all(not review_view.is_to_do(other, self.me) for other in self.items):
             self.tell(f"Everything is reviewed. {self.key('undo')} undoes the last review.")
 
     def action_undo(self) -> None:
@@ -517,14 +536,14 @@ class ReviewScreen(RefreshedScreen):
         """Go to the transcript (or the card), or back to the queue."""
         item = self.looked_at
         beside = self.query_one(Transcript if item is None or item.row is None else MedalCard)
-        (self.rows if beside.has_focus else beside).focus()
+        switch_focus(self.rows, beside)
 
     def copies(self) -> Sequence[Copied]:
         """The item's details."""
         item = self.looked_at
         if item is None:
             return ()
-        lines = [*review_view.heading(item, self.blind), *self.lines_of(item)]
+        lines = [*review_view.heading(item, self.blind), *self.item_lines(item)]
         return (
             Copied("this item", lambda: "\n".join("".join(c.text for c in line) for line in lines)),
         )

@@ -27,7 +27,7 @@ from bioeval_tui.report.messages import plain
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.medals.medals_view import MEDALS
-from bioeval_tui.tui.shared.cells import Cell, Line, condition_in
+from bioeval_tui.tui.shared.cells import Cell, Line, fitted_condition
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 
 if TYPE_CHECKING:
@@ -58,14 +58,14 @@ def is_hidden(item: ReviewItem, blind: bool, me: str) -> bool:
     return blind and item.row is None and (bool(item.sample) or me not in item.opinions)
 
 
-def to_do(item: ReviewItem, me: str) -> bool:
+def is_to_do(item: ReviewItem, me: str) -> bool:
     """Return whether `me` has neither scored nor marked the item."""
     return me not in item.opinions
 
 
 def progress(items: Sequence[ReviewItem], me: str) -> str:
     """Return `3 of 8 reviewed`."""
-    return f"{sum(not to_do(item, me) for item in items)} of {len(items):,} reviewed"
+    return f"{sum(not is_to_do(item, me) for item in items)} of {len(items):,} reviewed"
 
 
 # The queue
@@ -76,9 +76,13 @@ def sign(item: ReviewItem, me: str) -> Cell:
     if reviews.disagree(item.opinions) or len({entry.fault for entry in item.faults.values()}) > 1:
         return Cell("≠", "warn")
     mine = item.opinions.get(me)
-    if mine is None:
-        return Cell("·" if not item.opinions else "○", "quiet")
-    return Cell("✓" if mine.action == "accept" else "✎", "good")
+    if mine is not None and mine.action == "accept":
+        return Cell("✓", "good")
+    if mine is not None:
+        return Cell("✎", "good")
+    if item.opinions:
+        return Cell("○", "quiet")
+    return Cell("·", "quiet")
 
 
 def prefixes(items: Iterable[ReviewItem]) -> dict[str, str]:
@@ -89,10 +93,18 @@ def prefixes(items: Iterable[ReviewItem]) -> dict[str, str]:
     if len(subjects) < 2:
         return {}
     alike = Counter(subjects.values())
-    return {
-        place: f"{name if alike[name] == 1 else f'…{Path(place).stem[-4:]}'} · "
-        for place, name in subjects.items()
-    }
+    found = {}
+    for place, name in subjects.items():
+        which = name if alike[name] == 1 else f"…{Path(place).stem[-4:]}"
+        found[place] = f"{which} · "
+    return found
+
+
+def task_number(item: ReviewItem) -> str:
+    """Return the task's number and a space; empty for a submission."""
+    if item.id.task:
+        return f"{item.id.task} "
+    return ""
 
 
 def heads(items: Iterable[ReviewItem]) -> tuple[str, str, str]:
@@ -106,10 +118,11 @@ def heads(items: Iterable[ReviewItem]) -> tuple[str, str, str]:
 def where(item: ReviewItem, width: int = 80) -> str:
     """Return `without the facts 1` in at most `width` characters, or the agent of a submission."""
     if item.id.key is not None:
-        case = item.conversation.case if item.conversation is not None else None
-        trial = (case.words if case is not None else "") or str(item.id.key.trial)
+        trial = str(item.id.key.trial)
+        if item.conversation is not None and item.conversation.case is not None:
+            trial = item.conversation.case.words or trial
         condition = item.condition or title_of(item.id.key.condition)
-        return f"{condition_in(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
+        return f"{fitted_condition(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
     if item.row is None:
         return ""
     return item.row.agent
@@ -132,7 +145,9 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
     shown = number(before)
     if after is None:
         return Cell(shown, "warn" if before is None else "plain")
-    return Cell(shown if before == after else f"{shown} → {number(after)}", "strong")
+    if before != after:
+        shown += f" → {number(after)}"
+    return Cell(shown, "strong")
 
 
 def with_mark(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
@@ -143,10 +158,15 @@ def with_mark(medal: Cell, graded: Mark, mark: Mark | None) -> Cell:
         return medal._replace(text=f"{medal.text} ✓")
     if mark == "suspicious":
         return Cell(f"{medal.text} ?", "warn")
-    return Cell(
-        f"{medal.text} → {'!' if mark == 'invalid' else '✓'}",
-        "bad" if mark == "invalid" else "warn",
-    )
+    if mark == "invalid":
+        return Cell(f"{medal.text} → !", "bad")
+    return Cell(f"{medal.text} → ✓", "warn")
+
+
+def _differ(opinions: Mapping[str, Reviewed]) -> str:
+    if reviews.disagree(opinions):
+        return ", reviewers differ"
+    return ""
 
 
 def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
@@ -154,8 +174,7 @@ def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
     mark = reviews.mark_of(opinions)
     if mark is None:
         return []
-    differ = ", reviewers differ" if reviews.disagree(opinions) else ""
-    head = [Cell("reviewed: ", "quiet"), MARKS[mark], Cell(differ, "warn")]
+    head = [Cell("reviewed: ", "quiet"), MARKS[mark], Cell(_differ(opinions), "warn")]
     return [head, *(_review_line(entry) for entry in opinions.values()), []]
 
 
@@ -175,12 +194,12 @@ def heading(item: ReviewItem, blind: bool) -> list[Line]:
     """Return the title of the reviewed item and, of a task, the conversation that it belongs to,
     with its score.
     """
-    which = f"{item.id.task} " if item.id.task else ""
-    title: Line = [Cell(f"{which}{shorten(item.title, 300)}", "strong")]
+    title: Line = [Cell(f"{task_number(item)}{shorten(item.title, 300)}", "strong")]
     if item.id.key is None:
         return [title]
-    overall = item.conversation.score if item.conversation is not None and not blind else None
-    scored = f", scored {number(overall.score)}" if overall is not None else ""
+    scored, talk = "", item.conversation
+    if not blind and talk is not None and talk.score is not None:
+        scored = f", scored {number(talk.score.score)}"
     return [
         title,
         [label("in"), Cell(f"{where(item, 200)} of {item.subject}", "quiet"), Cell(scored)],
@@ -199,9 +218,12 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
         parts = zip(names, item.criteria.split("\n"), strict=True)
         shown += [[label(name), Cell(shorten(part, 400))] for name, part in parts]
     if kept_back:
-        known = "; you have seen it, so yours is not blind" if seen else ""
-        until = "here, since this is a sample" if item.sample else "until you have given your score"
-        shown.append([label("judge"), Cell(f"hidden {until}{known}", "warn")])
+        hidden = "hidden until you have given your score"
+        if item.sample:
+            hidden = "hidden here, since this is a sample"
+        if seen:
+            hidden += "; you have seen it, so yours is not blind"
+        shown.append([label("judge"), Cell(hidden, "warn")])
     elif item.row is not None:
         shown += _graded_lines(item)
     elif item.judged is not None:
@@ -221,25 +243,27 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
     task = judged.task
     if task is None:
         line.append(Cell(f"could not be measured: {judged.why_not or 'no verdict'}", "warn"))
+    elif task.passed:
+        line.append(Cell(f"✓ {number(task.score)}", "good"))
     else:
-        line.append(
-            Cell(
-                f"{'✓' if task.passed else '✗'} {number(task.score)}",
-                "good" if task.passed else "bad",
-            )
-        )
+        line.append(Cell(f"✗ {number(task.score)}", "bad"))
     line.append(Cell(f"  {shorten(judged.judge, 60)}", "quiet"))
     if task is not None and task.spread:
         line.append(Cell(f"  verdicts differ by {number(task.spread)}", "warn"))
     shown = [line]
     if after is not None:
-        many = "" if len(item.opinions) == 1 else f", mean of {len(item.opinions)}"
-        shown.append([label("score"), Cell(reviews.words(judged.score, after) + many, "strong")])
-    if task is not None and task.reason:
+        said = reviews.words(judged.score, after)
+        if len(item.opinions) != 1:
+            said += f", mean of {len(item.opinions)}"
+        shown.append([label("score"), Cell(said, "strong")])
+    if task is None:
+        return shown
+    if task.reason:
         shown.append([label("reason"), Cell(for_terminal(task.reason, 2000))])
-    messages = item.conversation.messages if item.conversation is not None else []
-    turns = {message.message: message.turn for message in messages}
-    for quoted in task.evidence if task is not None else ():
+    turns = {}
+    if item.conversation is not None:
+        turns = {message.message: message.turn for message in item.conversation.messages}
+    for quoted in task.evidence:
         place = Cell("not in the transcript", "warn")
         if quoted.message in turns:
             place = Cell(f"turn {turns[quoted.message]}", "quiet")
@@ -253,8 +277,8 @@ def _graded_lines(item: ReviewItem) -> list[Line]:
     mark = reviews.mark_of(item.opinions)
     if mark is not None:
         word = "accepted" if mark == item.graded else mark
-        differ = ", reviewers differ" if reviews.disagree(item.opinions) else ""
-        shown.append([label("reviewed"), MARKS[mark]._replace(text=word + differ)])
+        said = MARKS[mark]._replace(text=word + _differ(item.opinions))
+        shown.append([label("reviewed"), said])
     return shown
 
 
@@ -275,21 +299,22 @@ def _fault_lines(item: ReviewItem) -> list[Line]:
 
 
 def _review_line(entry: Reviewed) -> Line:
-    what = {"accept": "accepts", "override": "says", "fault": "blames", "note": "notes"}.get(
+    said = {"accept": "accepts", "override": "says", "fault": "blames", "note": "notes"}.get(
         entry.action, ""
     )
-    value = ""
     if entry.after is not None:
-        value = f" {number(entry.after)}"
+        said += f" {number(entry.after)}"
     elif entry.fault is not None:
-        value = f" {entry.fault}"
+        said += f" {entry.fault}"
     elif entry.mark is not None:
-        value = f" {entry.mark}"
-    blind = ", blind" if entry.blind else ""
-    why = f": {shorten(entry.why, 300)}" if entry.why else ""
+        said += f" {entry.mark}"
+    if entry.blind:
+        said += ", blind"
+    if entry.why:
+        said += f": {shorten(entry.why, 300)}"
     return [
         Cell(f"{shorten(entry.author or 'unknown', 30)} ", "busy"),
-        Cell(f"{what}{value}{blind}{why}"),
+        Cell(said),
         Cell(f"  {date(entry.at, zone=UTC)} UTC", "quiet"),
     ]
 
@@ -356,7 +381,7 @@ def score_typed(text: str) -> float | None:
 def next_to_do(items: Sequence[ReviewItem], after: int, me: str) -> int | None:
     """Return the index of the next item I have not reviewed, wrapping around; None if all are."""
     order: Iterable[int] = (*range(after + 1, len(items)), *range(after + 1))
-    return next((at for at in order if at < len(items) and to_do(items[at], me)), None)
+    return next((at for at in order if at < len(items) and is_to_do(items[at], me)), None)
 
 
 HEADINGS: dict[Kind, str] = {
@@ -368,6 +393,7 @@ HEADINGS: dict[Kind, str] = {
 PLACEHOLDERS: dict[Kind, str] = {
     "mark": "what you saw in the file",
     "note": "your note",
+    "override": "what you saw in the transcript (optional)",
 }
 
 
@@ -398,8 +424,7 @@ class ReviewDialog(FormDialog[ReviewForm]):
                 yield self.row("mark", FormChoice(MARK_WORDS, self._choice, id="choice"))
             elif self._kind == "fault":
                 yield self.row("fault", FormChoice(FAULTS, self._choice, id="choice"))
-            optional = " (optional)" if self._kind == "override" else ""
-            placeholder = PLACEHOLDERS.get(self._kind, f"what you saw in the transcript{optional}")
+            placeholder = PLACEHOLDERS.get(self._kind, "what you saw in the transcript")
             label = "note" if self._kind == "note" else "why"
             yield self.line(label, "why", "", placeholder)
             yield Static(id="hint", markup=False)

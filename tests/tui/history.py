@@ -262,7 +262,8 @@ def compared(change: Callable[[RunEvent], RunEvent] = lambda event: event) -> Co
 DESCRIPTION = """\
 # Breast cancer diagnosis from cell nuclei
 
-Tell malignant from benign breast masses by the shape of cell nuclei in a digitised image of a fine needle
+Tell malignant from benign breast masses by the shape of cell nuclei in a digitised image of a \
+fine needle
 aspirate, as [described by the authors](https://example.org/paper).
 
 ## Data

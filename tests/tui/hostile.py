@@ -24,7 +24,8 @@ from bioeval_tui.record.state import RunState, apply_all
 Value = TypeVar("Value")
 CLIPBOARD = "\x1b]52;c;SE9TVElMRQ==\x07"
 CORPUS = (
-    f"\x1b[2J\x1b[31mred\x1b[0m {CLIPBOARD}\x9b2J\x9d52;c;aGk=\x9c \x1bP1$r0m\x1b\\ \x1b]8;;http://evil.example\x07x\x1b]8;;\x07",
+    f"\x1b[2J\x1b[31mred\x1b[0m {CLIPBOARD}\x9b2J\x9d52;c;aGk=\x9c \x1bP1$r0m\x1b\\"
+    " \x1b]8;;http://evil.example\x07x\x1b]8;;\x07",
     "[@click=app.leave_app]press me[/] [/INST] [/foo] [b + [link=http://evil.example]x[/link]",
     "\u202eabc\u202c\u2066x\u2069 zero\u200bwidth so\u00adft \u200f9 \u061c5 \ufeff\u2028line",
     "a" + "\u0301" * 3_000,

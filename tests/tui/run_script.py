@@ -124,7 +124,8 @@ class Script:
     def add(self, kind: type[events.EventBase], after_ms: float = 0.0, **values: Any) -> None:
         """Append one event `after_ms` after the one before."""
         self.at += timedelta(milliseconds=after_ms)
-        self.events.append(kind(run_id=RUN_ID, seq=len(self.events) + 1, at=self.at, **values))  # type: ignore[arg-type]
+        event = kind(run_id=RUN_ID, seq=len(self.events) + 1, at=self.at, **values)
+        self.events.append(event)  # type: ignore[arg-type]
 
 
 def scripted_run(*, clean: bool = True, rehearsal: bool = True) -> list[RunEvent]:

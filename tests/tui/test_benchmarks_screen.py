@@ -375,7 +375,8 @@ async def test_rows_and_searches_know_what_was_read_so_far() -> None:
             ("polaris", 1),
         ):
             await pilot.press("slash", *words, "enter")
-            await until(pilot, lambda count=count: f"{count} shown" in screen_text(app))  # type: ignore[misc]
+            shown = f"{count} shown"
+            await until(pilot, lambda shown=shown: shown in screen_text(app))  # type: ignore[misc]
             await pilot.press("escape")
             await loaded(app, pilot)
 

@@ -19,7 +19,14 @@ from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.answer import answer_batch
 from bioeval_tui.tui.job_dialogs import RunForm
-from bioeval_tui.tui.runs.batch_view import CELL_WIDTH, Rank, arrange, glances_of, lines_of, planned
+from bioeval_tui.tui.runs.batch_view import (
+    CELL_WIDTH,
+    Rank,
+    arrange,
+    planned,
+    run_glances,
+    tile_lines,
+)
 from bioeval_tui.tui.runs.grid import conclude
 from tests.unit.report.recorded import Recorded, Talk
 
@@ -44,20 +51,20 @@ def test_cells_that_need_attention_come_first_then_the_worst_scores() -> None:
 @pytest.mark.parametrize("several", [True, False])
 def test_a_cell_has_three_lines_and_says_what_is_slow(several: bool) -> None:
     for glance in glances():
-        lines = lines_of(glance, NOW, several, CELL_WIDTH - 3)
+        lines = tile_lines(glance, NOW, several, CELL_WIDTH - 3)
         assert len(lines) == 3
         assert all(len("".join(cell.text for cell in line)) <= CELL_WIDTH - 3 for line in lines)
     slow = next(glance for glance in glances() if glance.ranked(NOW) is Rank.SLOW)
     assert "21 s" in "".join(
-        cell.text for line in lines_of(slow, NOW, several, 60) for cell in line
+        cell.text for line in tile_lines(slow, NOW, several, 60) for cell in line
     )
     # not beside the time of an earlier answer
-    assert lines_of(slow, NOW, several, 60)[2][1].text == "◷ slow"
+    assert tile_lines(slow, NOW, several, 60)[2][1].text == "◷ slow"
 
 
 def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
     state = apply_all(RunState(), run_of_trials(4, end=False))
-    found = {(g.key.condition, g.key.trial): g for g in glances_of(state)}
+    found = {(g.key.condition, g.key.trial): g for g in run_glances(state)}
     assert len(found) == 8
     assert found["supplied", 3].rank is Rank.NOT_MEASURED
     assert found["withheld", 4].rank is Rank.SLOW
@@ -66,7 +73,7 @@ def test_the_grid_shows_finished_running_and_queued_conversations() -> None:
     assert done is not None
     assert done.score is not None
     assert (found["supplied", 1].rank, found["supplied", 1].value) == (Rank.DONE, done.score.score)
-    gone = {(g.key.condition, g.key.trial): g.rank for g in glances_of(state, gone=True)}
+    gone = {(g.key.condition, g.key.trial): g.rank for g in run_glances(state, gone=True)}
     assert gone["withheld", 4] is gone["supplied", 4] is Rank.NOT_MEASURED
     assert [g.rank for g in planned("x", "jobs/a.yml", None, 2)] == [Rank.QUEUED] * 4
 
@@ -125,7 +132,12 @@ def batch_services() -> FakeServices:
 
 async def shown(app: object, pilot: object) -> Any:
     """Wait for the grid, and return it."""
-    await until(pilot, lambda: is_a(app.screen, "GridScreen") and bool(app.screen.shown))  # type: ignore[attr-defined, arg-type]
+
+    def grid_is_shown() -> bool:
+        screen: Any = app.screen  # type: ignore[attr-defined]
+        return is_a(screen, "GridScreen") and bool(screen.shown)
+
+    await until(pilot, grid_is_shown)  # type: ignore[arg-type]
     return app.screen  # type: ignore[attr-defined, no-any-return]
 
 
@@ -290,7 +302,7 @@ async def test_an_ended_batch_is_compared_and_run_again_with_as_many_trials_as_w
         RunForm(url="http://a:1", agent="url", models="small, large"),
     )
     async with opened(None, (120, 40), services=services, start="runs") as (app, pilot):
-        app.push_screen(app.grid_of("b1"))
+        app.push_screen(app.batch_grid("b1"))
         services.next_look.set()  # there are no more looks: the batch is over
         await until(pilot, lambda: "= compare the two  r 4 more trials of each" in screen_text(app))
         await pilot.press("equals_sign")
@@ -330,7 +342,7 @@ def test_a_conversation_that_the_judge_still_reads_has_not_ended() -> None:
         n for n, event in enumerate(scripted_run()) if isinstance(event, events.ConversationScored)
     )
     state = apply_all(RunState(), [script[0], *scripted_run()[1:scored]])
-    assert [glance.rank for glance in glances_of(state)] == [Rank.RUNNING, Rank.QUEUED]
+    assert [glance.rank for glance in run_glances(state)] == [Rank.RUNNING, Rank.QUEUED]
 
 
 @pytest.mark.long
@@ -388,7 +400,7 @@ async def test_names_of_models_and_tasks_are_whole_on_the_board(width: int) -> N
 async def test_an_ended_batch_says_what_all_its_jobs_are_about_and_shows_no_progress() -> None:
     services = batch_services()
     state = apply_all(RunState(), run_of_trials(2))
-    found = next(glance.brief for glance in glances_of(state))
+    found = next(glance.brief for glance in run_glances(state))
     assert found is not None
     brief = replace(
         found, about="Depends on a fact", facts=("The user takes 5 mg of warfarin every evening",)
@@ -408,7 +420,7 @@ async def test_an_ended_batch_says_what_all_its_jobs_are_about_and_shows_no_prog
 @pytest.mark.long
 async def test_of_many_jobs_the_selected_one_is_described() -> None:
     state = run_of_trials(2)
-    (first, *_) = glances_of(apply_all(RunState(), state))
+    (first, *_) = run_glances(apply_all(RunState(), state))
     assert first.brief is not None
     jobs = [f"job_{at}" for at in range(6)]
     services = batch_services()

@@ -63,7 +63,8 @@ async def test_recent_runs_show_their_result_and_problems_show_their_fix(
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.current_mode == "jobs")
         await loaded(app, pilot)
-        assert app.screen.looked_at.path.name == "drug_interaction.yml"  # type: ignore[attr-defined]
+        chosen = app.screen.looked_at  # type: ignore[attr-defined]
+        assert chosen.path.name == "drug_interaction.yml"
 
 
 @SIZES
@@ -84,9 +85,7 @@ async def test_a_job_whose_last_run_failed_is_a_problem_with_a_way_out(
         await until(pilot, lambda: services.asked == [("open", (failed.run_id, None))])
 
 
-async def test_enter_suggests_more_trials_compares_two_runs_starts_an_unrun_job_or_opens_a_run() -> (
-    None
-):
+async def test_enter_suggests_trials_compares_two_runs_starts_an_unrun_job_or_opens_a_run() -> None:
     services = given()
     a, b, newest = services.history[4], services.history[1], services.history[0]
     async with opened(None, services=services, start="home") as (app, pilot):

@@ -527,9 +527,7 @@ async def test_a_key_shows_exactly_when_a_job_last_ran(size: tuple[int, int]) ->
     assert services.preferences["jobs.exact"] is True
 
 
-async def test_a_job_for_your_own_agent_is_written_from_an_address_and_sentences_and_can_be_run_at_once() -> (
-    None
-):
+async def test_a_job_for_your_own_agent_is_written_from_a_few_sentences_and_run_at_once() -> None:
     services = given()
     async with opened(None, WIDE, services=services, start="home") as (app, pilot):
         services.history.clear()

@@ -79,9 +79,7 @@ async def test_the_heads_say_the_turn_its_maximum_what_happens_and_the_score() -
         assert "■ ENDED after 00:14" in screen_text(run.app)
 
 
-async def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recording_are_cleaned() -> (
-    None
-):
+async def test_conditions_are_named_as_in_the_job_and_cleaned_in_a_foreign_recording() -> None:
     first, *rest = scripted_run()
     named = [
         {"name": "withheld", "words": "no\x1b[31m card", "facts": "none", "criteria": "withheld"},
@@ -93,9 +91,7 @@ async def test_the_names_of_conditions_are_the_jobs_and_those_of_a_foreign_recor
         assert "x" * 20 in run.head("supplied")
 
 
-async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_no_score_of_zero() -> (
-    None
-):
+async def test_task_scores_appear_with_the_verdict_and_a_failed_judge_is_no_score_of_zero() -> None:
     def tasks(run: Stages) -> list[str]:
         return [
             line for line in drawn_by(run.app, "TasksPanel") if any(sign in line for sign in "✓✗?·")
@@ -124,9 +120,7 @@ async def test_task_scores_appear_with_the_judges_verdict_and_a_failed_judge_is_
         await until(run.pilot, lambda: "? –" in "\n".join(tasks(run)))
 
 
-async def test_an_assertion_passes_at_its_turn_fails_only_at_the_end_and_is_marked_when_it_no_longer_holds() -> (
-    None
-):
+async def test_an_assertion_passes_at_its_turn_fails_at_the_end_and_is_marked_when_lost() -> None:
     def check(turn: int, status: str) -> events.AssertionChecked:
         return events.AssertionChecked(
             run_id=RUN_ID, seq=900 + turn, at=BEGAN, condition="withheld", trial=1, attempt=1,

@@ -37,7 +37,7 @@ from bioeval_tui.record.names import title_of
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
-from bioeval_tui.tui.runs.batch_view import glances_of
+from bioeval_tui.tui.runs.batch_view import run_glances
 from bioeval_tui.tui.runs.board_view import board
 from tests.command import call
 
@@ -59,24 +59,32 @@ COMPLAINTS = [
 AGENT = '''\
 from collections import Counter
 
-OFTEN = {"cough": 6, "fever": 5, "rash": 4, "ache": 6, "burn": 2, "nausea": 1, "cramp": 6, "chill": 3, "sprain": 5}
+OFTEN = {
+    "cough": 6, "fever": 5, "rash": 4, "ache": 6, "burn": 2, "nausea": 1, "cramp": 6, "chill": 3,
+    "sprain": 5,
+}
 seen = Counter()
 
 
 def answer(message):
-    """Help with some complaints more often than with others, and nearly always once the age is known."""
+    """Help with some complaints more often than with others, and nearly always once the age is
+    known."""
     word = message.split()[-1]
     seen[word] += 1
-    helps = OFTEN.get(word, 0) * seen[word] % 7 < OFTEN.get(word, 0) or message.startswith("I am") and word != "itch"
+    often = OFTEN.get(word, 0)
+    helps = often * seen[word] % 7 < often or message.startswith("I am") and word != "itch"
     return f"Rest, and mind the {word}?" if helps else "I cannot say."
 '''
 JOB = r"""
-target: {user: patient, chatbot: doctor, protocol: python, remembers: false, function: one_value_agent:answer}
+target:
+  {user: patient, chatbot: doctor, protocol: python, remembers: false,
+   function: one_value_agent:answer}
 aspirationalAverage: 30000
 cases: {file: cases.csv, id: id}
 personas: [{name: hurried, tells: all}, {name: plain}]
 tasks:
-  - {task: "Get help with {{ case.complaint }}", rules: [{pattern: "mind the {{ case.complaint }}"}]}
+  - task: "Get help with {{ case.complaint }}"
+    rules: [{pattern: "mind the {{ case.complaint }}"}]
   - {task: Be asked back, rules: [{pattern: '\?'}]}
 facts: ["{{ case.fact }}"]
 evaluator:
@@ -365,7 +373,7 @@ def test_the_grid_of_a_batch(held: Held) -> None:
     """Two models in a batch: each row has its own run's mean, interval, difference and p90, here
     the same.
     """
-    glances = glances_of(result.load_run(held.path).state)
+    glances = run_glances(result.load_run(held.path).state)
     models = [replace(glance, model=model) for model in ("large", "small") for glance in glances]
     width = 141
     rows = {

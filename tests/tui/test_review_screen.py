@@ -312,9 +312,7 @@ async def test_hostile_text_is_shown_literally_and_failures_are_reported() -> No
 
 
 @pytest.mark.long
-async def test_a_key_pressed_twice_scores_one_item_of_a_sample_and_a_second_score_of_it_stays_blind() -> (
-    None
-):
+async def test_a_key_pressed_twice_scores_one_item_of_a_sample_which_stays_blind() -> None:
     async with queue(blind=True, sample="0 of 4 drawn are reviewed") as (app, pilot, services):
         first = place(app)
         assert is_a(app.screen, "ReviewScreen")

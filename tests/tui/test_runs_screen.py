@@ -188,7 +188,8 @@ async def test_a_deleted_run_can_be_restored(size: tuple[int, int]) -> None:
         assert [n.message for n in app._notifications] == [
             "Moved 1 run to the trash; in Runs, u restores it"
         ]
-        assert gone not in [run.run_id for run in app.screen.listing.items]  # type: ignore[attr-defined]
+        listed = app.screen.listing.items  # type: ignore[attr-defined]
+        assert gone not in [run.run_id for run in listed]
         await pilot.press("u")
         await until(pilot, lambda: "10 runs" in screen_text(app))
     assert services.asked == [("delete", (gone,))]
@@ -386,7 +387,8 @@ async def test_a_run_without_a_passage_of_its_own_is_shown_where_its_agent_begin
     found = [result_of(state) for state in (one, other)]
     async with opened(None, size, services=given(), start="runs") as (app, pilot):
         title = one.job["tasks"][0]["task"]
-        await app.push_screen(PassagesDialog((found[0], found[1]), "withheld", title))  # type: ignore[arg-type]
+        dialog = PassagesDialog((found[0], found[1]), "withheld", title)  # type: ignore[arg-type]
+        await app.push_screen(dialog)
         await loaded(app, pilot)
         shown = screen_text(app)
         assert "Nothing was saved." in shown
@@ -416,7 +418,8 @@ async def test_runs_are_found_by_job_status_and_fault() -> None:
             ("medication rehearsal", 2),
         ):
             await pilot.press("slash", *words, "enter")
-            await until(pilot, lambda count=count: f"{count} shown" in screen_text(app))  # type: ignore[misc]
+            shown = f"{count} shown"
+            await until(pilot, lambda shown=shown: shown in screen_text(app))  # type: ignore[misc]
             await pilot.press("escape")
             await loaded(app, pilot)
 

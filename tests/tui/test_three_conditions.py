@@ -12,7 +12,7 @@ from fakes import FakeServices, FakeView
 
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.tui.runs.batch_view import glances_of
+from bioeval_tui.tui.runs.batch_view import run_glances
 from bioeval_tui.tui.runs.board_view import board
 from tests.command import call
 from tests.integration.test_three_conditions import AGENT, ARGUMENTS, JOB, NAMES, TITLES
@@ -58,7 +58,7 @@ async def test_the_card_and_the_conversations_have_all_three(
 
 
 def test_the_grid_has_a_bar_for_each(recorded: Path) -> None:
-    glances = glances_of(apply_all(RunState(), read_recording(recorded).events))
+    glances = run_glances(apply_all(RunState(), read_recording(recorded).events))
     models = [replace(glance, model=model) for model in ("large", "small") for glance in glances]
     heads, *rows = [
         "".join(cell.text for cell in line) for line in board(models, 160, 40, None)[:3]

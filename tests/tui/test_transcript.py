@@ -257,9 +257,9 @@ async def test_jumping_works_before_the_first_layout() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         late = Transcript()
         late.show(long_conversation())
-        assert late.jump_to(150, "line 150")
-        assert not late.jump_to(150, "never said")
-        late.jump_to(150)
+        assert late.show_message(150, "line 150")
+        assert not late.show_message(150, "never said")
+        late.show_message(150)
         await app.mount(late)
         app.query_one(Transcript).remove()
         await pilot.pause()
@@ -269,7 +269,8 @@ async def test_jumping_works_before_the_first_layout() -> None:
 
 async def test_links_are_shown_with_their_url_and_no_words_are_left_out() -> None:
     talk = conversation(
-        "see [the leaflet](https://example.org/a) and ![a scan](b.png)\n\n[1]: https://example.org/b"
+        "see [the leaflet](https://example.org/a) and ![a scan](b.png)\n\n"
+        "[1]: https://example.org/b"
     )
     say(talk, ">" * 20 + " so deep")
     async with shown(talk) as (transcript, _):
@@ -288,7 +289,7 @@ async def test_one_line_up_shows_the_same_lines_one_lower() -> None:
 
 async def test_a_resize_keeps_the_line_that_was_on_top() -> None:
     async with shown(long_conversation(), (100, 30)) as (transcript, pilot):
-        transcript.jump_to(150)
+        transcript.show_message(150)
         await pilot.pause()
         top = next(line for line in lines(transcript) if "[line" in line).split("]")[0]
         for size in ((60, 20), (140, 50), (100, 30)):
@@ -388,11 +389,11 @@ async def test_evidence_is_scrolled_into_view_and_highlighted() -> None:
     talk = long_conversation()
     talk.messages[100].replace("x " * 900 + "\n\nThe dose is **5 mg** a day.")
     async with shown(talk) as (transcript, pilot):
-        assert transcript.jump_to(101, "dose is 5 mg")
+        assert transcript.show_message(101, "dose is 5 mg")
         await pilot.pause()
         assert "The dose is 5 mg a day." in seen(transcript)
-        assert not transcript.jump_to(101, "was never said")
-        assert not transcript.jump_to(999)
+        assert not transcript.show_message(101, "was never said")
+        assert not transcript.show_message(999)
 
 
 async def test_selected_text_is_the_text_of_the_message() -> None:

@@ -34,7 +34,7 @@ from bioeval_tui.tui.runs import batch_view
 from bioeval_tui.tui.runs.board_view import board
 from bioeval_tui.tui.runs.comparison import NUMBER, table
 from bioeval_tui.tui.shared.cells import Cell, cut, wrapped
-from bioeval_tui.tui.shared.list_table import Column, ListTable, line_of
+from bioeval_tui.tui.shared.list_table import Column, ListTable, row_line
 from tests.tui.test_live_spans import ROOT, received, span, traced_run
 from tests.tui.test_runs_screen import given
 from tests.unit.tui.lines import texts
@@ -114,7 +114,7 @@ def test_columns_of_the_board_and_names_of_its_tiles_have_their_widths(words: st
         assert ends <= {cell_len(heading)}
     for glance in every:
         for several in (False, True):
-            for line in batch_view.lines_of(glance, datetime.now(UTC), several, 36, every):
+            for line in batch_view.tile_lines(glance, datetime.now(UTC), several, 36, every):
                 assert cell_len("".join(cell.text for cell in line)) <= 36
 
 
@@ -272,6 +272,6 @@ def test_a_cell_of_a_foreign_script_is_as_wide_as_its_column() -> None:
     names = [Cell(words) for words in SCRIPTS]
     columns = [Column("name", 14), Column("n", 4, True)]
     for cell in names:
-        line = line_of(columns, {"name": cell, "n": Cell("1")})
+        line = row_line(columns, {"name": cell, "n": Cell("1")})
         assert isinstance(line, Content)
         assert line.cell_length == 19

@@ -10,6 +10,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
+from itertools import chain
 from pathlib import Path
 from time import monotonic
 
@@ -24,7 +25,7 @@ from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.record.runs import is_live, read_live, recording_path
 from bioeval_tui.record.state import RunState, apply
 from bioeval_tui.tui.data.run_list import RunList
-from bioeval_tui.tui.runs.batch_view import Glance, Rank, glances_of, is_running, planned
+from bioeval_tui.tui.runs.batch_view import Glance, Rank, is_running, planned, run_glances
 from bioeval_tui.tui.shared.cells import Cell
 
 LOOK_S = 0.25
@@ -32,6 +33,7 @@ LOOK_S = 0.25
 BUDGET_S = 0.1
 """Maximum time of one read before the results so far are passed on."""
 CHUNK = 1 << 18
+"""Number of bytes read between two looks at the clock."""
 ASK_AGAIN_S = 3.0
 """Interval of checks for stopped engines and new runs of the batch."""
 UNREAD = (b'"kind":"message_delta"', b'"kind":"state_observed"')
@@ -100,7 +102,7 @@ class _Run:
 
     def _look(self, *, gone: bool) -> None:
         assert self._state is not None
-        self.glances = glances_of(self._state, gone=gone and self._state.ended is None)
+        self.glances = run_glances(self._state, gone=gone and self._state.ended is None)
         if self._state.ended is not None or gone:
             self.over, self._state, self._reader = True, None, None
 
@@ -283,14 +285,16 @@ async def replayed_batch(
     at, passed, last = 0, 0.0, monotonic()
     while at < len(waiting):
         now = monotonic()
-        passed, last = passed + (0.0 if held() else now - last), now
+        if not held():
+            passed += now - last
+        last = now
         before = at
         while at < len(waiting) and waiting[at][0] / length * seconds <= passed:
             _, place, number = waiting[at]
             apply(states[place], recordings[place][number])
             at += 1
         if at > before:
-            yield [glance for state in states for glance in glances_of(state)]
+            yield list(chain.from_iterable(map(run_glances, states)))
         await asyncio.sleep(FRAME_S)
 
 

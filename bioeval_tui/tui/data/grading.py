@@ -65,6 +65,9 @@ _HOW = {
     "manual": "You download its data yourself; preparing the task tells you where to put it.",
 }
 _KILL_WAIT_S = 10.0
+"""How long an interrupted preparation may take to remove its partial results, in seconds; killed at
+once, it would leave them.
+"""
 
 
 class Benchmarks:
@@ -188,12 +191,15 @@ class Benchmarks:
         fresh = self.grade(row.task_id, str(row.path or row.file))
         report = fresh.report
         if report is None:
-            return replace(fresh, agent=row.agent, key=row.key, at=now(), earlier=_and_before(row))
+            return replace(
+                fresh, agent=row.agent, key=row.key, at=now(), earlier=_earlier_gradings(row)
+            )
         at = now() if report.created_at is None else moment(report.created_at)
         if row.agent != UNKNOWN_AGENT:
             report = replace(report, extra=replace(report.extra or ReportExtra(), agent=row.agent))
-        kept = writes and row.folder is not None and not masking()
-        if kept and row.folder is not None:
+        folder, submission = None, ""
+        if writes and row.folder is not None and not masking():
+            folder, submission = row.folder, submission_key(report)
             stem = f"{at:%Y-%m-%dT%H-%M-%S}-GMT"
             document = json.dumps(aggregate_reports([report]), ensure_ascii=False, indent=1)
             write_beside(row.folder, f"{stem}_again_grading_report", ".json", document + "\n")
@@ -202,11 +208,11 @@ class Benchmarks:
             report=report,
             agent=row.agent,
             domain=row.domain or fresh.domain,
-            folder=row.folder if kept else None,
-            submission=submission_key(report) if kept else "",
+            folder=folder,
+            submission=submission,
             key=row.key,
             at=at,
-            earlier=_and_before(row),
+            earlier=_earlier_gradings(row),
         )
 
     async def graded_list(self, path: Path) -> AsyncGenerator[MedalRow]:
@@ -254,7 +260,9 @@ class Benchmarks:
             for row in waiting
             if row.report is not None
         ]
-        intervals = self._grading.uncertainties(reports) if reports else iter(())
+        if not reports:
+            return
+        intervals = self._grading.uncertainties(reports)
         try:
             while (one := await asyncio.to_thread(next, intervals, None)) is not None:
                 yield waiting[one[0]], one[1]
@@ -424,7 +432,9 @@ async def report_rows(
             else:
                 seen, reported = written, False
             if unread is not None:
-                unread[:] = [masked(loaded.unread_words)] if loaded.unread else []
+                unread.clear()
+                if loaded.unread:
+                    unread.append(masked(loaded.unread_words))
             places: Counter[tuple[str, ...]] = Counter()
             for one in loaded.results:
                 outcome = one.outcome
@@ -453,17 +463,17 @@ def _stamp(paths: Sequence[Path]) -> tuple[Written, bool]:
     """Return a stamp that changes when reports are written, and whether a batch is being graded."""
     going_on, written = False, []
     for path in paths:
-        inside = report_files(path) if path.is_dir() else [path]
-        going_on = going_on or (
-            path.is_dir() and any(item.name.endswith(JOURNAL) for item in inside)
-        )
+        inside = [path]
+        if path.is_dir():
+            inside = report_files(path)
+            going_on = going_on or any(item.name.endswith(JOURNAL) for item in inside)
         for item in inside:
             with contextlib.suppress(OSError):  # it went away meanwhile: the next look will tell
                 written.append((str(item), item.stat().st_mtime_ns, item.stat().st_size))
     return tuple(written), going_on
 
 
-def rows_at(grading: Grading, path: Path) -> list[MedalRow]:
+def read_rows(grading: Grading, path: Path) -> list[MedalRow]:
     """Return the rows of every report at `path`, a file or a folder.
 
     Raises: InputError: there is no report.
@@ -496,7 +506,7 @@ def _loaded_row(one: Graded, board: tuple[float, ...], domain: str) -> MedalRow:
     )
 
 
-def _and_before(row: MedalRow) -> tuple[tuple[datetime, str], ...]:
+def _earlier_gradings(row: MedalRow) -> tuple[tuple[datetime, str], ...]:
     """Return the earlier gradings of a row that is graded again: what it shows now, and those
     before.
     """

@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import count
+from itertools import chain, count, repeat
+from operator import attrgetter
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -82,7 +83,7 @@ class JobList:
     def new_path(self) -> Path:
         """Return a file that does not exist yet, in the first folder of jobs."""
         folder = next((place for place in self._places if place.is_dir()), Path.cwd())
-        names = (f"my-agent{'' if n == 1 else f'-{n}'}.yml" for n in count(1))
+        names = chain(["my-agent.yml"], (f"my-agent-{number}.yml" for number in count(2)))
         return next(folder / name for name in names if not (folder / name).exists())
 
     def write(self, path: Path, answers: Answers) -> Path:
@@ -112,7 +113,7 @@ class JobList:
         for path, asked_for in self._files():
             item = self._read(path, asked_for, check=monotonic() < until)
             if item is not None:
-                items[path] = self._with_history(item, history.get(item.name, []))
+                items[path] = self._add_history(item, history.get(item.name, []))
         self._items = items
         return list(items.values())
 
@@ -151,7 +152,7 @@ class JobList:
             )
         return known[1]
 
-    def _with_history(self, item: JobItem, runs: list[CataloguedRun]) -> JobItem:
+    def _add_history(self, item: JobItem, runs: list[CataloguedRun]) -> JobItem:
         last: datetime | None = runs[-1].began if runs else None
         # A run of one condition has no mean; that is not a gap in the measurements.
         scores = tuple(run.score for run in runs if run.only_condition is None)[-HISTORY:]
@@ -202,17 +203,17 @@ def read_job(path: Path, *, asked_for: bool = True, check: bool = True) -> JobIt
         needs_code=bool(needing_code) and all(needing_code),
         agent_url=job.target.url or "",
         sample=path.resolve().parent == sample_jobs().resolve() and job.target.protocol == "rest",
-        about=_about(job),
+        about=_summary(job),
     )
 
 
 _TEMPLATE = re.compile(r"\s*\{\{[^}]*\}\}\s*")
 
 
-def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
+def _summary(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
     """Return what the job asks for, tells and checks."""
     rows = (
-        ("about", [job.about] if job.about else []),
+        ("about", list(filter(None, [job.about]))),
         (
             "facts",
             ["what each case says" if _TEMPLATE.fullmatch(fact) else fact for fact in job.facts],
@@ -220,11 +221,12 @@ def _about(job: EvaluationJob) -> tuple[tuple[str, str], ...]:
         ("tasks", [task.task for task in job.tasks]),
         ("asserts", [assertion.title for assertion in job.assertions]),
     )
-    return tuple(
-        (what if at == 0 else "", clean_line(text, MOST_SHOWN))
-        for what, texts in rows
-        for at, text in enumerate(texts[:MOST_LISTED])
-    )
+    lines: list[tuple[str, str]] = []
+    for what, texts in rows:
+        headings = chain([what], repeat(""))
+        shown = (clean_line(text, MOST_SHOWN) for text in texts[:MOST_LISTED])
+        lines += zip(headings, shown, strict=False)
+    return tuple(lines)
 
 
 def _yaml_files(folder: Path) -> list[Path]:
@@ -245,5 +247,5 @@ def _history(runs: Iterable[CataloguedRun]) -> dict[str, list[CataloguedRun]]:
         if run.status != "running":
             by_job[run.job].append(run)
     for of_job in by_job.values():
-        of_job.sort(key=lambda run: run.began)
+        of_job.sort(key=attrgetter("began"))
     return by_job

@@ -42,7 +42,7 @@ from bioeval_tui.report.result import load_run
 from bioeval_tui.report.reviews import REPORT_REVIEWS, report_reviews
 from bioeval_tui.report.rows import criteria_words
 from bioeval_tui.report.run import reason_of
-from bioeval_tui.tui.data.grading import rows_at
+from bioeval_tui.tui.data.grading import read_rows
 from bioeval_tui.tui.items import ItemId, Judgement, MedalRow, NewReview, ReviewItem, ReviewSource
 
 
@@ -70,7 +70,7 @@ class ReviewDesk:
         rows = list(source.rows)
         for path in source.reports:
             if path not in self._rows:
-                self._rows[path] = rows_at(self._grading, path)
+                self._rows[path] = read_rows(self._grading, path)
             rows += self._rows[path]
         return [*queue, *self._submissions(rows)]
 
@@ -84,11 +84,11 @@ class ReviewDesk:
             UsageError: the item's report is no file, so that nothing can stand beside it.
             RecordingError: the overlay cannot be written.
         """
-        if given.blind and self._scored_before(item, author):
+        if given.blind and self._has_scored(item, author):
             given = replace(given, blind=False)
         return self._append(item, author, **_review_fields(item, given))
 
-    def _scored_before(self, item: ReviewItem, author: str) -> bool:
+    def _has_scored(self, item: ReviewItem, author: str) -> bool:
         if item.id.key is None:
             return False
         entries = read_overlay(find_recording(item.id.place, self._runs_dir)).events
@@ -106,12 +106,13 @@ class ReviewDesk:
     def marks(self, rows: Sequence[MedalRow]) -> list[reviews.Opinions]:
         """Return the reviews of each row's submission; none where it has no report file."""
         reviewed = cache(report_reviews)
-        return [
-            dict(reviewed(row.folder).submissions.get(row.submission, {}))
-            if row.folder is not None
-            else {}
-            for row in rows
-        ]
+
+        def opinions(row: MedalRow) -> reviews.Opinions:
+            if row.folder is None:
+                return {}
+            return dict(reviewed(row.folder).submissions.get(row.submission, {}))
+
+        return list(map(opinions, rows))
 
     def _state(self, path: Path) -> RunState:
         stat = path.stat()
@@ -136,7 +137,7 @@ class ReviewDesk:
                 row=row,
                 opinions=reviewed.submissions.get(key, {}),
                 notes=tuple(note for note in reviewed.notes if note.submission == key),
-                graded=_mark_of(row.report),
+                graded=_graded_mark(row.report),
             )
 
     def _append(self, item: ReviewItem, author: str, **fields: Any) -> str:
@@ -172,12 +173,13 @@ def _sampled_items(
     """Return the sampled items in the order of the sample, with the estimate from the reviews so
     far.
     """
-    places: dict[tuple[str, ConversationKey | None, int | None], int] = {
-        (run_id, ConversationKey(each.condition, each.trial), each.task): each.place
-        for run_id, path in zip(source.run_ids, paths, strict=True)
-        if (draw := last_draw(path)) is not None
-        for each in draw.items
-    }
+    places: dict[tuple[str, ConversationKey | None, int | None], int] = {}
+    for run_id, path in zip(source.run_ids, paths, strict=True):
+        if (draw := last_draw(path)) is None:
+            continue
+        for each in draw.items:
+            key = ConversationKey(each.condition, each.trial)
+            places[run_id, key, each.task] = each.place
     words = progress([load_run(path) for path in paths])
     placed = [
         (places[item.id.place, item.id.key, item.id.task], replace(item, sample=words))
@@ -246,16 +248,16 @@ def _task_item(
 def _judgement(
     conversation: ConversationState, verdict: events.TranscriptScored | None, number: int
 ) -> Judgement:
-    tasks = verdict.tasks if verdict is not None and not verdict.error else ()
-    task = next((task for task in tasks if task.task == number), None)
-    judge = clean_line(verdict.judge, 100) if verdict is not None else ""
+    judge = why = ""
+    task = None
+    if verdict is not None:
+        judge, why = clean_line(verdict.judge, 100), verdict.error or ""
+        if not why:
+            task = next((task for task in verdict.tasks if task.task == number), None)
     if task is None:
-        why = (
-            (verdict.error if verdict else None)
-            or (conversation.score.reason if conversation.score else "")
-            or "not judged"
-        )
-        return Judgement(judge, None, clean_line(why))
+        if not why and conversation.score:
+            why = conversation.score.reason
+        return Judgement(judge, None, clean_line(why or "not judged"))
     if not task.measured:
         return Judgement(judge, None, clean_line(reason_of(task)))
     quoted = tuple(
@@ -289,7 +291,7 @@ def _graded_items(
             faults=folded.faults.get(conversation.key, {}),
             notes=tuple(n for n in folded.notes if n.submission == key),
             fault=conversation.fault or "none",
-            graded=_mark_of(report),
+            graded=_graded_mark(report),
             condition=state.condition_title(conversation.key.condition),
         )
 
@@ -313,7 +315,7 @@ def _review_fields(item: ReviewItem, given: NewReview) -> dict[str, Any]:
     return {**fields, "judge": judged.judge if judged else None}
 
 
-def _mark_of(report: TaskReport) -> events.Mark:
+def _graded_mark(report: TaskReport) -> events.Mark:
     if report.valid_submission:
         return "valid"
     return "invalid"

@@ -185,7 +185,7 @@ class AppServices:
         return await asyncio.shield(starting)
 
     def _start(self, request: RunRequest) -> FollowedRun:
-        request = self._as_started(request)
+        request = self._add_options(request)
         spec = spec_of(request, self.settings.runs_dir)
         view: FollowedRun = self._engines.start_batch(spec, self.settings)[0]
         self.note(spec, view)
@@ -212,7 +212,7 @@ class AppServices:
             *(self._engines.stop_run(view) for view in self._started if view.in_progress)
         )
 
-    def _as_started(self, request: RunRequest) -> RunRequest:
+    def _add_options(self, request: RunRequest) -> RunRequest:
         """Return a request with the command line's options that the dialog does not have."""
         if self._spec is None:
             return request
@@ -223,7 +223,7 @@ class AppServices:
     async def connections(self, request: RunRequest) -> Sequence[ComponentState]:
         """Check once that the agent and models of a run answer; nothing from the job is sent."""
         return await self.in_thread(
-            lambda: self.doctor.connections(self._as_started(request), self.settings)
+            lambda: self.doctor.connections(self._add_options(request), self.settings)
         )
 
     async def why_no_key(self, request: RunRequest) -> str:
@@ -231,7 +231,7 @@ class AppServices:
         if all can.
         """
         return await self.in_thread(
-            lambda: self.doctor.why_no_key(self._as_started(request), self.settings)
+            lambda: self.doctor.why_no_key(self._add_options(request), self.settings)
         )
 
     async def will_happen(self, request: RunRequest) -> Sequence[Resolved]:
@@ -240,7 +240,7 @@ class AppServices:
         """
         from bioeval_tui.evaluation.wiring.resolved import will_happen
 
-        return await self.in_thread(lambda: will_happen(self._as_started(request), self.settings))
+        return await self.in_thread(lambda: will_happen(self._add_options(request), self.settings))
 
     async def open_recording(self, run_id: str, *, speed: float | None = None) -> RunView:
         """Attach to a run in progress, or replay one (`speed` 1 is the recorded speed, None is at

@@ -5,6 +5,7 @@ Rules derive them from the state alone, so a caption never says more than the sc
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from bioeval_tui.report import findings as of, rows
@@ -89,7 +90,7 @@ def _newest(state: RunState, conversation: ConversationState, trial: int) -> of.
     if holds := _now_true(conversation, newest.turn):
         return of.NowTrue(holds[0], len(holds) - 1)
     turn = [message for message in conversation.messages if message.turn == newest.turn]
-    if facts := [fact for message in turn for fact in message.facts]:
+    if facts := list(chain.from_iterable(message.facts for message in turn)):
         return of.FactJustGiven(facts[-1].fact, facts[-1].asked)
     parting = rows.parting(state, trial)
     if newest.message == parting and list(state.conversations)[-1] == conversation.key:

@@ -110,8 +110,10 @@ class ConversationFrame(Vertical):
         """Show what the agent is asked for, as long as there is no conversation; the screen says
         the rest where it can.
         """
-        rest = [*who_and_what(brief), []] if self.screen.has_class("-short") else []
-        self.brief.show([*rest, *asked_lines(brief, self.condition)])
+        lines = asked_lines(brief, self.condition)
+        if self.screen.has_class("-short"):
+            lines = [*who_and_what(brief), [], *lines]
+        self.brief.show(lines)
         self.add_class("-waiting")
 
     def show_conversation(
@@ -236,8 +238,7 @@ class Conversations(Vertical):
     def message(self) -> MessageState | None:
         """The selected message."""
         transcript, frame = self.transcript, self.watched.conversation
-        number = transcript.chosen_message if transcript else None
-        if frame and number is not None:
+        if frame and transcript and (number := transcript.chosen_message) is not None:
             return frame.message(number)
         return None
 
@@ -261,7 +262,9 @@ class Conversations(Vertical):
     def show_changes(self, changed: Mapping[ConversationKey, ConversationChange]) -> None:
         """Show the changes in the conversations of the trial."""
         state, now = self.watched.state, self.watched.link.now
-        for key, conversation in (state.conversations if state else {}).items():
+        if state is None:
+            return
+        for key, conversation in state.conversations.items():
             if key.trial == self.watched.trial and key.condition in self.frames:
                 frame, change = self.frames[key.condition], changed.get(key)
                 frame.show_conversation(conversation, change)
@@ -295,7 +298,7 @@ class Conversations(Vertical):
                 frame.show_brief(make_brief(state, state.started, trial))
         parting = rows.parting(state, trial) if len(heads_view.conditions(state)) > 1 else None
         for frame in self.frames.values():
-            frame.transcript.part_at(parting)
+            frame.transcript.mark_parting(parting)
         tabs = [
             (
                 condition,
@@ -319,7 +322,7 @@ class Conversations(Vertical):
                 state = self.watched.state
                 frame.show_conversation(state.conversation(name, trial) if state else None, None)
 
-    def look_at(self, condition: Condition, trial: int) -> None:
+    def choose(self, condition: Condition, trial: int) -> None:
         """Show a conversation and keep it in view when others start."""
         self.user_moved = True
         self.show(condition, trial)
@@ -329,9 +332,9 @@ class Conversations(Vertical):
 
     def jump(self, condition: Condition, message: int, quote: str | None = None) -> None:
         """Show a message in its conversation, and the same turn in the other one."""
-        self.look_at(condition, self.watched.trial)
+        self.choose(condition, self.watched.trial)
         for name, frame in self.frames.items():
-            frame.transcript.jump_to(message, quote if name == condition else None)
+            frame.transcript.show_message(message, quote if name == condition else None)
 
     def focus_conversation(self) -> None:
         """Focus the active conversation."""
@@ -365,12 +368,12 @@ class Conversations(Vertical):
             (name for name, frame in self.frames.items() if frame.transcript is event.widget), None
         )
         if here is not None and here != self.watched.condition:
-            self.look_at(here, self.watched.trial)
+            self.choose(here, self.watched.trial)
 
     @on(TabLine.Picked)
     def _tab_picked(self, event: TabLine.Picked) -> None:
         event.stop()
-        self.look_at(event.name, self.watched.trial)
+        self.choose(event.name, self.watched.trial)
 
     # Keys
 
@@ -403,7 +406,7 @@ class Conversations(Vertical):
         """Go to the other condition."""
         state, active = self.watched.state, self.watched.condition
         both = heads_view.conditions(state) if state else (active,)
-        self.look_at(heads_view.other_condition(both, active), self.watched.trial)
+        self.choose(heads_view.other_condition(both, active), self.watched.trial)
 
     def action_other_trial(self, by: int) -> None:
         """Switch to another trial of the run."""
@@ -411,7 +414,7 @@ class Conversations(Vertical):
         if state is not None:
             trials = sorted({key.trial for key in state.conversations}) or [1]
             at = trials.index(trial) if trial in trials else 0
-            self.look_at(self.watched.condition, trials[max(0, min(len(trials) - 1, at + by))])
+            self.choose(self.watched.condition, trials[max(0, min(len(trials) - 1, at + by))])
 
     def action_follow(self) -> None:
         """Follow the newest message in both conversations, and in those of the next run."""
@@ -425,7 +428,10 @@ class Conversations(Vertical):
         self._program.services.preferences.keep("live.follow", follows)
         for frame in self.frames.values():
             frame.transcript.may_follow = follows
-            (frame.transcript.follow if follows else frame.transcript.stay)()
+            if follows:
+                frame.transcript.follow()
+            else:
+                frame.transcript.stay()
         self.refresh_bindings()
 
     def action_events(self) -> None:
@@ -440,7 +446,9 @@ class Conversations(Vertical):
         state, frame = self.watched.state, self.watched.conversation
         turns = spans.turns_with_spans(frame)
         if state is not None and turns:
-            turn = self.message.turn if self.message and self.message.turn in turns else turns[-1]
+            turn = turns[-1]
+            if self.message is not None and self.message.turn in turns:
+                turn = self.message.turn
             self._waterfall = Waterfall(state, self.watched.trial, self.watched.condition, turn)
             self.app.push_screen(self._waterfall)
 
@@ -456,8 +464,9 @@ class Conversations(Vertical):
     def action_link(self) -> None:
         """Scroll both conversations together from now on."""
         self._link(True)
-        focused = self.screen.focused
-        transcript = focused if isinstance(focused, Transcript) else self.transcript
+        transcript = self.screen.focused
+        if not isinstance(transcript, Transcript):
+            transcript = self.transcript
         if transcript is not None:
             self._align(transcript)
 
@@ -542,22 +551,20 @@ class FindLine(AskLine):
             name: frame.transcript.find(text) for name, frame in self._conversations.frames.items()
         }
 
-    def _in_trials(self, text: str) -> dict[int, int]:
+    def _count_matches(self, text: str) -> dict[int, int]:
         """Return the number of matches in each trial of the run."""
         state, pattern = self._conversations.watched.state, passage_pattern(text)
         counts: dict[int, int] = {}
-        for key, frame in sorted(state.conversations.items()) if state and pattern else ():
-            count = (
-                sum(len(pattern.findall(message.text)) for message in frame.messages)
-                if pattern
-                else 0
-            )
+        if state is None or pattern is None:
+            return counts
+        for key, frame in sorted(state.conversations.items()):
+            count = sum(len(pattern.findall(message.text)) for message in frame.messages)
             if count:
                 counts[key.trial] = counts.get(key.trial, 0) + count
         return counts
 
     @on(AskLine.Typed)
-    def _look_for(self, event: AskLine.Typed) -> None:
+    def _search(self, event: AskLine.Typed) -> None:
         if not isinstance(event, AskLine.Entered):
             watched = self._conversations.watched
             counts = self._mark(event.text)
@@ -567,12 +574,14 @@ class FindLine(AskLine):
                 said.append(f"{there} in the other conversation")
             rest = {
                 trial: count
-                for trial, count in self._in_trials(event.text).items()
+                for trial, count in self._count_matches(event.text).items()
                 if trial != watched.trial
             }
             if rest:
                 said.append(f"{sum(rest.values())} in {plural(len(rest), 'other trial')}")
-            self.remark(", ".join(said) if event.text else "")
+            if not event.text:
+                said = []
+            self.remark(", ".join(said))
 
     @on(AskLine.Entered)
     def _next(self, event: AskLine.Entered) -> None:
@@ -588,7 +597,7 @@ class FindLine(AskLine):
             ]
             if others:
                 self._conversations.show(others[0], watched.trial)
-            elif trials := sorted(self._in_trials(event.text).keys() - {watched.trial}):
+            elif trials := sorted(self._count_matches(event.text).keys() - {watched.trial}):
                 self._conversations.show(
                     watched.condition,
                     next((trial for trial in trials if trial > watched.trial), trials[0]),
@@ -607,12 +616,13 @@ class FindLine(AskLine):
         at, count = frames[watched.condition].transcript.find_next(1)
         state = watched.state
         if state is not None and state.started is not None:
-            trial = f", trial {watched.trial}" if state.started.trials > 1 else ""
-            whole = sum(self._in_trials(event.text).values())
-            more = f"; {whole} in all conversations" if whole > count else ""
-            self.remark(
-                f"{at} of {count}, {heads_view.side(state, watched.condition)}{trial}{more}"
-            )
+            said = f"{at} of {count}, {heads_view.side(state, watched.condition)}"
+            if state.started.trials > 1:
+                said += f", trial {watched.trial}"
+            whole = sum(self._count_matches(event.text).values())
+            if whole > count:
+                said += f"; {whole} in all conversations"
+            self.remark(said)
 
     def _is_through(self, condition: Condition) -> bool:
         """Whether the last match of a conversation has been reached."""

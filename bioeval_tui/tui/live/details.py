@@ -5,6 +5,7 @@ speaks.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.binding import BindingType
@@ -40,7 +41,9 @@ _STATUS = {
 
 def _definition(state: RunState, trial: int, index: int) -> dict[str, Any]:
     items = state.job_of(trial).get("assertions") or []
-    item = items[index] if index < len(items) else {}
+    if index >= len(items):
+        return {}
+    item = items[index]
     if isinstance(item, dict):
         return item
     return {}
@@ -112,7 +115,10 @@ def _check(
     checks = conversation.checks.get(index, [])
     if turn is not None:
         return next((check for check in checks if check.after_turn == turn), None)
-    return conversation.final_checks.get(index) or (checks[-1] if checks else None)
+    final = conversation.final_checks.get(index)
+    if final is None and checks:
+        return checks[-1]
+    return final
 
 
 def _submission(conversation: ConversationState, index: int) -> Facts:
@@ -243,7 +249,7 @@ def changes(before: Any, after: Any, path: str = "") -> list[str]:
 def _compare(before: Any, after: Any, path: str, lines: list[str]) -> None:
     if before == after:
         return
-    old, new = _as_mapping(before), _as_mapping(after)
+    old, new = _mapping(before), _mapping(after)
     if old is None or new is None:
         lines.append(f"~ {path}: {_short(before)} → {_short(after)}")
         return
@@ -257,7 +263,7 @@ def _compare(before: Any, after: Any, path: str, lines: list[str]) -> None:
             _compare(old[key], new[key], inner, lines)
 
 
-def _as_mapping(value: Any) -> dict[Any, Any] | None:
+def _mapping(value: Any) -> dict[Any, Any] | None:
     if isinstance(value, dict):
         return value
     if isinstance(value, list | tuple):
@@ -314,9 +320,8 @@ def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[l
     for one in manners:
         conversations = plural(one.conversations, "conversation")
         interval = any(row.measure.interval for row in one.rows)
-        heads = (
-            padded("value (95 % interval)" if interval else "value", VALUE) + "people (middle 90 %)"
-        )
+        value = "value (95 % interval)" if interval else "value"
+        heads = padded(value, VALUE) + "people (middle 90 %)"
         lines.append(
             [
                 Cell(padded(f"{one.title}, {conversations}", STATISTIC), "strong"),
@@ -324,17 +329,14 @@ def manner_lines(manners: Sequence[RunManner], scripted: bool = False) -> list[l
             ]
         )
         for row in one.rows:
-            said = f"{row.found} !" if row.unlike else row.found
-            tone: Tone = "warn" if row.unlike else "plain"
+            found = Cell(padded(row.found, VALUE))
+            if row.unlike:
+                found = Cell(padded(f"{row.found} !", VALUE), "warn")
             lines.append(
-                [
-                    Cell(padded(row.label, STATISTIC)),
-                    Cell(padded(said, VALUE), tone),
-                    Cell(row.people, "quiet"),
-                ]
+                [Cell(padded(row.label, STATISTIC)), found, Cell(row.people, "quiet")],
             )
         lines.append([])
-    if any(row.unlike for one in manners for row in one.rows):
+    if any(row.unlike for row in chain.from_iterable(one.rows for one in manners)):
         lines.append(
             [Cell("! unlike these people: the whole interval is outside their middle 90 %", "warn")]
         )

@@ -76,6 +76,7 @@ class Watched:
 
 
 FRAME_S = 1 / 60
+"""Minimum time between two messages to the screen, in seconds: it draws no more often."""
 SLICE_S = 0.008
 """How long a backlog of events is processed before control returns to the screen, in seconds."""
 

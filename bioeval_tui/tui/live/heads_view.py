@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from bioeval_tui.base.text import plural, upper_first
@@ -57,7 +58,9 @@ def title_notes(state: RunState) -> list[Cell]:
     started = state.started
     if started is None:
         return []
-    notes = [Cell("rehearsal", "warn")] if started.rehearsal else []
+    notes = []
+    if started.rehearsal:
+        notes.append(Cell("rehearsal", "warn"))
     if started.source:
         notes.append(Cell("imported", "quiet"))
     if not state.clean:
@@ -126,11 +129,11 @@ def side(state: RunState, condition: Condition) -> str:
 
 def which_trial(state: RunState, trial: int) -> str:
     """Return the case, or `trial 2 of 3`; empty for the only trial."""
-    case, trials = state.case(trial), state.started.trials if state.started else 1
+    case = state.case(trial)
     if case is not None:
         return case.title
-    if trials > 1:
-        return f"trial {trial} of {trials}"
+    if state.started is not None and state.started.trials > 1:
+        return f"trial {trial} of {state.started.trials}"
     return ""
 
 
@@ -160,8 +163,9 @@ def head(state: RunState, condition: Condition, trial: int, now: datetime | None
 def meaning(state: RunState, condition: Condition, trial: int) -> str:
     """Explain a condition in plain words: `the user knows no facts`, `the user knows 2 facts`."""
     listed = state.job_of(trial).get("facts")
-    count = len(state.condition(condition).known(listed)) if isinstance(listed, list) else 0
-    return f"the user knows {plural(count, 'fact') if count else 'no facts'}"
+    if not isinstance(listed, list) or not (known := state.condition(condition).known(listed)):
+        return "the user knows no facts"
+    return f"the user knows {plural(len(known), 'fact')}"
 
 
 def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
@@ -170,8 +174,11 @@ def short_state(state: RunState, condition: Condition, trial: int) -> Cell:
     if conversation is None:
         return Cell("–" if state.ended else "◌", "quiet")
     if conversation.score is not None or conversation.ended is not None:
-        sign = ENDINGS[conversation.ended.how] if conversation.ended else Cell("■")
-        value = conversation.score.score if conversation.score else None
+        sign, value = Cell("■"), None
+        if conversation.ended is not None:
+            sign = ENDINGS[conversation.ended.how]
+        if conversation.score is not None:
+            value = conversation.score.score
         tone = score_tone(value) if sign.tone == "plain" else sign.tone
         return Cell(f"{sign.text.split()[0]} {number(value)}", tone)
     turn = conversation.turns
@@ -216,9 +223,11 @@ def _conversation_state(
     if not conversation.messages:
         return Cell("● preparing the session…", "busy")
     newest = conversation.messages[-1]
-    imported = state.started is not None and state.started.source is not None
-    limit = "" if imported else f" of at most {conversation.max_messages // 2}"
-    where = f"turn {conversation.turns}{limit}" if conversation.turns else "before turn 1"
+    where = "before turn 1"
+    if conversation.turns:
+        where = f"turn {conversation.turns}"
+        if state.started is None or state.started.source is None:  # an imported one has no limit
+            where += f" of at most {conversation.max_messages // 2}"
     if conversation.key.condition in state.paused and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
     if operator_has(state, conversation.key.condition) and (newest.role == "user") != newest.done:
@@ -252,9 +261,13 @@ def score_cell(conversation: ConversationState) -> Cell:
     if conversation.ended is not None and conversation.ended.reason == "cancelled":
         return Cell("–", "quiet")
     checks = conversation.latest_checks()
+    if not checks:
+        return Cell("–", "quiet")
     hold = sum(check.status == "passed" for check in checks)
-    so_far = " so far" if conversation.ended is None else ""
-    return Cell(f"assertions {hold} of {len(checks)}{so_far}" if checks else "–", "quiet")
+    said = f"assertions {hold} of {len(checks)}"
+    if conversation.ended is None:
+        said += " so far"
+    return Cell(said, "quiet")
 
 
 SLOW_S = 5.0
@@ -280,20 +293,15 @@ def waiting(
     press.
     """
     if link == "empty":
-        return [
-            Cell("No run is open", "strong"),
-            Cell(""),
-            *(
-                [Cell(f"{keys.jobs}  jobs: press Enter on one to run it", "quiet")]
-                if keys.jobs
-                else []
-            ),
-            Cell(f"{keys.runs}  past runs, and runs in progress elsewhere", "quiet"),
-        ]
-    again = Cell(
-        f"{keys.again}  try again     {keys.quit}  quit" if keys.again else f"{keys.quit}  quit",
-        "quiet",
-    )
+        lines = [Cell("No run is open", "strong"), Cell("")]
+        if keys.jobs:
+            lines.append(Cell(f"{keys.jobs}  jobs: press Enter on one to run it", "quiet"))
+        lines.append(Cell(f"{keys.runs}  past runs, and runs in progress elsewhere", "quiet"))
+        return lines
+    ways = f"{keys.quit}  quit"
+    if keys.again:
+        ways = f"{keys.again}  try again     {ways}"
+    again = Cell(ways, "quiet")
     if link == "failed":
         return [
             Cell("The run could not start", "strong"),
@@ -336,12 +344,9 @@ def title(link: LinkState) -> Cell:
 def banner(state: RunState, link: LinkState, failure: str, now: datetime | None) -> str:
     """Return the warning to show above the conversations, or an empty string."""
     if link == "interrupted":
-        kept = sum(
-            1
-            for conversation in state.conversations.values()
-            for message in conversation.messages
-            if message.done
-        )
+        talks = state.conversations.values()
+        messages = chain.from_iterable(conversation.messages for conversation in talks)
+        kept = sum(message.done for message in messages)
         why = failure.rstrip(".") or "the engine stopped before the run ended"
         run = state.started.run_id if state.started else ""
         return (
@@ -362,7 +367,7 @@ def banner(state: RunState, link: LinkState, failure: str, now: datetime | None)
 
 
 def _warnings(state: RunState) -> list[Warned]:
-    return [
-        *state.warnings,
-        *(w for conversation in state.conversations.values() for w in conversation.warnings),
-    ]
+    warnings = list(state.warnings)
+    for conversation in state.conversations.values():
+        warnings += conversation.warnings
+    return warnings

@@ -65,9 +65,13 @@ class LiveScreen(BaseScreen):
         &.-tall #brief { max-height: 5; }
         &.-running #brief { display: block; }
         &.-presenting.-wide #brief, &.-short #brief { display: none; }
-        & #caption { height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
+        & #caption {
+            height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none;
+            text-align: center; text-style: bold; background: $panel;
+        }
         &.-captions.-running #caption { display: block; }
-        &.-captions.-running #caption.-over, &.-captions.-presenting.-wide #caption { display: none; }
+        &.-captions.-running #caption.-over { display: none; }
+        &.-captions.-presenting.-wide #caption { display: none; }
         &.-narrow #caption { min-height: 2; max-height: 3; padding: 0 1; }
         & PanelDeck { display: none; }
         &.-running Conversations, &.-running PanelDeck { display: block; }
@@ -99,7 +103,7 @@ class LiveScreen(BaseScreen):
         """The run's batch, if known."""
         self.from_grid = False
         """Whether the conversation was opened from the grid; `esc` then goes back there."""
-        self.watched = Watched(self._link_to(self.opener))
+        self.watched = Watched(self._make_link(self.opener))
         self.conversations = Conversations(self.watched)
         self.stage = Stage(self.watched)
         self.panels = PanelDeck(self.watched)
@@ -148,7 +152,7 @@ class LiveScreen(BaseScreen):
         """The run so far; None until the engine has answered."""
         return self.link.state
 
-    def _link_to(self, opener: Opener | None) -> RunLink:
+    def _make_link(self, opener: Opener | None) -> RunLink:
         return RunLink(opener, self.post_message, self.bioeval.clock)
 
     async def on_unmount(self) -> None:
@@ -176,7 +180,7 @@ class LiveScreen(BaseScreen):
         self._left_card = None
         self.operator.forget()
         self.conversations.clear()
-        await self._replace_link(self._link_to(opener))
+        await self._replace_link(self._make_link(opener))
 
     async def _go_back(self) -> None:
         """Show the replay again, from its start to the requested place."""
@@ -280,7 +284,7 @@ class LiveScreen(BaseScreen):
     @on(Stage.Concluded)
     def _presentation_concluded(self, event: Stage.Concluded) -> None:
         condition, trial, message = event.passage
-        self.conversations.look_at(condition, trial)
+        self.conversations.choose(condition, trial)
         self.conversations.jump(condition, message)
 
     @on(ReplayControls.Moved)
@@ -362,12 +366,16 @@ class LiveScreen(BaseScreen):
         if state is None or state.started is None:
             self.title_bar.say((self.NAME,), (), heads_view.title(self.link.status))
             return
+        speed: float | None = 1.0
+        waits = False
+        if play is not None:
+            speed, waits = play.speed, play.paused
         cell = heads_view.title_state(
             state,
             self.link.status,
             self.link.now,
-            speed=play.speed if play else 1.0,
-            waits=play.paused if play else False,
+            speed=speed,
+            waits=waits,
             demo=self.bioeval.captions,
         )
         which = heads_view.which_trial(state, self.watched.trial)
@@ -378,9 +386,9 @@ class LiveScreen(BaseScreen):
         state, link = self.state, self.link
         if not self.has_class("-running"):
             ended = state is not None and state.ended is not None
-            jobs, again = (
-                ("", "") if self.bioeval.READ_ONLY else (self.key("go('jobs')"), self.key("again"))
-            )
+            jobs = again = ""
+            if not self.bioeval.READ_ONLY:
+                jobs, again = self.key("go('jobs')"), self.key("again")
             keys = heads_view.Keys(jobs, self.key("go('runs')"), again, self.key("leave_app"))
             lines = heads_view.waiting(link.status, link.failure, link.waited_s, keys, ended=ended)
             if self.bioeval.captions and link.status in ("waiting", "replay"):
@@ -487,7 +495,9 @@ class LiveScreen(BaseScreen):
     def known_batch(self) -> str | None:
         """The shown run's batch; None if it has none."""
         state = self.state
-        return (state.started.batch_id if state and state.started else None) or self.batch_id
+        if state and state.started and state.started.batch_id:
+            return state.started.batch_id
+        return self.batch_id
 
     def _show_batch(self) -> None:
         """Show the grid at once for a batch started from here."""
@@ -500,7 +510,7 @@ class LiveScreen(BaseScreen):
     def action_grid(self) -> None:
         """Show every conversation."""
         if self.known_batch is not None:
-            self.app.push_screen(self.bioeval.grid_of(self.known_batch))
+            self.app.push_screen(self.bioeval.batch_grid(self.known_batch))
             return
         from bioeval_tui.tui.runs.grid import GridScreen
 
@@ -515,10 +525,10 @@ class LiveScreen(BaseScreen):
         cast("GridScreen", self.app.screen).leads_up = True
 
     async def _glances(self) -> AsyncIterator[Sequence[Glance]]:
-        from bioeval_tui.tui.runs.batch_view import glances_of
+        from bioeval_tui.tui.runs.batch_view import run_glances
 
         async for state, gone in self.link.changes():
-            yield glances_of(state, gone=gone)
+            yield run_glances(state, gone=gone)
 
     # The end
 
@@ -540,21 +550,25 @@ class LiveScreen(BaseScreen):
             self.action_score_card()
             return
         # Shown only where the card's key works.
-        keys = [self.key("score_card")] if has_card else []
+        keys = []
+        if has_card:
+            keys.append(self.key("score_card"))
         if self.app.current_mode != "live":
             keys.insert(0, self.key("go('live')"))
         elif not self.is_active or typing:
             keys.insert(0, "esc")
-        how = f": {', then '.join(keys)} opens the score card" if keys else ""
-        self.tell(f"The run has ended{how}.")
+        said = "The run has ended"
+        if keys:
+            said += f": {', then '.join(keys)} opens the score card"
+        self.tell(f"{said}.")
 
     def action_score_card(self) -> None:
         """Open the score card over the conversations."""
         if self.state is None or not self.check_action("score_card", ()):
             return
-        from bioeval_tui.tui.live.score_card import card_of
+        from bioeval_tui.tui.live.score_card import make_card
 
-        card = card_of(self.state, self.watched.trial, self._left_card)
+        card = make_card(self.state, self.watched.trial, self._left_card)
         if card is None:
             return
         self._left_card = None

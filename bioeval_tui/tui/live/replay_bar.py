@@ -33,7 +33,7 @@ NARROW, ROOMY_WIDTH = 50, 100
 PLAYED, AHEAD, TURN_PLAYED, TURN_AHEAD, FAILED = "━", "─", "●", "○", "✗"
 
 
-def at_mark(marks: Sequence[TurnMark], given: int) -> int:
+def reached_mark(marks: Sequence[TurnMark], given: int) -> int:
     """Return the index of the last position that was reached; -1 before the first."""
     return bisect_right([mark.given for mark in marks], given) - 1
 
@@ -43,7 +43,7 @@ def step(marks: Sequence[TurnMark], given: int, by: int) -> TurnMark | None:
 
     In the middle of a turn, going back leads to the end of the previous turn.
     """
-    at = at_mark(marks, given)
+    at = reached_mark(marks, given)
     exactly = at >= 0 and marks[at].given == given
     wanted = at + 1 if by > 0 else at - exactly
     if 0 <= wanted < len(marks):
@@ -74,7 +74,7 @@ def label(
     """
     if not marks:
         return ""
-    at = at_mark(marks, given)
+    at = reached_mark(marks, given)
     mark = marks[max(0, at)]
     # a turn's mark is at its end, and the turn may have begun
     for following in marks[at + 1 : at + 2]:
@@ -88,11 +88,15 @@ def label(
     else:
         same = [m.turn for m in marks if (m.condition, m.trial) == (mark.condition, mark.trial)]
         turn = min(_begun(state, mark) or mark.turn, max(same))
-        which = [state.condition_title(mark.condition)] if state and width >= ROOMY_WIDTH else []
+        which = []
+        if state and width >= ROOMY_WIDTH:
+            which.append(state.condition_title(mark.condition))
         if trials:
             which.append(f"trial {mark.trial}")
-        where = ", ".join([*which, f"turn {turn}" if demo else f"turn {turn} of {max(same)}"])
-    time = f"{'demo' if demo else 'playback'} {clock(now_s)} / {clock(marks[-1].at_s)}"
+        which.append(f"turn {turn}" if demo else f"turn {turn} of {max(same)}")
+        where = ", ".join(which)
+    playing = "demo" if demo else "playback"
+    time = f"{playing} {clock(now_s)} / {clock(marks[-1].at_s)}"
     if width >= NARROW:
         return f"{where}   {time}"
     return time
@@ -100,10 +104,12 @@ def label(
 
 def _begun(state: RunState | None, mark: TurnMark) -> int:
     """Return how many turns of a position's conversation have begun, as its heading does."""
-    talk = state.conversation(mark.condition, mark.trial) if state and mark.condition else None
-    if talk:
-        return talk.turns
-    return 0
+    if state is None or mark.condition is None:
+        return 0
+    talk = state.conversation(mark.condition, mark.trial)
+    if talk is None:
+        return 0
+    return talk.turns
 
 
 def assertions(
@@ -120,18 +126,14 @@ def assertions(
     whole = marks[-1].at_s or 1.0
     now = round(min(1.0, now_s / whole) * (width - 1))
     levels: list[tuple[int, Tone]] = [(0, "quiet")] * width
-    for place, mark in enumerate(known):
+    seen = now + 1 if demo else width
+    for mark, follows in zip(known, [*known[1:], None], strict=True):
         first = round(mark.at_s / whole * (width - 1))
-        follows = known[place + 1] if place + 1 < len(known) else None
-        same = follows is not None and (follows.condition, follows.trial) == (
-            mark.condition,
-            mark.trial,
-        )
-        last = (
-            round(follows.at_s / whole * (width - 1)) if follows is not None and same else first + 1
-        )
+        end, talk = first + 1, (mark.condition, mark.trial)
+        if follows is not None and (follows.condition, follows.trial) == talk:
+            end = max(end, round(follows.at_s / whole * (width - 1)))
         value = mark.passed or 0.0
-        for x in range(first, min(width, max(last, first + 1), now + 1 if demo else width)):
+        for x in range(first, min(width, end, seen)):
             levels[x] = (max(1, round(value * height * 8)), "busy" if x <= now else "quiet")
     return [
         joined((eighth(level, row), tone) for level, tone in levels)
@@ -169,7 +171,7 @@ def bar(
 
 def legend(drawn: Sequence[Cell]) -> str:
     """Return what the signs in a drawn bar mean: `● turn  ○ ahead  ✗ assertion failed`."""
-    signs = {sign for cell in drawn for sign in cell.text}
+    signs = set("".join(cell.text for cell in drawn))
     ahead = "ahead" if TURN_PLAYED in signs else "turn"
     meanings = {TURN_PLAYED: "turn", TURN_AHEAD: ahead, FAILED: "assertion failed"}
     return "  ".join(f"{sign} {meaning}" for sign, meaning in meanings.items() if sign in signs)
@@ -309,8 +311,7 @@ class ReplayControls(Widget, can_focus=True):
         """Go to the turn nearest to the pointer."""
         marks, width = self._shown[0], self._bar_width(self._label())
         x = event.x - self.gutter.left
-        mark = nearest(marks, x / (width - 1)) if width > 1 and x < width else None
-        if mark is not None:
+        if width > 1 and x < width and (mark := nearest(marks, x / (width - 1))) is not None:
             self.seek(mark)
 
     # Keys
@@ -355,9 +356,9 @@ class ReplayControls(Widget, can_focus=True):
 
     def action_edge(self, place: int) -> None:
         """Go to the beginning (0) or the end (-1)."""
-        marks: Sequence[TurnMark] = self.watched.playback.marks if self.watched.playback else ()
-        if marks:
-            self.seek(marks[place])
+        playback = self.watched.playback
+        if playback is not None and playback.marks:
+            self.seek(playback.marks[place])
 
     def action_hold(self) -> None:
         """Pause."""

@@ -53,10 +53,11 @@ class GainsPanel(DrawnPanel):
         gains = talk.gains if talk else ()
         height = self.size.height
         if height == 1:
-            line = Content.assemble(
-                ("raises it most  ", "$quiet"), sentence(gains[0]) if gains else "–"
-            )
-            return spread(line, paint(Cell(signed(gains[0].by) if gains else "", "good")), width)
+            what, by = "–", ""
+            if gains:
+                what, by = sentence(gains[0]), signed(gains[0].by)
+            line = Content.assemble(("raises it most  ", "$quiet"), what)
+            return spread(line, paint(Cell(by, "good")), width)
         heading = f"what raises the score {score_card_view.side(result, condition)} most"
         lines = [paint(Cell(heading, "quiet"))]
         shown, room = gains[:SHOWN], max(1, width - 8 - BAR)
@@ -64,21 +65,12 @@ class GainsPanel(DrawnPanel):
         for gain in shown:
             bar = Cell("█" * max(1, round(gain.by / gains[0].by * BAR)), "warn")
             cells = [right(Cell(signed(gain.by), "good"), 7), Content(" "), left(bar, BAR)]
-            lines.append(
-                wrapped_row(
-                    Content(""), sentence(gain), cells, width, height if needed <= height else 1
-                )
-            )
+            most = height if needed <= height else 1
+            lines.append(wrapped_row(Content(""), sentence(gain), cells, width, most))
         if not gains:
             perfect = talk is not None and talk.score == 1
-            lines.append(
-                paint(
-                    Cell(
-                        "nothing was left to gain" if perfect else "unknown without a score",
-                        "quiet",
-                    )
-                )
-            )
+            said = "nothing was left to gain" if perfect else "unknown without a score"
+            lines.append(paint(Cell(said, "quiet")))
         return Content("\n").join(lines)
 
 
@@ -95,6 +87,11 @@ MORE, RUN_MORE = (
 LESS = "less ▾"
 
 
+def _fold_row(words: str) -> score_card_view.Row:
+    """Return the row that shows and hides what is seldom needed."""
+    return score_card_view.Row("", Cell(words, "quiet"), {}, folds=True)
+
+
 def drawn_row(row: score_card_view.Row, cells: Sequence[Content], width: int) -> Content:
     """Return a row of the card; one without values has all of the width, and as many lines as its
     words need.
@@ -102,8 +99,9 @@ def drawn_row(row: score_card_view.Row, cells: Sequence[Content], width: int) ->
     if row.drawn is not None:
         drawn = row.drawn(max(1, width - cell_len(row.mark))).split("\n")
         return Content("\n").join([Content.assemble(row.mark, line) for line in drawn])
-    lines = MOST_LINES if row.cells else len(row.label.text)
-    return wrapped_row(Content(row.mark), row.label, cells if row.cells else (), width, lines)
+    if not row.cells:
+        return wrapped_row(Content(row.mark), row.label, (), width, len(row.label.text))
+    return wrapped_row(Content(row.mark), row.label, cells, width, MOST_LINES)
 
 
 class Selection(NamedTuple):
@@ -187,19 +185,22 @@ class ScoreCard(Dialog[CardEvidence]):
         """
         self._trial = result.trial(trial)
         self._answer = result.answer if overall is self else result.answer_in(trial)
-        here = f" · here: {self._trial.name}" if self._trial.name else ""
-        super().__init__(f"{score_card_view.subject(result)}{here}")
+        heading = score_card_view.subject(result)
+        if self._trial.name:
+            heading += f" · here: {self._trial.name}"
+        super().__init__(heading)
         self._result = result
         self._overall = overall
         self._both = self._trial.talks_by_condition
         self._is_empty = score_card_view.is_empty(self._trial)
         self._more = False
         self._rows = self._build_rows()
-        self._condition = (
-            looked_at.condition if looked_at else score_card_view.to_explain(self._trial)
-        )
         self._list, self._side = RowList("~evidence-rows", lambda: self.opens), GainsPanel()
-        self._list.cursor = looked_at.row if looked_at else self._first_row()
+        if looked_at is None:
+            self._condition = score_card_view.condition_to_explain(self._trial)
+            self._list.cursor = self._first_row()
+        else:
+            self._condition, self._list.cursor = looked_at.condition, looked_at.row
 
     def _first_row(self) -> int:
         """Return the first row below the scores that lost something; without one, the first that
@@ -216,12 +217,10 @@ class ScoreCard(Dialog[CardEvidence]):
     def _build_rows(self) -> list[score_card_view.Row]:
         """Return the rows, and those that are seldom needed if they are wanted."""
         rows = score_card_view.rows(self._result, self._trial)
-        more = score_card_view.more_rows(self._result, self._trial) if self._more else []
-        return [
-            *rows,
-            score_card_view.Row("", Cell(LESS if more else MORE, "quiet"), {}, folds=True),
-            *more,
-        ]
+        if not self._more:
+            return [*rows, _fold_row(MORE)]
+        more = score_card_view.more_rows(self._result, self._trial)
+        return [*rows, _fold_row(LESS), *more]
 
     @property
     def looked_at(self) -> Selection:
@@ -258,7 +257,7 @@ class ScoreCard(Dialog[CardEvidence]):
         self._list.focus()
         self._show_condition()
         if self._answer is self._result.answer:
-            self._show_since(self._result.run_id)
+            self._show_difference(self._result.run_id)
 
     @property
     def _wide(self) -> bool:
@@ -271,10 +270,10 @@ class ScoreCard(Dialog[CardEvidence]):
     @property
     def _names(self) -> list[str]:
         """The headings of the columns."""
-        return [
-            *(score_card_view.side(self._result, name) for name in self._both),
-            *(["change"] if len(self._both) > 1 else []),
-        ]
+        names = [score_card_view.side(self._result, name) for name in self._both]
+        if len(names) > 1:
+            names.append("change")
+        return names
 
     @property
     def _column(self) -> int:
@@ -411,7 +410,7 @@ class ScoreCard(Dialog[CardEvidence]):
     def copies(self) -> Sequence[Copied]:
         """The whole card."""
         return (
-            Copied("the score card", lambda: score_card_view.as_text(self._result, self._trial)),
+            Copied("the score card", lambda: score_card_view.card_text(self._result, self._trial)),
         )
 
     def caption(self) -> str:
@@ -451,7 +450,7 @@ class ScoreCard(Dialog[CardEvidence]):
         self.bioeval.edit_job(self._result.run_id, self._answer.decided)
 
     @work(group="since")
-    async def _show_since(self, run_id: str) -> None:
+    async def _show_difference(self, run_id: str) -> None:
         """Say what changed since the last run of the job."""
         if not self._result.measured:
             return  # there is nothing to compare
@@ -495,9 +494,9 @@ class RunCard(ScoreCard):
 
     def _build_rows(self) -> list[score_card_view.Row]:
         rows = score_card_view.run_rows(self._result)
-        more = score_card_view.run_more_rows(self._result) if self._more else []
-        fold = Cell(LESS if more else RUN_MORE, "quiet")
-        return [*rows, score_card_view.Row("", fold, {}, folds=True), *more]
+        if not self._more:
+            return [*rows, _fold_row(RUN_MORE)]
+        return [*rows, _fold_row(LESS), *score_card_view.run_more_rows(self._result)]
 
     @property
     def _column(self) -> int:
@@ -538,10 +537,10 @@ class RunCard(ScoreCard):
 
     def copies(self) -> Sequence[Copied]:
         """The whole card."""
-        return (Copied("the score card", lambda: score_card_view.as_text(self._result)),)
+        return (Copied("the score card", lambda: score_card_view.card_text(self._result)),)
 
 
-def card_of(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:
+def make_card(state: RunState, trial: int, looked_at: Selection | None = None) -> ScoreCard | None:
     """Return the card of a run as far as it is known, over all trials where there are several; None
     before it starts.
     """

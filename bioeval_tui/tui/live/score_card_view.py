@@ -32,7 +32,7 @@ from bioeval_tui.tui.shared.cells import (
 if TYPE_CHECKING:
     from textual.content import Content
 
-    from bioeval_tui.record.events import AssertionChecked, Fault
+    from bioeval_tui.record.events import Fault
     from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.report.findings import Shared
@@ -125,7 +125,9 @@ def legend(conversation: ConversationResult) -> list[list[Cell]]:
 
 def score_words(conversation: ConversationResult | None) -> str:
     """Return the score with two decimals, or a dash."""
-    return number(conversation.score if conversation else None)
+    if conversation is None:
+        return number(None)
+    return number(conversation.score)
 
 
 class CardEvidence(NamedTuple):
@@ -188,12 +190,19 @@ def subject(result: RunResult) -> str:
     return ": ".join(filter(None, (result.brief.job, result.brief.about)))
 
 
-def to_explain(trial: TrialResult) -> Condition:
+def condition_to_explain(trial: TrialResult) -> Condition:
     """Return the condition with more to explain: one without a score, otherwise the one with the
     lower score.
     """
     values = {talk.condition: talk.score for talk in trial.held} or dict.fromkeys(trial.conditions)
-    return min(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
+
+    def rank(name: Condition) -> float:
+        value = values[name]
+        if value is None:
+            return -1.0
+        return value
+
+    return min(values, key=rank)
 
 
 def is_empty(trial: TrialResult) -> bool:
@@ -224,7 +233,9 @@ def side(result: RunResult, condition: Condition) -> str:
 
 def notes(result: RunResult) -> list[Cell]:
     """Return the caveats on the scores that the answer does not name."""
-    cells = [Cell(result.user_faults_words, "warn")] if result.user_faults_words else []
+    cells = []
+    if result.user_faults_words:
+        cells.append(Cell(result.user_faults_words, "warn"))
     unmeasured: dict[str, list[str]] = {}
     for talk in result.conversations:
         if talk.is_scored and talk.score is None:
@@ -234,8 +245,9 @@ def notes(result: RunResult) -> list[Cell]:
         if cause.removeprefix("evaluator failed: ") not in result.answer.what_and_why:
             listed = " and ".join(dict.fromkeys(names))
             cells.append(Cell(f"{listed}: could not be measured: {cause}", "bad"))
-    told = result.answer.outcome in ("agent_failed", "timed_out")
-    for talk in () if told else result.conversations:
+    if result.answer.outcome in ("agent_failed", "timed_out"):  # it says what ended early
+        return cells
+    for talk in result.conversations:
         if talk.ended_early and not (talk.is_scored and talk.score is None):
             cells.append(Cell(f"{side(result, talk.condition)} {talk.ended_early}", "warn"))
     return cells
@@ -262,7 +274,9 @@ def reviewed_words(
     Unless it is `wide`, the scores stand on a line of their own.
     """
     known = scores_reviewed is not None and scores_reviewed.drawn
-    cells = [Cell("\n".join(said), "strong" if known else "quiet")] if said else []
+    cells = []
+    if said:
+        cells.append(Cell("\n".join(said), "strong" if known else "quiet"))
     if scores_reviewed is None:
         return cells
     scores = "   ".join(result.reviewed_scores_words(scores_reviewed))
@@ -270,10 +284,11 @@ def reviewed_words(
         f"{shorten(', '.join(scores_reviewed.reviewers), 60)}, {scores_reviewed.tasks} of"
         f" {scores_reviewed.of_tasks} tasks"
     )
-    start = "\n" if said else ""
+    if said:
+        who = f"\n{who}"
     if scores:
         who += "  " if wide else "\n"
-    cells += [Cell(f"{start}{who}", "quiet"), Cell(scores, "strong")]
+    cells += [Cell(who, "quiet"), Cell(scores, "strong")]
     if scores_reviewed.disputed:
         cells.append(Cell(f"   reviewers differ on {scores_reviewed.disputed}", "warn"))
     return cells
@@ -286,7 +301,7 @@ def rows(result: RunResult, trial: TrialResult) -> list[Row]:
     both = trial.talks_by_condition
     values = {name: talk.score if talk else None for name, talk in both.items()}
     found = [
-        *_score_rows(result, values, trial.uplift, trial.shared, _on_shared(both)),
+        *_score_rows(result, values, trial.uplift, trial.shared, _shared_scores(both)),
         *_task_rows(trial),
         *_assertion_rows(trial),
         _fact_row(both),
@@ -303,19 +318,19 @@ def more_rows(result: RunResult, trial: TrialResult) -> list[Row]:
     """Return the lines that are seldom needed: tone, response times, the mean, and how the scores
     add up.
     """
-    single = result.planned_trials == 1
-    spent = words.cost_lines(result.summary) if single else []
+    said = [(result.mean_words, mean(result, trial))]
+    if result.planned_trials == 1:
+        said += words.cost_lines(result.summary)
+    sums: list[Row] = []
+    for name, talk in trial.talks_by_condition.items():
+        if talk:
+            sums += _sum_rows(result, name, talk)
     return [
         *_tone_rows(trial),
         _time_row(result, trial.talks_by_condition),
-        *_said_rows([(result.mean_words, mean(result, trial)), *spent]),
-        *(
-            row
-            for name, talk in trial.talks_by_condition.items()
-            if talk
-            for row in _sum_rows(result, name, talk)
-        ),
-        *_said_rows([("", faults(result))] if faults(result) else []),
+        *_said_rows(said),
+        *sums,
+        *_fault_rows(result),
     ]
 
 
@@ -350,7 +365,7 @@ def _scores(values: Mapping[Condition, float | None]) -> dict[Condition, Cell]:
     return {name: Cell(number(value), score_tone(value)) for name, value in values.items()}
 
 
-def _on_shared(
+def _shared_scores(
     both: Mapping[Condition, ConversationResult | None],
 ) -> dict[Condition, float | None]:
     """Return the scores of a trial on what its conditions share."""
@@ -359,8 +374,10 @@ def _on_shared(
 
 def _adds_up(talk: ConversationResult | None) -> list[Cell]:
     """Return how a score comes about, as one line."""
-    said = legend(talk) if talk else []
-    return [Cell("  ".join("".join(cell.text for cell in entry) for entry in said), "quiet")]
+    if talk is None:
+        return [Cell("", "quiet")]
+    entries = ("".join(cell.text for cell in entry) for entry in legend(talk))
+    return [Cell("  ".join(entries), "quiet")]
 
 
 def _sum_rows(result: RunResult, condition: Condition, talk: ConversationResult) -> list[Row]:
@@ -386,9 +403,19 @@ def _said_rows(lines: Sequence[tuple[str, str]]) -> list[Row]:
     """Return a row for each thing said, with what it is about before the first of those alike."""
     rows, before = [], ""
     for about, said in lines:
-        rows.append(Row("  ", Cell(said if about in ("", before) else f"{about}: {said}"), {}))
+        line = said
+        if about not in ("", before):
+            line = f"{about}: {said}"
+        rows.append(Row("  ", Cell(line), {}))
         before = about
     return rows
+
+
+def _fault_rows(result: RunResult) -> list[Row]:
+    """Return a row of the runs' faults, if there are any."""
+    if said := faults(result):
+        return _said_rows([("", said)])
+    return []
 
 
 BOTH_FAIL = Cell("both fail", "bad")
@@ -434,9 +461,10 @@ def _task_detail(
     task = row.verdicts[condition]
     if task is None and row.only not in (None, condition):
         return [Cell(words.NOT_HERE, "quiet")]
+    if task is None and talk is not None and talk.judge_error:
+        return [Cell(f"could not be measured: {talk.judge_error}", "warn")]
     if task is None:
-        why = talk.judge_error if talk else None
-        return [Cell(f"could not be measured: {why}" if why else "not judged", "warn")]
+        return [Cell("not judged", "warn")]
     lines = [Cell(task.reason or "the judge gave no reason")]
     if why := why_not_asked(task):
         lines.insert(0, Cell(why, "warn"))
@@ -444,14 +472,19 @@ def _task_detail(
         lines.insert(0, Cell(f"unproved: {words.UNPROVED}", "warn"))
     if task.spread:
         lines.append(Cell(f"the verdicts differ by {number(task.spread)}", "quiet"))
-    lines += [Cell(f"! {warning}", "warn") for warning in (talk.checks_missing if talk else ())]
+    turns: Mapping[int, int] = {}
+    if talk is not None:
+        turns = talk.turns
+        lines += [Cell(f"! {warning}", "warn") for warning in talk.checks_missing]
     for item in task.evidence:
-        turn = talk.turns.get(item.message) if talk and item.message else None
-        where = f"turn {turn}" if turn else "not found in the transcript"
-        lines.append(Cell(f"“{plain(item.quote)}”  {where}", "quiet" if turn else "warn"))
+        quoted = f"“{plain(item.quote)}”"
+        if item.message and (turn := turns.get(item.message)):
+            lines.append(Cell(f"{quoted}  turn {turn}", "quiet"))
+        else:
+            lines.append(Cell(f"{quoted}  not found in the transcript", "warn"))
     if task.asked and not why:
-        turn = talk.turns.get(task.asked) if talk else None
-        lines.append(Cell(f"asked for in turn {turn}: “{plain(task.asked_words)}”", "quiet"))
+        asked_in = turns.get(task.asked)
+        lines.append(Cell(f"asked for in turn {asked_in}: “{plain(task.asked_words)}”", "quiet"))
     return lines
 
 
@@ -476,17 +509,11 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
         cells: dict[Condition, Cell] = {}
         details: dict[Condition, list[Cell]] = {}
         for condition in both:
-            check = row.finals[condition] or next(reversed(row.timelines[condition]), None)
             cells[condition] = panels.final_mark(row.finals[condition]) or Cell("–", "quiet")
-            said = Cell(
-                words.NOT_HERE if row.outcome(condition) == "elsewhere" else "not checked", "quiet"
-            )
-            if check is not None:
-                said = Cell(check.error, "bad") if check.error else _since(row, condition, check)
-            details[condition] = [said]
+            details[condition] = [_assertion_detail(row, condition)]
         decided = {c: report_rows.decided_in(row.timelines[c]) for c in both}
         elsewhere = max(filter(None, decided.values()), default=None)
-        evidence = {c: _turn_of(talk, decided[c] or elsewhere) for c, talk in both.items()}
+        evidence = {c: _turn_evidence(talk, decided[c] or elsewhere) for c, talk in both.items()}
         shown = {c: found_at for c, found_at in evidence.items() if found_at is not None}
         finals = list(row.finals.values())
         fail = len(finals) > 1 and all(
@@ -497,7 +524,7 @@ def _assertion_rows(trial: TrialResult) -> list[Row]:
     return rows
 
 
-def _turn_of(talk: ConversationResult | None, turn: int | None) -> CardEvidence | None:
+def _turn_evidence(talk: ConversationResult | None, turn: int | None) -> CardEvidence | None:
     """Return the agent's message of the turn that decided an assertion, here or else in the other
     condition.
 
@@ -510,13 +537,21 @@ def _turn_of(talk: ConversationResult | None, turn: int | None) -> CardEvidence 
     )
 
 
-def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionChecked) -> Cell:
+def _assertion_detail(row: report_rows.AssertionRow, condition: Condition) -> Cell:
+    """Return how a condition's final check ended or, before it, the newest one."""
+    last = row.finals[condition] or next(reversed(row.timelines[condition]), None)
+    if last is None and row.outcome(condition) == "elsewhere":
+        return Cell(words.NOT_HERE, "quiet")
+    if last is None:
+        return Cell("not checked", "quiet")
+    if last.error:
+        return Cell(last.error, "bad")
     if last.status == "not_measured":
         return Cell("could not be measured", "warn")
+    if last.status == "failed" and last.why:
+        return Cell(f"not true at the end: {last.why}", "bad")
     if last.status == "failed":
-        return Cell(
-            f"not true at the end: {last.why}" if last.why else "not true at the end", "bad"
-        )
+        return Cell("not true at the end", "bad")
     if last.from_start:
         return Cell(words.FROM_START, "quiet")
     since = None
@@ -524,7 +559,9 @@ def _since(row: report_rows.AssertionRow, condition: Condition, last: AssertionC
         if check.status != "passed":
             break
         since = check.after_turn
-    return Cell(f"true since turn {since}" if since else "true at the end", "good")
+    if since:
+        return Cell(f"true since turn {since}", "good")
+    return Cell("true at the end", "good")
 
 
 Both = Mapping["Condition", "ConversationResult | None"]
@@ -543,9 +580,9 @@ def _time_row(result: RunResult, both: Both) -> Row:
         late = 0 < target < (times.average_ms or 0.0)
         cells[condition] = Cell(latency(times.average_ms), "warn" if late else "plain")
         said = f"p90 {latency(times.p90_ms)}, longest {latency(times.max_ms)}"
-        first = times.first_token_ms
-        token = "" if first is None else f", median first token {latency(first)}"
-        details[condition] = [Cell(f"{said}{token}; target {latency(target)} on average")]
+        if times.first_token_ms is not None:
+            said += f", median first token {latency(times.first_token_ms)}"
+        details[condition] = [Cell(f"{said}; target {latency(target)} on average")]
         if talk.slowest_answer is not None:
             evidence[condition] = CardEvidence(
                 condition, talk.slowest_answer.message, None, "latency"
@@ -558,16 +595,19 @@ def _failure_row(both: Both) -> Row:
     details: dict[Condition, list[Cell]] = {}
     evidence: dict[Condition, CardEvidence] = {}
     for condition, talk in both.items():
-        failures = talk.request_failures if talk else ()
-        cells[condition] = Cell(
-            str(talk.failures) if talk else "–", "bad" if talk and talk.failures else "quiet"
-        )
+        cells[condition] = Cell("–", "quiet")
+        details[condition] = [Cell("no request failed", "quiet")]
+        if talk is None:
+            continue
+        cells[condition] = Cell(str(talk.failures), "bad" if talk.failures else "quiet")
+        failures = talk.request_failures
+        if not failures:
+            continue
         alike = Counter((f.error, f.peer) for f in failures)
-        lines = [
+        details[condition] = [
             Cell(f"{error} ({peer}, {plural(count, 'time')})")
             for (error, peer), count in alike.items()
         ]
-        details[condition] = lines or [Cell("no request failed", "quiet")]
         if at := [f.message for f in failures if f.message]:
             evidence[condition] = CardEvidence(condition, at[0], None)
     return Row(
@@ -580,20 +620,21 @@ def _fact_row(both: Both) -> Row:
     details: dict[Condition, list[Cell]] = {}
     evidence: dict[Condition, CardEvidence] = {}
     for condition, talk in both.items():
+        given, why = "–", "the user knew no facts here"
         facts = talk.facts if talk else ()
-        known = talk.facts_known if talk else 0
-        unread = talk is not None and talk.facts_unread and not facts
-        cells[condition] = Cell(
-            "not known" if unread else f"{len(facts)} of {known}" if known else "–", "quiet"
-        )
-        lines = [Cell(f"fact {f.fact} in turn {f.turn}{f.asked_words}: {f.text}") for f in facts]
-        why = "the user knew no facts here"
-        if known:
-            why = f"the user knew {plural(known, 'fact')} and gave none"
-        if known and talk and talk.facts_unread:
-            why = talk.facts_unread
-        details[condition] = lines or [Cell(why, "quiet")]
+        if talk is not None and talk.facts_known:
+            given = f"{len(facts)} of {talk.facts_known}"
+            why = f"the user knew {plural(talk.facts_known, 'fact')} and gave none"
+            if talk.facts_unread:
+                why = talk.facts_unread
+        if talk is not None and talk.facts_unread and not facts:
+            given = "not known"
+        cells[condition] = Cell(given, "quiet")
+        details[condition] = [Cell(why, "quiet")]
         if facts:
+            details[condition] = [
+                Cell(f"fact {f.fact} in turn {f.turn}{f.asked_words}: {f.text}") for f in facts
+            ]
             evidence[condition] = CardEvidence(condition, facts[0].message, None)
     return Row(
         "  ", Cell("facts that the user gave", "quiet"), cells, details=details, evidence=evidence
@@ -630,7 +671,7 @@ def run_more_rows(result: RunResult) -> list[Row]:
     return [
         *(_spread_row(result, name) for name in result.conditions),
         *_said_rows([(result.mean_words, number(result.mean)), *known]),
-        *_said_rows([("", faults(result))] if faults(result) else []),
+        *_fault_rows(result),
     ]
 
 
@@ -640,7 +681,7 @@ def _spread_row(result: RunResult, condition: Condition) -> Row:
 
     def drawn(width: int) -> Content:
         start = paint(left(Cell(name, "quiet"), longest), Cell("  0 ", "quiet"))
-        return paint(start, *spread_of(result, condition, max(1, width - start.cell_length - 2)))
+        return paint(start, *score_dots(result, condition, max(1, width - start.cell_length - 2)))
 
     summary = result.summary.of(condition)
     values = ", ".join(map(number, summary.score.points)) if summary else ""
@@ -682,18 +723,18 @@ def _where_lowest(result: RunResult, condition: Condition, title: str) -> tuple[
     """Return the trial in which a task scores lowest, and what the judge says of it there; nothing
     if it always scores 1.
     """
-    judged = (
-        (task, talk)
-        for talk in result.conversations_in(condition)
-        for task in talk.tasks
-        if task.title == title and task.measured and task.score < 1
-    )
-    task, talk = min(judged, key=lambda one: one[0].score, default=(None, None))
-    if task is None or talk is None:
+    lost = []
+    for talk in result.conversations_in(condition):
+        for task in talk.tasks:
+            if task.title == title and task.measured and task.score < 1:
+                lost.append((task, talk))
+    if not lost:
         return None, ""
-    quoted = report_rows.task_evidence(task)
-    quotation = f"  turn {talk.turns.get(quoted[0])}: “{plain(quoted[1])}”" if quoted else ""
-    return talk.trial, f"; {talk.trial_words}: {reason_of(task)}{quotation}"
+    lowest, there = min(lost, key=lambda one: one[0].score)
+    said = f"; {there.trial_words}: {reason_of(lowest)}"
+    if quoted := report_rows.task_evidence(lowest):
+        said += f"  turn {there.turns.get(quoted[0])}: “{plain(quoted[1])}”"
+    return there.trial, said
 
 
 def _first_failed(result: RunResult, condition: Condition, index: int) -> int | None:
@@ -747,7 +788,16 @@ def _trial_row(trial: TrialResult) -> Row:
     return Row("  ", Cell(trial.name), cells, change, details, trial=trial.trial)
 
 
-def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]:
+def _dot(count: int) -> str:
+    """Return the sign for so many equal scores, in one cell."""
+    if count == 1:
+        return "●"
+    if count < 10:
+        return str(count)
+    return "█"
+
+
+def score_dots(result: RunResult, condition: Condition, width: int) -> list[Cell]:
     """Return a condition's scores as dots on a line from 0 to 1; `●` for one trial, a digit for
     several alike.
     """
@@ -760,8 +810,7 @@ def spread_of(result: RunResult, condition: Condition, width: int) -> list[Cell]
         if not count:
             cells.append(Cell("·", "quiet"))
         else:
-            sign = "●" if count == 1 else str(count)
-            cells.append(Cell(sign if count < 10 else "█", "busy"))
+            cells.append(Cell(_dot(count), "busy"))
     return [*cells, Cell(" 1", "quiet")]
 
 
@@ -784,10 +833,11 @@ def faults(result: RunResult) -> str:
     return ""
 
 
-def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
+def card_text(result: RunResult, trial: TrialResult | None = None) -> str:
     """Return the card, of a trial or of all of them, as plain lines, values separated by tabs."""
-    names = result.conditions if trial is None else trial.conditions
-    answer = result.answer if trial is None else result.answer_in(trial.trial)
+    names, answer = result.conditions, result.answer
+    if trial is not None:
+        names, answer = trial.conditions, result.answer_in(trial.trial)
     lines = [*(f"{label}\t{text}" for label, text in answer.lines), *brief_text(result)]
     if trial is None:
         shown = [*run_rows(result), *run_more_rows(result)]
@@ -796,11 +846,12 @@ def as_text(result: RunResult, trial: TrialResult | None = None) -> str:
     else:
         shown = [*rows(result, trial), *more_rows(result, trial)]
     compared = len(names) > 1
-    lines.append(
-        "\t".join(["", *(side(result, name) for name in names), *(["change"] if compared else [])])
-    )
+    heads = ["", *(side(result, name) for name in names)]
+    if compared:
+        heads.append("change")
+    lines.append("\t".join(heads))
     for row in shown:
-        cells = [row.cells[name].text if name in row.cells else "–" for name in names if row.cells]
+        cells = [row.cells.get(name, Cell("–")).text for name in names if row.cells]
         if compared:
             cells.append(row.uplift.text)
         lines.append("\t".join([f"{row.mark}{row.label.text}".strip(), *cells]).rstrip())

@@ -41,13 +41,13 @@ def title(span: AgentSpan, message: MessageState, *, headed: bool = False) -> st
     meaning = meaning_of(span)
     said = meaning.title
     if meaning.kind == "tool":
-        said = (
-            meaning.tool
-            if meaning.arguments is None
-            else call_text(meaning.tool, meaning.arguments)
-        )
+        said = meaning.tool
+        if meaning.arguments is not None:
+            said = call_text(meaning.tool, meaning.arguments)
     if meaning.result is not None and not meaning.error:
-        result = meaning.result if isinstance(meaning.result, str) else compact_json(meaning.result)
+        result = meaning.result
+        if not isinstance(result, str):
+            result = compact_json(result)
         said += f" → {shorten(result, 80)}"
     if meaning.tokens_in is not None or meaning.tokens_out is not None:
         counts = ("–" if n is None else f"{n:,}" for n in (meaning.tokens_in, meaning.tokens_out))
@@ -55,7 +55,9 @@ def title(span: AgentSpan, message: MessageState, *, headed: bool = False) -> st
     if meaning.model and meaning.model not in said:
         said += f", {meaning.model}"
     if meaning.error:
-        said += ", failed" + (f": {meaning.error}" if meaning.error != "failed" else "")
+        said += ", failed"
+        if meaning.error != "failed":
+            said += f": {meaning.error}"
     return ", ".join(
         [
             said,
@@ -70,11 +72,14 @@ def detail(span: AgentSpan) -> dict[str, object]:
 
 
 def _problems(span: AgentSpan, message: MessageState) -> list[str]:
-    return [
-        *(["late"] if span.span_id in message.late_spans else []),
-        *(["received twice"] if span.span_id in message.doubled_spans else []),
-        *([FAILED] if not _belongs_to_answer(span, message) else []),
-    ]
+    problems = []
+    if span.span_id in message.late_spans:
+        problems.append("late")
+    if span.span_id in message.doubled_spans:
+        problems.append("received twice")
+    if not _belongs_to_answer(span, message):
+        problems.append(FAILED)
+    return problems
 
 
 def _belongs_to_answer(span: AgentSpan, message: MessageState) -> bool:
@@ -83,8 +88,9 @@ def _belongs_to_answer(span: AgentSpan, message: MessageState) -> bool:
 
 def turns_with_spans(conversation: ConversationState | None) -> list[int]:
     """Return the turns that have spans."""
-    messages = conversation.messages if conversation is not None else ()
-    return [message.turn for message in messages if message.spans]
+    if conversation is None:
+        return []
+    return [message.turn for message in conversation.messages if message.spans]
 
 
 def waterfall_heading(conversation: ConversationState | None, turn: int | None) -> str:
@@ -118,11 +124,9 @@ def waterfall(
     scale = bars / max(1, max(span.end_ns for span in message.spans) - first)
     for spans in sorted(traces.values(), key=lambda trace: min(span.start_ns for span in trace)):
         of_the_answer = _belongs_to_answer(spans[0], message)
-        root = (
-            (message.traceparent or "").split("-")[2]
-            if of_the_answer and message.traceparent
-            else ""
-        )
+        root = ""
+        if of_the_answer and message.traceparent:
+            root = message.traceparent.split("-")[2]
         if not of_the_answer:
             lines.append([Cell("a failed attempt", "warn")])
         elif len(traces) > 1:
@@ -263,20 +267,16 @@ class Waterfall(Dialog[None]):
             return
         body = self.query_one("#spans", Static)
         conversation = self._conversation
-        counts = (
-            [len(message.spans) for message in conversation.messages]
-            if conversation is not None
-            else []
-        )
+        counts = []
+        if conversation is not None:
+            counts = [len(message.spans) for message in conversation.messages]
         seen = (self._condition, self._turn, counts, body.size.width)
         if seen == self._shown or not body.size.width:
             return
         self._shown = seen
-        which = (
-            heads_view.side(self._state, self._condition)
-            if self._state.only_condition is None
-            else ""
-        )
+        which = ""
+        if self._state.only_condition is None:
+            which = heads_view.side(self._state, self._condition)
         heading = "   ".join(filter(None, (waterfall_heading(conversation, self._turn), which)))
         self.query_one(".dialog--heading", Static).update(Content(heading))
         lines = waterfall(conversation, self._turn, body.size.width)

@@ -26,7 +26,7 @@ from bioeval_tui.statistics.differences import rank as ranking_of
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
 from bioeval_tui.tui.live import heads_view
-from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, condition_in, cut, spark
+from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, cut, fitted_condition, spark
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
@@ -84,8 +84,10 @@ def briefs(glances: Iterable[Glance], facts_of: Container[str] | None = None) ->
     others = known[0][1].others_words
     lines = [[Cell(label, "quiet"), Cell(" and ".join(agents)), Cell(f"   {others}", "quiet")]]
     for job, brief in dict(known).items():
-        facts = f"   facts {brief.facts_words}" if facts_of is None or job in facts_of else ""
-        lines.append([Cell(f"{job}  ", "strong"), Cell(brief.topic_words), Cell(facts, "quiet")])
+        line = [Cell(f"{job}  ", "strong"), Cell(brief.topic_words)]
+        if facts_of is None or job in facts_of:
+            line.append(Cell(f"   facts {brief.facts_words}", "quiet"))
+        lines.append(line)
     return lines
 
 
@@ -144,7 +146,9 @@ class Glance:
         """The trial's name: `trial 3`, `17`, `17, trial 2`."""
         if not self.case:
             return f"trial {self.key.trial}"
-        return self.case + (f", trial {self.case_trial}" if self.case_trial > 1 else "")
+        if self.case_trial > 1:
+            return f"{self.case}, trial {self.case_trial}"
+        return self.case
 
     def ranked(self, now: datetime | None) -> Rank:
         """Return how urgently it needs attention now: a pending answer may have become slow
@@ -172,7 +176,7 @@ class Glance:
         )
 
 
-def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
+def run_glances(state: RunState, *, gone: bool = False) -> list[Glance]:
     """Return a summary of every conversation of a run, including queued ones; `gone` means that its
     engine has stopped.
     """
@@ -186,7 +190,7 @@ def glances_of(state: RunState, *, gone: bool = False) -> list[Glance]:
             conversation = state.conversation(condition, trial)
             key = GlanceKey(started.run_id, condition, trial)
             if conversation is not None:
-                glances.append(_with_names(state, _glance(state, conversation, key, gone)))
+                glances.append(_add_names(state, _glance(state, conversation, key, gone)))
             elif over:
                 glances.append(_not_run(state, key))
             else:
@@ -204,36 +208,31 @@ def planned(
     """Return glances at the conversations of a run that has not started."""
     to_come = Cell("◌ queued", "quiet")
     job = for_terminal(Path(job_path).stem, 80)
-    return [
-        Glance(
-            GlanceKey(run_id, condition, trial),
-            Rank.QUEUED,
-            to_come,
-            job=job,
-            model=for_terminal(model or "", 80),
-            place=place,
-        )
-        for trial in range(1, trials + 1)
-        for place, condition in enumerate(conditions)
-    ]
+    model_words = for_terminal(model or "", 80)
+    glances = []
+    for trial in range(1, trials + 1):
+        for place, condition in enumerate(conditions):
+            key = GlanceKey(run_id, condition, trial)
+            glances.append(
+                Glance(key, Rank.QUEUED, to_come, job=job, model=model_words, place=place)
+            )
+    return glances
 
 
 def _empty_glance(state: RunState, key: GlanceKey, rank: Rank, words: Cell) -> Glance:
     started = state.started
     assert started is not None
-    return _with_names(
+    return _add_names(
         state, Glance(key, rank, words, job=started.job_name, model=state.asked_model or "")
     )
 
 
-def _with_names(state: RunState, glance: Glance) -> Glance:
+def _add_names(state: RunState, glance: Glance) -> Glance:
     case, named = state.case(glance.key.trial), state.condition_title(glance.key.condition)
     brief = make_brief(state, state.started) if state.started else None
-    place = (
-        state.conditions.index(glance.key.condition)
-        if glance.key.condition in state.conditions
-        else 0
-    )
+    place = 0
+    if glance.key.condition in state.conditions:
+        place = state.conditions.index(glance.key.condition)
     glance = replace(glance, named=named, brief=brief, place=place)
     if case is None:
         return glance
@@ -242,10 +241,12 @@ def _with_names(state: RunState, glance: Glance) -> Glance:
 
 
 def _not_run(state: RunState, key: GlanceKey) -> Glance:
-    why = state.ended.detail if state.ended else "engine stopped"
-    return _empty_glance(
-        state, key, Rank.NOT_MEASURED, Cell(f"– not run{f': {why}' if why else ''}", "warn")
-    )
+    said = "– not run"
+    if state.ended is None:
+        said += ": engine stopped"
+    elif state.ended.detail:
+        said += f": {state.ended.detail}"
+    return _empty_glance(state, key, Rank.NOT_MEASURED, Cell(said, "warn"))
 
 
 def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, gone: bool) -> Glance:
@@ -258,28 +259,29 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
     rank = _rank(state, conversation, gone)
     if rank is Rank.RUNNING and latencies and latencies[-1] > slow:
         rank = Rank.SLOW
-    newest = conversation.messages[-1] if conversation.messages else None
-    awaited = (
-        newest is not None and newest.role == "assistant" and not newest.done and rank >= Rank.SLOW
-    )
-    interrupted = gone and conversation.ended is None
-    score = conversation.score
+    since = None
+    if rank >= Rank.SLOW and conversation.messages:
+        newest = conversation.messages[-1]
+        if newest.role == "assistant" and not newest.done:
+            since = newest.started_at
+    shown = _short_state(state, conversation, head.state)
+    if gone and conversation.ended is None:
+        shown = Cell("! engine stopped", "bad")
+    score, value = NO_SCORE, None
+    if conversation.score:
+        score, value = head.score, conversation.score.score
     judged = conversation.verdict.tasks if conversation.verdict else ()
     return Glance(
         key,
         rank,
-        (
-            Cell("! engine stopped", "bad")
-            if interrupted
-            else _short_state(state, conversation, head.state)
-        ),
-        head.score if score else NO_SCORE,
-        score.score if score else None,
+        shown,
+        score,
+        value,
         started.job_name,
         state.asked_model or "",
         tuple(latencies),
         slow,
-        newest.started_at if newest and awaited else None,
+        since,
         tuple((task.title, task.score) for task in judged if task.measured),
         trial_difference(state, key.trial),
         not shared_criteria(state.job_of(key.trial)).is_everything,
@@ -332,7 +334,9 @@ def arrange(glances: Iterable[Glance], now: datetime | None, words: str = "") ->
 
     def place(glance: Glance) -> tuple[int, float, str, int, int]:
         rank, key = glance.ranked(now), glance.key
-        value = glance.value if rank is Rank.DONE and glance.value is not None else 0.0
+        value = 0.0
+        if rank is Rank.DONE and glance.value is not None:
+            value = glance.value
         return rank, value, key.run_id, key.trial, glance.place
 
     return sorted(kept, key=place)
@@ -343,10 +347,14 @@ def counts(glances: Sequence[Glance], now: datetime | None, *, words: bool = Tru
     and numbers.
     """
     counted = Counter(glance.ranked(now) for glance in glances)
-    cells = [Cell(plural(len(glances), "conversation"), "quiet")] if words else []
+    cells = []
+    if words:
+        cells.append(Cell(plural(len(glances), "conversation"), "quiet"))
     for rank, (sign, word) in _WORDS.items():
         if counted[rank]:
-            said = f"{sign} {counted[rank]:,}{f' {word}' if words else ''}"
+            said = f"{sign} {counted[rank]:,}"
+            if words:
+                said += f" {word}"
             cells.append(Cell(said, _TONES.get(rank, "quiet")))
     return cells
 
@@ -359,17 +367,19 @@ def standings(glances: Sequence[Glance]) -> str:
     averaged.
     """
     found_ranks = []
-    for condition in reversed(held_conditions(glances)):
+    for condition in reversed(glance_conditions(glances)):
         scores: dict[str, dict[str, list[float]]] = {}
         for glance in glances:
             if glance.key.condition == condition and glance.value is not None and glance.model:
                 scores.setdefault(glance.model, {}).setdefault(
                     f"{glance.job} {glance.case}", []
                 ).append(glance.value)
-        ranking = ranking_of(scores) if len(scores) > 1 else None
+        if len(scores) < 2:
+            continue
+        ranking = ranking_of(scores)
         if ranking is not None and ranking.cases >= FEWEST_UNITS:
             ranks = ", ".join(f"{one.name} {rank_words(one)}" for one in ranking.ranks)
-            found_ranks.append(f"{condition_of(glances, condition)}: {ranks}")
+            found_ranks.append(f"{condition_name(glances, condition)}: {ranks}")
     return "; ".join(found_ranks)
 
 
@@ -378,7 +388,7 @@ def is_running(glances: Iterable[Glance]) -> bool:
     return any(Rank.WAITING <= glance.rank <= Rank.QUEUED for glance in glances)
 
 
-def lines_of(
+def tile_lines(
     glance: Glance, now: datetime | None, several: bool, width: int, beside: Iterable[Glance] = ()
 ) -> tuple[tuple[Cell, ...], ...]:
     """Return a cell's three lines for `width` characters: name and score, state, latencies.
@@ -388,16 +398,18 @@ def lines_of(
     """
     key, slow = glance.key, glance.ranked(now) is Rank.SLOW
     room = width - cell_len(glance.score.text) - 2
-    name = name_of(glance, room, beside) if several else _conversation(glance, room)
+    name, which = _conversation(glance, room), ""
+    if several:
+        name = run_name(glance, room, beside)
+        short = f"{fitted_condition(glance.condition, width // 3)} {key.trial}"
+        if glance.case:
+            short = _conversation(glance, width // 2 + 4)
+        which = f"{short}  "
     gap = max(2, width - cell_len(name) - cell_len(glance.score.text))
     first = (Cell(name, "strong"), Cell(" " * gap), glance.score)
-    short = f"{condition_in(glance.condition, width // 3)} {key.trial}"
-    if glance.case:
-        short = _conversation(glance, width // 2 + 4)
-    which = f"{short}  " if several else ""
-    waited = (
-        f" · {duration(glance.waited_ms(now) / 1000)}" if now is not None and glance.since else ""
-    )
+    waited = ""
+    if now is not None and glance.since:
+        waited = f" · {duration(glance.waited_ms(now) / 1000)}"
     room = max(1, width - cell_len(which) - cell_len(waited))
     state_text = glance.state.text
     if cell_len(state_text) > room:  # how many messages it took is the first thing to go
@@ -405,17 +417,21 @@ def lines_of(
     state = Cell(state_text + waited, "warn" if slow else glance.state.tone)
     newest_ms = glance.latencies_ms[-MOST_LATENCIES:]
     most = max([glance.slow_ms, *newest_ms, 1.0])
-    newest = latency_short(glance.latencies_ms[-1]) if glance.latencies_ms else ""
-    if now is not None and glance.waited_ms(now) > glance.slow_ms:
-        newest = ""  # the wait is what is slow, and stands beside the state
-    newest_text = f"{'◷ slow  ' if slow else ''}{newest}".rstrip()
-    room = max(1, width - cell_len(newest_text) - 1)
-    drawn = spark(newest_ms, room, 0.0, most) if len(newest_ms) >= FEWEST_DRAWN else ""
+    newest = Cell("", "quiet")
+    # If the wait is what is slow, it stands beside the state.
+    if glance.latencies_ms and (now is None or glance.waited_ms(now) <= glance.slow_ms):
+        newest = Cell(latency_short(glance.latencies_ms[-1]), "quiet")
+    if slow:
+        newest = Cell(f"◷ slow  {newest.text}".rstrip(), "warn")
+    room = max(1, width - cell_len(newest.text) - 1)
+    drawn = ""
+    if len(newest_ms) >= FEWEST_DRAWN:
+        drawn = spark(newest_ms, room, 0.0, most)
     bars = fitted(drawn, room) + " "
     return (
         first,
         (Cell(which, "quiet"), state),
-        (Cell(bars, "busy"), Cell(newest_text, "warn" if slow else "quiet")),
+        (Cell(bars, "busy"), newest),
     )
 
 
@@ -424,21 +440,20 @@ def _conversation(glance: Glance, room: int) -> str:
     is cut where it must be.
     """
     if not glance.case:
-        return (
-            f"{condition_in(glance.condition, room - cell_len(glance.trial) - 3)} · {glance.trial}"
-        )
-    condition = condition_in(glance.condition, room // 2)
+        condition = fitted_condition(glance.condition, room - cell_len(glance.trial) - 3)
+        return f"{condition} · {glance.trial}"
+    condition = fitted_condition(glance.condition, room // 2)
     return f"{cut(glance.trial, max(1, room - cell_len(condition) - 3))} · {condition}"
 
 
-def held_conditions(glances: Iterable[Glance]) -> list[Condition]:
+def glance_conditions(glances: Iterable[Glance]) -> list[Condition]:
     """Return the conditions of the conversations, in their order in a trial."""
     return list(
         dict.fromkeys(glance.key.condition for glance in sorted(glances, key=lambda one: one.place))
     )
 
 
-def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
+def condition_name(glances: Iterable[Glance], condition: Condition) -> str:
     """Return what all jobs call a condition; its own name if theirs differ."""
     names = {glance.condition for glance in glances if glance.key.condition == condition}
     if len(names) == 1:
@@ -446,7 +461,7 @@ def condition_of(glances: Iterable[Glance], condition: Condition) -> str:
     return title_of(condition)
 
 
-def name_of(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
+def run_name(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:
     """Return job and model (of a single job, only the model), each cut where both do not fit, but
     not like those `beside`.
     """
@@ -485,7 +500,7 @@ def distinct(names: Sequence[str], width: int) -> dict[str, str]:
     )
     cuts: tuple[Callable[[str], str], ...] = (
         lambda name: cut(name, max(1, width)),
-        lambda name: name if cell_len(name) <= width else f"…{_end_of(name, width - 1)}",
+        lambda name: name if cell_len(name) <= width else f"…{_last_cells(name, width - 1)}",
         lambda name: name if cell_len(name) <= width else cut(f"…{name[common:]}", max(1, width)),
     )
     shortened = [{name: cut(name) for name in names} for cut in cuts]
@@ -494,12 +509,12 @@ def distinct(names: Sequence[str], width: int) -> dict[str, str]:
     )
 
 
-def _end_of(name: str, width: int) -> str:
+def _last_cells(name: str, width: int) -> str:
     """Return the end of a name that is at most so many cells wide."""
     return next((name[at:] for at in range(len(name)) if cell_len(name[at:]) <= width), "")
 
 
-def as_row(glance: Glance) -> str:
+def glance_text(glance: Glance) -> str:
     """Return a conversation as one line of text, for copying."""
     parts = [glance.job, glance.model, glance.condition, glance.trial, glance.state.text]
     return "\t".join([glance.key.run_id, *parts, number(glance.value)])

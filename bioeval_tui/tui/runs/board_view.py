@@ -5,6 +5,7 @@ task.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from rich.cells import cell_len
 
@@ -12,13 +13,19 @@ from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import clock, latency_short, number, signed
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.statistics.estimates import Estimate
-from bioeval_tui.tui.runs.batch_view import Glance, condition_of, held_conditions
-from bioeval_tui.tui.runs.standings import OVER, difference_of, score_at, score_in, slow_ms
+from bioeval_tui.tui.runs.batch_view import Glance, condition_name, glance_conditions
+from bioeval_tui.tui.runs.standings import (
+    OVER,
+    condition_score,
+    field_score,
+    mean_difference,
+    slow_ms,
+)
 from bioeval_tui.tui.shared.cells import (
     Cell,
     Line,
     Tone,
-    condition_in,
+    fitted_condition,
     joined,
     packed,
     score_tone,
@@ -39,29 +46,31 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
     """
     if not glances:
         return []
-    lines = (
-        [_progress(glances, width, left_s)]
-        if any(glance.rank not in OVER for glance in glances)
-        else []
-    )
+    lines: list[Line] = []
+    if any(glance.rank not in OVER for glance in glances):
+        lines.append(_progress(glances, width, left_s))
     models = {glance.model for glance in glances}
-    several_jobs = len({glance.job for glance in glances}) > 1
+    by_model = len(models) > 1 or len({glance.job for glance in glances}) == 1
     rows: dict[str, list[Glance]] = {}
     for glance in glances:
-        rows.setdefault(
-            glance.model if len(models) > 1 or not several_jobs else glance.job, []
-        ).append(glance)
+        name = glance.model if by_model else glance.job
+        rows.setdefault(name, []).append(glance)
     if width < NARROWEST:
         return lines
-    conditions = held_conditions(glances)
+    conditions = glance_conditions(glances)
     ranked = sorted(
-        rows.items(), key=lambda row: (-(score_in(row[1], conditions[-1]).mean or 0.0), row[0])
+        rows.items(),
+        key=lambda row: (-(condition_score(row[1], conditions[-1]).mean or 0.0), row[0]),
     )
     if len(ranked) > 1:
         lines += _bars(ranked, width, height - len(lines))
-    heat = _heat(ranked, width) if len(models) > 1 or not several_jobs else []
+    if not by_model:
+        return lines
+    heat = _heat(ranked, width)
     if heat and len(lines) + len(heat) + 1 <= height:
-        lines += [*([[]] if lines else []), *heat]
+        if lines:
+            lines.append([])
+        lines += heat
     return lines
 
 
@@ -80,7 +89,9 @@ def _name_lines(name: str, width: int) -> tuple[Cell, *tuple[Line, ...]]:
 def _progress(glances: Sequence[Glance], width: int, left_s: float | None) -> Line:
     done, total = sum(glance.rank in OVER for glance in glances), len(glances)
     words = f"{done} of {plural(total, 'conversation')} ended"
-    time = f"   about {clock(left_s)} left" if left_s is not None else ""
+    time = ""
+    if left_s is not None:
+        time = f"   about {clock(left_s)} left"
     room = max(4, width - len(words) - len(time) - 9)
     full = round(room * done / total)
     bar = joined([("█" * full, "busy"), ("░" * (room - full), "quiet")])
@@ -97,14 +108,11 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
     Long names go on below. Rows that would make it higher than `height` are left out, and counted.
     """
     name_width = _name_width(rows, width)
-    everything = [glance for _, group in rows for glance in group]
-    conditions = held_conditions(everything)
+    everything = list(chain.from_iterable(group for _, group in rows))
+    conditions = glance_conditions(everything)
     room = (width - name_width - 11 - 9) // len(conditions) - 7
-    titles = "".join(
-        fitted(condition_in(name, room + 6), room + 7)
-        for condition in conditions
-        for name in (condition_of(everything, condition),)
-    )
+    names = (condition_name(everything, condition) for condition in conditions)
+    titles = "".join(fitted(fitted_condition(name, room + 6), room + 7) for name in names)
     ends = fitted("on shared", 11, "right") + fitted("p90", 9, "right")
     lines: list[Line] = [[Cell(" " * name_width + titles + ends, "quiet")]]
     drawn: set[str] = set()
@@ -119,43 +127,48 @@ def _bars(rows: Sequence[tuple[str, list[Glance]]], width: int, height: int) -> 
             bar, around = _bar(group, condition, room)
             drawn.add(around)
             cells += bar
-        gain = difference_of(group)
+        gain = mean_difference(group)
         tone: Tone = "quiet" if gain is None else "plain"
         cells += [
             Cell(fitted(signed(gain), 11, "right"), tone),
             Cell(fitted(latency_short(slow_ms(group)), 9, "right"), "quiet"),
         ]
         lines += [cells, *below]
-    roomy = width >= ROOMY
+    spread, indent = "╶─╴ range", 0
+    if width >= ROOMY:
+        spread += ", where there are too few values for an interval"
+        indent = name_width
     said = ["● mean"]
     if "interval" in drawn:
         said.append("├─┤ its 95 % interval")
     if "range" in drawn:
-        why = ", where there are too few values for an interval" if roomy else ""
-        said.append(f"╶─╴ range{why}")
+        said.append(spread)
     if any(glance.has_own_criteria for glance in everything):
         said.append("on shared: the difference on what both conditions share")
     if left_out:
         said.append(f"+{left_out} with lower scores")
-    return [*lines, [Cell(" " * (name_width if roomy else 0) + "; ".join(said), "quiet")]]
+    return [*lines, [Cell(" " * indent + "; ".join(said), "quiet")]]
 
 
 def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]:
     """Return a mean in figures and on the scale, and what is around it: `interval`, `range` or
     nothing.
     """
-    estimated = score_in(group, condition)
+    estimated = condition_score(group, condition)
     if estimated.mean is None:
         return [Cell(fitted("–", 4, "right") + " ", "quiet"), Cell("·" * room + "  ", "quiet")], ""
     low, high = min(estimated.points), max(estimated.points)
-    around = "range" if low < high else ""
+    start, end, around = "╶", "╴", ""
     if estimated.interval is not None:
-        low, high, around = estimated.interval.low, estimated.interval.high, "interval"
+        low, high = estimated.interval.low, estimated.interval.high
+        start, end, around = "├", "┤", "interval"
+    elif low < high:
+        around = "range"
     places = [round(value * (room - 1)) for value in (low, estimated.mean, high)]
     cells = ["·"] * room
     for x in range(places[0], places[2] + 1):
         cells[x] = "─"
-    cells[places[0]], cells[places[2]] = ("├", "┤") if estimated.interval else ("╶", "╴")
+    cells[places[0]], cells[places[2]] = start, end
     cells[places[1]] = "●"
     tone = score_tone(estimated.mean)
     drawn = [Cell(f"{number(estimated.mean)} ", tone), Cell("".join(cells), tone), Cell("  ")]
@@ -168,20 +181,20 @@ def _bar(group: Sequence[Glance], condition: str, room: int) -> tuple[Line, str]
 def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
     """Return a field for each model, job and condition; for a single job, one for each task."""
     name_width = _name_width(rows, width)
-    everything = [glance for _, group in rows for glance in group]
-    jobs = list(dict.fromkeys(glance.job for glance in everything))
-    by_job = len(jobs) > 1
-    columns = (
-        jobs if by_job else list(dict.fromkeys(title for g in everything for title, _ in g.tasks))
-    )
-    conditions = held_conditions(everything)
+    everything = list(chain.from_iterable(group for _, group in rows))
+    what, columns = "job", list(dict.fromkeys(glance.job for glance in everything))
+    by_job = len(columns) > 1
+    if not by_job:
+        tasks = chain.from_iterable(glance.tasks for glance in everything)
+        what, columns = "task", list(dict.fromkeys(title for title, _ in tasks))
+    conditions = glance_conditions(everything)
     count = len(conditions)
     fits = (width - name_width) // (count * FIELD + 1)
     shown = columns[:fits]
     if not shown:
         return []
     field = max(FIELD, min(WIDEST, ((width - name_width) // len(shown) - 1) // count))
-    what = "job" if by_job else "task"
+
     heads: Sequence[str] = shown
     legend: list[Line] = []
     if max(map(cell_len, shown)) > count * field:  # a number each; the names are below
@@ -191,11 +204,13 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         )
         legend = packed(entries, width)
     names = "".join(fitted(head, count * field + 1) for head in heads)
-    left_out = f" +{len(columns) - len(shown)}" if len(columns) > len(shown) else ""
-    called = (condition_in(condition_of(everything, name), field - 1) for name in conditions)
+    label = f"by {what}"
+    if len(columns) > len(shown):
+        label += f" +{len(columns) - len(shown)}"
+    called = (fitted_condition(condition_name(everything, name), field - 1) for name in conditions)
     titles = "".join(fitted(title, field, "middle") for title in called)
     lines: list[Line] = [
-        [Cell(fitted(f"by {what}{left_out}", name_width), "quiet"), Cell(names)],
+        [Cell(fitted(label, name_width), "quiet"), Cell(names)],
         [Cell(" " * name_width + f"{titles} " * len(shown), "quiet")],
     ]
     for name, group in rows:
@@ -203,7 +218,7 @@ def _heat(rows: Sequence[tuple[str, list[Glance]]], width: int) -> list[Line]:
         cells: Line = [first]
         for column in shown:
             cells += [
-                _field(score_at(group, column, condition, by_job), field)
+                _field(field_score(group, column, condition, by_job), field)
                 for condition in conditions
             ]
             cells.append(Cell(" "))

@@ -93,31 +93,26 @@ def table(
     without unchanged rows.
     """
     reach = _reach(comparison)
-    told = [
-        _change_cell(check) for condition in comparison.compared for check in condition.assertions
-    ]
-    told += [
-        _verdict(difference, is_time=difference is condition.latency)
-        for condition in comparison.compared
-        for difference in (*(value.difference for value in _values(condition)), condition.latency)
-    ]
+    told: list[Cell] = []
+    for condition in comparison.compared:
+        told += map(_change_cell, condition.assertions)
+        told += (_verdict(value.difference) for value in _values(condition))
+        told.append(_verdict(condition.latency, is_time=True))
     verdicts = max((cell_len(cell.text) for cell in told), default=0)
-    return [
-        row
-        for condition in comparison.compared
-        for row in _condition(condition, width, verdicts, reach, only_differences)
-    ]
+    rows = []
+    for condition in comparison.compared:
+        rows += _condition(condition, width, verdicts, reach, only_differences)
+    return rows
 
 
 def _reach(comparison: Comparison) -> float:
     """Return the range of the plot: the largest difference or end of an interval."""
-    values: list[float] = [
-        abs(end)
-        for condition in comparison.compared
-        for value in _values(condition)
-        for end in (value.change or 0.0, *_interval(value.difference))
-    ]
-    return max(0.1, *values, 0.1)
+    reach = 0.1
+    for condition in comparison.compared:
+        for value in _values(condition):
+            ends = (value.change or 0.0, *_interval(value.difference))
+            reach = max(reach, *map(abs, ends))
+    return reach
 
 
 def _values(condition: ConditionComparison) -> tuple[ValueComparison, ...]:
@@ -126,10 +121,9 @@ def _values(condition: ConditionComparison) -> tuple[ValueComparison, ...]:
 
 def _interval(difference: Difference | None) -> tuple[float, ...]:
     """Return both ends of a difference's interval; empty without one."""
-    interval = difference.estimate.interval if difference is not None else None
-    if interval:
-        return (interval.low, interval.high)
-    return ()
+    if difference is None or not (interval := difference.estimate.interval):
+        return ()
+    return (interval.low, interval.high)
 
 
 def _verdict(difference: Difference | None, *, is_time: bool = False) -> Cell:
@@ -141,8 +135,8 @@ def _verdict(difference: Difference | None, *, is_time: bool = False) -> Cell:
     change = difference.mean or 0.0
     if not round(change, 2):
         return VERDICTS["same"]
-    higher, lower = ("slower", "faster") if is_time else ("higher", "lower")
-    return Cell(f"↑ {higher}" if change > 0 else f"↓ {lower}", "quiet")
+    higher, lower = ("↑ slower", "↓ faster") if is_time else ("↑ higher", "↓ lower")
+    return Cell(higher if change > 0 else lower, "quiet")
 
 
 def forest(difference: Difference | None, reach: float, width: int) -> Line:
@@ -160,8 +154,9 @@ def forest(difference: Difference | None, reach: float, width: int) -> Line:
 
     if interval := _interval(difference):
         low, high = map(place, interval)
-        for x in range(low, high + 1):
-            cells[x] = "─" if x != middle else "┼"
+        cells[low : high + 1] = "─" * (high + 1 - low)
+        if low <= middle <= high:
+            cells[middle] = "┼"
         cells[low], cells[high] = "├", "┤"
     cells[place(difference.mean)] = "●"
     return [Cell("".join(cells), _verdict(difference).tone)]
@@ -185,8 +180,10 @@ def _condition(
         + fitted("B", NUMBER, "right")
         + fitted("B − A", NUMBER + 1, "right")
     )
-    half = (plot - 2) // 2
-    scale = f"  {fitted('A better', half)}0{fitted('B better', half, 'right')}" if plot else ""
+    scale = ""
+    if plot:
+        half = (plot - 2) // 2
+        scale = f"  {fitted('A better', half)}0{fitted('B better', half, 'right')}"
     name = fitted(condition.title.upper(), label)
 
     def row(title: str, line: Line) -> ComparisonRow:
@@ -220,7 +217,7 @@ def _condition(
     shown = [one for changed, one in rows if changed or not only_differences]
     if condition.latency is not None:
         shown.append(row(TIMES, _time(condition.latency, condition.averages_ms, plot)))
-    if same := len(rows) - sum(changed for changed, _ in rows) if only_differences else 0:
+    if only_differences and (same := sum(not changed for changed, _ in rows)):
         shown.append(ComparisonRow([Cell(f"{plural(same, 'row')} without a difference", "quiet")]))
     return [
         ComparisonRow([Cell(name, "strong"), Cell(heading + scale, "quiet")]),
@@ -244,27 +241,32 @@ def _value(
     is_part: bool = False,
 ) -> Line:
     # A part is a small share of the score.
-    change = "–" if value.change is None else signed(value.change, 3 if is_part else 2)
-    written = number3 if is_part else number
+    digits, written = (3, number3) if is_part else (2, number)
+    change = "–" if value.change is None else signed(value.change, digits)
     means = (side.mean if side else None for side in (value.a, value.b))
-    return [
+    line = [
         Cell(value.title, tone),
         Cell("".join(fitted(written(mean), NUMBER, "right") for mean in means), tone),
         Cell(fitted(change, NUMBER + 1, "right") + "  ", tone),
-        *([*forest(value.difference, reach, plot - 2), Cell("  ")] if plot else []),
-        _verdict(value.difference),
     ]
+    if plot:
+        line += [*forest(value.difference, reach, plot - 2), Cell("  ")]
+    return [*line, _verdict(value.difference)]
 
 
 def _failures(counts: Sequence[int], plot: int) -> Line:
     """Return how many requests to the agent failed in each run."""
     change = counts[1] - counts[0]
-    moved = Cell("= same" if not change else "↑ more" if change > 0 else "↓ fewer", "quiet")
+    moved = "= same"
+    if change > 0:
+        moved = "↑ more"
+    elif change < 0:
+        moved = "↓ fewer"
     return [
         Cell("failed requests"),
         Cell("".join(fitted(f"{count:,}", NUMBER, "right") for count in counts)),
         Cell(fitted(signed(float(change), 0), NUMBER + 1, "right") + " " * (plot + 2)),
-        moved,
+        Cell(moved, "quiet"),
     ]
 
 
@@ -281,24 +283,27 @@ def _check(check: AssertionComparison, plot: int) -> Line:
 
 def _change_cell(check: AssertionComparison) -> Cell:
     """Return what became of an assertion, in colour only if chance alone would rarely do it."""
-    difference = check.difference
-    said, higher = CHANGES[check.change], difference is not None and (difference.mean or 0.0) > 0
+    said, difference = CHANGES[check.change], check.difference
+    higher = difference is not None and (difference.mean or 0.0) > 0
     if difference is not None and difference.verdict in ("better", "worse"):
-        return Cell(
-            f"{'▲' if higher else '▼'} {said.removeprefix('◐ ')}", "good" if higher else "bad"
-        )
-    return Cell(
-        f"{'↑' if higher else '↓'} {said}" if check.change in ("fixed", "broken") else said, "quiet"
-    )
+        said = said.removeprefix("◐ ")
+        if higher:
+            return Cell(f"▲ {said}", "good")
+        return Cell(f"▼ {said}", "bad")
+    if check.change in ("fixed", "broken"):
+        arrow = "↑" if higher else "↓"
+        said = f"{arrow} {said}"
+    return Cell(said, "quiet")
 
 
 def _share_cell(proportion: Proportion | None) -> Cell:
     """Return `✓` or `✗` for one trial, the share of trials for several."""
-    held = proportion.share if proportion is not None else None
-    if held is None:
+    if proportion is None or (held := proportion.share) is None:
         return Cell(fitted("–", NUMBER, "right"), "quiet")
-    if held in (0.0, 1.0):
-        return Cell(fitted("✓" if held else "✗", NUMBER, "right"), "good" if held else "bad")
+    if held == 1.0:
+        return Cell(fitted("✓", NUMBER, "right"), "good")
+    if held == 0.0:
+        return Cell(fitted("✗", NUMBER, "right"), "bad")
     return Cell(fitted(share(held), NUMBER, "right"), "warn")
 
 
@@ -323,7 +328,7 @@ def open_comparison(program: Program, a: str, b: str) -> None:
         if comparison.compared:
             return comparison, []
         runs = await services.in_thread(lambda: services.run_list.runs())
-        return comparison, instead_of((a, b), runs)
+        return comparison, comparable_runs((a, b), runs)
 
     def show(found: tuple[Comparison, list[str]] | None) -> None:
         if found is not None:
@@ -332,7 +337,7 @@ def open_comparison(program: Program, a: str, b: str) -> None:
     program.push_screen(WorkDialog("Reading both recordings", work), show)
 
 
-def instead_of(run_ids: Sequence[str], runs: Sequence[CataloguedRun]) -> list[str]:
+def comparable_runs(run_ids: Sequence[str], runs: Sequence[CataloguedRun]) -> list[str]:
     """Return which run of its own job each of two runs can be compared with: the newest other one
     that was measured.
     """
@@ -392,7 +397,10 @@ class CompareDialog(Dialog[None]):
     def on_mount(self) -> None:
         """Focus the table or, where nothing is compared, what says why."""
         self.set_class(not self._comparison.compared, "-alone")
-        (self._list if self._comparison.compared else self.query_one("#head")).focus()
+        if self._comparison.compared:
+            self._list.focus()
+        else:
+            self.query_one("#head").focus()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:

@@ -184,8 +184,11 @@ class GridScreen(BaseScreen):
         """Say why each model lost most; where there are few lines, without what the judge
         quotes.
         """
+        lost = self._lost
+        if not self.has_class("-tall"):
+            lost = [line[:2] for line in lost]
         for why in self.query("#why").results(Labelled):
-            why.show(self._lost if self.has_class("-tall") else [line[:2] for line in self._lost])
+            why.show(lost)
 
     def _remaining_s(self) -> float | None:
         """Estimate the time left from the conversations that ended since the grid was opened."""
@@ -199,7 +202,7 @@ class GridScreen(BaseScreen):
         return (now - began) / (ended - before) * (len(self.glances) - ended)
 
     def _tick(self) -> None:
-        if self.in_view and batch_view.is_running(self.glances):
+        if self.is_in_view and batch_view.is_running(self.glances):
             self._draw()
 
     # Drawing
@@ -211,7 +214,7 @@ class GridScreen(BaseScreen):
         runs = {glance.key.run_id: glance for glance in self.glances}.values()
 
         def lines(index: int, width: int) -> Lines:
-            return batch_view.lines_of(shown[index], now, several, width, runs)
+            return batch_view.tile_lines(shown[index], now, several, width, runs)
 
         filled = bool(self.glances)
         self.set_class(filled, "-filled")
@@ -231,32 +234,35 @@ class GridScreen(BaseScreen):
     def _show_selected(self) -> None:
         """Say in full which conversation is selected, and what its tasks score."""
         here = self.shown[self.grid.cursor :][:1]
-        lines = [
-            line
-            for one in here
-            for line in (batch_view.whole_name(one), batch_view.task_scores(one))
-        ]
+        lines = []
+        for one in here:
+            lines += [batch_view.whole_name(one), batch_view.task_scores(one)]
         self.query_one("#here", Static).update(Content("\n".join(lines)))
+        self.query_one("#about", Labelled).show(self._describe(here))
+
+    def _describe(self, here: Sequence[Glance]) -> list[list[Cell]]:
+        """Return what the jobs are about: of all with their facts, with only the facts of the one
+        that is selected, or only that one, as there is room.
+        """
         every = batch_view.briefs(self.glances)
-        selected = [glance.job for glance in here]
-        for about in (
-            every,
-            batch_view.briefs(self.glances, selected),
-            [*every[:1], *batch_view.briefs(here)[1:]],
-        ):
+        for about in (every, batch_view.briefs(self.glances, [glance.job for glance in here])):
             if sum(len(hanging(line, self.size.width - 4)) for line in about) <= MOST_ABOUT:
-                break
-        self.query_one("#about", Labelled).show(about)
+                return about
+        return [*every[:1], *batch_view.briefs(here)[1:]]
 
     def _show_words(self, now: datetime | None) -> None:
         runs = len({glance.key.run_id for glance in self.glances})
-        name = f"{'batch of ' if self.batch_id else ''}{plural(runs, 'run')}"
+        name = plural(runs, "run")
+        if self.batch_id:
+            name = f"batch of {name}"
         if len({glance.job for glance in self.glances}) == 1:
-            name = f"{self.glances[0].job} · {name}" if runs > 1 else self.glances[0].job
+            job = self.glances[0].job
+            name = f"{job} · {name}" if runs > 1 else job
         on = batch_view.is_running(self.glances)
-        notes = (
-            batch_view.counts(self.glances, now, words=self.wide or not on) if self.glances else []
-        )
+        path, notes = [self.NAME], []
+        if self.glances:
+            path.append(name)
+            notes = batch_view.counts(self.glances, now, words=self.wide or not on)
         if self._filter:
             notes.insert(0, Cell(f"{len(self.shown):,} shown: “{self._filter}”", "warn"))
         if not on and self._ranked is not self.glances:
@@ -270,7 +276,7 @@ class GridScreen(BaseScreen):
             state = Cell("● LIVE", "good")
         elif self._loaded:
             state = Cell("■ ENDED")
-        self.title_bar.say((self.NAME, name) if self.glances else (self.NAME,), notes, state)
+        self.title_bar.say(path, notes, state)
         lines = [Cell("Reading the recordings…", "strong")]
         if self._failure:
             lines = unreadable(self._failure)
@@ -313,8 +319,10 @@ class GridScreen(BaseScreen):
 
     def action_again(self) -> None:
         """Ask how to run the job again with the models of the batch."""
-        trials = self._answer.step("trials") if self._answer is not None else None
-        self.bioeval.repeat_run(*self._run_ids, total=trials.total if trials else 0)
+        total = 0
+        if self._answer is not None and (trials := self._answer.step("trials")) is not None:
+            total = trials.total
+        self.bioeval.repeat_run(*self._run_ids, total=total)
 
     @work(group="stop")
     async def action_stop(self) -> None:
@@ -323,7 +331,8 @@ class GridScreen(BaseScreen):
             refused = await self.bioeval.services.batches.stop(self.batch_id)
             self.tell(
                 refused
-                or "Stopping the batch: conversations in progress are cancelled, and no more will start.",
+                or "Stopping the batch: conversations in progress are cancelled,"
+                " and no more will start.",
                 bad=bool(refused),
             )
 
@@ -333,10 +342,12 @@ class GridScreen(BaseScreen):
         if not shown:
             return ()
         return (
-            Copied("this conversation, separated by tabs", lambda: batch_view.as_row(shown[at])),
+            Copied(
+                "this conversation, separated by tabs", lambda: batch_view.glance_text(shown[at])
+            ),
             Copied(
                 f"every conversation shown ({len(shown):,})",
-                lambda: "\n".join(map(batch_view.as_row, shown)),
+                lambda: "\n".join(map(batch_view.glance_text, shown)),
             ),
         )
 
@@ -375,18 +386,23 @@ def conclude(*runs: RunResult) -> tuple[Answer, list[list[Cell]]]:
     by_model = len({run.state.asked_model for run in runs}) > 1
     lowest: dict[str, tuple[float, RunResult]] = {}
     for run in runs:
+        if run.lowest is None or run.lowest.score is None:
+            continue
         name = (run.state.asked_model if by_model else run.brief.job) or NO_MODEL
-        value_lost = lost.score if (lost := run.lowest) is not None else None
-        if value_lost is not None and value_lost < lowest.get(name, (1.0, run))[0]:
-            lowest[name] = value_lost, run
+        if run.lowest.score < lowest.get(name, (1.0, run))[0]:
+            lowest[name] = run.lowest.score, run
     lines = []
     from_lowest = sorted(lowest.items(), key=lambda one: one[1][0])
-    for name, (value, run) in from_lowest[1:] if answer.why else from_lowest:
+    if answer.why:
+        del from_lowest[:1]
+    for name, (value, run) in from_lowest:
         assert run.lowest is not None
         place = run.place_words(run.lowest)
         where = f"{run.brief.job}, {place}" if by_model else place
         start = Cell(f"{name} lost most in {where} ({number(value)}):", "quiet")
         for loss in run.lowest.why_lost[:1]:
-            quoted = f"   turn {loss.turn}: “{loss.quoted}”" if loss.quoted else ""
-            lines.append([start, Cell(f" {loss.reason}"), Cell(quoted, "quiet")])
+            line = [start, Cell(f" {loss.reason}")]
+            if loss.quoted:
+                line.append(Cell(f"   turn {loss.turn}: “{loss.quoted}”", "quiet"))
+            lines.append(line)
     return answer, lines

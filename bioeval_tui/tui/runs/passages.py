@@ -16,6 +16,7 @@ from bioeval_tui.report.rows import first_difference
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.conversations_widget import LiveTranscript
+from bioeval_tui.tui.shared.base import switch_focus
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
 
@@ -59,18 +60,20 @@ class Passage(Vertical):
             )
             evidence = row.evidence.get(condition)
         else:
-            value, lost = Cell(score_card_view.score_words(talk)), talk.why_lost if talk else ()
-            said = [Cell(loss.reason) for loss in lost]
-            at = talk.answer_in(lost[0].turn) if talk and lost else None
-            evidence = score_card_view.CardEvidence(condition, at, lost[0].quoted) if at else None
+            value, said, evidence = Cell(score_card_view.score_words(talk)), [], None
+            if talk is not None and talk.why_lost:
+                said = [Cell(loss.reason) for loss in talk.why_lost]
+                worst = talk.why_lost[0]
+                if at := talk.answer_in(worst.turn):
+                    evidence = score_card_view.CardEvidence(condition, at, worst.quoted)
         lines = [paint(value, "  ", *said[:1]), *(paint(cell) for cell in said[1:4])]
         self.query_one(Static).update(Content("\n").join(lines))
         self.transcript.show(self.result.state.conversation(condition, trial))
-        self.transcript.part_at(parting)
+        self.transcript.mark_parting(parting)
         if evidence is not None:
-            self.call_after_refresh(self.transcript.jump_to, evidence.message, evidence.quote)
+            self.call_after_refresh(self.transcript.show_message, evidence.message, evidence.quote)
         elif parting is not None:
-            self.call_after_refresh(self.transcript.jump_to, parting)
+            self.call_after_refresh(self.transcript.show_message, parting)
 
 
 def _row(result: RunResult, trial: int, title: str) -> score_card_view.Row | None:
@@ -89,7 +92,9 @@ class PassagesDialog(Dialog[None]):
     )
     BINDINGS: ClassVar[list[BindingType]] = bindings("passages")
     DEFAULT_CSS = """
-    PassagesDialog > .dialog--box { width: 100%; max-width: 100%; height: 100%; max-height: 100%; padding: 0 1; }
+    PassagesDialog > .dialog--box {
+        width: 100%; max-width: 100%; height: 100%; max-height: 100%; padding: 0 1;
+    }
     PassagesDialog #passages { height: 1fr; }
     PassagesDialog.-narrow #passages { layout: vertical; }
     """
@@ -147,5 +152,5 @@ class PassagesDialog(Dialog[None]):
 
     def action_other(self) -> None:
         """Go to the other run."""
-        here = self._passages[0].transcript.has_focus
-        self._passages[1 if here else 0].transcript.focus()
+        first, second = (passage.transcript for passage in self._passages)
+        switch_focus(second, first)

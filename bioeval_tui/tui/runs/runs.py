@@ -84,8 +84,10 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         if live:
             notes.append(Cell(f"● {live:,} live", "good"))
         if self.marked:
-            more = "; mark another to compare" if len(self.marked) == 1 else ""
-            notes.append(Cell(f"{runs_view.MARK} {len(self.marked)} marked{more}", "warn"))
+            marked = f"{runs_view.MARK} {len(self.marked)} marked"
+            if len(self.marked) == 1:
+                marked += "; mark another to compare"
+            notes.append(Cell(marked, "warn"))
         return notes
 
     def empty(self) -> list[Cell]:
@@ -110,7 +112,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
         keys = step_keys(self)
         now = datetime.now(UTC)
         card.show(runs_view.card(item, self.listing.items, now, card.size.width, preview, keys))
-        if preview is None and item.status != "running" and self.in_view:
+        if preview is None and item.status != "running" and self.is_in_view:
             self._preview(item.run_id)
 
     @work(group="preview", exclusive=True)
@@ -178,7 +180,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
     def action_batch(self) -> None:
         """Show the batch of this run."""
         if (run := self.looked_at) is not None and run.batch_id is not None:
-            self.app.push_screen(self.bioeval.grid_of(run.batch_id))
+            self.app.push_screen(self.bioeval.batch_grid(run.batch_id))
 
     def action_replay(self) -> None:
         """Ask for the speed, then play."""
@@ -249,18 +251,20 @@ class RunsScreen(ListScreen["CataloguedRun"]):
             return
         restored = self._deleted.pop()
         if count:
-            self.go_to(restored)
-        self.tell(f"Restored {plural(count, 'run')}" if count else "Nothing to restore")
+            self.select_item(restored)
+            self.tell(f"Restored {plural(count, 'run')}")
+        else:
+            self.tell("Nothing to restore")
         self.refresh_items()
         self.refresh_bindings()
 
-    def name_of(self, item: CataloguedRun) -> tuple[str, str]:
+    def item_name(self, item: CataloguedRun) -> tuple[str, str]:
         """A run's id."""
         return "the run's id", item.run_id
 
     def caption(self) -> str:
         """The conclusion of the selected run."""
-        preview = self._previews.get(self.looked_at.run_id) if self.looked_at is not None else None
-        if preview:
-            return preview.answer.what
-        return ""
+        run = self.looked_at
+        if run is None or (preview := self._previews.get(run.run_id)) is None:
+            return ""
+        return preview.answer.what

@@ -128,12 +128,14 @@ def preview(run: RunResult) -> RunPreview:
     )
 
 
-def status_of(run: CataloguedRun) -> Cell:
+def run_status(run: CataloguedRun) -> Cell:
     """Return a run's status in its tone; a rehearsal is quiet, as it says little about the
     agent.
     """
     words = run.status_words
-    return Cell(words, "quiet" if words == REHEARSAL else _TONES.get(words[0], "plain"))
+    if words == REHEARSAL:
+        return Cell(words, "quiet")
+    return Cell(words, _TONES.get(words[0], "plain"))
 
 
 def listing() -> Listing[CataloguedRun]:
@@ -142,9 +144,11 @@ def listing() -> Listing[CataloguedRun]:
 
 
 def _words(run: CataloguedRun) -> str:
-    played = f"rehearsal {run.model or ''}" if run.rehearsal else run.model or ""
+    played = run.model or ""
+    if run.rehearsal:
+        played = f"rehearsal {played}"
     fault = "no fault" if run.fault == "none" else f"fault {run.fault}"
-    return f"{run.job} {run.agent} {status_of(run).text} {fault} {played} {run.run_id}"
+    return f"{run.job} {run.agent} {run_status(run).text} {fault} {played} {run.run_id}"
 
 
 _RANK: dict[Status, int] = {
@@ -183,7 +187,7 @@ def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict
         "job": Cell(run.job),
         "agent": Cell(run.agent_words),
         "": Cell(MARK if marked else "", "busy"),
-        "status": status_of(run),
+        "status": run_status(run),
         "started": Cell(when(run.began, now, exact=exact), "quiet"),
         "without": _score(run.scores.get("withheld")),
         "with facts": _score(run.scores.get("supplied")),
@@ -226,7 +230,7 @@ def card(
 
     What the answer says, such as the status and the scores of each condition, is not said again.
     """
-    began, state = date(run.began, seconds=True), status_of(run)
+    began, state = date(run.began, seconds=True), run_status(run)
     agent, status = run.agent_words or "agent not known", f"  {state.text}"
     brief: Brief | None = None
     names: Mapping[str, str] = {}
@@ -240,8 +244,14 @@ def card(
     lines: list[Line] = [
         [Cell(f"{run.job}  ", "strong"), Cell(agent), Cell(status, state.tone)],
         *concluded,
-        *([*who_and_what(brief), []] if brief else []),
-        *(_score_lines(run, names) if preview is None else _mean_lines(run, names)),
+    ]
+    if brief is not None:
+        lines += [*who_and_what(brief), []]
+    if preview is None:
+        lines += _score_lines(run, names)
+    else:
+        lines += _mean_lines(run)
+    lines += [
         [],
         [Cell(f"{began}, {ago(run.began, now)}", "quiet")],
         [Cell(f"run {run.run_id}", "quiet")],
@@ -266,14 +276,17 @@ def _preview_lines(preview: RunPreview) -> list[Line]:
 
 
 def _message(role: str, text: str) -> Line:
+    speaker = "▌ user   " if role == "user" else "┃ agent  "
     said = Cell(text) if text.strip() else Cell("no answer", "warn")
-    return [Cell("▌ user   " if role == "user" else "┃ agent  ", "quiet"), said]
+    return [Cell(speaker, "quiet"), said]
 
 
-def _mean_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
+def _mean_lines(run: CataloguedRun) -> list[Line]:
     """Return the mean and what reviewers say, which no answer says."""
-    lines = [] if run.only_condition or run.score is None else [_mean_line(run, len("mean") + 2)]
-    return [*lines, *_reviewed_line(run, len("mean") + 2 if lines else 0)]
+    if run.only_condition or run.score is None:
+        return _reviewed_line(run, 0)
+    width = len("mean") + 2
+    return [_mean_line(run, width), *_reviewed_line(run, width)]
 
 
 def _mean_line(run: CataloguedRun, width: int) -> Line:
@@ -286,8 +299,9 @@ def _mean_line(run: CataloguedRun, width: int) -> Line:
 
 def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     """Return the scores by condition, and the mean and difference, which need both."""
-    published = run.scores.keys() <= set(PUBLISHED_NAMES)
-    shown = tuple(names) or (PUBLISHED_NAMES if published else tuple(run.scores))
+    shown = tuple(names or run.scores)
+    if not names and run.scores.keys() <= set(PUBLISHED_NAMES):
+        shown = PUBLISHED_NAMES
     labels = [names.get(condition, title_of(condition)) for condition in shown]
     width = max(map(cell_len, (*labels, "difference"))) + 2
 
@@ -313,12 +327,12 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
         [
             Cell(fitted("difference", width), "quiet"),
             uplift(run.difference),
-            Cell(f"  {_about_difference(run)}", "quiet"),
+            Cell(f"  {_difference_words(run)}", "quiet"),
         ],
     ]
 
 
-def _about_difference(run: CataloguedRun) -> str:
+def _difference_words(run: CataloguedRun) -> str:
     """Return what a run's difference is of, or why it has none."""
     if not run.clean:
         return "not shown: not clean"
@@ -342,10 +356,9 @@ def _reviewed_line(run: CataloguedRun, width: int) -> list[Line]:
     # Loads the events, which the first paint of the home screen should not wait for.
     from bioeval_tui.record import reviews
 
-    after = run.reviewed["score"] if run.reviewed else None
-    shown = (
-        "reviewed by" if run.only_condition or after is None else reviews.words(run.score, after)
-    )
+    shown = "reviewed by"
+    if run.reviewed and not run.only_condition and (after := run.reviewed["score"]) is not None:
+        shown = reviews.words(run.score, after)
     return [[Cell(" " * width + f"{shown} ", "strong"), Cell(who, "quiet")]]
 
 
@@ -359,7 +372,7 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
     shown = list(history)[-max(1, min(TREND, width)) :]
     bars = spark([one.score for one in shown], len(shown))
     at = next((n for n, one in enumerate(shown) if one.run_id == run.run_id), None)
-    pointer = "" if at is None else " " * at + "▲"
+
     known = [one.score for one in history if one.score is not None]
     lines: list[Line] = []
     if len(known) >= FEWEST_DRAWN:
@@ -367,8 +380,9 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
         lines += [
             [Cell(title, "quiet")],
             [Cell(bars, "busy")],
-            *([[Cell(pointer, "strong")]] if pointer else []),
         ]
+        if at is not None:
+            lines.append([Cell(" " * at + "▲", "strong")])
         best, worst = max(known), min(known)
         lines.append(
             [Cell(f"best {number(best)}   worst {number(worst)}   last {number(known[-1])}")]

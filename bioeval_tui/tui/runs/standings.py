@@ -5,6 +5,7 @@ conversations.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from bioeval_tui.statistics.estimates import Estimate, Sample, estimate
 from bioeval_tui.statistics.intervals import CHANGE
@@ -15,12 +16,12 @@ OVER = (Rank.NOT_MEASURED, Rank.AGENT_FAILED, Rank.DONE)
 """The ranks of conversations that have ended."""
 
 
-def score_in(group: Sequence[Glance], condition: str) -> Estimate:
+def condition_score(group: Sequence[Glance], condition: str) -> Estimate:
     """Return the mean score of a condition."""
     return estimate(_samples(group, condition))
 
 
-def difference_of(group: Sequence[Glance]) -> float | None:
+def mean_difference(group: Sequence[Glance]) -> float | None:
     """Return the mean of the trials' differences once all conversations have ended; None without
     any.
     """
@@ -32,24 +33,20 @@ def difference_of(group: Sequence[Glance]) -> float | None:
     return estimate(list(trials.values()), CHANGE, paired=True).mean
 
 
-def score_at(group: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:
+def field_score(group: Sequence[Glance], column: str, condition: str, by_job: bool) -> Estimate:
     """Return the score of a job, or of a task, in a condition."""
     there = [glance for glance in group if glance.key.condition == condition]
     if by_job:
         return estimate([glance.sample(glance.value) for glance in there if glance.job == column])
-    return estimate(
-        [
-            glance.sample(value)
-            for glance in there
-            for title, value in glance.tasks
-            if title == column
-        ]
-    )
+    samples = []
+    for glance in there:
+        samples += [glance.sample(value) for title, value in glance.tasks if title == column]
+    return estimate(samples)
 
 
 def slow_ms(group: Sequence[Glance]) -> float | None:
     """Return the time within which nine of ten answers came; None without any."""
-    return percentile([ms for glance in group for ms in glance.latencies_ms], 0.9)
+    return percentile(list(chain.from_iterable(glance.latencies_ms for glance in group)), 0.9)
 
 
 def _samples(group: Sequence[Glance], condition: str) -> list[Sample]:

@@ -90,15 +90,15 @@ class TileGrid(ScrollView, can_focus=True):
 
     def show(self, keys: Sequence[Hashable], painter: TilePainter) -> None:
         """Show tiles drawn by `painter`; a cursor that was moved stays on its tile."""
-        here = (
-            self._keys[self.cursor] if self._user_moved and self.cursor < len(self._keys) else None
-        )
+        here = None
+        if self._user_moved and self.cursor < len(self._keys):
+            here = self._keys[self.cursor]
         resized = len(keys) != len(self._keys)
         self._keys, self._painter = keys, painter
         self._lines.clear()
         if here is not None and not (self.cursor < len(keys) and keys[self.cursor] == here):
             self.cursor = next((at for at, key in enumerate(keys) if key == here), 0)
-            self._into_view()
+            self._show_cursor()
         self.cursor = min(self.cursor, max(0, len(keys) - 1))
         if resized:
             self._fit()
@@ -113,46 +113,46 @@ class TileGrid(ScrollView, can_focus=True):
         self.virtual_size = Size(self.scrollable_content_region.width, rows * CELL_HEIGHT)
         self.refresh()
 
-    def _into_view(self) -> None:
+    def _show_cursor(self) -> None:
         top = self.cursor // self.columns * CELL_HEIGHT
         self.scroll_to_region(Region(0, top, 1, CELL_HEIGHT), animate=False, immediate=True)
 
-    def _move_to(self, at: int) -> None:
+    def _put_cursor(self, at: int) -> None:
         self._user_moved = True
         before, seen = self.cursor, self.scroll_offset
         self.cursor = max(0, min(len(self._keys) - 1, at))
         if self.cursor != before:
             self._clicked = None
         self.post_message(self.Moved())
-        self._into_view()
+        self._show_cursor()
         if self.scroll_offset == seen:
             # Two tiles look different now.
-            self.refresh(self._region_of(before), self._region_of(self.cursor))
+            self.refresh(self._tile_region(before), self._tile_region(self.cursor))
         else:
             self.refresh()
 
-    def _region_of(self, at: int) -> Region:
+    def _tile_region(self, at: int) -> Region:
         row, column = divmod(at, self.columns)
         y = row * CELL_HEIGHT - self.scroll_offset.y
         return Region(self.gutter.left + column * self.tile_width, y, self.tile_width, CELL_HEIGHT)
 
     def action_move(self, by: int) -> None:
         """Move the cursor."""
-        self._move_to(self.cursor + by)
+        self._put_cursor(self.cursor + by)
 
     def action_row(self, by: int) -> None:
         """Move the cursor by rows."""
         if 0 <= self.cursor + by * self.columns < len(self._keys):
-            self._move_to(self.cursor + by * self.columns)
+            self._put_cursor(self.cursor + by * self.columns)
 
     def action_page(self, by: int) -> None:
         """Move the cursor by pages."""
         rows = max(1, self.size.height // CELL_HEIGHT)
-        self._move_to(self.cursor + by * rows * self.columns)
+        self._put_cursor(self.cursor + by * rows * self.columns)
 
     def action_edge(self, end: int) -> None:
         """Move the cursor to the first tile or the last."""
-        self._move_to(len(self._keys) - 1 if end else 0)
+        self._put_cursor(len(self._keys) - 1 if end else 0)
 
     def action_choose(self) -> None:
         """Open the tile under the cursor."""
@@ -172,7 +172,7 @@ class TileGrid(ScrollView, can_focus=True):
             self._clicked = None
             self.action_choose()
         else:
-            self._move_to(at)
+            self._put_cursor(at)
             self._clicked = at
 
     def render_lines(self, crop: Region) -> list[Strip]:
@@ -203,15 +203,17 @@ class TileGrid(ScrollView, can_focus=True):
         row, line = divmod(y + self.scroll_offset.y, CELL_HEIGHT)
         first = row * frame.columns
         strips = [
-            self._slice(self._lines_at(at, frame.across - 3), line, at == self.cursor, frame)
+            self._slice(self._tile_lines(at, frame.across - 3), line, at == self.cursor, frame)
             for at in range(first, min(first + frame.columns, len(self._keys)))
         ]
         return Strip.join(strips).adjust_cell_length(frame.width, frame.blank)
 
-    def _lines_at(self, at: int, width: int) -> Lines:
+    def _tile_lines(self, at: int, width: int) -> Lines:
+        if self._painter is None:
+            return ()
         lines = self._lines.get((at, width))
         if lines is None:
-            lines = self._lines[at, width] = self._painter(at, width) if self._painter else ()
+            lines = self._lines[at, width] = self._painter(at, width)
         return lines
 
     def _slice(self, lines: Lines, line: int, here: bool, frame: _Frame) -> Strip:
@@ -243,8 +245,10 @@ class TileGrid(ScrollView, can_focus=True):
         """Return a style on the tile's background, looked up once."""
         ink = self._inks.get((style, here))
         if ink is None:
-            base = frame.here if here else frame.style
-            ink = (base + self._get_style(style) if style else base).rich_style
+            drawn = frame.here if here else frame.style
+            if style:
+                drawn += self._get_style(style)
+            ink = drawn.rich_style
             if here:
                 ink = readable(ink)
             self._inks[style, here] = ink

@@ -24,7 +24,7 @@ from bioeval_tui.base.text import home_relative
 from bioeval_tui.base.widths import padded
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.base import hints
-from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint
 from bioeval_tui.tui.shared.dialogs import Behind, Choice, Dialog, DialogText, FormDialog
 from bioeval_tui.tui.shared.output import Copied, Kept, Picture
 from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
@@ -89,7 +89,7 @@ class Palette(CommandPalette):
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return self._behind.of(super().render())
+        return self._behind.substitute(super().render())
 
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""
@@ -187,7 +187,9 @@ class HelpScreen(Dialog[None]):
                 for label, meaning in entries
             ]
 
-        lines = [[Cell(self._about)], []] if self._about else []
+        lines: list[Line] = []
+        if self._about:
+            lines += [[Cell(self._about)], []]
         lines += rows(self._keys)
         for title, entries in (("Signs", SIGNS), ("Words", WORDS)):
             lines += [[], [Cell(title, "strong")], *rows(entries)]
@@ -319,7 +321,9 @@ class ShareDialog(FormDialog[Copied | Kept | Picture]):
     @property
     def draft_name(self) -> str:
         """Only a caption of the same is a draft."""
-        return f"{self.NAME}: {self._picture.caption if self._picture else ''}"
+        if self._picture is None:
+            return f"{self.NAME}: "
+        return f"{self.NAME}: {self._picture.caption}"
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Write no file where nothing may be written."""
@@ -339,13 +343,12 @@ class ShareDialog(FormDialog[Copied | Kept | Picture]):
         if self._picture is None:
             return Cell("")
         path = Path(self.query_one("#path", Input).value).expanduser()
+        wrong: Tone = "bad" if trying else "warn"
         if path.suffix.lower() != ".svg":
-            return Cell("picture: give a file name that ends in .svg", "bad" if trying else "warn")
+            return Cell("picture: give a file name that ends in .svg", wrong)
         if not path.absolute().parent.is_dir():
-            return Cell(
-                f"picture: there is no folder {home_relative(path.absolute().parent)}",
-                "bad" if trying else "warn",
-            )
+            folder = home_relative(path.absolute().parent)
+            return Cell(f"picture: there is no folder {folder}", wrong)
         return Cell(
             f"enter here saves both, the caption as {path.with_suffix('.txt').name}", "quiet"
         )
@@ -414,14 +417,10 @@ class QuitScreen(Dialog[bool]):
 
     def compose_body(self) -> Iterable[Widget]:
         """Explain each answer."""
-        known = self._run_ids[0] if len(self._run_ids) == 1 else ""
-        again = (
-            f"bioeval-tui watch {known} shows it again"
-            if known
-            else "bioeval-tui runs list names it"
-        )
-        several = ""
-        if len(self._run_ids) > 1:
+        again, several = "bioeval-tui runs list names it", ""
+        if len(self._run_ids) == 1 and self._run_ids[0]:  # one that is being started has no id yet
+            again = f"bioeval-tui watch {self._run_ids[0]} shows it again"
+        elif len(self._run_ids) > 1:
             several = f"There are {len(self._run_ids)}; the answer is for all.\n"
         yield Static(
             Content(

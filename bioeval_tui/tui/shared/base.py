@@ -64,7 +64,9 @@ class TitleBar(Widget):
         steps = list(path)
         if width >= 70:
             steps.insert(0, "bioeval-tui")
-        end = paint(state, Cell(f"  {name}", "quiet")) if name and width >= 100 else paint(state)
+        end = paint(state)
+        if name and width >= 100:
+            end = paint(state, Cell(f"  {name}", "quiet"))
         while len(steps) > 1 and cell_len(" › ".join(steps)) > width - end.cell_length - 4:
             del steps[0]
         trail = Content.styled(" › ", "$quiet").join(
@@ -107,7 +109,7 @@ class Hint(NamedTuple):
     """Whether it only moves within the focused widget, as in every program."""
 
 
-def key_for(node: DOMNode, action: str) -> str:
+def action_key(node: DOMNode, action: str) -> str:
     """Return the key of an action of a screen, or the application, or empty if it has none."""
     bindings = (binding for _, binding in node._bindings if binding.action == action)
     return next((key_name(binding.key) for binding in bindings), "")
@@ -133,11 +135,9 @@ def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
         name, words, action = key_name(binding.key), binding.description, binding.action
         if not hidden:
             if action == f"go('{SCREENS[0].mode}')":
-                name, words, action = (
-                    (going if name == SCREENS[0].key else name),
-                    "screens",
-                    _CHOOSE_SCREEN,
-                )
+                words, action = "screens", _CHOOSE_SCREEN
+                if name == SCREENS[0].key:
+                    name = going
             elif binding.group is not None:
                 words = binding.group.description
         label = (node, words) if binding.group is not None and not hidden else action
@@ -415,10 +415,10 @@ class BaseScreen(AnyScreen[None]):
         owned = self.key_owners.binding_of(action)
         if owned:
             return key_name(owned.key)
-        return key_for(self, action) or key_for(self.app, action)
+        return action_key(self, action) or action_key(self.app, action)
 
     @property
-    def in_view(self) -> bool:
+    def is_in_view(self) -> bool:
         """Whether the screen is visible: on top, or behind a dialog."""
         return self.is_active or (self.is_current and self.app.screen.is_modal)
 
@@ -442,6 +442,14 @@ def unreadable(failure: str) -> list[Cell]:
     return [Cell("! Could not be read", "strong"), Cell(""), Cell(failure, "bad")]
 
 
+def switch_focus(rows: Widget, beside: Widget) -> None:
+    """Go from the rows to what stands beside them, or back."""
+    if beside.has_focus:
+        rows.focus()
+    else:
+        beside.focus()
+
+
 class RefreshedScreen(BaseScreen):
     """A screen that reloads its items while it is visible."""
 
@@ -456,16 +464,16 @@ class RefreshedScreen(BaseScreen):
         self.set_interval(seconds, self._refresh_seen)
 
     def _refresh_seen(self) -> None:
-        if self.in_view:
+        if self.is_in_view:
             self.refresh_items()
 
     def refresh_items(self) -> None:
         """Load in the background after the next paint, unless that is already in progress."""
         if not self._loading:
             self._loading = True
-            self.after_paint(self._load_items)
+            self.call_after_paint(self._load_items)
 
-    def after_paint(self, work: Callable[[], object]) -> None:
+    def call_after_paint(self, work: Callable[[], object]) -> None:
         """Call `work` after the next paint: it imports modules in a thread, which would delay the
         paint.
         """

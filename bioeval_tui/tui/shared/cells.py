@@ -92,7 +92,7 @@ def cut(text: str, width: int) -> str:
     return fitted(line, width).rstrip()
 
 
-def condition_in(title: str, width: int) -> str:
+def fitted_condition(title: str, width: int) -> str:
     """Return what a condition is called in so many cells: `without` where `without the facts` has
     no room.
     """
@@ -108,10 +108,10 @@ def wrapped(text: str, width: int) -> list[str]:
     lines = [""]
     for word in _WORDS.findall(" ".join(text.split())):
         if cell_len(lines[-1] + word.rstrip()) > width:
-            start, *rest = (
-                chop_cells(word, max(1, width)) if cell_len(word.rstrip()) > width else [word]
-            )
-            lines += [start, *rest]
+            pieces = [word]
+            if cell_len(word.rstrip()) > width:
+                pieces = chop_cells(word, max(1, width))
+            lines += pieces
         else:
             lines[-1] += word
     return [line.rstrip() for line in lines if line] or [""]
@@ -142,8 +142,9 @@ def uplift(difference: float | None) -> Cell:
     if difference is None:
         return Cell("–", "quiet")
     difference = round(difference, 2)
-    tone: Tone = "good" if difference > 0 else "bad"
-    return Cell(signed(difference), tone if difference else "quiet")
+    if not difference:
+        return Cell(signed(difference), "quiet")
+    return Cell(signed(difference), "good" if difference > 0 else "bad")
 
 
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -157,8 +158,10 @@ def spark(values: Sequence[float | None], width: int, low: float = 0.0, high: fl
     """Return the last `width` values as bars between `low` and `high`, oldest first; `·` for
     None.
     """
+    if width <= 0:
+        return ""
     span = high - low or 1.0
-    shown = values[-width:] if width > 0 else ()
+    shown = values[-width:]
     return "".join(GAP if value is None else _level((value - low) / span) for value in shown)
 
 

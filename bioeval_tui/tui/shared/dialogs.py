@@ -75,7 +75,7 @@ class Behind(Visual):
             for y in region.line_range:
                 self._drawn.pop(y, None)
 
-    def of(self, drawn: RenderableType, box: Widget | None = None) -> RenderableType:
+    def substitute(self, drawn: RenderableType, box: Widget | None = None) -> RenderableType:
         """Return this for what Textual would draw, or that itself where it is no screen."""
         if not isinstance(drawn, BackgroundScreen):
             return drawn
@@ -91,8 +91,9 @@ class Behind(Visual):
         """Return the lines of the screen, dimmed."""
         assert self._shown
         (screen, size, color), box = self._shown, self._box
-        near = box is not None and size.width - box.region.width <= ROOM_BESIDE
-        beside = box.region.line_range if box is not None and near else range(0)
+        beside = range(0)
+        if box is not None and size.width - box.region.width <= ROOM_BESIDE:
+            beside = box.region.line_range
         for part in (range(beside.start), range(beside.stop, size.height)):
             if missing := [y for y in part if y not in self._drawn]:
                 crop = Region(0, missing[0], size.width, missing[-1] + 1 - missing[0])
@@ -176,7 +177,9 @@ class Dialog(ModalScreen[Result], AnyScreen[Result], Generic[Result]):
 
     def render(self) -> RenderableType:
         """Draw the screen behind the box."""
-        return self._behind.of(super().render(), next(iter(self.query(".dialog--box")), None))
+        return self._behind.substitute(
+            super().render(), next(iter(self.query(".dialog--box")), None)
+        )
 
     def refresh(self, *regions: Region, **more: bool) -> Self:
         """Draw again; with regions, the screen behind, too."""
@@ -229,7 +232,7 @@ class Dialog(ModalScreen[Result], AnyScreen[Result], Generic[Result]):
         """Keep drafts from now on, and take up the one that was left."""
         self._given = self._answers()
         if draft := self.bioeval.drafts.get(self.draft_name):
-            self._fill_in(draft)
+            self._fill(draft)
             self.bioeval.notify("This is your draft. ^r starts over", markup=False)
 
     def keep_draft(self) -> None:
@@ -252,9 +255,9 @@ class Dialog(ModalScreen[Result], AnyScreen[Result], Generic[Result]):
     def action_start_over(self) -> None:
         """Fill in the answers as they were at the beginning."""
         if self._given is not None:
-            self._fill_in(self._given)
+            self._fill(self._given)
 
-    def _fill_in(self, answers: Mapping[str, str]) -> None:
+    def _fill(self, answers: Mapping[str, str]) -> None:
         for field in self.query(Input):
             field.value = answers.get(field.id or "", field.value)
         for choice in self.query(Choice):
@@ -351,7 +354,9 @@ class FormDialog(Dialog[Form]):
     """The place in the table of keys that says what enter does in its lines."""
     DEFAULT_CSS = """
     FormDialog {
-        & .form--row > Input { width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1; }
+        & .form--row > Input {
+            width: 1fr; height: 1; border: none; padding: 0 1; background: $surface-lighten-1;
+        }
         & .form--row > Input:focus { background: $block-cursor-blurred-background; }
         & #hint { height: auto; margin-top: 1; }
     }

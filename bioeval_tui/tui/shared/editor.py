@@ -48,8 +48,11 @@ def edit(path: Path, line: int = 0) -> str | None:
         return "no editor is set: set EDITOR to your editor's command"
     try:
         command = shlex.split(chosen, posix=os.name != "nt")
-        at_line = [f"+{line}"] if line and Path(command[0]).stem in _AT_LINE else []
-        ended = subprocess.run([*command, *at_line, str(path)], check=False)  # noqa: S603 - the user's own editor
+        at_line = []
+        if line and Path(command[0]).stem in _AT_LINE:
+            at_line.append(f"+{line}")
+        # the user's own editor
+        ended = subprocess.run([*command, *at_line, str(path)], check=False)  # noqa: S603
     except (OSError, ValueError, IndexError):
         return f"could not start the editor {clean(chosen, 80)}: set EDITOR to another"
     if ended.returncode:
@@ -89,10 +92,12 @@ def deciding_line(path: Path, decided: Gain | None) -> int:
         )
     except (OSError, ValueError):
         return 0
-    found = document.value if isinstance(document.value, dict) else {}
     if decided.kind == "assertion":
         return document.place(("assertions", decided.index)).line
-    return document.place(("rubric" if found.get("rubric") else "tasks", decided.index - 1)).line
+    items = "tasks"
+    if isinstance(document.value, dict) and document.value.get("rubric"):
+        items = "rubric"
+    return document.place((items, decided.index - 1)).line
 
 
 def _any_editor() -> str:

@@ -24,6 +24,7 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 
 Item = TypeVar("Item")
 TIMES_MOVE_S = 10.0
+"""How often rows are drawn anew because they say how long ago something was, in seconds."""
 LONGEST_NAME = 48
 """Up to this width, in cells, names in the first column are whole before other columns get room."""
 
@@ -171,7 +172,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def _move_times(self) -> None:
         """Redraw relative times."""
-        if self.in_view and self.listing.items:
+        if self.is_in_view and self.listing.items:
             self.table.rows.refresh()
             self.look(self.looked_at)
 
@@ -216,13 +217,16 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.table.show(
             len(drawn), lambda at, _: self.cells(drawn[at]), listing.sorting, listing.keys
         )
-        wished = listing.place_of(self._wished) if self._wished is not None else None
-        if wished is not None:
+        place = None
+        if self._wished is not None:
+            place = listing.place_of(self._wished)
+        if place is not None:
             self._wished = None
-        kept = None if looked_at is None else listing.place_of(listing.identity(looked_at))
-        at = wished if wished is not None else kept
+        elif looked_at is not None:
+            place = listing.place_of(listing.identity(looked_at))
         rows = self.table.rows
-        place = at if at is not None else min(rows.cursor, max(0, len(listing.visible) - 1))
+        if place is None:
+            place = min(rows.cursor, max(0, len(listing.visible) - 1))
         if place != rows.cursor:
             rows.move_to(place)
         self._lay_out()
@@ -236,19 +240,23 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     def show_words(self) -> None:
         """Update the title and, without rows, the notice."""
         listing = self.listing
-        notes = self.notes() if listing.items else []
+        notes, failure = [], ""
+        if listing.items:
+            notes, failure = self.notes(), self.failure
         if notes and listing.sorting.column not in self.table.shown:
             notes.append(Cell(f"by {listing.columns[listing.sorting.column].name}", "quiet"))
         if listing.filter:
             notes.append(Cell(f"{len(listing.visible):,} shown: “{listing.filter}”", "warn"))
         self.title_bar.say((self.NAME,), notes, self.state())
-        self.show_trouble(self.failure if listing.items else "")
+        self.show_trouble(failure)
         if self.failure:
             self.show_notice(unreadable(self.failure))
+        elif self.loaded:
+            self.show_notice(self.empty())
         else:
-            self.show_notice(self.empty() if self.loaded else [Cell(self.LOADING, "strong")])
+            self.show_notice([Cell(self.LOADING, "strong")])
 
-    def go_to(self, identity: Hashable) -> None:
+    def select_item(self, identity: Hashable) -> None:
         """Put the cursor on an item, at once or when it has been loaded."""
         self._wished = identity
         self.redraw()
@@ -313,7 +321,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         """Save a setting of this screen."""
         self.bioeval.services.preferences.keep(f"{self.NAME.lower()}.{name}", value)
 
-    def name_of(self, item: Item) -> tuple[str, str]:
+    def item_name(self, item: Item) -> tuple[str, str]:
         """Return a description of an item's identifier and the identifier, for copying."""
         raise NotImplementedError
 
@@ -322,7 +330,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         item, rows = self.looked_at, list(self._drawn)
         if item is None:
             return ()
-        what, name = self.name_of(item)
+        what, name = self.item_name(item)
         every = f"the rows that are shown ({len(rows):,}), separated by tabs"
         return (
             Copied(f"{what} {name}", lambda: name),

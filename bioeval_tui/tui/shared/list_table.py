@@ -75,7 +75,7 @@ def _names(columns: Sequence[Column]) -> dict[str, int]:
 
 def text_key(text: str) -> Key:
     """Return the key of a text: alphabetical, empty ones last."""
-    return (0 if text else 1, 0.0, text.lower())
+    return (int(not text), 0.0, text.lower())
 
 
 def number_key(value: float | None) -> Key:
@@ -191,7 +191,7 @@ CellsOf = Callable[[int, int], Mapping[str, Cell | Content]]
 """Called with a row's index and the first column's width; returns its cells by column name."""
 
 
-def line_of(
+def row_line(
     columns: Sequence[Column], cells: Mapping[str, Cell | Content], *, whole: bool = False
 ) -> Content:
     """Return a row: text on the left, numbers on the right of their columns.
@@ -264,7 +264,7 @@ class TableHead(Widget):
         full = any(each.name == chosen and cell_len(chosen) >= each.width for each in columns)
         names = {each.name: Cell(each.name, "quiet") for each in columns}
         names |= {chosen: Cell(chosen if full else chosen + sign, "strong")}
-        line, end = line_of(columns, names), -1
+        line, end = row_line(columns, names), -1
         for column in columns:
             end += column.width + 1
             if full and column.name == chosen:  # in the space between two columns
@@ -339,7 +339,7 @@ class ListTable(Vertical):
 
         def painter(index: int, width: int) -> Content:
             columns = self.fitting(width)
-            return line_of(columns, cells(index, columns[0].width), whole=bool(names))
+            return row_line(columns, cells(index, columns[0].width), whole=bool(names))
 
         self._head.show(sorting)
         self._names = names

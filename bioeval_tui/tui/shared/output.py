@@ -161,7 +161,7 @@ _FONT = re.compile(r"font-family:\s*Fira Code[^;]*;")
 _MONOSPACE = "font-family: 'Fira Code', 'DejaVu Sans Mono', Menlo, Consolas, monospace;"
 
 
-def without_hosts(svg: str) -> str:
+def strip_hosts(svg: str) -> str:
     """Return the picture without references to fonts on other hosts; the reader's own fonts are
     used.
     """
@@ -175,7 +175,7 @@ def write_picture(svg: str, path: Path, caption: str = "") -> Path:
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
-    written = write_beside(path.parent, path.stem, path.suffix, without_hosts(svg))
+    written = write_beside(path.parent, path.stem, path.suffix, strip_hosts(svg))
     if caption:
         write_beside(written.parent, written.stem, ".txt", f"{caption}\n")
     return written

@@ -120,5 +120,5 @@ class Program(Protocol):
     def open_conversation(self, glance: Glance, batch_id: str | None) -> None:
         """Show a conversation on the live screen; from there, `esc` goes back to the grid."""
 
-    def grid_of(self, batch_id: str) -> Screen[None]:
+    def batch_grid(self, batch_id: str) -> Screen[None]:
         """Return the grid of every conversation of a batch."""

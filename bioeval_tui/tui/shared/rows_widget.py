@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import ClassVar, Self
 
 from rich.color import Color
@@ -126,10 +126,8 @@ class Labelled(Widget):
 
     def _lines(self, width: int) -> list[Content]:
         if self._wrapped is None or self._wrapped[0] != width:
-            self._wrapped = (
-                width,
-                [part for line in self._shown for part in self._wrap(line, width)],
-            )
+            parts = chain.from_iterable(self._wrap(line, width) for line in self._shown)
+            self._wrapped = (width, list(parts))
         return self._wrapped[1]
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
@@ -225,8 +223,10 @@ class RowList(ScrollView, can_focus=True):
 
     def table_text(self, width: int = 160) -> str:
         """Return every row as it would be drawn in `width` cells, for copying."""
-        rows = range(self._row_count) if self._painter else ()
-        return "\n".join(self._painter(at, width).plain.rstrip() for at in rows if self._painter)
+        painter = self._painter
+        if painter is None:
+            return ""
+        return "\n".join(painter(at, width).plain.rstrip() for at in range(self._row_count))
 
     def show_blurred_cursor(self) -> None:
         """Mark the cursor's row even without the focus, for lists with a card that follows the
@@ -258,8 +258,12 @@ class RowList(ScrollView, can_focus=True):
         if not isinstance(lines, int | Sequence):
             lines = lines(width) if width else 1
         self._lines = lines
-        self._starts = () if isinstance(lines, int) else tuple(accumulate(lines, initial=0))
-        size = Size(width, self._row_count * lines if isinstance(lines, int) else self._starts[-1])
+        if isinstance(lines, int):
+            self._starts = ()
+            size = Size(width, self._row_count * lines)
+        else:
+            self._starts = tuple(accumulate(lines, initial=0))
+            size = Size(width, self._starts[-1])
         if self.styles.is_auto_height or not self.size:
             self.virtual_size = size
         elif self.virtual_size != size:
@@ -326,7 +330,7 @@ class RowList(ScrollView, can_focus=True):
         """Put the cursor where the mouse points; open the row that was clicked before, however long
         ago.
         """
-        index, _ = self._row_at(event.y + self.scroll_offset.y)
+        index, _ = self._find_row(event.y + self.scroll_offset.y)
         if not 0 <= index < self._row_count:
             return
         self.user_moved = True
@@ -352,7 +356,7 @@ class RowList(ScrollView, can_focus=True):
             return index * self._lines, self._lines
         return self._starts[index], self._lines[index]
 
-    def _row_at(self, y: int) -> tuple[int, int]:
+    def _find_row(self, y: int) -> tuple[int, int]:
         """Return the row at line `y`, and which of its lines that is; the row after the last one
         below it.
         """
@@ -364,7 +368,7 @@ class RowList(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw one visible line."""
         width = self.scrollable_content_region.width
-        index, line = self._row_at(y + self.scroll_offset.y)
+        index, line = self._find_row(y + self.scroll_offset.y)
         if self._painter is None or index >= self._row_count:
             return Strip.blank(width, self.rich_style)
         style = self.visual_style

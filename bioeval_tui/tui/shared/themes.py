@@ -168,7 +168,8 @@ def legible(variables: Mapping[str, str], *, dark: bool) -> dict[str, str]:
             and min(contrast(colour.blend(end, share), back) for back in backs) < LEAST_CONTRAST
         ):
             share += 0.1
-        colours[name] = colour.blend(end, share).hex if share else variables[name]
+        if share:
+            colours[name] = colour.blend(end, share).hex
     return colours
 
 

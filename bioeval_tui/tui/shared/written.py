@@ -41,7 +41,7 @@ PLAIN = Ink()
 
 
 @lru_cache(maxsize=16384)
-def ink_of(style: Style | None, system: ColorSystem) -> Ink:
+def make_ink(style: Style | None, system: ColorSystem) -> Ink:
     """Return how a style is drawn with these colours."""
     if style is None:
         return PLAIN
@@ -57,7 +57,7 @@ def ink_of(style: Style | None, system: ColorSystem) -> Ink:
 
 
 @lru_cache(maxsize=16384)
-def of_spaces(ink: Ink) -> Ink:
+def space_ink(ink: Ink) -> Ink:
     """Return how spaces are drawn in an ink: without lines, they show the background alone."""
     if ink.attributes or ink.link:
         return ink
@@ -101,10 +101,10 @@ class Pieces(CompositorUpdate):
         """Return the bytes for a terminal that draws in no ink, and then does so again."""
         now, written = PLAIN, list[str]()
         for x, y, parts in self.pieces:
-            written.append(_move_to(x, y))
+            written.append(_cursor_move(x, y))
             for text, ink in parts:
                 if ink is not now:
-                    spaces = of_spaces(ink)
+                    spaces = space_ink(ink)
                     if text.isspace() and spaces is not ink and not now.attributes:
                         ink = spaces._replace(colour=now.colour)  # which no space shows
                     written.append(change(now, ink))
@@ -114,11 +114,11 @@ class Pieces(CompositorUpdate):
                 if _is_joined(text):
                     # A terminal may have taken other cells for it: what follows stands where it
                     # would.
-                    written.append(_move_to(x, y))
+                    written.append(_cursor_move(x, y))
         return "".join([*written, change(now, PLAIN)])
 
 
-def _move_to(x: int, y: int) -> str:
+def _cursor_move(x: int, y: int) -> str:
     return f"\x1b[{y + 1};{x + 1}H"
 
 
@@ -146,7 +146,7 @@ class Written:
         return None
 
     def _changed(self, x: int, y: int, strip: Strip, system: ColorSystem) -> Iterator[Piece]:
-        parts = [(text, ink_of(style, system)) for text, style, _ in strip]
+        parts = [(text, make_ink(style, system)) for text, style, _ in strip]
         letters, inks = _cells(parts)
         line, of_line = self._lines.setdefault(y, ([], []))
         end = x + len(letters)
@@ -165,7 +165,7 @@ class Written:
             return
         differ = map(or_, map(ne, letters, shown), map(is_not, inks, drawn))
         for first, last in _runs([*compress(range(len(letters)), differ)]):
-            yield Piece(x + first, y, _between(parts, first, last + 1))
+            yield Piece(x + first, y, _cut_parts(parts, first, last + 1))
 
 
 def _pieces(update: ChopsUpdate | LayoutUpdate) -> Iterator[tuple[int, int, Strip]]:
@@ -198,7 +198,7 @@ def _cells(parts: Sequence[Part]) -> tuple[list[object], list[Ink]]:
         return [(content, at) for at in range(length)], [PLAIN] * length
     inks: list[Ink] = []
     for text, ink in parts:
-        spaces = of_spaces(ink)
+        spaces = space_ink(ink)
         if spaces is ink or " " not in text:
             inks += [ink] * len(text)
         else:
@@ -206,7 +206,7 @@ def _cells(parts: Sequence[Part]) -> tuple[list[object], list[Ink]]:
     return list("".join(text for text, _ in parts)), inks
 
 
-def _between(parts: Sequence[Part], start: int, end: int) -> Sequence[Part]:
+def _cut_parts(parts: Sequence[Part], start: int, end: int) -> Sequence[Part]:
     """Return these cells of parts whose letters are one cell wide."""
     kept, at = list[Part](), 0
     for text, ink in parts:

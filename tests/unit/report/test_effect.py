@@ -17,7 +17,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import write_event
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.live import panels, score_card_view
-from bioeval_tui.tui.runs.batch_view import glances_of
+from bioeval_tui.tui.runs.batch_view import run_glances
 from bioeval_tui.tui.runs.board_view import board
 from tests.command import call
 from tests.documents import document_of
@@ -113,7 +113,7 @@ def test_every_view_says_on_what_the_difference_rests(runs: Path) -> None:
     result = load_run(path).loaded[0]
     state = apply_all(RunState(), run.events())
     trial = result.trial_results[0]
-    card = score_card_view.as_text(result, trial)
+    card = score_card_view.card_text(result, trial)
     views = {
         "markdown": document_of("md", result),
         "html": document_of("html", result),
@@ -130,7 +130,7 @@ def test_every_view_says_on_what_the_difference_rests(runs: Path) -> None:
     assert "task 2\t✗ 0.00\t✓ 1.00\t–" in card.replace("2 ", "", 1), (
         "a task of its own has no difference"
     )
-    lines = texts(board(glances_of(state), 120, 40, None))
+    lines = texts(board(run_glances(state), 120, 40, None))
     assert not any("+0.79" in line for line in lines)
 
 
@@ -142,11 +142,11 @@ def test_the_grid_and_the_card_of_several_trials_take_the_same_difference(runs: 
     shown = f"+{mean:.2f}"
     (row,) = (
         line
-        for line in score_card_view.as_text(result).splitlines()
+        for line in score_card_view.card_text(result).splitlines()
         if f"on {BASIS}" in line and "\t" in line[:90]
     )
     assert row.endswith(shown)
-    glances = glances_of(apply_all(RunState(), run.events()))
+    glances = run_glances(apply_all(RunState(), run.events()))
     small = [replace(glance, model="small") for glance in glances]
     lines = texts(board([*glances, *small], 120, 40, None))
     assert any(shown in line for line in lines)
@@ -189,7 +189,7 @@ def test_without_anything_shared_no_difference_is_claimed(
         assert claimed in view
     for view in (document_of("html", result), document_of("md", result)):
         assert "each by its own criteria" in view
-    card = score_card_view.as_text(result, result.trial_results[0])
+    card = score_card_view.card_text(result, result.trial_results[0])
     assert "each by its own criteria" in card
     assert listed_difference() is None
 

@@ -48,7 +48,7 @@ def unproved(score: float = 0.25, trials: int = 1) -> RunResult:
 def test_invented_quotations_of_several_trials_are_counted() -> None:
     shown, run = StringIO(), unproved(0.9, trials=3)
     print_score_card(run, Console(file=shown, width=200))
-    card = score_card_view.as_text(run)
+    card = score_card_view.card_text(run)
     for view in (shown.getvalue(), card, document_of("md", run), document_of("html", run)):
         assert "1 of 3 verdicts unproved: the judge quotes words" in view
 

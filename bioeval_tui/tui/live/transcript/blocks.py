@@ -133,8 +133,10 @@ class Item:
     def recut(self, text: str) -> list[Chunk]:
         """Return the chunks of the message's text, cutting only what is new since the last time."""
         if text != self.text or not self.chunks:
-            grows = bool(self.text) and text.startswith(self.text)
-            self.chunks = cut(text, self.chunks if grows else None)
+            known = None
+            if self.text and text.startswith(self.text):  # it grows
+                known = self.chunks
+            self.chunks = cut(text, known)
             self.text = text
         return self.chunks
 
@@ -178,16 +180,17 @@ def message_blocks(
     The agreed words of a bare sign-off mean nothing to a reader, so only that it signs off is
     shown.
     """
-    blocks = [Block("gap")] if _has_gap(message, choices) else []
+    blocks = []
+    if _has_gap(message, choices):
+        blocks.append(Block("gap"))
     if message.message == choices.parting:
         blocks.append(Block("parting", "the conversations differ from here"))
     first = len(blocks)
     blocks.extend(_failures(message))
-    blocks.extend(
-        [Block("note", "signs off", sign="■", style="note")]
-        if bare_sign_off
-        else _text(item, message)
-    )
+    if bare_sign_off:
+        blocks.append(Block("note", "signs off", sign="■", style="note"))
+    else:
+        blocks.extend(_text(item, message))
     if choices.show_events:
         for index, event in _shown_events(message):
             fold = Fold("event", message.message, index)
@@ -245,7 +248,7 @@ def _has_gap(message: MessageState, choices: Choices) -> bool:
     return choices.roomy or (message.role == "user" and not choices.dense)
 
 
-def folds_of(message: MessageState, choices: Choices) -> list[Fold]:
+def message_folds(message: MessageState, choices: Choices) -> list[Fold]:
     """Return the folds of a message, in order, without building its blocks."""
     folds: list[Fold] = []
     if choices.show_events:
@@ -303,9 +306,10 @@ def _text(item: Item, message: MessageState) -> Iterator[Block]:
         if files:
             files[0].marks = marks
             yield from files
+        elif message.done and message.is_empty:
+            yield Block("note", f"({EMPTY})", style="warn", marks=marks)
         elif message.done:
-            words = f"({EMPTY if message.is_empty else 'empty message'})"
-            yield Block("note", words, style="warn" if message.is_empty else "note", marks=marks)
+            yield Block("note", "(empty message)", style="note", marks=marks)
         else:
             word = "thinking…" if message.role == "user" else "answering…"
             yield Block("waiting", word, style="note", marks=marks, timer=True)
@@ -363,13 +367,14 @@ def _failures(message: MessageState) -> Iterator[Block]:
 def _failure(failure: events.RequestFailed, role: str) -> str:
     own = {"assistant": "agent", "user": "evaluator"}.get(role)
     who = "" if failure.peer == own else f"{failure.peer} "
-    error = clean_line(failure.error, 300)
-    why = str(failure.status) if failure.status else error
+    why = str(failure.status or clean_line(failure.error, 300))
     if failure.wait_ms is None:
         said = f"{who}gave up: {why}"
     else:
         said = f"{who}retried after {latency(failure.wait_ms)}: {why}"
-    return said + ("" if failure.counted or failure.peer != "agent" else ", not counted")
+    if failure.peer == "agent" and not failure.counted:
+        return f"{said}, not counted"
+    return said
 
 
 def _generation(line: GenerationLine, fold: Fold, opened: bool) -> Iterator[Block]:
@@ -394,7 +399,9 @@ def _violations(message: MessageState, choices: Choices) -> Iterator[Block]:
 def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[Block]:
     setups, seeds = conversation.setups, conversation.seeds
     if setups or seeds:
-        counts = [plural(len(setups), "setup")] if setups else []
+        counts = []
+        if setups:
+            counts.append(plural(len(setups), "setup"))
         if seeds:
             counts.append(plural(len(seeds), "seed"))
         fold = Fold("preparation", 0, 0)
@@ -409,9 +416,11 @@ def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[
         )
         if opened:
             lines = [f"setup {s.index + 1}, {latency(s.elapsed_ms)}\n{s.cypher}" for s in setups]
-            lines += [
-                f"seed {s.index + 1}, {s.what}{': ' + s.detail if s.detail else ''}" for s in seeds
-            ]
+            for seed in seeds:
+                line = f"seed {seed.index + 1}, {seed.what}"
+                if seed.detail:
+                    line += f": {seed.detail}"
+                lines.append(line)
             yield from _detail("\n\n".join(lines), "")
     for setup in setups:
         if setup.error:
@@ -458,16 +467,16 @@ def generation_line(event: dict[str, Any]) -> GenerationLine:
     """
     match event:
         case {"systemPrompt": prompt}:
-            text = _as_text(prompt)
+            text = _event_text(prompt)
             return GenerationLine("⚙", f"system prompt, {plural(len(text.split()), 'word')}", text)
         case {"request": {"function": {"name": str(name)}} as request}:
             return _function(name, request)
         case {"output": output}:
-            text, language = _as_text(output), "" if isinstance(output, str) else "json"
+            text, language = _event_text(output), "" if isinstance(output, str) else "json"
             return GenerationLine("←", _title(text or "(nothing)"), _pretty(output), language)
         case {"content": content, "summaryDirection": _}:
             return GenerationLine(
-                "◇", f"knowledge request: {_title(_as_text(content))}", _pretty(event), "json"
+                "◇", f"knowledge request: {_title(_event_text(content))}", _pretty(event), "json"
             )
         case _:
             return GenerationLine("·", _title(compact_json(event)), _pretty(event), "json")
@@ -486,7 +495,7 @@ def _title(text: str) -> str:
     return clean_line(text, MAX_TITLE)
 
 
-def _as_text(value: Any) -> str:
+def _event_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     return compact_json(value)

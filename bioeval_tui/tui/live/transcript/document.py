@@ -13,9 +13,9 @@ from bioeval_tui.tui.live.transcript.blocks import (
     Fold,
     Item,
     Line,
-    folds_of,
     head_blocks,
     message_blocks,
+    message_folds,
     tail_blocks,
 )
 from bioeval_tui.tui.live.transcript.paint import Painter
@@ -41,14 +41,14 @@ class Heights:
     @property
     def total(self) -> int:
         """The sum of all heights."""
-        return self.before(len(self._values))
+        return self.height_above(len(self._values))
 
     def append(self, height: int) -> None:
         """Add one item at the end."""
         self._values.append(height)
         index = len(self._values)
         low = index & -index
-        self._tree.append(self.before(index - 1) - self.before(index - low) + height)
+        self._tree.append(self.height_above(index - 1) - self.height_above(index - low) + height)
 
     def set(self, index: int, height: int) -> None:
         """Change the height of one item."""
@@ -61,7 +61,7 @@ class Heights:
             self._tree[index] += change
             index += index & -index
 
-    def before(self, index: int) -> int:
+    def height_above(self, index: int) -> int:
         """Return the sum of the heights of the items before `index`."""
         total = 0
         while index > 0:
@@ -181,7 +181,9 @@ class Document:
             self.numbers[message.message] = len(self.items) - 1
             self._heights.append(self._estimate(self.items[-1]))
         first = Spot(known + 1, 0, 0)
-        before = [known] if known < len(conversation.messages) else []  # it is no longer the last
+        before = []
+        if known < len(conversation.messages):  # it is no longer the last
+            before.append(known)
         for index in [
             0,
             *before,
@@ -244,8 +246,9 @@ class Document:
             if rest < block.height:
                 return Spot(index, number, rest)
             rest -= block.height
-        last = len(blocks) - 1
-        return Spot(index, max(0, last), max(0, blocks[last].height - 1) if blocks else 0)
+        if not blocks:
+            return Spot(index, 0, 0)
+        return Spot(index, len(blocks) - 1, max(0, blocks[-1].height - 1))
 
     def top(self, spot: Spot) -> int:
         """Return the current line of the page at `spot`."""
@@ -256,7 +259,7 @@ class Document:
         blocks = self.items[index].blocks or []
         before = sum(block.height for block in blocks[: spot.block])
         line = min(spot.line, blocks[spot.block].height - 1) if spot.block < len(blocks) else 0
-        return self._heights.before(index) + before + line
+        return self._heights.height_above(index) + before + line
 
     def measure_down(self, spot: Spot, lines: int) -> None:
         """Paint from the block of `spot` on until `lines` lines below it are known."""
@@ -283,10 +286,10 @@ class Document:
         """Return the folds of an item, in order."""
         message = self.items[index].message
         if message is not None:
-            return folds_of(message, self.choices)
+            return message_folds(message, self.choices)
         return [block.fold for block in self.blocks(index) if block.fold is not None]
 
-    def spot_of(self, fold: Fold) -> Spot | None:
+    def fold_spot(self, fold: Fold) -> Spot | None:
         """Return the position of an expandable line; None if it does not exist."""
         index = self.numbers.get(fold.message, 0)
         for number, block in enumerate(self.blocks(index)):
@@ -337,7 +340,7 @@ class Document:
         if message is None:
             return 1
         extra = len(message.failures) + len(message.violations) + (message.role == "user")
-        events = len(folds_of(message, self.choices)) - len(message.violations)
+        events = len(message_folds(message, self.choices)) - len(message.violations)
         return self.painter.estimate(message.text) + extra + events
 
     def _estimate_block(self, block: Block) -> int:

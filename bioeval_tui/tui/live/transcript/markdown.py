@@ -396,7 +396,8 @@ def _lines_of_cells(head: Row, body: list[Row]) -> Iterator[Text]:
             yield Text()
         for named, cell in zip(head, row, strict=False):
             yield Text.assemble(*((named.content, ": ") if named.content else ()), cell.content)
-    yield from () if body else (cell.content for cell in head)
+    if not body:
+        yield from (cell.content for cell in head)
 
 
 def close_marks(text: str) -> str:

@@ -75,7 +75,7 @@ class Highlights:
         before = sum(sum(counts) for index, counts in self.counts.items() if index < item)
         return before + sum(self.counts.get(item, [])[:block]) + which + 1
 
-    def look_for(self, words: str, document: Document) -> int:
+    def find_all(self, words: str, document: Document) -> int:
         """Search all messages for `words` and return the number of matches."""
         self.pattern, self.current = passage_pattern(words), None
         self.version += 1
@@ -90,7 +90,7 @@ class Highlights:
         self.counts.pop(index, None)
         if self.pattern is None or not self._may_match(index, document):
             return
-        counts = [self._in_block(block) for block in document.blocks(index)]
+        counts = [self._count_block(block) for block in document.blocks(index)]
         if any(counts):
             last = next(reversed(self.counts), -1)
             self.counts[index] = counts
@@ -101,12 +101,10 @@ class Highlights:
         """Move to the next (1) or previous (-1) match, from the current one or else from `origin`,
         around the ends.
         """
-        order = [
-            Match(i, b, w)
-            for i, counts in self.counts.items()
-            for b, n in enumerate(counts)
-            for w in range(n)
-        ]
+        order: list[Match] = []
+        for item, counts in self.counts.items():
+            for block, count in enumerate(counts):
+                order += (Match(item, block, which) for which in range(count))
         if not order:
             return None
         if self.current is None:
@@ -149,7 +147,7 @@ class Highlights:
             return spans[line]
         return []
 
-    def line_of(self, match: Match, block: Block) -> int:
+    def match_line(self, match: Match, block: Block) -> int:
         """Return the painted line of its block on which a match begins."""
         texts = [line.text for line in block.lines or ()]
         if self.pattern is not None:
@@ -188,7 +186,7 @@ class Highlights:
             return True
         return self.pattern.search(item.message.text) is not None
 
-    def _in_block(self, block: Block) -> int:
+    def _count_block(self, block: Block) -> int:
         if self.pattern is None or block.kind == "gap":
             return 0
         return sum(1 for _ in self.pattern.finditer(block.text))
@@ -225,6 +223,9 @@ def spans_by_line(lines: list[str], pattern: re.Pattern[str]) -> list[list[tuple
 
 _LINE_BITS = 16
 _BLOCK_BITS = 20
+"""Textual's selections know a line only by its number, so item, block and line are packed into one:
+a number on the page would change as soon as an item above is measured.
+"""
 
 
 def line_key(spot: Spot) -> int:
@@ -268,7 +269,7 @@ def selected_text(document: Document, selection: Selection) -> str:
     return "\n".join(texts)
 
 
-def with_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:
+def add_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:
     """Return the first line of the awaited message with the time it has taken so far (`now` None:
     the present).
     """
@@ -276,15 +277,15 @@ def with_timer(strip: Strip, document: Document, now: datetime | None) -> Strip:
     if pending is None or painter is None:
         return strip
     elapsed = ((now or datetime.now(UTC)) - pending.started_at).total_seconds() * 1000
-    return _at_right(strip, painter, Mark(f"{latency_short(max(100.0, elapsed))}…", "note"))
+    return _put_right(strip, painter, Mark(f"{latency_short(max(100.0, elapsed))}…", "note"))
 
 
-def with_cursor(strip: Strip, block: Block, document: Document, style: Style) -> Strip:
+def add_cursor(strip: Strip, block: Block, document: Document, style: Style) -> Strip:
     """Return the marked line, saying at its right which key opens it."""
     painter = document.painter
     assert painter is not None
     if painter.right == MARK_CELLS:
-        strip = _at_right(strip, painter, Mark("⏎ close" if block.opened else "⏎ open", "note"))
+        strip = _put_right(strip, painter, Mark("⏎ close" if block.opened else "⏎ open", "note"))
     edge = painter.edge
     marked = Segment.apply_style(strip.crop(0, edge), post_style=Style(bgcolor=style.bgcolor))
     return Strip.join([Strip(marked), strip.crop(edge)])
@@ -300,7 +301,7 @@ def restyled(strip: Strip, line: Line, start: int, end: int, style: Style) -> St
     return Strip.join([before, Strip(Segment.apply_style(middle, post_style=style)), after])
 
 
-def _at_right(strip: Strip, painter: Painter, mark: Mark) -> Strip:
+def _put_right(strip: Strip, painter: Painter, mark: Mark) -> Strip:
     edge = painter.edge
     right = painter.marks_strip([mark], MARK_CELLS)
     return Strip.join([strip.crop(0, edge - MARK_CELLS), right, strip.crop(edge)])
@@ -475,7 +476,7 @@ class PageView(ScrollView):
             wanted, self._wanted = self._wanted, None
             self._reveal(wanted)
 
-    def _refresh_from(self, spot: Spot) -> None:
+    def _refresh_below(self, spot: Spot) -> None:
         """Redraw the visible lines at and below a position."""
         if not self._laid_out:
             return

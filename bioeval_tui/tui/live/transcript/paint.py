@@ -156,9 +156,9 @@ class Painter:
         text = _clean_text(block.text)
         match block.kind:
             case "markdown":
-                return self._render(
-                    TranscriptMarkdown(close_marks(text) if block.live else text)
-                ) or [[]]
+                if block.live:
+                    text = close_marks(text)
+                return self._render(TranscriptMarkdown(text)) or [[]]
             case "code":
                 return self._ruled(highlight_code(text, block.language))
             case "plain-code":
@@ -192,7 +192,7 @@ class Painter:
     def _render(self, renderable: RenderableType, width: int | None = None) -> list[list[Segment]]:
         options = self._console.options.update(width=max(4, width or self.body), height=None)
         rows = self._console.render_lines(renderable, options, pad=False)
-        rows = [_without_padding(row) for row in rows]
+        rows = [_strip_padding(row) for row in rows]
         while len(rows) > 1 and not any(segment.text.strip() for segment in rows[-1]):
             rows.pop()
         while len(rows) > 1 and not any(segment.text.strip() for segment in rows[0]):
@@ -204,9 +204,11 @@ class Painter:
         used = _cells(row)
         room = self.edge - self.left - used - 2
         placed: list[Mark] = []
-        while marks and cell_len(marks[0].text) + (2 if placed else 0) <= room:
-            room -= cell_len(marks[0].text) + (2 if placed else 0)
+        gap = 0
+        while marks and cell_len(marks[0].text) + gap <= room:
+            room -= cell_len(marks[0].text) + gap
             placed.append(marks.pop(0))
+            gap = 2
         return placed
 
     def _line(
@@ -259,12 +261,14 @@ class Painter:
         return Line(strip.adjust_cell_length(self.width, self.base), text, 5)
 
     def _gutter(self, block: Block | None) -> Segment:
-        name = block.speaker if block is not None else ""
+        name, style = "", self.base
+        if block is not None:
+            name = block.speaker
+            if block.role:
+                style = self.styles[f"speaker-{block.role}"]
         if cell_len(name) > self.speaker_cells:
             name = set_cell_size(name, self.speaker_cells - 1).rstrip() + "…"
-        style = (
-            self.styles[f"speaker-{block.role}"] if block is not None and block.role else self.base
-        )
+
         return Segment(set_cell_size(name, self.speaker_cells) + "  ", style)
 
     def _mark_segments(self, marks: Iterable[Mark]) -> list[Segment]:
@@ -281,7 +285,7 @@ def _cells(row: Iterable[Segment]) -> int:
     return sum(cell_len(segment.text) for segment in row)
 
 
-def _without_padding(row: list[Segment]) -> list[Segment]:
+def _strip_padding(row: list[Segment]) -> list[Segment]:
     """Return a row without the spaces that Rich fills lines with."""
     row = [segment for segment in row if segment.text and not segment.control]
     while row and not (kept := row[-1].text.rstrip(" ")):

@@ -23,11 +23,11 @@ from bioeval_tui.tui.live.transcript.page import (
     Highlights,
     PageView,
     Span,
+    add_cursor,
+    add_timer,
     line_key,
     restyled,
     selected_text,
-    with_cursor,
-    with_timer,
 )
 from bioeval_tui.tui.live.transcript.paint import CSS, STYLE_NAMES
 
@@ -35,7 +35,9 @@ STREAM_INTERVAL = 0.1
 """Minimum seconds between two repaints of a growing message. Its first words never wait."""
 
 STREAM_SHARE = 10
-"""After a repaint of a growing message, wait for this many times its duration."""
+"""After a repaint of a growing message, wait for this many times its duration: a long message on a
+slow machine would leave no time for keys.
+"""
 
 
 class Transcript(PageView, can_focus=True):
@@ -123,7 +125,7 @@ class Transcript(PageView, can_focus=True):
 
         An empty pattern ends the search. Matches in messages that arrive later are counted, too.
         """
-        total = self._highlights.look_for(pattern, self._page)
+        total = self._highlights.find_all(pattern, self._page)
         self.refresh()
         return total
 
@@ -137,7 +139,7 @@ class Transcript(PageView, can_focus=True):
         block = self._page.blocks(match.item)[match.block]
         if self._laid_out:
             self._page.lines(match.item, block)
-        self._reveal(Spot(match.item, match.block, self._highlights.line_of(match, block)))
+        self._reveal(Spot(match.item, match.block, self._highlights.match_line(match, block)))
         return self._highlights.position, self._highlights.total
 
     @property
@@ -145,7 +147,7 @@ class Transcript(PageView, can_focus=True):
         """Which match is the current one (from 1, 0 before the first) and how many there are."""
         return self._highlights.position, self._highlights.total
 
-    def jump_to(self, message: int, quote: str | None = None) -> bool:
+    def show_message(self, message: int, quote: str | None = None) -> bool:
         """Bring a message into view and mark `quote` in it; return whether the message (and quote)
         is there.
         """
@@ -176,7 +178,7 @@ class Transcript(PageView, can_focus=True):
         """
         numbers = self._page.numbers
         if quotes:
-            self.jump_to(*quotes[0])
+            self.show_message(*quotes[0])
         self._highlights.point_out(
             (numbers[message], quote) for message, quote in quotes if message in numbers
         )
@@ -199,7 +201,7 @@ class Transcript(PageView, can_focus=True):
         if (
             self._cursor is not None
             and self._cursor.message
-            and self._page.spot_of(self._cursor) is not None
+            and self._page.fold_spot(self._cursor) is not None
         ):
             return self._cursor.message
         if self.following or self.top_message is None:
@@ -238,7 +240,7 @@ class Transcript(PageView, can_focus=True):
             choices.roomy = roomy
         self._rebuild_all()
 
-    def part_at(self, message: int | None) -> None:
+    def mark_parting(self, message: int | None) -> None:
         """Mark the first message that the other condition does not share."""
         choices = self._page.choices
         if message != choices.parting:
@@ -290,7 +292,7 @@ class Transcript(PageView, can_focus=True):
 
     def action_open(self) -> None:
         """Open or close the marked line; without a mark, mark the first one in view."""
-        if self._cursor is None or self._page.spot_of(self._cursor) is None:
+        if self._cursor is None or self._page.fold_spot(self._cursor) is None:
             self._cursor = None
             self.action_next_fold(1)
             return
@@ -303,7 +305,7 @@ class Transcript(PageView, can_focus=True):
         self._cursor = fold
         self._page.rebuild(self._page.numbers.get(fold.message, 0))
         self._count_again({fold.message})
-        spot = self._page.spot_of(fold)
+        spot = self._page.fold_spot(fold)
         if fold in opened and spot is not None and not self._fits(spot):
             self.following = False
         self._settle()
@@ -335,7 +337,7 @@ class Transcript(PageView, can_focus=True):
         line = lines[min(spot.line, len(lines) - 1)]
         strip = line.strip
         if line.timer:
-            strip = with_timer(strip, self._page, self._now)
+            strip = add_timer(strip, self._page, self._now)
         spans = self._highlights.spans(spot.item, spot.block, block, spot.line)
         key = line_key(spot)
         selection = self._selected
@@ -348,7 +350,7 @@ class Transcript(PageView, can_focus=True):
         for start, end, style in spans:
             strip = restyled(strip, line, start, end, self._style(style))
         if block.fold is not None and block.fold == self._cursor and self.has_focus:
-            strip = with_cursor(strip, block, self._page, self._style("cursor"))
+            strip = add_cursor(strip, block, self._page, self._style("cursor"))
         return strip.apply_offsets(-line.before, key)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
@@ -390,7 +392,7 @@ class Transcript(PageView, can_focus=True):
         else:
             self._count_again(numbers)
             self._settle()
-            self._refresh_from(changed)
+            self._refresh_below(changed)
         self._streamed_at = monotonic()
         self._pause = max(STREAM_INTERVAL, STREAM_SHARE * (self._streamed_at - begun))
 
@@ -410,14 +412,14 @@ class Transcript(PageView, can_focus=True):
 
     def _neighbour(self, direction: int) -> Spot | None:
         page = self._page
-        start = page.spot_of(self._cursor) if self._cursor is not None else None
+        start = None
+        if self._cursor is not None:
+            start = page.fold_spot(self._cursor)
         if start is None:
-            start = (
-                self._top
-                if direction > 0
-                else page.locate(self.scroll_offset.y + self._view_height)
-            )
-            start = Spot(start.item, start.block - direction, 0)
+            edge = self._top
+            if direction < 0:
+                edge = page.locate(self.scroll_offset.y + self._view_height)
+            start = Spot(edge.item, edge.block - direction, 0)
         index = start.item
         while 0 <= index < len(page.items):
             if page.items[index].blocks is not None or page.folds(index):

@@ -15,7 +15,7 @@ SECOND = {"resources": [{"id": "b", "name": "z"}, {"id": "c", "name": "w"}]}
 STATES = {1: FIRST, 2: SECOND, 3: SECOND, 4: {str(number): number for number in range(100)}}
 
 
-async def test_the_detail_of_an_assertion_shows_what_changed_in_each_turn_beside_the_bars_of_its_answers() -> (
+async def test_the_detail_of_an_assertion_shows_what_changed_beside_the_bars_of_its_answers() -> (
     None
 ):
     events = [

@@ -132,6 +132,6 @@ def test_every_line_belongs_to_the_right_item(heights: list[int], data: st.DataO
     assert tree.total == sum(heights)
     expected = [(item, line) for item, height in enumerate(heights) for line in range(height)]
     assert [tree.find(line) for line in range(tree.total)] == expected
-    assert [tree.before(item) for item in range(len(heights) + 1)] == [
+    assert [tree.height_above(item) for item in range(len(heights) + 1)] == [
         sum(heights[:item]) for item in range(len(heights) + 1)
     ]
