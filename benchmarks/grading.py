@@ -183,7 +183,9 @@ def grade(submission, answers):
     for name in ("id", "y"):
         if name not in submission.columns:
             raise InvalidSubmissionError(f"no column {name}")
-    if len(submission) != len(answers) or submission["id"].duplicated().any() or submission["y"].isna().any():
+    if len(submission) != len(answers):
+        raise InvalidSubmissionError("rows")
+    if submission["id"].duplicated().any() or submission["y"].isna().any():
         raise InvalidSubmissionError("rows")
     if set(submission["id"]) != set(answers["id"]):
         raise InvalidSubmissionError("ids")
@@ -198,7 +200,8 @@ def grade(submission_path, answers_path):
     submission, answers = anndata.read_h5ad(submission_path), anndata.read_h5ad(answers_path)
     if submission.shape != answers.shape or list(submission.obs_names) != list(answers.obs_names):
         raise ValueError("shape")
-    difference = answers.layers["prediction"].astype(float) - submission.layers["prediction"].astype(float)
+    expected = answers.layers["prediction"].astype(float)
+    difference = expected - submission.layers["prediction"].astype(float)
     return float(np.sqrt(np.mean(difference**2)))
 """
 GRADERS = {

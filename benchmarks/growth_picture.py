@@ -16,12 +16,15 @@ HEAD = 58
 
 STYLE = """
   .back { fill: #ffffff } .title { fill: #1f2328; font-weight: 600 } .words { fill: #59636e }
-  .grid { stroke: #d1d9e0; stroke-width: 1 } .linear { stroke: #818b98; stroke-width: 1.5; stroke-dasharray: 5 4 }
-  .line { stroke: #0969da; stroke-width: 2.5; fill: none } .dot { fill: #0969da } .value { fill: #0550ae }
+  .grid { stroke: #d1d9e0; stroke-width: 1 }
+  .linear { stroke: #818b98; stroke-width: 1.5; stroke-dasharray: 5 4 }
+  .line { stroke: #0969da; stroke-width: 2.5; fill: none }
+  .dot { fill: #0969da } .value { fill: #0550ae }
   text { font: 12px system-ui, "Segoe UI", Helvetica, Arial, sans-serif }
   @media (prefers-color-scheme: dark) {
-    .back { fill: #0d1117 } .title { fill: #f0f6fc } .words { fill: #9198a1 } .grid { stroke: #3d444d }
-    .linear { stroke: #9198a1 } .line { stroke: #4493f8 } .dot { fill: #4493f8 } .value { fill: #79c0ff }
+    .back { fill: #0d1117 } .title { fill: #f0f6fc } .words { fill: #9198a1 }
+    .grid { stroke: #3d444d } .linear { stroke: #9198a1 } .line { stroke: #4493f8 }
+    .dot { fill: #4493f8 } .value { fill: #79c0ff }
   }
 """
 

@@ -1,6 +1,6 @@
 """The medal table at 1,000, 10,000 and 100,000 reports: opened, sorted, filtered, grouped, steered.
 
-    uv run python benchmarks/medal_table.py            # medians of five, each in a process of its own; two minutes
+    uv run python benchmarks/medal_table.py    # medians of five, each in its process; two minutes
 
 Milliseconds are from the key (or from going to the screen, its rows at hand) to the end of the last
 painting that it led to. Memory is the peak of the whole process, the reports included. *From a
@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -81,7 +82,7 @@ async def use(source: Source, length: int) -> list[float]:
         for before, key in (("", "right"), ("slash", "7"), ("enter", "tab"), ("tab", "down")):
             if before:
                 await pilot.press(before)
-            figures.append(await painted(app, lambda key=key: press(app, key)))  # type: ignore[misc]
+            figures.append(await painted(app, partial(press, app, key)))
     return figures
 
 
@@ -144,7 +145,11 @@ async def painted(
     app._display = spy  # type: ignore[method-assign, assignment]
     began = time.perf_counter()
     await act()
-    while app.is_running and (not whole() or not ends or time.perf_counter() - ends[-1] < QUIET_S):  # noqa: ASYNC110  (no event tells)
+
+    def painting() -> bool:
+        return not whole() or not ends or time.perf_counter() - ends[-1] < QUIET_S
+
+    while app.is_running and painting():  # noqa: ASYNC110  (no event tells)
         await asyncio.sleep(0.01)
     app._display = display  # type: ignore[method-assign]
     return (ends[-1] - began) * 1000

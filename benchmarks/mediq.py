@@ -4,9 +4,9 @@
     uv run python benchmarks/mediq.py all_dev_good.jsonl
     uv run python benchmarks/mediq.py all_dev_good.jsonl --expert asks
 
-*asks* asks once for each fact, by the fact's own words, and answers right only if the user gave them all; *first* asks
-nothing and says A; *guesses* draws an option with a published seed. Each is a REST agent of its own
-process.
+*asks* asks once for each fact, by the fact's own words, and answers right only if the user gave
+them all; *first* asks nothing and says A; *guesses* draws an option with a published seed. Each is
+a REST agent of its own process.
 """
 
 from __future__ import annotations

@@ -24,10 +24,12 @@ from typing import Any
 
 WORDS = re.findall(
     r"\w+",
-    """plan idea step question reason way advice morning evening water garden kitchen window letter story picture
-river mountain summer winter paper table chair bread apple music colour shadow silence answer problem habit walk
-journey bridge corner street market village neighbour sister brother teacher cousin stranger weather thunder
-candle basket blanket pillow mirror ladder hammer needle thread button pocket feather pebble meadow orchard""",
+    """plan idea step question reason way advice morning evening water garden kitchen window
+letter story picture river mountain summer winter paper table chair bread apple music
+colour shadow silence answer problem habit walk journey bridge corner street market
+village neighbour sister brother teacher cousin stranger weather thunder candle basket
+blanket pillow mirror ladder hammer needle thread button pocket feather pebble meadow
+orchard""",
 )
 _pick = random.Random(7)
 # They bring up the task, and name nothing in particular, so that no guard takes them for

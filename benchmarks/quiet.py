@@ -1,9 +1,10 @@
 """What the live screen writes to a terminal of 120 × 40 in true colour while nothing but time
 passes, and for a key.
 
-    uv run python benchmarks/quiet.py                  # an awaited answer, a paused and an ended replay; one minute
-    uv run python benchmarks/quiet.py --reader 8000    # the same, of which so many bytes a second are read
+    uv run python benchmarks/quiet.py                  # one minute
+    uv run python benchmarks/quiet.py --reader 8000    # so many bytes a second are read
 
+It shows an awaited answer, a paused and an ended replay.
 The agent hardly answers. Bytes and repaints are counts; CPU is of the screen's process.
 """
 

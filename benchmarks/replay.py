@@ -1,7 +1,7 @@
 """A recording of up to 1,000,000 events, opened as a replay that is shown whole: read, and folded
 into the state of its run.
 
-    uv run python benchmarks/replay.py           # medians of five, each size in a process of its own
+    uv run python benchmarks/replay.py    # medians of five, each size in a process of its own
 
 The recording is the golden demo run's conversations again and again, as the trials of one run.
 *bare* parses the same lines with `json.loads` and keeps them. *back* goes back from the end to the

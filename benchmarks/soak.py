@@ -1,7 +1,7 @@
 """Many conversations at once, some with a failing peer: nothing lost, nothing left open, memory
 flat.
 
-    uv run python -m benchmarks.soak                      # 2,000 conversations, 200 at once, 5 % with a fault
+    uv run python -m benchmarks.soak    # 2,000 conversations, 200 at once, 5 % with a fault
     uv run python -m benchmarks.soak --conversations 60 --at-once 20
 
 Agent and models are in a process of their own (`tests/faults/peers.py`); this one is a headless
@@ -180,8 +180,11 @@ def peers_beside(
     done: dict[str, Any] = {}
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.soak", "--serve", str(share), "--without", *without],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).resolve().parents[1],
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).resolve().parents[1],
+    )
     try:
         assert process.stdout is not None
         yield json.loads(process.stdout.readline()), done
@@ -278,7 +281,8 @@ def _run(arguments: list[str]) -> tuple[int, list[float], list[str]]:
         return run(whole())
 
     errors = io.StringIO()
-    headless.BatchProgress.show, asyncio.run = counted, watched  # type: ignore[method-assign, assignment]
+    headless.BatchProgress.show = counted  # type: ignore[method-assign]
+    asyncio.run = watched  # type: ignore[assignment]
     argv, sys.argv = sys.argv, ["bioeval-tui", *arguments]
     try:
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
@@ -363,10 +367,12 @@ def main() -> int:
     told = {
         **asdict(found),
         "memory_mb": {
-            "after 100": memory[min(100, len(memory) - 1)], "highest": max(memory), "at the end": memory[-1],
+            "after 100": memory[min(100, len(memory) - 1)],
+            "highest": max(memory),
+            "at the end": memory[-1],
             "growth after 100": found.memory_growth_mb,
         },
-    }  # fmt: skip
+    }
     print(json.dumps(told, indent=None if options.json else 2))
     return 0 if found.held else 1
 

@@ -1,18 +1,20 @@
 """How many turns a second the harness holds: against inspect_ai, and against a bare script with the
 same requests.
 
-    uv run python benchmarks/throughput.py                    # 50 conversations of 10 turns, five times
-    uv run python benchmarks/throughput.py --inspect PYTHON   # beside inspect_ai 0.3.285 in another environment
+    uv run python benchmarks/throughput.py    # 50 conversations of 10 turns, five times
     uv run python benchmarks/throughput.py --conversations 500
+    uv run python benchmarks/throughput.py --inspect PYTHON
+
+PYTHON belongs to another environment, with inspect_ai 0.3.285.
 
 One process answers as agent, evaluator and judge at once (`peer.py`); each program runs in a
 process of its own, headless, with its recording on. *Whole* is the process from start to exit;
 *conversations* from the first conversation's beginning to the last verdict, as the program's own
 log says. A turn is one message of the evaluator and its answer.
 
-*Bare* sends the requests that one recorded conversation of ours sent, the same but for the session's id, through the
-same HTTP client, and does nothing with the answers. *Bare, openai* is the script that most people
-would write: the openai package for the models, aiohttp for the agent.
+*Bare* sends the requests that one recorded conversation of ours sent, the same but for the
+session's id, through the same HTTP client, and does nothing with the answers. *Bare, openai* is the
+script that most people would write: the openai package for the models, aiohttp for the agent.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """What a turn costs beside its peers, and what 200 conversations at once cost the event loop.
 
-    uv run python benchmarks/turns.py            # one conversation at a time, of 20 and of 100 turns, then 200 of 10; five times
+    uv run python benchmarks/turns.py
 
+One conversation at a time, of 20 and of 100 turns, then 200 of 10; five times.
 The peers (`peer.py`) note on the machine's monotonic clock when each request came and when its
 answer was sent.
 
 - *overhead*: the time of a turn in which no request was with a peer: sockets, clients, guards,
-  checks, recording.
-  *Bare* is the same for a script that sends the same requests through the same clients, one after the other.
+  checks, recording. *Bare* is the same for a script that sends the same requests through the same
+  clients, one after the other.
 - *lag*: how late a task that wants to run every 5 ms runs, in the process that holds 200
   conversations; its peak memory.
 """

@@ -1,8 +1,8 @@
 """Speed of the screen: the transcript against Textual's own Markdown stream, in the same process
 and run.
 
-    uv run python benchmarks/ui.py --only streams --shapes text,code     # medians of five; five minutes
-    uv run python benchmarks/ui.py                                       # all shapes, histories, hostile texts; eight minutes
+    uv run python benchmarks/ui.py --only streams --shapes text,code    # medians of five; 5 minutes
+    uv run python benchmarks/ui.py    # all shapes, histories, hostile texts; eight minutes
 
 Lag is how late a ticker of 10 ms wakes up in the event loop of the screen (p95 and worst); CPU is
 of the whole process while the message streams in. Read the ratios: the absolute figures are of one

@@ -442,17 +442,16 @@ class Results:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        cells = [[summary.label, *self._score_cells(summary)] for summary in self._summaries]
-        heading = ("agent", *self._conditions, "difference")
-        lines = [
-            f"<p><b>{escape(self.answer.what)}</b> {escape(self.answer.sure)}</p>",
-            _html_row("th", heading),
-            *(_html_row("td", row) for row in cells),
-            (
-                f"<p>{' '.join(f'<code>bioeval-tui runs show {escape(run.run_id)}</code>' for run in self.loaded)}</p>"
-            ),
+        rows = [_html_row("th", ["agent", *self._conditions, "difference"])]
+        for summary in self._summaries:
+            rows.append(_html_row("td", [summary.label, *self._score_cells(summary)]))
+        commands = [
+            f"<code>bioeval-tui runs show {escape(run.run_id)}</code>" for run in self.loaded
         ]
-        return f"{lines[0]}<table>{''.join(lines[1:-1])}</table>{lines[-1]}"
+        return (
+            f"<p><b>{escape(self.answer.what)}</b> {escape(self.answer.sure)}</p>"
+            f"<table>{''.join(rows)}</table><p>{' '.join(commands)}</p>"
+        )
 
     @property
     def _conditions(self) -> list[Condition]:
@@ -506,4 +505,5 @@ def _missing_of(row: Any, what: str, why: str) -> NotMeasured:
 
 
 def _html_row(tag: str, cells: Any) -> str:
-    return f"<tr>{''.join(f'<{tag}>{escape(cell)}</{tag}>' for cell in cells)}</tr>"
+    written = "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+    return f"<tr>{written}</tr>"

@@ -4,13 +4,13 @@ to what is needed.
     pip download --no-deps --dest sources scanpy==1.11.5 modlamp==4.3.3
     uv run python scripts/extract-sample-data.py sources
 
-The wheels are read, not installed. Copy into the same folder:
+The wheels are read, not installed. Copy into the same folder, from github.com at these commits:
 
 | file | from |
 |---|---|
-| `gbsg_cancer_train_test.h5` | github.com/jaredleekatzman/DeepSurv, commit 41eed00, `experiments/data/gbsg/` |
-| `delaney-processed.csv` | github.com/deepchem/deepchem, commit fbe3b91, `datasets/` |
-| `CTG.csv` | the sheet "Raw Data" of the UCI Machine Learning Repository's data set 193 (CTG.xls) as CSV |
+| `gbsg_cancer_train_test.h5` | jaredleekatzman/DeepSurv, 41eed00, `experiments/data/gbsg/` |
+| `delaney-processed.csv` | deepchem/deepchem, fbe3b91, `datasets/` |
+| `CTG.csv` | the sheet "Raw Data" of the UCI repository's data set 193 (CTG.xls) as CSV |
 | `DeepSurv-LICENSE.txt`, `deepchem-LICENSE` | the licences of the two repositories |
 
 Each file is checked against its SHA-256, so the shipped files can be made again; the licences are

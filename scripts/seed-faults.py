@@ -278,7 +278,10 @@ _NUMBERS = re.findall(
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen twenty",
 )
-_UNIT = r"years?|months?|weeks?|days?|hours?|minutes?|mg|kg|pounds?|percent|packs?|drinks?|beers?|cigarettes?|bags?|passengers?|am|pm"
+_UNIT = (
+    r"years?|months?|weeks?|days?|hours?|minutes?|mg|kg|pounds?|percent|packs?|drinks?|beers?"
+    r"|cigarettes?|bags?|passengers?|am|pm"
+)
 _VALUE = re.compile(
     rf"(?<![\w.,-])(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS[1:])})[ -]?(?P<unit>{_UNIT})\b",
     re.IGNORECASE,

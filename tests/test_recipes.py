@@ -47,7 +47,10 @@ from bioeval_tui.report.formats import registry
 module = types.ModuleType("bioeval_tui.report.formats.shout")  # the file
 module.write_runs = lambda runs, asked: " ".join(run.started.job_name.upper() for run in runs)
 sys.modules[module.__name__] = module
-registry.FORMATS += (registry.Format("shout", (".shout",), "job names, loud", {"runs": "bioeval_tui.report.formats.shout:write_runs"}),)  # the line
+registry.FORMATS += (  # the line
+    registry.Format("shout", (".shout",), "job names, loud",
+        {"runs": "bioeval_tui.report.formats.shout:write_runs"}),
+)
 """
 FORMATTED = [
     (["report", str(GOLDEN), "--format", "shout"], "MEDICATION_REMINDER"),
@@ -124,14 +127,19 @@ def test_adding_a_plugin_takes_one_file_and_one_entry_point(
 A_NEW_PROTOCOL = """
 import sys, time, types
 from bioeval_tui import plugins
-plugins.PROTOCOLS += (plugins.AgentProtocol("echo", "says it again", "bioeval_tui.peers.agents.echo:make_agent", tells={}),)  # the line
-plugins.BUILT_IN = {**plugins.BUILT_IN, "agents": tuple(one.name for one in plugins.PROTOCOLS)}  # as when it is loaded
+plugins.PROTOCOLS += (  # the line
+    plugins.AgentProtocol("echo", "says it again", "bioeval_tui.peers.agents.echo:make_agent",
+        tells={}),
+)
+names = tuple(one.name for one in plugins.PROTOCOLS)
+plugins.BUILT_IN = {**plugins.BUILT_IN, "agents": names}  # as when it is loaded
 from bioeval_tui.protocols import Reply
 
 class Echo:  # the file
     def __init__(self, terms): pass
     async def open(self): return "echo-1"
-    async def send(self, content): yield Reply(f"You said: {content}", time.monotonic(), time.monotonic())
+    async def send(self, content):
+        yield Reply(f"You said: {content}", time.monotonic(), time.monotonic())
     async def observe(self): return None
     async def seed_history(self, role, content): return True
     async def aclose(self): pass
@@ -212,7 +220,8 @@ def test_adding_a_guard_takes_one_function_and_one_line(monkeypatch: pytest.Monk
 def a_command(name: str) -> ModuleType:
     """Return the file of a new command that prints its own name."""
     module = ModuleType(f"bioeval_tui.cli.{name}")
-    module.command = click.Command(name, callback=lambda: click.echo(f"this is {name}"))  # type: ignore[attr-defined]
+    command = click.Command(name, callback=lambda: click.echo(f"this is {name}"))
+    module.command = command  # type: ignore[attr-defined]
     return module
 
 

@@ -133,7 +133,8 @@ def writes(call: ast.AST) -> bool:
         case ast.Attribute(value=ast.Name(id="os"), attr="open"):
             return "O_RDONLY" not in ast.unparse(call) and "O_PATH" not in ast.unparse(call)
         case ast.Attribute(value=ast.Name(id="os"), attr="fdopen" | "truncate" | "ftruncate"):
-            return call.func.attr != "fdopen" or bool(changes(_mode(call, 1)))  # type: ignore[union-attr]
+            name = call.func.attr  # type: ignore[union-attr]
+            return name != "fdopen" or bool(changes(_mode(call, 1)))
         case ast.Attribute(value=ast.Name(id="shutil"), attr=name):
             return name in _COPIES
         case ast.Attribute(value=ast.Name(id="io" | "codecs"), attr="open"):

@@ -1,16 +1,16 @@
 """The exception hierarchy. Every exception has a message that a user can act on.
 
-    BioevalError                     exit 2 unless a subclass says otherwise
-    ├── UsageError                   wrong use of the command line or a setting          exit 2
-    ├── InputError                   a file that the user gave is wrong: file, line, column, field
-    │   ├── JobError                 a job file; carries every problem found
-    │   ├── RecordingError           a recording that cannot be opened
-    │   └── InvalidSubmissionError   a submission that a grader cannot score
-    ├── ExpressionError              an assertion's text is wrong, or ran into a limit
-    ├── QueryError                   a Cypher query is refused, wrong, or not supported
-    └── UnavailableError             a peer could not be reached or did not answer in time exit 3
-        ├── NotMeasuredError         something could not be measured, with the reason
-        └── StorageError             a file could not be written: a full disk, a folder without permission
+    BioevalError                    exit 2 unless a subclass says otherwise
+    ├── UsageError                  wrong use of the command line or a setting; exit 2
+    ├── InputError                  a file that the user gave is wrong: file, line, column, field
+    │   ├── JobError                a job file; carries every problem found
+    │   ├── RecordingError          a recording that cannot be opened
+    │   └── InvalidSubmissionError  a submission that a grader cannot score
+    ├── ExpressionError             an assertion's text is wrong, or ran into a limit
+    ├── QueryError                  a Cypher query is refused, wrong, or not supported
+    └── UnavailableError            a peer could not be reached or did not answer in time; exit 3
+        ├── NotMeasuredError        something could not be measured, with the reason
+        └── StorageError            a file could not be written: full disk, no permission
 
 A screen that crashes raises `ScreenCrashError`, a bug like any other exception: exit code 3.
 

@@ -395,7 +395,8 @@ def _is_stream(path: Path) -> bool:
 
 def _partial(path: Path | str) -> str:
     folder, name = os.path.split(os.fspath(path))
-    return os.path.join(folder, f".{name[:80]}.{uuid.uuid4().hex[:8]}.partial")  # noqa: PTH118 (the hot path)
+    partial = f".{name[:80]}.{uuid.uuid4().hex[:8]}.partial"
+    return os.path.join(folder, partial)  # noqa: PTH118 (the hot path)
 
 
 def _write_partial(partial: str, data: bytes | str, mode: int, *, sync: bool) -> None:

@@ -29,7 +29,9 @@ _RUN = (
 _RUN_ALONE = """
 import importlib.util, runpy, sys
 place = sys.argv.pop(1)
-spec = importlib.util.spec_from_file_location("bioeval_tui", place + "/__init__.py", submodule_search_locations=[place])
+spec = importlib.util.spec_from_file_location(
+    "bioeval_tui", place + "/__init__.py", submodule_search_locations=[place]
+)
 package = sys.modules["bioeval_tui"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(package)
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)

@@ -111,7 +111,8 @@ def _without_bounds(hint: Any) -> Any:
             return hint
         return _without_bounds(own)
     if get_origin(hint) in (Union, UnionType):
-        return Union[tuple(map(_without_bounds, get_args(hint)))]  # noqa: UP007 (they are known only now)
+        kinds = tuple(map(_without_bounds, get_args(hint)))
+        return Union[kinds]  # noqa: UP007 (they are known only now)
     if get_origin(hint) in (list, tuple):
         return GenericAlias(get_origin(hint), tuple(map(_without_bounds, get_args(hint))))
     return hint

@@ -243,7 +243,8 @@ def make_lasting() -> None:
         if getattr(sys, name) is None:
             # In this order each gets the descriptor that it lacks. Writing to a file that is open
             # for reading fails as writing to a closed one does.
-            opened.append(open(os.open(os.devnull, os.O_RDONLY), encoding="utf-8", closefd=False))  # noqa: SIM115
+            nothing = os.open(os.devnull, os.O_RDONLY)
+            opened.append(open(nothing, encoding="utf-8", closefd=False))  # noqa: SIM115
             setattr(sys, name, opened[-1])
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Annotated, Any
 
 import click
@@ -18,7 +19,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import date, number
 from bioeval_tui.cli.common_options import LazyGroup, Table, with_env_file, with_redact
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
-from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
+from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, title_of
 from bioeval_tui.record.runs import CataloguedRun
 
 SHOWN = 50
@@ -121,17 +122,17 @@ def print_runs(runs: Iterable[CataloguedRun]) -> None:
     def numbers(title: str, value: Callable[[CataloguedRun], float | None]) -> CellColumn:
         return column(title, lambda run: number(value(run)), right=True)
 
-    names = dict.fromkeys([*PUBLISHED_NAMES, *(name for run in runs for name in run.scores)])
+    def scores(name: Condition) -> CellColumn:
+        return numbers(title_of(name), lambda run: run.scores.get(name))
+
+    names = dict.fromkeys([*PUBLISHED_NAMES, *chain.from_iterable(run.scores for run in runs)])
     columns = [
         column("run", lambda run: run.run_id),
         column("job", lambda run: _safe(run.job), lead=True),
         column("agent", lambda run: _safe(run.agent_words), lead=True),
         column("status", lambda run: run.status_words),
         column("started", lambda run: date(datetime.fromisoformat(run.started_at)), spare=True),
-        *(
-            numbers(title_of(name), lambda run, name=name: run.scores.get(name))  # type: ignore[misc]
-            for name in names
-        ),
+        *(scores(name) for name in names),
         numbers("mean", lambda run: run.score),
         column("messages", lambda run: str(run.messages), right=True, spare=True),
         column("fault", lambda run: _safe(run.fault), spare=True),

@@ -31,7 +31,8 @@ from bioeval_tui.report.scores import ScoreColumns, board, board_dict, read_scor
 )
 @click.option(
     "--agent", "agents", multiple=True,
-    help="The column with the agents [agent, backend, system, model, …, with condition]. Repeat to join several.",
+    help="The column with the agents [agent, backend, system, model, …, with condition]. Repeat to"
+         " join several.",
 )  # fmt: skip
 @click.option(
     "--rater",
@@ -41,7 +42,8 @@ from bioeval_tui.report.scores import ScoreColumns, board, board_dict, read_scor
 )
 @click.option(
     "--score", "scores", multiple=True,
-    help="The column with the scores [score, rating, label, verdict, …]. Repeat for a column of each rater.",
+    help="The column with the scores [score, rating, label, verdict, …]. Repeat for a column of"
+         " each rater.",
 )  # fmt: skip
 @JSON
 def scores(

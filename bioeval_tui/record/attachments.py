@@ -23,7 +23,8 @@ MOST_FILES = 20
 KEPT_DATA = 200
 """Characters that a recording keeps of a picture's data."""
 _DATA = re.compile(
-    r"data:(?P<type>[\w.+-]{1,60}/[\w.+-]{1,80})?(?:;[\w.+-]{1,60}=[\w.+-]{1,60}){0,5}(?P<base64>;base64)?,"
+    r"data:(?P<type>[\w.+-]{1,60}/[\w.+-]{1,80})?"
+    r"(?:;[\w.+-]{1,60}=[\w.+-]{1,60}){0,5}(?P<base64>;base64)?,"
     rf"(?P<data>[^\s\"'<>()\[\]`]{{{SHORTEST_DATA},}})",
     re.IGNORECASE,
 )

@@ -124,8 +124,8 @@ insert into folder values ({_UNKNOWN});
 _TABLES = "select type, name, tbl_name, sql from sqlite_master order by type, name"
 _INSERT = """
 insert or replace into runs values (
-    :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault, :scores,
-    :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity, :difference
+    :run_id, :size, :modified, :ended, :job, :status, :started_at, :started, :score, :fault,
+    :scores, :messages, :model, :rehearsal, :batch_id, :clean, :imported, :identity, :difference
 )
 """
 _NOW = {
@@ -389,9 +389,10 @@ class Catalogue:
 
     def _list(self, wanted: RunFilter, limit: int | None) -> list[CataloguedRun]:
         clause, values = wanted.clause()
+        # These are our own words; values are bound.
         query = (
-            f"select {_COLUMNS} from runs left join overlays using (run_id) where {clause} "  # noqa: S608 (our own words; values are bound)  # nosec B608
-            "order by started desc, run_id desc limit ?"
+            f"select {_COLUMNS} from runs left join overlays using (run_id) "  # noqa: S608  # nosec B608
+            f"where {clause} order by started desc, run_id desc limit ?"
         )
         values = [*values, -1 if limit is None else limit]
         if self._memory is None:
@@ -517,8 +518,9 @@ class Catalogue:
     def _refresh_overlays(self, database: sqlite3.Connection) -> None:
         known = database.execute("select run_id, size, modified from overlays").fetchall()
         for run_id, size, modified in known:
+            path = f"{self.runs_dir}{os.sep}{run_id}{OVERLAY}"
             try:
-                stat = os.stat(f"{self.runs_dir}{os.sep}{run_id}{OVERLAY}")  # noqa: PTH116 (a third of a Path's time)
+                stat = os.stat(path)  # noqa: PTH116 (a third of a Path's time)
             except OSError:
                 stat = None
             if stat is None or (stat.st_size, stat.st_mtime_ns) != (size, modified):

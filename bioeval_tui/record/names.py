@@ -21,7 +21,8 @@ PUBLISHED_TITLES: dict[Condition, str] = {
 called.
 """
 PUBLISHED_NAMES: tuple[Condition, ...] = tuple(PUBLISHED_TITLES)
-_NAME = r"(?!(?:mean|both|all|none|task\d*|timing|assertion|p\d+|random|parallel)\b)[a-z][a-z0-9_]{0,19}"
+_TAKEN = r"mean|both|all|none|task\d*|timing|assertion|p\d+|random|parallel"
+_NAME = rf"(?!(?:{_TAKEN})\b)[a-z][a-z0-9_]{{0,19}}"
 _IS_NAME = re.compile(_NAME)
 IS_ORDER = rf"random|parallel|{_NAME}-first"
 """What an order of conditions is: as listed but for the one that comes first, drawn at random, or

@@ -92,7 +92,8 @@ class RunOptions:
     local_model: Annotated[
         bool,
         Option(
-            help="Start a small language model as the agent for these runs, and stop it at their end.",
+            help="Start a small language model as the agent for these runs, and stop it at their"
+                 " end.",
             recorded=True, on_screen=True, python=False,
         ),
     ] = False  # fmt: skip
@@ -113,7 +114,8 @@ class RunOptions:
     otlp: Annotated[
         int | None,
         Option(
-            help=f"Receive the agent's OpenTelemetry spans on this port of 127.0.0.1 [{OTLP_PORT}]; 0 chooses a free port.",
+            help=f"Receive the agent's OpenTelemetry spans on this port of 127.0.0.1"
+                 f" [{OTLP_PORT}]; 0 chooses a free port.",
             flag="--otlp", group=_AGENT, metavar="[PORT]", flag_value=OTLP_PORT, least=0,
             most=65_535,
             recorded=True, on_screen=True,
@@ -131,7 +133,8 @@ class RunOptions:
     evaluator_model: Annotated[
         str | None,
         Option(
-            help="The evaluator's model, which plays the user; human: you play it [BIOEVAL_EVALUATOR_MODEL].",
+            help="The evaluator's model, which plays the user; human: you play it"
+                 " [BIOEVAL_EVALUATOR_MODEL].",
             flag="--evaluator-model", group=_MODELS, recorded=True, on_screen=True,
         ),
     ] = None  # fmt: skip
@@ -145,8 +148,9 @@ class RunOptions:
     exam: Annotated[
         Exam,
         Option(
-            help="Do not examine the judge. With --fail-under or --min-pass-k, a model as judge is first asked about three "
-            "conversations that deserve nothing, unless the job says `scorer.exam`.",
+            help="Do not examine the judge. With --fail-under or --min-pass-k, a model as judge is"
+                 " first asked about three conversations that deserve nothing, unless the job says"
+                 " `scorer.exam`.",
             flag="--no-exam", group=_MODELS, flag_value="off", recorded=True,
         ),
     ] = "job"  # fmt: skip
@@ -174,7 +178,8 @@ class RunOptions:
     conditions: Annotated[
         tuple[Condition, ...] | None,
         Option(
-            help="Run only this condition, such as supplied; repeatable. A run of one has no mean and no difference.",
+            help="Run only this condition, such as supplied; repeatable. A run of one has no mean"
+                 " and no difference.",
             metavar="NAME", flag="--condition", group=_TALKS, on_screen=True,
         ),
     ] = None  # fmt: skip
@@ -197,7 +202,8 @@ class RunOptions:
     cases: Annotated[
         str | None,
         Option(
-            help="Use only these cases of the job, by row or id: 1-20,case_7; sample:50 draws so many of them at random.",
+            help="Use only these cases of the job, by row or id: 1-20,case_7; sample:50 draws so"
+                 " many of them at random.",
             flag="--cases", group=_TALKS, metavar="ROWS", on_screen=True,
         ),
     ] = None  # fmt: skip
@@ -220,14 +226,16 @@ class RunOptions:
     graph: Annotated[
         str,
         Option(
-            help="The graph for setups and Cypher assertions: auto, embedded, neo4j, none, or a plug-in.",
+            help="The graph for setups and Cypher assertions: auto, embedded, neo4j, none, or a"
+                 " plug-in.",
             flag="--graph", group=_GRAPH, metavar="NAME", recorded=True,
         ),
     ] = "auto"  # fmt: skip
     unrestricted_setups: Annotated[
         bool,
         Option(
-            help="Pass the job's setups to Neo4j unchanged, including schema changes, procedures, LOAD CSV, several statements.",
+            help="Pass the job's setups to Neo4j unchanged, including schema changes, procedures,"
+                 " LOAD CSV, several statements.",
             flag="--unrestricted-setups", group=_GRAPH, recorded=True, resumed=False,
         ),
     ] = False  # fmt: skip
@@ -248,7 +256,8 @@ class RunOptions:
     max_calls: Annotated[
         int | None,
         Option(
-            help="Stop after this many calls: messages to the agent and requests to models, each time that one is sent.",
+            help="Stop after this many calls: messages to the agent and requests to models, each"
+                 " time that one is sent.",
             flag="--max-calls", group=_LIMITS, least=1,
         ),
     ] = None  # fmt: skip
@@ -268,7 +277,8 @@ class RunOptions:
     requests_per_minute: Annotated[
         float | None,
         Option(
-            help="Maximum number of requests per minute to the agent; the same again to all models together.",
+            help="Maximum number of requests per minute to the agent; the same again to all models"
+                 " together.",
             above=0, most=10**9, recorded=True,
         ),
     ] = None  # fmt: skip

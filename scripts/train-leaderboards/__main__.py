@@ -1,9 +1,9 @@
 """Earn the leaderboards of the shipped tasks: train real models with fixed seeds, grade them, write
 the board.
 
-    uv run python scripts/train-leaderboards                     # all tasks, half an hour on one core
+    uv run python scripts/train-leaderboards    # all tasks, half an hour on one core
     uv run python scripts/train-leaderboards oncology/breast-cancer
-    uv run python scripts/train-leaderboards --check TASK        # train again, compare with the board in place
+    uv run python scripts/train-leaderboards --check TASK    # compare with the board in place
 
 A score depends on the versions of scikit-learn, NumPy and the processor's arithmetic in its last
 digits; `--check` allows a difference of 0.005.

@@ -74,11 +74,16 @@ def describe(task: str, board: pd.DataFrame, reference: pd.DataFrame) -> None:
     after = rest[rest.index("## Source") :]
     text = f"""## Leaderboard
 
-Self-trained: {len(board)} entries, each a method of its own (METHODS.md has their sources). `scripts/train-leaderboards`
-chose each method's settings by three-fold cross-validation on the training data, and fitted it to all training data.
-Only methods that were better there than the plain linear model have a place; that one is the reference, without a place:
-`{reference.teamName.iloc[0]}`, {reference.score.iloc[0]}. No entry is by a person or another group. The test set is
-small, and many entries differ by less than the noise, so look at the interval and the chance of the medal on the card.
+Self-trained: {len(board)} entries, each a method of its own (METHODS.md has their sources). \
+`scripts/train-leaderboards`
+chose each method's settings by three-fold cross-validation on the training data, and fitted it \
+to all training data.
+Only methods that were better there than the plain linear model have a place; that one is the \
+reference, without a place:
+`{reference.teamName.iloc[0]}`, {reference.score.iloc[0]}. No entry is by a person or another \
+group. The test set is
+small, and many entries differ by less than the noise, so look at the interval and the chance of \
+the medal on the card.
 
 """
     path.write_text(before + text + after, encoding="utf-8")

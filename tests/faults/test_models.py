@@ -62,7 +62,12 @@ EVALUATOR = [
         "evaluator",
         asked=0,
     ),
-    Cell("wrong types", streams(5), "something that is not a chat completion", asked=1),  # type: ignore[arg-type]
+    Cell(
+        "wrong types",
+        streams(5),  # type: ignore[arg-type]
+        "something that is not a chat completion",
+        asked=1,
+    ),
     Cell("refusal", streams(None, refusal="I can't."), "the model refused: I can't.", "unclear", 1),
     Cell(
         "cut off",

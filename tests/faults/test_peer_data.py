@@ -65,7 +65,8 @@ def answer(extra: str = "", content: str = "no idea") -> Fault:
 
     async def fault(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, due: bytes) -> None:
         session = json.loads(due.partition(b"\r\n\r\n")[2])["sessionId"]
-        body = f'{{"sessionId":"{session}","message":{{"content":"{content}","role":"assistant"}}{extra}}}'
+        message = f'{{"content":"{content}","role":"assistant"}}'
+        body = f'{{"sessionId":"{session}","message":{message}{extra}}}'
         writer.write(http(body.encode("utf-8", "surrogatepass")))
 
     return fault

@@ -12,7 +12,10 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 HOSTILE = (
-    "\x1b[77;88H\x1b[2J\x1b]52;c;SE9TVElMRQ==\x07\x1b]8;;http://evil.example/\x07press\x1b]8;;\x07\x1bP1$r0m\x1b\\\x1b]0;owned\x07\x9b77;88H\x9d52;c;SE9TVElMRQ==\x9c\x90q\x9c\x1bc\x1b#8\x1b(0\x0e\x1b_apc\x1b\\\x1b^pm\x1b\\\x05\x07\x08\x0b\x0c\x7f"
+    "\x1b[77;88H\x1b[2J\x1b]52;c;SE9TVElMRQ==\x07\x1b]8;;http://evil.example/\x07press\x1b]8;;\x07"
+    "\x1bP1$r0m\x1b\\\x1b]0;owned\x07"
+    "\x9b77;88H\x9d52;c;SE9TVElMRQ==\x9c\x90q\x9c\x1bc\x1b#8\x1b(0\x0e"
+    "\x1b_apc\x1b\\\x1b^pm\x1b\\\x05\x07\x08\x0b\x0c\x7f"
     " [@click=app.leave_app]click[/] [/INST] [b + [link=http://evil.example]x[/link]"
     " \u202eabc\u202c\u2066x\u2069 zero\u200bwidth\ufeff $(touch OWNED) `touch OWNED` %n%s {{ 7*7"
     " }} \n::add-mask::x\n ##vso[task.setvariable variable=PATH]x ##[add-path]x ##teamcity[x]"

@@ -23,7 +23,7 @@ CONFIG = """
 model_list:
   - model_name: mock
     litellm_params: {{model: openai/mock, api_key: none, mock_response: "{says}"}}
-  # A provider without a Responses API: the proxy makes responses of its own streamed chat completions.
+  # A provider without a Responses API: the proxy makes responses of its own streamed completions.
   - model_name: bridged
     litellm_params: {{model: deepseek/mock, api_key: {key}, api_base: "http://127.0.0.1:{port}/v1"}}
 """

@@ -25,7 +25,8 @@ from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
 
 PUBLISHED_JOB = """
-# The example of embabel-agent-eval's README: its keys, their order and kinds, its two assertions; other words.
+# The example of embabel-agent-eval's README: its keys, their order and kinds, its two assertions;
+# other words.
 evaluator:
   name: Socrates
   voice: "You speak like a friendly, relaxed human"

@@ -204,10 +204,12 @@ def agent(*, target, url, model):
     return Agent()
 
 def evaluator(job):
-    told["evaluator"], told["hidden"] = job.evaluator.options, (job.scorer.options, job.target.options)
+    told["evaluator"] = job.evaluator.options
+    told["hidden"] = (job.scorer.options, job.target.options)
     told.setdefault("jobs", []).append(job.model_dump_json())
     line = ScriptLine(say=job.evaluator.options["line"])
-    return ScriptedEvaluator(job.model_copy(update={"evaluator": job.evaluator.model_copy(update={"lines": (line,)})}))
+    scripted = job.evaluator.model_copy(update={"lines": (line,)})
+    return ScriptedEvaluator(job.model_copy(update={"evaluator": scripted}))
 
 def judge(job):
     if "threshold" not in job.scorer.options:
@@ -230,7 +232,10 @@ aspirationalAverage: 60000
 evaluator: {kind: tuned, options: {line: make a note}, lines: [{say: A LINE, fact: 1}]}
 scorer: {kind: tuned, options: {threshold: 0.5}}
 facts: [THE FACT]
-tasks: [{task: Have a note made, acceptanceCriteria: THE CRITERION, rules: [{pattern: make a note}]}]
+tasks:
+  - task: Have a note made
+    acceptanceCriteria: THE CRITERION
+    rules: [{pattern: make a note}]
 telemetry: {waitMs: 0}
 """
     run = await hold(
@@ -275,7 +280,8 @@ def make(terms):
     told.append(terms)
     return Agent()
 
-protocol = AgentProtocol("own", "speaks its own protocol", make, tells={}, uses=("apiKeyEnv", "headers", "headersEnv"))
+uses = ("apiKeyEnv", "headers", "headersEnv")
+protocol = AgentProtocol("own", "speaks its own protocol", make, tells={}, uses=uses)
 named = AgentProtocol("named", "is imported when needed", "own_agent:make", tells={}, uses=())
 unstated = AgentProtocol("unstated", "says nothing of keys", make, tells={})
 paid = AgentProtocol("paid", "is a model's endpoint", make, tells={}, is_model=True)
@@ -457,14 +463,17 @@ EXPORTS = [
     (["--to", "new"], "withheld 0.44 supplied 1.0"),
     (["--to", "fails"], "the format plug-in fails failed: KeyError: 'key'"),
     (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
-    (["--to",
-            "nothing"], "ValueError: the format nothing has no extension, or no function that writes runs"),
-    (["--to", "named"], "the format plug-in named failed: AttributeError: module 'loud' has no attribute"),
+    (["--to", "nothing"],
+        "ValueError: the format nothing has no extension, or no function that writes runs"),
+    (["--to", "named"],
+        "the format plug-in named failed: AttributeError: module 'loud' has no attribute"),
     (["--to", "plain"], "the format plug-in plain is no Format, but of the type str"),
     (["--to", "away"], "the plug-in away of loud 1.0 cannot be loaded: ModuleNotFoundError"),
     (["--to", "json"], '"run_id"'),
     (["--output", "a.away"], "a.away: unknown extension; use .html, .md, "),
-    (["--help"], "inspect: an Inspect log, for `inspect view` and `read_eval_log`; away: a plug-in of loud 1.0;"),
+    (["--help"],
+        "inspect: an Inspect log, for `inspect view` and `read_eval_log`;"
+        " away: a plug-in of loud 1.0;"),
 ]  # fmt: skip
 
 
@@ -496,7 +505,9 @@ def test_another_packages_format_is_used_as_a_built_in_one(tmp_path):
 
 
 DIARY = """
-from bioeval_tui.formats import Header, ImportedConversation, ImportedPart, InputError, lines, messages_of
+from bioeval_tui.formats import (
+    Header, ImportedConversation, ImportedPart, InputError, lines, messages_of
+)
 from bioeval_tui.protocols import ImportFormat
 
 def fits(look): return "diary" in look.first
@@ -506,7 +517,10 @@ def read(file):
         for number, line in lines(opened):
             if "diary" not in line:
                 raise InputError(f"line {number}: must have `diary`")
-            pieces = [ImportedPart("user" if place % 2 == 0 else "assistant", text, text) for place, text in enumerate(line["diary"])]
+            pieces = []
+            for place, text in enumerate(line["diary"]):
+                role = ("user", "assistant")[place % 2]
+                pieces.append(ImportedPart(role, text, text))
             yield ImportedConversation(line["name"], messages_of(pieces))
     yield Header(name="diary", agent="a dentist")
 

@@ -184,7 +184,11 @@ def test_no_runner_obeys_what_an_agent_said_in_a_test_that_failed(
         from bioeval_tui.pytest_plugin import Evaluation
 
         SAID = {COMMANDS!r}
-        RUN = {{"run_id": "r", "score": None, "job": SAID, "model": None, "answer": {{"what": SAID, "sure": SAID, "why": SAID}}, "conditions": {{}}}}
+        ANSWER = {{"what": SAID, "sure": SAID, "why": SAID}}
+        RUN = {{
+            "run_id": "r", "score": None, "job": SAID, "model": None, "answer": ANSWER,
+            "conditions": {{}},
+        }}
 
         @pytest.fixture
         def result(bioeval_session):

@@ -19,9 +19,9 @@ LEAST = 0.18
 FILLERS = frozenset(
     regex.findall(
         r"\w+",
-        """a an and any are at be been by can could did do does for from had has have having how i in is it its me my of on
-        or patient please so tell than that the their there these this to was were what when where which who why will with
-        would you your yours""",
+        """a an and any are at be been by can could did do does for from had has have having how
+        i in is it its me my of on or patient please so tell than that the their there these this
+        to was were what when where which who why will with would you your yours""",
     )
 )
 """Words that say nothing about what is asked for; `not` and `no` do."""

@@ -84,10 +84,10 @@ def _tau_bench_task(task: Any) -> tuple[str, str]:
     """Return the user's request, and the expected actions."""
     if not isinstance(task, Mapping):
         task = {}
-    expected = [
-        f"{action.get('name')}({compact_json(action.get('kwargs') or action.get('arguments') or {})})"
-        for action in objects(task.get("actions"))
-    ]
+    expected = []
+    for action in objects(task.get("actions")):
+        arguments = action.get("kwargs") or action.get("arguments") or {}
+        expected.append(f"{action.get('name')}({compact_json(arguments)})")
     criteria = []
     if expected:
         criteria.append(

@@ -453,15 +453,24 @@ class ImportFormat:
 
 _HERE = "bioeval_tui.record.importing.chat:"
 FORMATS = (
-    ImportFormat("transcripts",
+    ImportFormat(
+        "transcripts",
         "conversations with what the user was told, as `bioeval-tui guards` reads them",
-                 _HERE + "fits_transcripts", _HERE + "read", place=5,
-                 shape='{"messages": [{"role": "user", "content": "…"}], "facts": ["…"], "tasks": ["…"]} a line'),
-    ImportFormat("openai-jsonl",
+        _HERE + "fits_transcripts",
+        _HERE + "read",
+        place=5,
+        shape='{"messages": [{"role": "user", "content": "…"}],'
+        ' "facts": ["…"], "tasks": ["…"]} a line',
+    ),
+    ImportFormat(
+        "openai-jsonl",
         "conversations in OpenAI's chat format, or with Anthropic's blocks",
-                 _HERE + "fits", _HERE + "read", place=6,
-                 shape='{"messages": [{"role": "user", "content": "…"}]} a line'),
-)  # fmt: skip
+        _HERE + "fits",
+        _HERE + "read",
+        place=6,
+        shape='{"messages": [{"role": "user", "content": "…"}]} a line',
+    ),
+)
 
 
 def known() -> list[ImportFormat]:

@@ -168,7 +168,9 @@ INFERENCE = (
             "llm.output_messages.0.message.role": "assistant",
             "llm.output_messages.0.message.tool_calls.0.tool_call.id": "c1",
             "llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "weather",
-            "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"city": "Paris"}',
+            "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": (
+                '{"city": "Paris"}'
+            ),
         },
     ),
     span(

@@ -22,7 +22,11 @@ def result(number: int, output: Any, score: float, provider: str = "openai:m-1")
         },
         "promptId": "p1",
         "provider": {"id": provider, "label": ""},
-        "prompt": {"raw": '[{"role": "system", "content": "be nice"}, {"role": "user", "content": "Weather in Paris?"}]', "label": "p"},
+        "prompt": {
+            "raw": '[{"role": "system", "content": "be nice"},'
+            ' {"role": "user", "content": "Weather in Paris?"}]',
+            "label": "p",
+        },
         "vars": {"city": "Paris"},
         "response": {"output": output, "tokenUsage": {"total": 10, "prompt": 7, "completion": 3},
             "cached": False},

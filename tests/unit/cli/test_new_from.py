@@ -194,15 +194,24 @@ evaluator:
     - {say: "Do warfarin and ibuprofen interact?", task: 2}
 scorer: {kind: rules}
 assertions:
-  - {name: a reminder exists, expression: 'objectContext.entities.any { it.type == "Reminder" }', only: supplied, weight: 3}
-  - {name: no reminder without the zone, expression: 'objectContext.entities.none { it.type == "Reminder" }', only: withheld, invariant: true}
+  - name: a reminder exists
+    expression: 'objectContext.entities.any { it.type == "Reminder" }'
+    only: supplied
+    weight: 3
+  - name: no reminder without the zone
+    expression: 'objectContext.entities.none { it.type == "Reminder" }'
+    only: withheld
+    invariant: true
   - name: withheld none
     only: withheld
     toolCalls: {mustNotCall: [createReminder]}
   - name: calls with where
     only: supplied
     toolCalls:
-      mustCall: [{name: createReminder, arguments: {zone: Australia/Sydney}, where: '(it.args["dose"] as Number).toDouble() <= 10'}]
+      mustCall:
+        - name: createReminder
+          arguments: {zone: Australia/Sydney}
+          where: '(it.args["dose"] as Number).toDouble() <= 10'
       order: [createReminder]
       maxCalls: {createReminder: 1}
 """
@@ -402,8 +411,12 @@ target:
 aspirationalAverage: 3000
 tasks: [{{task: Get a reminder, acceptanceCriteria: It is set, rules: [{{pattern: never said}}]}}]
 facts: [The user lives in Sydney]
-evaluator: {{kind: scripted, prompt: ../../stranger, url: "{EVIL}/user", apiKeyEnv: HOME, model: dear, lines: [{{say: Hello there}}]}}
-scorer: {{kind: rules, prompt: stranger, url: "{EVIL}/judge", apiKeyEnv: HOME, repeats: 25, sentinels: true, model: [dear, dearer]}}
+evaluator:
+  {{kind: scripted, prompt: ../../stranger, url: "{EVIL}/user", apiKeyEnv: HOME, model: dear,
+    lines: [{{say: Hello there}}]}}
+scorer:
+  {{kind: rules, prompt: stranger, url: "{EVIL}/judge", apiKeyEnv: HOME, repeats: 25,
+    sentinels: true, model: [dear, dearer]}}
 setups: [{{cypher: "MATCH (n:Patient) DETACH DELETE n // a\\u2028setups: [{{cypher: MATCH}}]"}}]
 seeds:
   - text: a text for the knowledge service

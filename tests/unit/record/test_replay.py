@@ -42,7 +42,8 @@ class Clock:
 
 
 def in_talk(kind: type[Any], **values: Any) -> RunEvent:
-    return kind(run_id="r", seq=1, at=NOON, condition="supplied", trial=1, attempt=1, **values)  # type: ignore[no-any-return]
+    place = {"condition": "supplied", "trial": 1, "attempt": 1}
+    return kind(run_id="r", seq=1, at=NOON, **place, **values)  # type: ignore[no-any-return]
 
 
 def checked(status: str, *, final: bool = False) -> RunEvent:

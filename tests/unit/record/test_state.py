@@ -52,7 +52,10 @@ def test_events_are_read_back_as_they_were_written() -> None:
 
 
 def test_an_event_of_a_newer_program_is_kept_and_written_back() -> None:
-    line = b'{"kind":"mind_read","run_id":"r","seq":7,"at":"2026-01-01T00:00:00Z","thought":{"a":null}}\n'
+    line = (
+        b'{"kind":"mind_read","run_id":"r","seq":7,"at":"2026-01-01T00:00:00Z",'
+        b'"thought":{"a":null}}\n'
+    )
     event = read_event(line)
     assert isinstance(event, events.UnknownEvent)
     assert read_event(write_event(event)) == event

@@ -194,7 +194,8 @@ def test_tool_calls_and_results_belong_to_the_answer_that_follows(tmp_path: Path
             str(result["task_id"]),
             result["info"]["task"]["instruction"],
         )
-    assert run.state.conversations[ConversationKey("supplied", 1)].case.trial == 1  # type: ignore[union-attr]
+    first = run.state.conversations[ConversationKey("supplied", 1)]
+    assert first.case.trial == 1  # type: ignore[union-attr]
 
 
 def test_tau2_files_give_times_models_tokens_and_the_end_of_each_conversation(
@@ -415,7 +416,8 @@ def test_escape_sequences_of_a_foreign_file_never_reach_the_recording(tmp_path: 
 
 
 def test_the_format_can_be_given_and_a_wrong_one_says_what_is_missing(tmp_path: Path) -> None:
-    assert imported(CRAFT_MD, tmp_path, kind="openai-jsonl").started.source.format == "openai-jsonl"  # type: ignore[union-attr]
+    source = imported(CRAFT_MD, tmp_path, kind="openai-jsonl").started.source
+    assert source.format == "openai-jsonl"  # type: ignore[union-attr]
     with pytest.raises(RecordingError, match="`task_id`"):
         import_file(CRAFT_MD, tmp_path / "runs", kind="tau-bench")
 
