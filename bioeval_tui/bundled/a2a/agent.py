@@ -246,9 +246,12 @@ class A2AAgent:
             )
         capabilities = card.get("capabilities")
         streams = bool(isinstance(capabilities, dict) and capabilities.get("streaming"))
+        url, is_rpc = chosen["url"], chosen["protocolBinding"] == "JSONRPC"
+        if not is_rpc:  # a path is added to it
+            url = url.rstrip("/")
         return _Interface(
-            chosen["url"].rstrip("/") if chosen["protocolBinding"] != "JSONRPC" else chosen["url"],
-            chosen["protocolBinding"] == "JSONRPC",
+            url,
+            is_rpc,
             str(chosen.get("tenant") or ""),
             streams and self._terms.target.streaming,
             _speaks(chosen, "0", ("JSONRPC",)),
@@ -270,15 +273,13 @@ class A2AAgent:
             message["contextId"] = self._context
         if self._open_task:
             message["taskId"] = self._open_task
-        # Without a stream, the history is all that tells what the agent said and called while it
-        # worked.
-        asked = {
-            "message": message,
-            "configuration": {"historyLength": 0} if interface.streams else {},
-        }
-        method, path = (
-            ("SendStreamingMessage", "stream") if interface.streams else ("SendMessage", "send")
-        )
+        asked: dict[str, Any] = {"message": message, "configuration": {}}
+        method, path = "SendMessage", "send"
+        if interface.streams:
+            method, path = "SendStreamingMessage", "stream"
+            # Without a stream, the history is all that tells what the agent said and called while
+            # it worked.
+            asked["configuration"] = {"historyLength": 0}
         self._unfinished = ""
         try:
             async for piece in self._exchange(method, path, asked, turn):
@@ -295,15 +296,17 @@ class A2AAgent:
         interface = self._interface
         first_token: float | None = None
         arrivals = self._connection.arrivals
-        accept = f"{EVENT_STREAM}, application/json" if interface.streams else "application/json"
+        accept = "application/json"
+        if interface.streams:
+            accept = f"{EVENT_STREAM}, {accept}"
         async with self._call(method, f"/message:{path}", asked, accept) as (response, frames):
             started = response.extensions["exchange"].started
             ended = started
             async for frame in frames:
                 ended = arrivals.last()
                 for piece in self._take(frame, turn):
-                    if isinstance(piece, Delta):
-                        first_token = first_token or (ended if is_stream(response) else None)
+                    if first_token is None and isinstance(piece, Delta) and is_stream(response):
+                        first_token = ended
                     yield piece
                 if turn.is_over:
                     break
@@ -334,12 +337,14 @@ class A2AAgent:
             return
         if turn.state in _FAILS:
             message = turn.message or turn.last
-            shown = f": {shorten(clean_line(message, 400), 300)}" if message else ""
+            what = f"{_FAILS[turn.state]} ({_STATE}{turn.state})"
+            if message:
+                what += f": {shorten(clean_line(message, 400), 300)}"
             status = 401 if turn.state == "AUTH_REQUIRED" else None
             self._open_task = ""
             raise PeerError(
                 "agent",
-                f"{_FAILS[turn.state]} ({_STATE}{turn.state}){shown}",
+                what,
                 status=status,
                 received=message[:500],
             )
@@ -358,12 +363,13 @@ class A2AAgent:
         if interface.is_rpc:
             if interface.is_old:
                 method, params = version_0_3.METHODS[method], version_0_3.params(params)
-            named = {"tenant": interface.tenant} if interface.tenant else {}
+            if interface.tenant:
+                params = {"tenant": interface.tenant, **params}
             body = {
                 "jsonrpc": "2.0",
                 "id": str(uuid.uuid4()),
                 "method": method,
-                "params": {**named, **params},
+                "params": params,
             }
             return _A2ACall(
                 self._connection,
@@ -374,11 +380,10 @@ class A2AAgent:
                 is_rpc=True,
                 is_old=interface.is_old,
             )
-        url = (
-            interface.url
-            + (f"/{quote(interface.tenant, safe='')}" if interface.tenant else "")
-            + path
-        )
+        url = interface.url
+        if interface.tenant:
+            url += f"/{quote(interface.tenant, safe='')}"
+        url += path
         if ":" in path.rpartition("/")[2]:
             return _A2ACall(self._connection, "POST", url, params, accept, is_rpc=False)
         return _A2ACall(self._connection, "GET", url, None, accept, is_rpc=False)
@@ -398,7 +403,9 @@ class A2AAgent:
             path = f"/tasks/{quote(turn.task, safe='')}"
             async with self._call("GetTask", path, params) as (_, frames):
                 async for frame in frames:
-                    for piece in self._take(frame if "task" in frame else {"task": frame}, turn):
+                    if "task" not in frame:
+                        frame = {"task": frame}
+                    for piece in self._take(frame, turn):
                         yield piece
 
     def _take(self, frame: Mapping[str, Any], turn: _ReceivedTurn) -> list[Delta | Generation]:
@@ -415,9 +422,9 @@ class A2AAgent:
                 self._learn(task)
                 turn.task = str(task.get("id") or turn.task)
                 self._history(objects(task.get("history")), turn, tell)
-                for artifact in objects(task.get("artifacts")):
-                    if _name(artifact) not in turn.artifacts:
-                        self._artifact(artifact, turn, tell, pieces, append=False)
+                for made in objects(task.get("artifacts")):
+                    if _name(made) not in turn.artifacts:
+                        self._artifact(made, turn, tell, pieces, append=False)
                 self._status(task.get("status"), turn, tell)
             case {"statusUpdate": dict(update)}:
                 self._learn(update)
@@ -479,7 +486,8 @@ class A2AAgent:
         name = str(message.get("messageId") or "")
         if name in turn.known:
             return
-        turn.known |= {name} if name else set()
+        if name:
+            turn.known.add(name)
         if text := self._parts(message.get("parts"), tell):
             tell(clean_value({"status": state, "message": text}))
 
@@ -492,8 +500,9 @@ class A2AAgent:
             if isinstance(message, dict):
                 self._progress(turn.state, message, turn, tell)
             return
-        text = self._parts(message.get("parts"), tell) if isinstance(message, dict) else ""
-        turn.message = text
+        turn.message = ""
+        if isinstance(message, dict):
+            turn.message = self._parts(message.get("parts"), tell)
         if turn.state != "COMPLETED":
             tell(clean_value({"status": turn.state, "task": turn.task, "context": self._context}))
 
@@ -549,8 +558,10 @@ class A2AAgent:
 
     def _parts(self, parts: Any, tell: Any) -> str:
         """Return the text of some parts, and record the others as events."""
+        if not isinstance(parts, list):
+            return ""
         texts = []
-        for part in parts if isinstance(parts, list) else ():
+        for part in parts:
             if not isinstance(part, dict):
                 tell(clean_value({"part": part}))
             elif isinstance(part.get("text"), str):
@@ -671,10 +682,10 @@ def _content(artifact: Mapping[str, Any]) -> str:
     others = [
         part for part in objects(artifact.get("parts")) if not isinstance(part.get("text"), str)
     ]
-    digest = (
-        hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest() if others else ""
-    )
-    return _text(artifact) + digest
+    content = _text(artifact)
+    if others:
+        content += hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
+    return content
 
 
 def _speaks(interface: Mapping[str, Any], major: str, bindings: tuple[str, ...]) -> bool:
@@ -686,8 +697,10 @@ def _speaks(interface: Mapping[str, Any], major: str, bindings: tuple[str, ...])
 def _key_header(card: Mapping[str, Any]) -> str | None:
     """Return the header in which a card wants the agent's key; None for a bearer token."""
     schemes = card.get("securitySchemes")
-    for scheme in schemes.values() if isinstance(schemes, dict) else ():
-        inner = scheme.get("apiKeySecurityScheme", scheme) if isinstance(scheme, dict) else None
+    if not isinstance(schemes, dict):
+        return None
+    for scheme in objects([*schemes.values()]):
+        inner = scheme.get("apiKeySecurityScheme", scheme)
         if not isinstance(inner, dict) or not inner.get("name"):
             continue
         if inner.get("location") == "header" or (inner.get("type"), inner.get("in")) == (
@@ -743,7 +756,9 @@ def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
             return [result_event(response, call_id, failed=failed)]
         if request_of(data) is not None or result_of(data) is not None:
             return [clean_value(data)]
-    shown = {**part, "data": data} if "data" in part else dict(part)
+    shown = dict(part)
+    if "data" in part:
+        shown["data"] = data
     if isinstance(raw := shown.get("raw"), str):
         shown |= {"raw": raw[:_MAX_RAW], "bytes": bytes_of(raw)}
     return [clean_value({"part": shown})]

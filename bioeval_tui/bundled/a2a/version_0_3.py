@@ -89,8 +89,9 @@ def _message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 def _with_parts(holder: Mapping[str, Any]) -> dict[str, Any]:
     parts = holder.get("parts")
-    listed = parts if isinstance(parts, list) else []
-    return {**holder, "parts": [_part(part) if isinstance(part, dict) else part for part in listed]}
+    if not isinstance(parts, list):
+        parts = []
+    return {**holder, "parts": [_part(part) if isinstance(part, dict) else part for part in parts]}
 
 
 def _part(part: dict[str, Any]) -> dict[str, Any]:

@@ -209,7 +209,7 @@ class _PendingAnswer:
             _tokens(usage, "outputTokens"),
             cut_off=last.cut_off,
             session=thread,
-            history=told_history(snapshots[-1] if snapshots else None),
+            history=told_history(next(reversed(snapshots), None)),
         )
 
 
@@ -310,7 +310,7 @@ class AGUIAgent:
         self, turn: _PendingAnswer, run: _ReceivedRun
     ) -> AsyncGenerator[Delta | Generation, None]:
         """Start a run and receive it until it has finished; yield its pieces as they arrive."""
-        asked = {
+        asked: dict[str, Any] = {
             "threadId": self._thread,
             "runId": str(uuid.uuid4()),
             "protocolVersion": VERSION,
@@ -319,8 +319,9 @@ class AGUIAgent:
             "tools": self._tools.described(),
             "context": [],
             "forwardedProps": {},
-            **({"resume": turn.resume} if turn.resume else {}),
         }
+        if turn.resume:
+            asked["resume"] = turn.resume
         before = [] if turn.runs else [*map(Generation, self._first_events)]
         async with self._connection.asked(
             "POST", self._url, asked, accept=EVENT_STREAM
@@ -356,7 +357,9 @@ class AGUIAgent:
             await drain(frames)
         if run.finished is None:
             what = f"{self._host} ended its stream before the run was finished"
-            raise PeerError("agent", f"{what}, with the error: {failed}" if failed else what)
+            if failed:
+                what += f", with the error: {failed}"
+            raise PeerError("agent", what)
         _complete(run)
         for piece in _left_over(run, turn.messages):
             yield piece
@@ -367,9 +370,10 @@ class AGUIAgent:
         """Answer the run's calls, so that its history is complete; yield the results of the job's
         tools.
         """
-        run.history = (
-            [*turn.messages, *_as_history(run)] if run.snapshot is None else list(run.snapshot)
-        )
+        if run.snapshot is None:
+            run.history = [*turn.messages, *_as_history(run)]
+        else:
+            run.history = list(run.snapshot)
         goes_on = self._goes_on(run)
         for call in run.pending:
             if not goes_on:  # models refuse a history with a call that has no result
@@ -379,10 +383,10 @@ class AGUIAgent:
             yield Generation(
                 result_event(result.error or result.content, call.id, failed=bool(result.error))
             )
-            failed = {"error": result.error} if result.error else {}
-            run.history.append(
-                _message("tool", toolCallId=call.id, content=result.content, **failed)
-            )
+            message = _message("tool", toolCallId=call.id, content=result.content)
+            if result.error:
+                message["error"] = result.error
+            run.history.append(message)
 
     async def observe(self) -> dict[str, Any] | None:
         """Return the object context from the job's URL; None without one. Raises `PeerError`."""
@@ -423,7 +427,7 @@ def _finish_reason(event: Mapping[str, Any]) -> str | None:
             for name in ("finishReason", "finish_reason"):
                 if isinstance(reason := place.get(name), str):
                     return reason
-        places = [value for place in inside if place is not event for value in place.values()]
+        places = [*chain.from_iterable(place.values() for place in inside if place is not event)]
     return None
 
 
@@ -543,23 +547,22 @@ def _take_result(event: Mapping[str, Any], run: _ReceivedRun) -> list[Delta | Ge
     content = event.get("content")
     shown = content if isinstance(content, str) else clean_value(content)
     run.results.append(_message("tool", toolCallId=call_id, content=content))
-    call = run.calls.get(call_id)
-    before = _show_call(call) if call is not None else []
-    if call is not None:
+    pieces: list[Delta | Generation] = []
+    if (call := run.calls.get(call_id)) is not None:
+        pieces += _show_call(call)
         call.answered = True
     failed = bool(event.get("error"))
-    return [*before, Generation(result_event(shown, call_id, failed=failed))]
+    return [*pieces, Generation(result_event(shown, call_id, failed=failed))]
 
 
 def _complete(run: _ReceivedRun) -> None:
     """Add the arguments that are only in the snapshot of the messages, as LangGraph sends them, to
     calls given out before.
     """
-    listed = {
-        str(made.get("id")): made.get("function")
-        for message in run.snapshot or ()
-        for made in objects(message.get("toolCalls"))
-    }
+    listed = {}
+    for message in run.snapshot or ():
+        for made in objects(message.get("toolCalls")):
+            listed[str(made.get("id"))] = made.get("function")
     for call in run.calls.values():
         function = listed.get(call.id)
         if call.event is not None and not call.written and isinstance(function, dict):
@@ -571,7 +574,7 @@ def _left_over(run: _ReceivedRun, before: list[dict[str, Any]]) -> list[Generati
     """Return what is left at the end of a run: calls and messages that were not closed, and those
     that are only in the snapshot of the messages.
     """
-    pieces: list[Any] = [piece for call in run.calls.values() for piece in _show_call(call)]
+    pieces: list[Any] = [*chain.from_iterable(map(_show_call, run.calls.values()))]
     pieces += [side.event() for side in run.side_messages.values()]
     known = {str(message.get("id")) for message in before}
     new = [message for message in run.snapshot or () if str(message.get("id")) not in known]
@@ -615,16 +618,19 @@ def _as_history(run: _ReceivedRun) -> list[dict[str, Any]]:
         }
         for call in run.calls.values()
     ]
+    said = []
+    if text:
+        said = [_message("assistant", content=text)]
     if not made:
-        if text:
-            return [_message("assistant", content=text), *run.results]
-        return run.results
+        return [*said, *run.results]
     called = _message("assistant", toolCalls=made)
-    if not run.results:
-        return [{**called, "content": text} if text else called]
-    # The agent called its own tools before it answered, which is the order in which its model saw
-    # it.
-    return [called, *run.results, *([_message("assistant", content=text)] if text else [])]
+    if run.results:
+        # The agent called its own tools before it answered, which is the order in which its model
+        # saw it.
+        return [called, *run.results, *said]
+    if text:
+        called["content"] = text
+    return [called]
 
 
 def _tokens(usage: list[Mapping[str, Any]], key: str) -> int | None:

@@ -43,7 +43,9 @@ def read_chatgpt(file: Path) -> Iterator[Header | ImportedConversation]:
         if not isinstance(data, dict) or not isinstance(data.get("mapping"), dict):
             raise InputError(f"{place}: must have `mapping`, an object of messages by their ids")
         branch = _branch(data["mapping"], data.get("current_node"), place)
-        pieces = [piece for node in branch for piece in _of_chatgpt(node, models)]
+        pieces: list[ImportedPart] = []
+        for node in branch:
+            pieces += _of_chatgpt(node, models)
         shown = {id(node) for node in branch}
         other += sum(
             bool(_text(node)) for node in data["mapping"].values() if id(node) not in shown
@@ -133,7 +135,7 @@ def read_claude(file: Path) -> Iterator[Header | ImportedConversation]:
     """
     empty = 0
     for place, data in entries(file, what="conversation"):
-        messages = data.get("chat_messages") if isinstance(data, dict) else None
+        messages = object_at(data).get("chat_messages")
         if not isinstance(messages, list):
             raise InputError(f"{place}: must have a list `chat_messages`")
         pieces = [
@@ -155,7 +157,7 @@ def read_claude(file: Path) -> Iterator[Header | ImportedConversation]:
 
 
 def _of_claude(message: Any, place: str) -> ImportedPart:
-    role = speaker(message.get("sender")) if isinstance(message, dict) else None
+    role = speaker(object_at(message).get("sender"))
     if role not in ("user", "assistant"):
         raise InputError(f"{place}: `sender` must be human or assistant")
     text = text_of(message.get("text")) or text_of(message.get("content"))

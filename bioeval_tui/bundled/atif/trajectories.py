@@ -50,9 +50,9 @@ OURS = "bioeval-tui"
 
 def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return the trajectories, one a line; a single trajectory becomes an indented document."""
-    trajectories = [
-        trajectory(run, conversation) for run in runs for conversation in run.conversations
-    ]
+    trajectories: list[dict[str, Any]] = []
+    for run in runs:
+        trajectories += [trajectory(run, conversation) for conversation in run.conversations]
     if len(trajectories) == 1:
         return json.dumps(trajectories[0], ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     return "".join(
@@ -64,8 +64,10 @@ def trajectory(run: RunResult, conversation: ConversationResult) -> dict[str, An
     """Return one conversation."""
     source = run.brief.source
     if source is not None and source.format == "atif":
-        steps = [step for m in conversation.messages for step in (m.record or {}).get("raw") or ()]
-        return {**(conversation.record or {}), "steps": steps}
+        recorded: list[Any] = []
+        for message in conversation.messages:
+            recorded += (message.record or {}).get("raw") or ()
+        return {**(conversation.record or {}), "steps": recorded}
     timed = source is None or source.times == "told"
     steps = [
         _step(message, number, timed)
@@ -106,12 +108,14 @@ def _step(message: MessageState, number: int, timed: bool) -> dict[str, Any]:
     calls, results = [], []
     for place, (call, output) in enumerate(calls_of(message.generation), start=1):
         identity = call.id or f"call_{number}_{place}"
-        arguments = (
-            call.arguments if isinstance(call.arguments, dict) else {"value": call.arguments}
-        )
+        arguments = call.arguments
+        if not isinstance(arguments, dict):
+            arguments = {"value": arguments}
         calls.append({"tool_call_id": identity, "function_name": call.name, "arguments": arguments})
         if output is not None:
-            text = output.value if isinstance(output.value, str) else compact_json(output.value)
+            text = output.value
+            if not isinstance(text, str):
+                text = compact_json(text)
             results.append({"source_call_id": identity, "content": text})
     reasoning = [event["reasoning"] for event in message.generation if "reasoning" in event]
     metrics = dict(zip(("prompt_tokens", "completion_tokens"), message.tokens, strict=True))
@@ -140,21 +144,24 @@ def _final(conversation: ConversationResult, steps: int) -> dict[str, Any]:
 
 
 def _extra(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
-    verdict = conversation.verdict
+    case, verdict = conversation.case, conversation.verdict
+    judge, scores, unasked = None, {}, []
+    if verdict is not None:
+        judge = verdict.judge
+        scores = {task.title: task.score for task in verdict.tasks if task.measured}
+        unasked = [task.title for task in verdict.tasks if not task.measured]
     return {
         "run_id": run.run_id,
         "job": run.brief.job,
         "condition": conversation.condition,
         "trial": conversation.trial,
-        "case": conversation.case.words if conversation.case is not None else None,
+        "case": case and case.words,
         "evaluator": run.brief.evaluator,
-        "judge": verdict.judge if verdict is not None else None,
+        "judge": judge,
         "end_reason": conversation.end_reason,
         "score": conversation.score,
-        "scores": {task.title: task.score for task in verdict.tasks if task.measured}
-        if verdict
-        else {},
-        "unasked": [task.title for task in verdict.tasks if not task.measured] if verdict else [],
+        "scores": scores,
+        "unasked": unasked,
     }
 
 
@@ -212,18 +219,20 @@ def _conversation(data: Any, header: Header) -> ImportedConversation:
     for message in messages:
         message.record = {"raw": message.raw}
     times = [piece.at for piece in pieces if piece.at]
-    named = data.get("trajectory_id") or data.get("session_id")
-    scores = object_at(ours, "scores") if ours else _rewards(data)
+    name = data.get("trajectory_id") or data.get("session_id")
+    scores = _rewards(data)
+    if ours:
+        name, scores = ours.get("case"), object_at(ours, "scores")
     condition = ours.get("condition")
     return ImportedConversation(
-        name=str((ours.get("case") if ours else named) or ""),
+        name=str(name or ""),
         messages=messages,
         session=str(data.get("session_id") or ""),
         condition=condition if is_name(str(condition)) else None,
-        scores=[GivenScore(str(name), in_unit(value), value) for name, value in scores.items()]
+        scores=[GivenScore(str(title), in_unit(value), value) for title, value in scores.items()]
         + unscored(ours.get("unasked")),
-        started_at=times[0] if times else None,
-        ended_at=times[-1] if times else None,
+        started_at=next(iter(times), None),
+        ended_at=next(reversed(times), None),
         record={key: value for key, value in data.items() if key != "steps"},
         whole=in_unit(ours.get("score")),
     )
@@ -234,23 +243,25 @@ def _rewards(data: dict[str, Any]) -> dict[str, Any]:
     places.
     """
     places = (("final_metrics", "extra"), ("final_metrics",), ("extra",))
-    return {
-        name: place[name]
-        for place in (object_at(data, *keys) for keys in places)
-        for name in ("reward", "score", "mean_reward")
-        if isinstance(place.get(name), int | float)
-    }
+    rewards = {}
+    for place in (object_at(data, *keys) for keys in places):
+        for name in ("reward", "score", "mean_reward"):
+            if isinstance(place.get(name), int | float):
+                rewards[name] = place[name]
+    return rewards
 
 
 def _piece(step: Any, number: int) -> ImportedPart:
-    source = step.get("source") if isinstance(step, dict) else None
+    source = object_at(step).get("source")
     if not isinstance(source, str) or source not in _ROLES:
         raise InputError(f"step {number}: `source` must be one of {', '.join(_ROLES)}")
     metrics = object_at(step, "metrics")
     results = object_at(step, "observation").get("results")
     reasoning = step.get("reasoning_content")
     # What this program's exports say that a user did: the format gives tool calls to agents only.
-    generation = objects(object_at(step, "extra").get("generation"))
+    more = objects(object_at(step, "extra").get("generation"))
+    if reasoning:
+        more = [{"reasoning": reasoning}]
     return ImportedPart(
         role=_ROLES[source],
         text=text_of(step.get("message")),
@@ -267,7 +278,7 @@ def _piece(step: Any, number: int) -> ImportedPart:
             Output(text_of(result.get("content")), str(result.get("source_call_id") or ""))
             for result in objects(results)
         ],
-        more=[{"reasoning": reasoning}] if reasoning else generation,
+        more=more,
         at=moment(step.get("timestamp")),
         tokens_in=whole_number(metrics.get("prompt_tokens")),
         tokens_out=whole_number(metrics.get("completion_tokens")),

@@ -190,15 +190,12 @@ def _conversation(
     )
     expected = str(case.get("correct_ans") or "")
     reason = f"answered {answer!r}, read as {named!r}; expected {expected!r}"
-    return ImportedConversation(
+    talk = ImportedConversation(
         name=str(case["case_id"]),
         messages=_messages(case, given, trial, experiment, answer),
         session=f"{case['case_id']} {trial} {experiment.key}",
         condition=experiment.condition,
-        scores=[GivenScore(SCORE, float(verdict), verdict, reason)] if verdict >= 0 else [],
         request=(str(case.get("question") or ""), expected),
-        reason="signed_off" if answer else "unknown",
-        detail="" if answer else "the file has no answer",
         record={
             "category": known["category"],
             "dataset": known["dataset"],
@@ -208,6 +205,13 @@ def _conversation(
             "extracted": named,
         },
     )
+    if verdict >= 0:
+        talk.scores = [GivenScore(SCORE, float(verdict), verdict, reason)]
+    if answer:
+        talk.reason = "signed_off"
+    else:
+        talk.detail = "the file has no answer"
+    return talk
 
 
 def _messages(
@@ -222,9 +226,9 @@ def _messages(
         )
     if experiment.key == "summarized":
         summary = _text(given.get("summarized_conversation"))
-        return messages_of(
-            [*([ImportedPart("user", f"{summary} {question}", None)] if summary else []), *answered]
-        )
+        if summary:
+            answered.insert(0, ImportedPart("user", f"{summary} {question}", None))
+        return messages_of(answered)
     said = given.get("multiturn_conversation")
     if not isinstance(said, list):
         raise InputError(f"`{trial}`, `multiturn_conversation`: must be a list of messages")
@@ -242,7 +246,7 @@ def _messages(
 def _text(value: Any) -> str:
     """Return a model's answer, which some files have in a list with its price."""
     if isinstance(value, list):
-        value = value[0] if value else None
+        value = next(iter(value), None)
     if isinstance(value, str):
         return value
     return ""

@@ -181,48 +181,50 @@ def _header(record: dict[str, Any]) -> Header:
     evaluation = object_at(record, "eval")
     metadata = object_at(evaluation, "metadata")
     scorers = [str(s.get("name")) for s in objects(evaluation.get("scorers"))]
-    ours = _OURS in object_at(evaluation, "packages")
-    return Header(
+    header = Header(
         name=str(evaluation.get("task") or ""),
         agent=str(evaluation.get("solver") or ""),
-        model=(
-            ""
-            if evaluation.get("model") in ("unknown", "none/none", None)
-            else str(evaluation["model"])
-        ),
-        evaluator=str(metadata.get("evaluator") or "") if ours else "",
-        judge=str(metadata.get("judge") or "") if ours else ", ".join(scorers),
+        judge=", ".join(scorers),
         at=moment(evaluation.get("created")),
         record={
             key: value for key, value in record.items() if key not in ("samples", "reductions")
         },
     )
+    if evaluation.get("model") not in ("unknown", "none/none", None):
+        header.model = str(evaluation["model"])
+    if _OURS in object_at(evaluation, "packages"):
+        header.evaluator = str(metadata.get("evaluator") or "")
+        header.judge = str(metadata.get("judge") or "")
+    return header
 
 
 def _conversation(sample: dict[str, Any], ours: bool) -> ImportedConversation:
-    attachments = object_at(sample, "attachments")
+    attachments, metadata = object_at(sample, "attachments"), object_at(sample, "metadata")
     listed = sample.get("messages")
+    if not isinstance(listed, list):
+        listed = []
     messages = messages_of(
-        _piece(message, number, attachments)
-        for number, message in enumerate(listed if isinstance(listed, list) else (), start=1)
+        _piece(message, number, attachments) for number, message in enumerate(listed, start=1)
     )
     for message in messages:
         message.record = {"raw": message.raw}
-    condition = object_at(sample, "metadata").get("condition") if ours else None
     kind = str(object_at(sample, "limit").get("type", ""))
     error = str(object_at(sample, "error").get("message", ""))
     scores = [*_scores(sample.get("scores"))]
-    whole = (
-        next((score.value for score in scores if score.name == "composite"), None) if ours else None
-    )
-    if ours:  # the composite is made of the others
+    name = str(sample.get("id", ""))
+    condition = whole = None
+    if ours:
+        condition = metadata.get("condition")
+        if name == condition:
+            name = ""
+        whole = next((score.value for score in scores if score.name == "composite"), None)
+        # The composite is made of the others.
         scores = [
             score for score in scores if score.name not in ("composite", "timing", "assertions")
         ]
-        scores += unscored(object_at(sample, "metadata").get("unasked"))
-    name = str(sample.get("id", ""))
+        scores += unscored(metadata.get("unasked"))
     return ImportedConversation(
-        name="" if ours and name == condition else name,
+        name=name,
         messages=messages,
         session=str(sample.get("uuid") or ""),
         condition=condition if is_name(str(condition)) else None,
@@ -243,13 +245,14 @@ def _request(sample: Mapping[str, Any]) -> tuple[str, str]:
     if isinstance(given, list):
         users = [m for m in given if isinstance(m, dict) and m.get("role") == "user"]
         given = "\n".join(text_of(message.get("content")) for message in users)
-    target = sample.get("target")
-    wanted = "\n".join(map(str, target)) if isinstance(target, list) else str(target or "")
-    return str(given or ""), wanted
+    wanted = sample.get("target")
+    if isinstance(wanted, list):
+        wanted = "\n".join(map(str, wanted))
+    return str(given or ""), str(wanted or "")
 
 
 def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> ImportedPart:
-    role = message.get("role") if isinstance(message, dict) else None
+    role = object_at(message).get("role")
     if role not in ("system", "user", "assistant", "tool"):
         raise InputError(f"message {number}: `role` must be system, user, assistant or tool")
     text = _resolved(text_of(_without_reasoning(message.get("content"))), attachments)
@@ -288,11 +291,10 @@ def _without_reasoning(content: Any) -> Any:
 
 
 def _reasoning(content: Any) -> list[str]:
-    parts = content if isinstance(content, list) else []
     return [
         str(part.get("reasoning") or part.get("summary") or "")
-        for part in parts
-        if isinstance(part, dict) and part.get("type") == "reasoning"
+        for part in objects(content)
+        if part.get("type") == "reasoning"
     ]
 
 
@@ -303,7 +305,7 @@ def _resolved(text: str, attachments: Mapping[str, Any]) -> str:
 
 
 def _scores(scores: Any) -> Iterator[GivenScore]:
-    for scorer, score in (scores or {}).items() if isinstance(scores, dict) else ():
+    for scorer, score in object_at(scores).items():
         if not isinstance(score, dict):
             continue
         value, reason = score.get("value"), str(score.get("explanation") or "")

@@ -13,6 +13,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from bioeval_tui.formats import (
     chat_messages,
     exact_mean,
     grouped,
+    object_at,
     paired,
     reason_of,
 )
@@ -106,7 +108,7 @@ _SUMMARISED = (
 def _summary(sample: dict[str, Any]) -> dict[str, Any]:
     """Return a sample's entry in the list of samples."""
     kept = {name: sample[name] for name in _SUMMARISED if name in sample}
-    error = sample["error"]["message"] if "error" in sample else None
+    error = object_at(sample, "error").get("message")
     return {
         **kept,
         "error": error,
@@ -117,7 +119,7 @@ def _summary(sample: dict[str, Any]) -> dict[str, Any]:
 
 def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the log without its samples, and the samples."""
-    talks = [talk for condition in run.conditions for talk in run.conversations_in(condition)]
+    talks = [*chain.from_iterable(map(run.conversations_in, run.conditions))]
     source = run.brief.source
     if source is not None and source.format == "inspect" and source.record is not None:
         return dict(source.record), [_as_it_was(talk) for talk in talks]
@@ -141,11 +143,9 @@ def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 def _as_it_was(conversation: ConversationResult) -> dict[str, Any]:
     """Return a sample of an imported log."""
-    messages = [
-        each
-        for message in conversation.messages
-        for each in (message.record or {}).get("raw") or ()
-    ]
+    messages: list[Any] = []
+    for message in conversation.messages:
+        messages += (message.record or {}).get("raw") or ()
     return {**(conversation.record or {}), "messages": messages}
 
 
@@ -256,12 +256,17 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
             for task in conversation.tasks
             if task.measured
         }
-    messages = [each for m in conversation.sent_messages for each in _messages(conversation, m)]
+    trial, asked = conversation.trial, tasks
+    if case is not None:
+        trial, asked = case.trial, _wanted(case)
+    messages: list[dict[str, Any]] = []
+    for message in conversation.sent_messages:
+        messages += _messages(conversation, message)
     last = next((m for m in reversed(conversation.answers) if m.done), None)
     sample: dict[str, Any] = {
         "id": _id(run, conversation),
-        "epoch": case.trial if case else conversation.trial,
-        "input": "\n".join(_wanted(case) if case else tasks) or run.started.job_name,
+        "epoch": trial,
+        "input": "\n".join(asked) or run.started.job_name,
         "target": criteria,
         "messages": messages,
         "output": _output(run, last),
@@ -345,7 +350,9 @@ def _messages(conversation: ConversationResult, message: MessageState) -> list[d
 def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
     if message["role"] == "tool":
         return {"tool_call_id": message["tool_call_id"]}
-    fields: dict[str, Any] = {"source": "generate"} if message["role"] == "assistant" else {}
+    fields: dict[str, Any] = {}
+    if message["role"] == "assistant":
+        fields["source"] = "generate"
     calls = []
     for call in message.get("tool_calls") or ():
         try:
@@ -363,7 +370,7 @@ def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
             }
         )
     if calls:
-        return {**fields, "tool_calls": calls}
+        fields["tool_calls"] = calls
     return fields
 
 
@@ -403,10 +410,13 @@ def sample_scores(conversation: ConversationResult) -> dict[str, dict[str, Any]]
 
 def _explain(conversation: ConversationResult, part: str) -> str:
     if part == "task":
-        return "\n".join(
-            f"{task.words}{' unproved' if task.unproved else ''}  {task.title}: {reason_of(task)}"
-            for task in conversation.tasks
-        )
+        lines = []
+        for task in conversation.tasks:
+            words = task.words
+            if task.unproved:
+                words += " unproved"
+            lines.append(f"{words}  {task.title}: {reason_of(task)}")
+        return "\n".join(lines)
     if part == "assertion":
         return "\n".join(
             f"{check.status}  {check.weight:g}× {check.title}" for check in conversation.checks
@@ -501,16 +511,16 @@ def _calls(message: MessageState) -> Iterator[dict[str, Any]]:
     for request, output in paired(message.generation):
         if request is None:
             continue
-        arguments = request.get("arguments")
-        result = "" if output is None else output[0]
+        result, _ = output or ("", False)
         yield {
             "function": str(request["function"].get("name") or "unknown"),
-            "arguments": arguments if isinstance(arguments, dict) else {},
-            "result": result if isinstance(result, str) else str(result),
+            "arguments": object_at(request, "arguments"),
+            "result": str(result),
         }
 
 
 def _event(kind: str, at: datetime | str, begun: datetime, **fields: Any) -> dict[str, Any]:
-    when = datetime.fromisoformat(at) if isinstance(at, str) else at
-    start = max(0.0, (when - begun).total_seconds())
-    return {"event": kind, "timestamp": when.isoformat(), "working_start": start, **fields}
+    if isinstance(at, str):
+        at = datetime.fromisoformat(at)
+    start = max(0.0, (at - begun).total_seconds())
+    return {"event": kind, "timestamp": at.isoformat(), "working_start": start, **fields}

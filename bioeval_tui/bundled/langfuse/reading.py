@@ -22,6 +22,7 @@ from bioeval_tui.formats import (
     entries,
     in_unit,
     moment,
+    object_at,
     objects,
     whole_number,
 )
@@ -158,7 +159,7 @@ def _observation(
 ) -> Step:
     kind = _KINDS.get(str(data.get("type") or "").upper(), "other")
     usage = _parsed(_get(data, "usageDetails") or _get(data, "usage"))
-    usage = usage if isinstance(usage, dict) else {}
+    usage = object_at(usage)
     failed = str(data.get("level") or "").upper() == "ERROR"
     return Step(
         trace=trace,

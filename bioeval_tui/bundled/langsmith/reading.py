@@ -70,16 +70,16 @@ def _steps(file: Path) -> Iterator[Step]:
 def _with_children(data: dict[str, Any], trace: str, depth: int) -> Iterator[Step]:
     children = objects(_parsed(data.get("child_runs")))
     yield _step({key: value for key, value in data.items() if key != "child_runs"}, trace)
-    for child in children if depth < _DEEPEST else ():
-        yield from _with_children({"parent_run_id": data.get("id"), **child}, trace, depth + 1)
+    if depth < _DEEPEST:
+        for child in children:
+            yield from _with_children({"parent_run_id": data.get("id"), **child}, trace, depth + 1)
 
 
 def _step(data: dict[str, Any], trace: str) -> Step:
     kind = _KINDS.get(str(data.get("run_type")), "other")
     extra = _parsed(data.get("extra"))
     metadata = {**object_at(data, "metadata"), **object_at(extra, "metadata")}
-    thread = next((key for key in _THREADS if metadata.get(key)), "")
-    session = metadata[thread] if thread else data.get("thread_id") or ""
+    session, said_by = _session(metadata, data)
     outputs = _parsed(data.get("outputs"))
     usage = _usage(outputs)
     step = Step(
@@ -89,28 +89,38 @@ def _step(data: dict[str, Any], trace: str) -> Step:
         parent=str(data.get("parent_run_id") or ""),
         kind=kind,
         name=str(data.get("name") or ""),
-        session=str(session),
+        session=session,
         start=_time(data.get("start_time")),
         end=_time(data.get("end_time")),
         first_token=_time(data.get("first_token_time")),
         input=_parsed(data.get("inputs")),
         output=outputs,
-        agent=str(data.get("name") or "") if not data.get("parent_run_id") else "",
-        model=_model(metadata, extra) if kind == "model" else "",
         tokens_in=_count(data.get("prompt_tokens"), usage.get("input_tokens")),
         tokens_out=_count(data.get("completion_tokens"), usage.get("output_tokens")),
         error=str(data.get("error") or ""),
         told={
-            "session": f"metadata.{thread}" if thread else "thread_id",
+            "session": said_by,
             "input": "inputs",
             "output": "outputs",
         },
         scores=list(_scores(data.get("feedback_stats"))),
     )
+    if not step.parent:
+        step.agent = step.name
+    if kind == "model":
+        step.model = _model(metadata, extra)
     if kind == "tool":
         step.input = _arguments(step.input)
         step.output, step.call_id = _result(step.output)
     return step
+
+
+def _session(metadata: Mapping[str, Any], data: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the thread that a run belongs to, and where that is said."""
+    for key in _THREADS:
+        if metadata.get(key):
+            return str(metadata[key]), f"metadata.{key}"
+    return str(data.get("thread_id") or ""), "thread_id"
 
 
 def _model(metadata: Mapping[str, Any], extra: Any) -> str:
@@ -125,7 +135,8 @@ def _usage(outputs: Any) -> dict[str, Any]:
     for key in ("generations", "message", "kwargs"):
         while isinstance(message, list) and message:
             message = message[0]
-        message = message.get(key, message) if isinstance(message, dict) else message
+        if isinstance(message, dict):
+            message = message.get(key, message)
     while isinstance(message, list) and message:
         message = message[0]
     usage = object_at(message, "usage_metadata") or object_at(
@@ -194,7 +205,6 @@ def _result(outputs: Any) -> tuple[Any, str]:
 
 def _scores(stats: Any) -> Iterator[GivenScore]:
     """Yield the means of the feedback that a run was given."""
-    stats = _parsed(stats)
-    for name, each in stats.items() if isinstance(stats, dict) else ():
+    for name, each in object_at(_parsed(stats)).items():
         if isinstance(each, dict) and each.get("avg") is not None:
             yield GivenScore(str(name), in_unit(each["avg"]), each["avg"])

@@ -36,6 +36,8 @@ _KINDS: dict[str, Literal["tool", "model", "agent", "retrieval", "other"]] = {
     "RERANKER": "retrieval",
     "EMBEDDING": "retrieval",
 }
+_ANSWERS = {"yes": 1.0, "no": 0.0}
+"""What MLflow's own judges answer, as scores."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NEEDED = "its spans need `mlflow.spanInputs` and `mlflow.spanOutputs`"
 
@@ -51,7 +53,10 @@ def _spans(data: Mapping[str, Any]) -> list[Any] | None:
     inner = _parsed(data.get("data"))
     while isinstance(inner, list) and inner:  # as the beginning of a document is looked at
         inner = inner[0]
-    spans = inner.get("spans") if isinstance(inner, dict) else _parsed(data.get("spans"))
+    if isinstance(inner, dict):
+        spans = inner.get("spans")
+    else:
+        spans = _parsed(data.get("spans"))
     if isinstance(spans, list):
         return spans
     return None
@@ -68,7 +73,7 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
 
 def _steps(file: Path) -> Iterator[Step]:
     for place, data in entries(file, "traces", what="trace"):
-        spans = _spans(data) if isinstance(data, dict) else None
+        spans = _spans(object_at(data))
         if spans is None:
             raise InputError(f"{place}: must be a trace with `info` and `data`, which has `spans`")
         info = object_at(data, "info") or data
@@ -85,10 +90,7 @@ def _steps(file: Path) -> Iterator[Step]:
 
 
 def _step(span: Mapping[str, Any], trace: str, info: Mapping[str, Any]) -> Step:
-    told = span.get("attributes")
-    attributes = (
-        {key: _parsed(value) for key, value in told.items()} if isinstance(told, dict) else {}
-    )
+    attributes = {key: _parsed(value) for key, value in object_at(span, "attributes").items()}
     context = object_at(span, "context")
     metadata = object_at(info, "trace_metadata") or object_at(info, "request_metadata")
     kind = _KINDS.get(
@@ -97,8 +99,7 @@ def _step(span: Mapping[str, Any], trace: str, info: Mapping[str, Any]) -> Step:
     usage = object_at(attributes, "mlflow.chat.tokenUsage")
     parent = str(span.get("parent_span_id") or span.get("parent_id") or "")
     inputs, outputs = (_value(span, attributes, key) for key in ("Inputs", "Outputs"))
-    is_root = not parent
-    return Step(
+    step = Step(
         trace=trace,
         id=str(span.get("span_id") or context.get("span_id") or ""),
         raw=dict(span),
@@ -108,17 +109,12 @@ def _step(span: Mapping[str, Any], trace: str, info: Mapping[str, Any]) -> Step:
         session=str(metadata.get("mlflow.trace.session") or ""),
         start=_time(
             span.get("start_time_unix_nano") or span.get("start_time_ns") or span.get("start_time")
-        )
-        or (_began(info) if is_root else None),
+        ),
         end=_time(
             span.get("end_time_unix_nano") or span.get("end_time_ns") or span.get("end_time")
         ),
         input=inputs,
         output=outputs,
-        agent=str(object_at(info, "tags").get("mlflow.traceName") or span.get("name") or "")
-        if is_root
-        else "",
-        model=_model(attributes, inputs, outputs) if kind == "model" else "",
         tokens_in=whole_number(usage.get("input_tokens")),
         tokens_out=whole_number(usage.get("output_tokens")),
         error=_error(span),
@@ -128,6 +124,12 @@ def _step(span: Mapping[str, Any], trace: str, info: Mapping[str, Any]) -> Step:
             "output": "mlflow.spanOutputs",
         },
     )
+    if not parent:
+        step.agent = str(object_at(info, "tags").get("mlflow.traceName") or step.name)
+        step.start = step.start or _began(info)
+    if kind == "model":
+        step.model = _model(attributes, inputs, outputs)
+    return step
 
 
 def _value(span: Mapping[str, Any], attributes: Mapping[str, Any], key: str) -> Any:
@@ -184,9 +186,5 @@ def _scores(assessments: Any) -> Iterator[GivenScore]:
         name = str(each.get("assessment_name") or each.get("name") or "score")
         value = object_at(each, "feedback").get("value", each.get("value"))
         if value is not None:
-            told = (
-                {"yes": 1.0, "no": 0.0}.get(value.lower())
-                if isinstance(value, str)
-                else in_unit(value)
-            )
-            yield GivenScore(name, told, value, str(each.get("rationale") or ""))
+            score = _ANSWERS.get(str(value).lower(), in_unit(value))
+            yield GivenScore(name, score, value, str(each.get("rationale") or ""))

@@ -81,20 +81,23 @@ def _conversation(root: AgentSpan, spans: Sequence[AgentSpan]) -> ImportedConver
         (span for span in spans if _number(span) is not None), key=lambda span: _number(span) or 0
     )
     scores = list(_scores(root, "task"))
-    return ImportedConversation(
+    talk = ImportedConversation(
         name=str(told.get("bioeval.case") or ""),
         messages=messages_of(_piece(span, below, timed) for span in said),
         session=str(told.get("gen_ai.conversation.id") or ""),
         condition=condition if is_name(condition) else None,
         scores=scores,
-        started_at=at_ns(root.start_ns) if timed else None,
-        ended_at=at_ns(root.end_ns) if timed else None,
-        reason=reason if reason in get_args(EndReason) else "unknown",  # type: ignore[arg-type]
-        fault=fault if fault in get_args(Fault) else "none",  # type: ignore[arg-type]
         detail=root.status_message,
         whole=next((score.value for score in _scores(root, "composite")), None),
         record={"trace": [span.model_dump(exclude_defaults=True) for span in spans]},
     )
+    if timed:
+        talk.started_at, talk.ended_at = at_ns(root.start_ns), at_ns(root.end_ns)
+    if reason in get_args(EndReason):
+        talk.reason = reason  # type: ignore[assignment]
+    if fault in get_args(Fault):
+        talk.fault = fault  # type: ignore[assignment]
+    return talk
 
 
 def _number(span: AgentSpan) -> int | None:
@@ -114,22 +117,23 @@ def _scores(root: AgentSpan, kind: str) -> Iterator[GivenScore]:
 
 def _piece(span: AgentSpan, below: Mapping[str, Sequence[AgentSpan]], timed: bool) -> ImportedPart:
     told = span.attributes
-    is_answer = told.get("bioeval.role") == "assistant"
     words = messages_in(told.get("gen_ai.output.messages"), "assistant")
     calls = list(_calls(span, below))
-    return ImportedPart(
-        "assistant" if is_answer else "user",
+    piece = ImportedPart(
+        "assistant" if told.get("bioeval.role") == "assistant" else "user",
         "\n".join(text_of(message.get("content")) for message in words),
         {"bioeval.message": told.get(_MESSAGE)},
         calls=[call for call, _ in calls],
         outputs=[output for _, output in calls if output is not None],
-        at=at_ns(span.end_ns) if timed else None,
         latency_ms=milliseconds(told.get("bioeval.latency_ms")),
         first_token_ms=milliseconds(told.get("bioeval.first_token_ms")),
         of_whole_answer=True,
         tokens_in=whole_number(told.get("gen_ai.usage.input_tokens")),
         tokens_out=whole_number(told.get("gen_ai.usage.output_tokens")),
     )
+    if timed:
+        piece.at = at_ns(span.end_ns)
+    return piece
 
 
 def _calls(
@@ -143,16 +147,20 @@ def _calls(
         if meaning.kind != "tool":
             yield from _calls(child, below)
             continue
-        own_id = str(child.attributes.get("gen_ai.tool.call.id") or "")
-        identity = own_id or (child.span_id if _is_agents(child) else "")
-        arguments = child.attributes.get("gen_ai.tool.call.arguments")
+        told = child.attributes
+        identity = str(told.get("gen_ai.tool.call.id") or "")
+        result = told.get("gen_ai.tool.call.result")
+        if _is_agents(child):
+            identity = identity or child.span_id
+            arguments, value = meaning.arguments, meaning.result
+        else:
+            arguments, value = _parsed(told.get("gen_ai.tool.call.arguments")), _parsed(result)
         output = None
-        result = child.attributes.get("gen_ai.tool.call.result")
         if result is not None or meaning.error:
-            value = meaning.result if _is_agents(child) else _parsed(result)
             output = Output(value, identity, bool(meaning.error))
-        asked = meaning.arguments if _is_agents(child) else _parsed(arguments)
-        yield ImportedCall(meaning.tool, {} if asked is None else asked, identity), output
+        if arguments is None:
+            arguments = {}
+        yield ImportedCall(meaning.tool, arguments, identity), output
 
 
 def _is_agents(span: AgentSpan) -> bool:

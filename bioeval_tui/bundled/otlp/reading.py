@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         ours[trace] = others.pop(trace)
     yield from own_conversations(ours.values())
     if others:
-        steps = (_step(span) for spans in others.values() for span in spans)
+        steps = map(_step, chain.from_iterable(others.values()))
         yield from conversations_of(steps, "" if ours else _NEEDED)
 
 
@@ -118,8 +119,11 @@ def _is_text(value: Any) -> bool:
 
 
 def _first(attributes: Mapping[str, Any], keys: Sequence[str]) -> tuple[Any, str]:
-    key = next((key for key in keys if attributes.get(key) not in (None, "", [])), "")
-    return _parsed(attributes[key]) if key else None, key
+    """Return the first value that is told, and its key."""
+    for key in keys:
+        if attributes.get(key) not in (None, "", []):
+            return _parsed(attributes[key]), key
+    return None, ""
 
 
 def _parsed(value: Any) -> Any:
@@ -180,23 +184,26 @@ def _message(entry: Any) -> Any:
     """Return a message without OpenInference's wrappings: `message`, `message_content`,
     `tool_call`.
     """
-    entry = entry.get("message", entry) if isinstance(entry, dict) else entry
+    entry = _unwrapped(entry, "message")
     if not isinstance(entry, dict):
         return entry
     message = dict(entry)
     if isinstance(message.get("contents"), list):
         parts = message.pop("contents")
-        message["content"] = [
-            part.get("message_content", part) if isinstance(part, dict) else part for part in parts
-        ]
+        message["content"] = [_unwrapped(part, "message_content") for part in parts]
     if isinstance(message.get("tool_calls"), list):
         calls = message["tool_calls"]
-        message["tool_calls"] = [
-            call.get("tool_call", call) if isinstance(call, dict) else call for call in calls
-        ]
+        message["tool_calls"] = [_unwrapped(call, "tool_call") for call in calls]
     if "role" in message:
         message.setdefault("content", None)
     return message
+
+
+def _unwrapped(value: Any, key: str) -> Any:
+    """Return what an object has under the key; the value itself if it is not wrapped so."""
+    if isinstance(value, dict):
+        return value.get(key, value)
+    return value
 
 
 def _of_events(span: AgentSpan) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -212,13 +219,14 @@ def _of_events(span: AgentSpan) -> tuple[list[dict[str, Any]], list[dict[str, An
             )
         elif name == "gen_ai.choice":
             message = _parsed(data.get("message", data.get("content")))
-            message = message if isinstance(message, dict) else {"content": message}
+            if not isinstance(message, dict):
+                message = {"content": message}
             answered.append({"role": "assistant", **message})
         elif name == "gen_ai.client.inference.operation.details":
-            found, _ = _first(data, _INPUTS)
-            asked += found if isinstance(found, list) else []
-            found, _ = _first(data, _OUTPUTS)
-            answered += found if isinstance(found, list) else []
+            for messages, keys in ((asked, _INPUTS), (answered, _OUTPUTS)):
+                found, _ = _first(data, keys)
+                if isinstance(found, list):
+                    messages.extend(found)
     return asked, answered
 
 

@@ -5,6 +5,7 @@ its length).
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from bioeval_tui.bundled.otlp.protobuf import resources_of
 from bioeval_tui.bundled.otlp.recognise import RESOURCES
-from bioeval_tui.formats import AgentSpan, FileLook, InputError, entries, object_at
+from bioeval_tui.formats import AgentSpan, FileLook, InputError, entries, object_at, objects
 
 MOST_SPANS = 500_000
 """Maximum number of spans of a file: a session's traces may be anywhere in it, so all are kept in
@@ -85,20 +86,20 @@ def _listed(place: str, data: Mapping[str, Any], *keys: str) -> list[dict[str, A
 
 def _span(span: Mapping[str, Any], service: str, scope: str) -> AgentSpan:
     status = object_at(span, "status")
-    parent = _get(span, "parentSpanId")
+    code = status.get("code")
+    if not isinstance(code, int | str):  # a list could not be looked up
+        code = 0
     return AgentSpan(
         trace_id=_id(span, "traceId", 32),
         span_id=_id(span, "spanId", 16),
-        parent_id=_id(span, "parentSpanId", 16) if parent and set(str(parent)) != {"0"} else "",
+        parent_id=_parent_id(span),
         name=str(span.get("name") or ""),
         kind=_kind(span.get("kind")),
         service=service,
         scope=scope,
         start_ns=_ns(span, "startTimeUnixNano"),
         end_ns=_ns(span, "endTimeUnixNano"),
-        status=_STATUS.get(
-            status.get("code") if isinstance(status.get("code"), int | str) else 0, "unset"
-        ),  # type: ignore[arg-type]
+        status=_STATUS.get(code, "unset"),  # type: ignore[arg-type]
         status_message=str(status.get("message") or ""),
         attributes=attributes_of(span.get("attributes")),
         events=tuple(
@@ -121,8 +122,9 @@ def _span(span: Mapping[str, Any], service: str, scope: str) -> AgentSpan:
 
 def _get(data: Mapping[str, Any], key: str) -> Any:
     """Return the value of a key, which older writers wrote in snake case."""
-    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in key)
-    return data.get(key, data.get(snake))
+    if key in data:
+        return data[key]
+    return data.get(re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", key))
 
 
 def _id(span: Mapping[str, Any], key: str, digits: int) -> str:
@@ -138,6 +140,14 @@ def _id(span: Mapping[str, Any], key: str, digits: int) -> str:
         if 2 * len(raw) == digits:
             return raw.hex()
     raise InputError(f"`{key}` must be {digits} hexadecimal digits")
+
+
+def _parent_id(span: Mapping[str, Any]) -> str:
+    """Return the id of the span above; empty for a root, where some write zeroes."""
+    parent = _get(span, "parentSpanId")
+    if parent and set(str(parent)) != {"0"}:
+        return _id(span, "parentSpanId", 16)
+    return ""
 
 
 def _kind(value: Any) -> str:
@@ -169,12 +179,15 @@ def at_ns(nanoseconds: int) -> datetime | None:
 
 def attributes_of(pairs: Any) -> dict[str, Any]:
     """Return attributes by name; what has no name or value is left out."""
-    listed = pairs if isinstance(pairs, list) else []
-    named = [pair for pair in listed if isinstance(pair, dict) and isinstance(pair.get("key"), str)]
-    return {pair["key"]: _value(pair.get("value")) for pair in named}
+    return _named_values(pairs, 0)
 
 
-def _value(value: Any, depth: int = 0) -> Any:
+def _named_values(pairs: Any, depth: int) -> dict[str, Any]:
+    named = [pair for pair in objects(pairs) if isinstance(pair.get("key"), str)]
+    return {pair["key"]: _value(pair.get("value"), depth) for pair in named}
+
+
+def _value(value: Any, depth: int) -> Any:
     """Return an `AnyValue` as plain JSON."""
     if not isinstance(value, dict) or depth > _DEEPEST:
         return None
@@ -187,19 +200,12 @@ def _value(value: Any, depth: int = 0) -> Any:
                 return number(found)
             except (TypeError, ValueError, OverflowError):
                 return str(found)
-    values = object_at(value, "arrayValue" if "arrayValue" in value else "array_value").get(
-        "values"
-    )
+    values = object_at(_get(value, "arrayValue")).get("values")
     if isinstance(values, list):
         return [_value(each, depth + 1) for each in values]
-    pairs = object_at(value, "kvlistValue" if "kvlistValue" in value else "kvlist_value").get(
-        "values"
-    )
+    pairs = object_at(_get(value, "kvlistValue")).get("values")
     if isinstance(pairs, list):
-        named = [
-            pair for pair in pairs if isinstance(pair, dict) and isinstance(pair.get("key"), str)
-        ]
-        return {pair["key"]: _value(pair.get("value"), depth + 1) for pair in named}
+        return _named_values(pairs, depth + 1)
     if "arrayValue" in value:
         return []
     return None

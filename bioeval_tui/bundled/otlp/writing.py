@@ -33,13 +33,18 @@ _INTERNAL, _CLIENT = 1, 3
 _KINDS = {"internal": 1, "server": 2, "client": 3, "producer": 4, "consumer": 5}
 _STATUS = {"ok": 1, "error": 2}
 _LABELS = {"passed": "pass", "failed": "fail"}
+_VALUES = {"passed": 1.0, "failed": 0.0}
 Span = dict[str, Any]
 
 
 def write_runs(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
     """Return a line for each conversation."""
-    lines = (_ConversationTrace(run, talk).data() for run in runs for talk in run.conversations)
-    return "".join(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n" for line in lines)
+    lines = []
+    for run in runs:
+        for talk in run.conversations:
+            data = _ConversationTrace(run, talk).data()
+            lines.append(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
+    return "".join(lines)
 
 
 class _ConversationTrace:
@@ -60,9 +65,9 @@ class _ConversationTrace:
             if message.role == "user"
         }
         source = run.brief.source
-        self.times = (
-            {"bioeval.times": "unknown"} if source is not None and source.times == "unknown" else {}
-        )
+        self.times: dict[str, str] = {}
+        if source is not None and source.times == "unknown":
+            self.times["bioeval.times"] = "unknown"
 
     def data(self) -> dict[str, Any]:
         """Return the line."""
@@ -80,8 +85,7 @@ class _ConversationTrace:
                     self._moved_span(span, message)
                 )
         resources += [
-            _resource({"service.name": name} if name else {}, scopes)
-            for name, scopes in services.items()
+            _resource({"service.name": name or None}, scopes) for name, scopes in services.items()
         ]
         return {"resourceSpans": resources}
 
@@ -89,11 +93,9 @@ class _ConversationTrace:
         talk, started = self.talk, self.run.started
         last = max((_ended(message) for message in talk.messages), default=self.began)
         ended = talk.ended
-        failed = (
-            ended.detail or ended.reason
-            if ended is not None and ended.reason == "agent_failed"
-            else ""
-        )
+        failed = ""
+        if ended is not None and ended.reason == "agent_failed":
+            failed = ended.detail or ended.reason
         return self._span(
             "conversation",
             f"conversation {self.name}",
@@ -107,7 +109,7 @@ class _ConversationTrace:
                 "bioeval.job": started.job_name,
                 "bioeval.condition": self.talk.condition,
                 "bioeval.trial": self.talk.trial,
-                "bioeval.case": talk.case.name if talk.case else None,
+                "bioeval.case": talk.case and talk.case.name,
                 "bioeval.evaluator": self.run.brief.evaluator,
                 "bioeval.end_reason": talk.end_reason,
                 "bioeval.fault": talk.fault,
@@ -142,7 +144,7 @@ class _ConversationTrace:
                 yield _evaluation(verdict.at, "tasks", "task", None, why=verdict.error)
         for check in self.talk.final_checks.values():
             label = _LABELS.get(check.status, "")
-            value = None if not label else float(label == "pass")
+            value = _VALUES.get(check.status)
             more = {"bioeval.weight": check.weight}
             yield _evaluation(
                 check.at or at, check.title, "assertion", value, label, check.reason, more
@@ -170,7 +172,6 @@ class _ConversationTrace:
             [{"role": message.role, "parts": [{"type": "text", "content": message.text}]}],
             ensure_ascii=False,
         )
-        asked = self.sent.get(message.message - 1) if is_answer else None
         attributes: dict[str, Any] = {
             "gen_ai.operation.name": "chat",
             "gen_ai.agent.name": message.speaker,
@@ -188,20 +189,23 @@ class _ConversationTrace:
             "bioeval.waited_ms": message.waited_ms or None,
             "bioeval.operator": message.operator or None,
             "bioeval.signs_off": message.signs_off or None,
-            "bioeval.sent": None if is_answer or message.message in self.sent else False,
-            "bioeval.done": None if message.done else False,
+            "bioeval.sent": _told_if_false(is_answer or message.message in self.sent),
+            "bioeval.done": _told_if_false(message.done),
             **self.times,
         }
+        name = message.speaker
         if is_answer:
+            name = "invoke_agent"
             attributes |= {
                 "gen_ai.operation.name": "invoke_agent",
                 "gen_ai.agent.name": self.run.started.agent,
                 "gen_ai.request.model": self.run.started.model,
                 "gen_ai.response.model": self.run.brief.served_model,
             }
-        if asked is not None:
-            parts = [{"role": "user", "parts": [{"type": "text", "content": asked}]}]
-            attributes["gen_ai.input.messages"] = json.dumps(parts, ensure_ascii=False)
+            asked = self.sent.get(message.message - 1)
+            if asked is not None:
+                parts = [{"role": "user", "parts": [{"type": "text", "content": asked}]}]
+                attributes["gen_ai.input.messages"] = json.dumps(parts, ensure_ascii=False)
         events = [
             _event(
                 f.at,
@@ -222,7 +226,6 @@ class _ConversationTrace:
             )
             for f in message.facts
         ]
-        name = "invoke_agent" if is_answer else message.speaker
         own = self._answer_id(message)
         span = self._span(
             "", name, parent, message.started_at, _ended(message), attributes, events, span_id=own
@@ -246,7 +249,12 @@ class _ConversationTrace:
         of the answer.
         """
         name, at = str(request["function"].get("name") or "unknown"), _ended(message)
-        failed = "failed" if result is not None and result[1] else ""
+        written, failed = None, ""
+        if result is not None:
+            output, is_error = result
+            written = compact_json(output)
+            if is_error:
+                failed = "failed"
         return self._span(
             f"call {message.message}/{number}",
             f"execute_tool {name}",
@@ -258,7 +266,7 @@ class _ConversationTrace:
                 "gen_ai.tool.name": name,
                 "gen_ai.tool.call.id": request.get("id"),
                 "gen_ai.tool.call.arguments": compact_json(request.get("arguments") or {}),
-                "gen_ai.tool.call.result": None if result is None else compact_json(result[0]),
+                "gen_ai.tool.call.result": written,
                 "bioeval.times": "unknown",
             },
             error=failed,
@@ -279,10 +287,9 @@ class _ConversationTrace:
             "spanId": span.span_id,
             "attributes": _attributes({"bioeval.link": "as told"}),
         }
-        attributes = {
-            **span.attributes,
-            **({"bioeval.late": True} if span.span_id in message.late_spans else {}),
-        }
+        attributes = dict(span.attributes)
+        if span.span_id in message.late_spans:
+            attributes["bioeval.late"] = True
         made: Span = {
             "traceId": self.trace_id,
             "spanId": span.span_id,
@@ -328,17 +335,21 @@ class _ConversationTrace:
         error: str = "",
         span_id: str = "",
     ) -> Span:
+        ids = {"traceId": self.trace_id, "spanId": span_id or self._id(identity)}
+        if parent:
+            ids["parentSpanId"] = parent
+        status: dict[str, Any] = {}
+        if error:
+            status = {"code": _STATUS["error"], "message": error}
         return {
-            "traceId": self.trace_id,
-            "spanId": span_id or self._id(identity),
-            **({"parentSpanId": parent} if parent else {}),
+            **ids,
             "name": name,
             "kind": _CLIENT if name == "invoke_agent" else _INTERNAL,
             "startTimeUnixNano": _ns(began),
             "endTimeUnixNano": _ns(max(began, ended)),
             "attributes": _attributes(attributes),
             "events": list(events),
-            "status": {"code": 2, "message": error} if error else {},
+            "status": status,
         }
 
     def _id(self, what: str, size: int = 8) -> str:
@@ -377,6 +388,13 @@ def _resource(attributes: Mapping[str, Any], scopes: Mapping[str, list[Span]]) -
         {"scope": {"name": name} if name else {}, "spans": spans} for name, spans in scopes.items()
     ]
     return {"resource": {"attributes": _attributes(attributes)}, "scopeSpans": scope_spans}
+
+
+def _told_if_false(flag: bool) -> bool | None:
+    """Return False where a flag does not hold; None, which is not written, where it does."""
+    if flag:
+        return None
+    return False
 
 
 def _attributes(values: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -80,7 +80,9 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
 
 def _listed(file: Path, header: Header) -> Iterator[tuple[str, Any]]:
     for place, data in entries(file, what="result"):
-        results = None if _is_result(data) or not isinstance(data, dict) else _results(data)
+        results = None
+        if isinstance(data, dict) and not _is_result(data):
+            results = _results(data)
         if results is None:
             yield place, data
             continue
@@ -103,7 +105,9 @@ def _conversation(data: dict[str, Any]) -> ImportedConversation:
     response, case = object_at(data, "response"), object_at(data, "testCase")
     error = str(data.get("error") or response.get("error") or "")
     prompt = data["prompt"]
-    asked = messages_in(prompt.get("raw") if isinstance(prompt, dict) else prompt, "user")
+    if isinstance(prompt, dict):
+        prompt = prompt.get("raw")
+    asked = messages_in(prompt, "user")
     answered = messages_in(response.get("output"), "assistant")
     pieces = list(chat_pieces(asked))
     answers = list(chat_pieces(answered))
@@ -115,26 +119,26 @@ def _conversation(data: dict[str, Any]) -> ImportedConversation:
         piece.tokens_in, piece.tokens_out = (
             whole_number(tokens.get(key)) for key in ("prompt", "completion")
         )
-    failed = bool(error) and not answers
-    return ImportedConversation(
+    talk = ImportedConversation(
         name=_case(data, case),
         messages=messages_of(pieces + answers),
         scores=list(_scores(data)),
         request=_request(data, case),
-        reason="agent_failed" if failed else "unknown",
-        fault="agent" if failed else "none",
-        detail=error if failed else "",
         record={"raw": data},
     )
+    if error and not answers:
+        talk.reason, talk.fault, talk.detail = "agent_failed", "agent", error
+    return talk
 
 
 def _case(data: Mapping[str, Any], case: Mapping[str, Any]) -> str:
     described = case.get("description") or data.get("description")
     number = data.get("testIdx")
-    return str(
-        described
-        or (f"test {number + 1}" if isinstance(number, int) else compact_json(data.get("vars")))
-    )
+    if described:
+        return str(described)
+    if isinstance(number, int):
+        return f"test {number + 1}"
+    return compact_json(data.get("vars"))
 
 
 def _request(data: Mapping[str, Any], case: Mapping[str, Any]) -> tuple[str, str]:
@@ -144,12 +148,8 @@ def _request(data: Mapping[str, Any], case: Mapping[str, Any]) -> tuple[str, str
         for assertion in objects(case.get("assert"))
         if isinstance(assertion.get("value"), str)
     ]
-    given = data.get("vars")
-    texts = (
-        [f"{key}: {value}" for key, value in given.items() if isinstance(value, str)]
-        if isinstance(given, dict)
-        else []
-    )
+    given = object_at(data, "vars")
+    texts = [f"{key}: {value}" for key, value in given.items() if isinstance(value, str)]
     return "\n".join(texts), "\n".join(wanted)
 
 
@@ -169,6 +169,5 @@ def _scores(data: Mapping[str, Any]) -> Iterator[GivenScore]:
             told,
             "; ".join(filter(None, failed)) or str(grading.get("reason") or ""),
         )
-    named = data.get("namedScores") or grading.get("namedScores")
-    for name, value in named.items() if isinstance(named, dict) else ():
+    for name, value in object_at(data.get("namedScores") or grading.get("namedScores")).items():
         yield GivenScore(str(name), in_unit(value), value)

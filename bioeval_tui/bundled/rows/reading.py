@@ -37,6 +37,7 @@ from bioeval_tui.formats import (
     messages_of,
     moment,
     note,
+    object_at,
     scores_beside,
     speaker,
     text_of,
@@ -82,11 +83,13 @@ def fits_questions(look: FileLook) -> bool:
 
 def _first_row(look: FileLook) -> dict[str, Any]:
     lists = (look.first.get(key) for key in ROWS)
-    listed = next(
+    listed: list[dict[str, Any]] | None = next(
         (rows for rows in lists if isinstance(rows, list) and rows and isinstance(rows[0], dict)),
         None,
     )
-    return look.first if look.shape != "object" or listed is None else listed[0]
+    if look.shape == "object" and listed is not None:
+        return listed[0]
+    return look.first
 
 
 def read_messages(file: Path) -> Iterator[Header | ImportedConversation]:
@@ -111,22 +114,26 @@ def _is_pair(listed: list[Any]) -> bool:
 
 def _lists(file: Path, key: str | None) -> Iterator[Header | ImportedConversation]:
     """Yield a conversation for each list of messages, which an entry may have under a key."""
-    under = f" under `{key}`" if key else ""
+    under = ""
+    if key:
+        under = f" under `{key}`"
     note(
         f"so it was read: each list of messages{under} is a conversation, by who speaks and what is"
         " said"
     )
     for place, entry in entries(file, what="conversation"):
-        listed = entry.get(key) if key and isinstance(entry, dict) else entry
+        listed, about = entry, object_at(entry)
+        if key and isinstance(entry, dict):
+            listed = entry.get(key)
         if not isinstance(listed, list):
             raise InputError(f"{place}: must have a list of messages{under}, as the ones before")
-        named = column(entry, NAME) if isinstance(entry, dict) else None
+        named = column(about, NAME)
         messages: list[Message] = []
         for number, each in enumerate(listed, start=1):
             messages += _message(each, f"{place}, message {number}")
-        scores, author = scores_beside(entry) if isinstance(entry, dict) else ([], "")
+        scores, author = scores_beside(about)
         yield ImportedConversation(
-            name=str(entry[named] or "") if named else "",
+            name=str(about[named] or "") if named else "",
             messages=messages_of(chat_pieces(messages)),
             scores=scores,
             scored_by=author,
@@ -171,13 +178,13 @@ def _messages(file: Path, look: FileLook) -> Iterator[Header | ImportedConversat
             talks.setdefault(talk, []).append((row, piece))
         if model_key and isinstance(row, dict) and row.get(model_key):
             models[str(row[model_key])] = None
-    by_whom = (
-        f"conversations by `{talk_key}`"
-        if talk_key
-        else f"all {count:,} messages are one conversation: no key names it"
-    )
-    when = f", times from `{at_key}`" if at_key else ""
-    note(f"so it was read: {by_whom}; who speaks from `{by}`, what is said from `{says}`{when}")
+    how = f"all {count:,} messages are one conversation: no key names it"
+    if talk_key:
+        how = f"conversations by `{talk_key}`"
+    how += f"; who speaks from `{by}`, what is said from `{says}`"
+    if at_key:
+        how += f", times from `{at_key}`"
+    note(f"so it was read: {how}")
     for name, said in talks.items():
         times = [piece.at for _, piece in said if piece.at is not None]
         scores, author = _scores_of([row for row, _ in said])
@@ -211,7 +218,7 @@ def _scores_of(rows: list[Any]) -> tuple[list[GivenScore], str]:
 def _named(row: Any, key: str | None, place: str) -> str:
     if key is None:
         return ""
-    value = row.get(key) if isinstance(row, dict) else None
+    value = object_at(row).get(key)
     if value in (None, ""):
         raise InputError(f"{place}: `{key}` must name the conversation, as in the rows before")
     return str(value)
@@ -219,13 +226,17 @@ def _named(row: Any, key: str | None, place: str) -> str:
 
 def _time(row: Any, key: str | None) -> datetime | None:
     """Return a row's time: ISO 8601, or seconds or milliseconds since 1970."""
-    value = row.get(key) if isinstance(row, dict) and key else None
+    if key is None:
+        return None
+    value: Any = object_at(row).get(key)
     try:
-        number = float(value)  # type: ignore[arg-type]
+        number = float(value)
     except (TypeError, ValueError):
         return moment(value)
+    if number > 1e11:
+        number /= 1000
     try:
-        return datetime.fromtimestamp(number / 1000 if number > 1e11 else number, UTC)
+        return datetime.fromtimestamp(number, UTC)
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -240,11 +251,10 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
     asks, answers = column(names, QUESTION) or "question", column(names, ANSWER) or "answer"
     expects, named, model = (column(names, usual) for usual in (EXPECTED, NAME, MODEL))
     context = "input" if asks == "instruction" and "input" in names else None  # as Alpaca has it
-    expected = f", what is expected from `{expects}`" if expects else ""
-    note(
-        f"so it was read: each row is a conversation; the question from `{asks}`, the answer from"
-        f" `{answers}`{expected}"
-    )
+    how = f"each row is a conversation; the question from `{asks}`, the answer from `{answers}`"
+    if expects:
+        how += f", what is expected from `{expects}`"
+    note(f"so it was read: {how}")
     models: dict[str, None] = {}
     unanswered = 0
     for place, row in entries(file, *ROWS, what="row"):
@@ -260,7 +270,9 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
         said += answered
         if model and row.get(model):
             models[str(row[model])] = None
-        question = text_of(said[0].get("content")) if len(said) == 2 else ""
+        question = ""
+        if len(said) == 2:
+            question = text_of(said[0].get("content"))
         tasks = _tasks(question, row, expects)
         scores, author = scores_beside(row)
         yield ImportedConversation(
@@ -283,7 +295,9 @@ def _tasks(
     """Return what is expected as a task, so that a judge can be asked; none if the file does not
     say.
     """
-    wanted = text_of(row.get(expects)).strip() if expects else ""
+    if not expects:
+        return ()
+    wanted = text_of(row.get(expects)).strip()
     if wanted:
         return ((question or "question", wanted),)
     return ()

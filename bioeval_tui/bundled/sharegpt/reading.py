@@ -19,6 +19,7 @@ from bioeval_tui.formats import (
     entries,
     messages_of,
     note,
+    object_at,
     scores_beside,
     speaker,
 )
@@ -34,9 +35,8 @@ def fits(look: FileLook) -> bool:
 
 
 def _said(data: Any) -> list[Any]:
-    found = (
-        next((data[key] for key in _KEYS if key in data), None) if isinstance(data, dict) else None
-    )
+    told = object_at(data)
+    found = next((told[key] for key in _KEYS if key in told), None)
     if isinstance(found, list):
         return found
     return []
@@ -86,10 +86,12 @@ def _message(entry: Any, place: str) -> Message:
 
 def _calls(value: Any, place: str) -> list[dict[str, Any]]:
     """Return the calls in the JSON of a message: one, or a list."""
-    try:
-        told = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        told = None
+    told = value
+    if isinstance(value, str):
+        try:
+            told = json.loads(value)
+        except (ValueError, RecursionError):
+            told = None
     calls = told if isinstance(told, list) else [told]
     if not calls or not all(isinstance(call, dict) and "name" in call for call in calls):
         raise InputError(f"{place}: `value` of a call must be JSON with `name` and `arguments`")

@@ -59,19 +59,18 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
         record={key: data[key] for key in data.keys() - {"vignettes", "chats", "evaluation"}},
     )
     for number, talks in enumerate(chats):
-        positions = object_at(data.get("evaluation"), str(number)).get("positions")
-        if not isinstance(positions, list) or not len(positions) == len(talks) == len(vignettes):
+        positions: Any = object_at(data.get("evaluation"), str(number)).get("positions")
+        verdicts: int | str = "no"
+        if isinstance(positions, list):
+            verdicts = len(positions)
+        if not verdicts == len(talks) == len(vignettes):
             raise InputError(
                 f"experiment {number + 1} has {len(talks)} chats for {len(vignettes)} vignettes and"
-                f" {len(positions) if isinstance(positions, list) else 'no'} verdicts; there must"
-                " be as many of each"
+                f" {verdicts} verdicts; there must be as many of each"
             )
-        indices = data.get("vignette_indices")
-        numbers = (
-            indices
-            if isinstance(indices, list) and len(indices) == len(talks)
-            else range(len(talks))
-        )
+        numbers: Any = data.get("vignette_indices")
+        if not isinstance(numbers, list) or len(numbers) != len(talks):
+            numbers = range(len(talks))
         for at, chat, vignette, position in zip(numbers, talks, vignettes, positions, strict=True):
             yield _conversation(at, chat, object_at(vignette, "data") or vignette, position)
 
@@ -87,11 +86,9 @@ def _conversation(
         )
     wanted = str(vignette.get("correct_diagnosis") or "")
     listed = position > 0
-    reason = (
-        f"{wanted} stands in place {position} of the list"
-        if listed
-        else f"{wanted} is not in the list"
-    )
+    reason = f"{wanted} is not in the list"
+    if listed:
+        reason = f"{wanted} stands in place {position} of the list"
     return ImportedConversation(
         name=f"vignette {at}",
         messages=_messages(chat["messages"]),

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,6 @@ def _tau_bench_conversation(result: Any) -> ImportedConversation:
     info = object_at(result, "info")
     messages = chat(result.get("traj") or [])
     stopped = any(message.role == "user" and STOP in message.text for message in messages[-2:])
-    error = info.get("error")
     return ImportedConversation(
         name=str(result["task_id"]),
         messages=messages,
@@ -75,7 +75,7 @@ def _tau_bench_conversation(result: Any) -> ImportedConversation:
         scores=[GivenScore("reward", in_unit(result.get("reward")), result.get("reward"))],
         tasks=(_tau_bench_task(info.get("task")),),
         reason="signed_off" if stopped else "unknown",
-        detail=str(error) if error else "",
+        detail=str(info.get("error") or ""),
         record={key: value for key, value in result.items() if key != "traj"},
     )
 
@@ -176,7 +176,7 @@ def _tau2_conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversat
         messages=messages,
         session=str(data.get("id") or ""),
         condition="supplied",
-        scores=[GivenScore("reward", in_unit(reward), reward, compact_json(why) if why else "")],
+        scores=[GivenScore("reward", in_unit(reward), reward, _written(why))],
         tasks=(_tau2_task(tasks.get(str(data["task_id"]))),),
         facts=_facts(tasks.get(str(data["task_id"]))),
         started_at=moment(data.get("start_time")),
@@ -189,11 +189,9 @@ def _tau2_conversation(data: Any, tasks: Mapping[str, Any]) -> ImportedConversat
 
 
 def _pieces(messages: Any) -> Iterator[ImportedPart]:
-    for piece in chat_pieces(
-        [m for each in messages for m in _single_messages(each)]
-        if isinstance(messages, list)
-        else messages
-    ):
+    if isinstance(messages, list):
+        messages = [*chain.from_iterable(map(_single_messages, messages))]
+    for piece in chat_pieces(messages):
         raw = piece.raw
         usage = raw.get("usage")
         piece.at = moment(raw.get("timestamp"))
@@ -231,7 +229,14 @@ def _tau2_task(task: Any) -> tuple[str, str]:
     else:
         wanted = str(instructions or "")
     criteria = task.get("evaluation_criteria")
-    return wanted or "reward", compact_json(criteria) if criteria else ""
+    return wanted or "reward", _written(criteria)
+
+
+def _written(value: Any) -> str:
+    """Return a value as JSON; empty if there is nothing in it."""
+    if value:
+        return compact_json(value)
+    return ""
 
 
 def _facts(task: Any) -> tuple[str, ...]:
