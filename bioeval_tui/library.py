@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cache, cached_property
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -455,7 +456,7 @@ class Results:
 
     @property
     def _conditions(self) -> list[Condition]:
-        return held_conditions([run for summary in self._summaries for run in summary.runs])
+        return held_conditions([*chain.from_iterable(each.runs for each in self._summaries)])
 
     def _score_cells(self, summary: Summary) -> Iterator[str]:
         for name in self._conditions:

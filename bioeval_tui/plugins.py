@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from itertools import chain
 from pkgutil import resolve_name
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -384,9 +385,8 @@ def _all_on(path: tuple[str, ...]) -> EntryPoints:
     too.
     """
     found = entry_points()  # before Python 3.12, groups; both can select
-    return EntryPoints(
-        entry for group in BUILT_IN for entry in found.select(group=f"bioeval_tui.{group}")
-    )
+    ours = (found.select(group=f"bioeval_tui.{group}") for group in BUILT_IN)
+    return EntryPoints(chain.from_iterable(ours))
 
 
 def _is_bundled(entry: EntryPoint) -> bool:

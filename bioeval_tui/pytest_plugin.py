@@ -14,6 +14,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -127,14 +128,13 @@ class Evaluation:
             ValueError: the condition does not exist.
         """
         __tracebackhide__ = True
-        checks = [
-            (f"{_name(run)}, {title_of(name)}: {check['title']}", check)
-            for run, conditions in self._runs_with(condition)
-            for name in conditions
-            for talk in _trials(run, name)
-            for check in talk["assertions"]
-            if check["status"] != "passed"
-        ]
+        checks = []
+        for run, conditions in self._runs_with(condition):
+            for name in conditions:
+                where = f"{_name(run)}, {title_of(name)}"
+                for check in chain.from_iterable(talk["assertions"] for talk in _trials(run, name)):
+                    if check["status"] != "passed":
+                        checks.append((f"{where}: {check['title']}", check))
         failed = [
             f"{where} ({check['error'] or 'failed'})"
             for where, check in checks
@@ -285,7 +285,8 @@ class Bioeval:
                 if value:
                     arguments.append(option)
             elif isinstance(value, list | tuple):
-                arguments += [part for one in value for part in (option, str(one))]
+                for one in value:
+                    arguments += [option, str(one)]
             elif value is not None:
                 arguments += [option, str(value)]
         if agent is not None:

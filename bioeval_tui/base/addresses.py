@@ -52,7 +52,9 @@ def url_hint(url: str, schemes: tuple[str, ...] = HTTP) -> str:
     scheme, mark, rest = url.partition("://")
     if not mark or not scheme or (schemes and scheme.lower() not in schemes):
         begins = join_names([f"{one}://" for one in schemes], " or ") or "a scheme, as in http://"
-        return f"it must begin with {begins}" + (f", such as {EXAMPLE}" if schemes == HTTP else "")
+        if schemes == HTTP:
+            begins += f", such as {EXAMPLE}"
+        return f"it must begin with {begins}"
     return _place_problem(re.split(r"[/?#]", rest, maxsplit=1)[0]) or _syntax_problem(url)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from textwrap import TextWrapper
 from typing import Any, NamedTuple
 
@@ -169,8 +170,8 @@ def write_table(
         leads = [column for column in columns if column.lead]
         numbers = [column for column in columns if not column.lead]
         if not leads or not _fits(numbers, gap, console.width):
-            words = map(wrapper.wrap, _cells_in_words(columns))
-            write_lines(console, "".join(f"{line}\n" for lines in words for line in lines))
+            words = chain.from_iterable(map(wrapper.wrap, _cells_in_words(columns)))
+            write_lines(console, "".join(f"{line}\n" for line in words))
             return
         columns, names = (
             numbers,
@@ -183,7 +184,8 @@ def write_table(
     if names:
         above = [*map(wrapper.wrap, names)]
         head += len(above[0])
-        lines = [line for name, row in zip(above, lines, strict=True) for line in (*name, row)]
+        rows = zip(above, lines, strict=True)
+        lines = [*chain.from_iterable((*name, row) for name, row in rows)]
     if paged and console.is_terminal and sys.stdin.isatty() and len(lines) >= console.height:
         SystemPager().show(cleaned("\n".join([*lines, ""])))
         return

@@ -65,7 +65,9 @@ class Problem:
     def __str__(self) -> str:
         where = self.file
         if self.line:
-            where += f":{self.line}" + (f":{self.column}" if self.column else "")
+            where += f":{self.line}"
+            if self.column:
+                where += f":{self.column}"
         parts = [part for part in (where, self.field) if part]
         return ": ".join([*parts, self.message])
 

@@ -75,7 +75,8 @@ def _checked(folder: Path, inside: Path) -> Path:
     try:
         root, path = folder.resolve(), inside.resolve()
         # From 3.13 on, a circle is no error: what it cannot resolve still has links.
-        circular = any(part.is_symlink() for one in (root, path) for part in (one, *one.parents))
+        parts = (root, *root.parents, path, *path.parents)
+        circular = any(part.is_symlink() for part in parts)
     except (OSError, RuntimeError):
         circular = True
     if circular:

@@ -44,15 +44,22 @@ def host_of(url: str, *, any_scheme: bool = False, name: str = "") -> str:
         UsageError: it is not an http or https URL or, with `any_scheme`, not a URL with a host.
     """
     if problem := url_problem(url, () if any_scheme else HTTP):
-        raise UsageError(f"{name}: {problem}" if name else problem)
+        raise UsageError(": ".join(filter(None, (name, problem))))
     parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return clean_line(f"{host}:{parts.port}" if parts.port else f"{host}")
+    host = str(parts.hostname)
+    if ":" in host:
+        host = f"[{host}]"
+    if parts.port:
+        host += f":{parts.port}"
+    return clean_line(host)
 
 
 def chat_url(url: str) -> str:
     """Return the base address of a chat endpoint: `/v1` is added to a URL without a path."""
-    return url.rstrip("/") + ("" if urlsplit(url).path.strip("/") else "/v1")
+    base = url.rstrip("/")
+    if urlsplit(url).path.strip("/"):
+        return base
+    return f"{base}/v1"
 
 
 def without_credentials(url: str) -> str:
@@ -133,7 +140,8 @@ def credentials_of(request: httpx2.Request) -> set[str]:
 
 def _userinfo(text: str) -> set[str]:
     """Return `user:password` and the password, both as written and decoded."""
-    return {form for part in (text, text.partition(":")[2]) for form in (part, unquote(part))}
+    written = {text, text.partition(":")[2]}
+    return written | set(map(unquote, written))
 
 
 def _decoded(text: str) -> str:
@@ -146,7 +154,10 @@ def _decoded(text: str) -> str:
 @lru_cache(maxsize=64)
 def _written_forms(credentials: frozenset[str]) -> tuple[list[str], list[bytes]]:
     """Return every form of the credentials, longest first, as text and as bytes."""
-    forms = {form for one in credentials if len(one) >= SHORTEST for form in _forms(one)}
+    forms: set[str] = set()
+    for one in credentials:
+        if len(one) >= SHORTEST:
+            forms |= _forms(one)
     texts = sorted(forms, key=len, reverse=True)
     return texts, [text.encode("utf-8", "replace") for text in texts]
 

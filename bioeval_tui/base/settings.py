@@ -149,12 +149,14 @@ class Settings:
 
         def ports(name: str) -> tuple[int, ...]:
             setting = text(name)
-            parts = setting.split(",") if setting else []
+            if setting is None:
+                return DEFAULT_LOCAL_PORTS
+            parts = setting.split(",")
             if not all(part.strip().isdecimal() and 0 < int(part) < 65_536 for part in parts):
                 raise UsageError(
-                    f"{name}={clean_line(setting or '', 40)}: must be ports, such as 8080,11434"
+                    f"{name}={clean_line(setting, 40)}: must be ports, such as 8080,11434"
                 )
-            return tuple(map(int, parts)) or DEFAULT_LOCAL_PORTS
+            return tuple(map(int, parts))
 
         folders = tuple(
             Path(part) for part in (text("BIOEVAL_TASKS_DIR") or "").split(os.pathsep) if part

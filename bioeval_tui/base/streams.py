@@ -299,7 +299,9 @@ def lost_stdout() -> OSError | None:
     (`… | head`).
     """
     sys.stdout.flush()
-    lost = _outputs["stdout"].lost if "stdout" in _outputs else None
+    if "stdout" not in _outputs:
+        return None
+    lost = _outputs["stdout"].lost
     if lost is None or lost.errno == errno.EPIPE:
         return None
     if lost.errno == errno.EBADF:

@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections import deque
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -220,8 +221,14 @@ def count_of(value: Any) -> int:
         item = waiting.pop()
         if isinstance(item, dict | list):
             count += len(item)
-            waiting += item.values() if isinstance(item, dict) else item
+            waiting += _children(item)
     return count
+
+
+def _children(item: dict[str, Any] | list[Any] | tuple[Any, ...]) -> Iterable[Any]:
+    if isinstance(item, dict):
+        return item.values()
+    return item
 
 
 def is_large(value: Any, limit: int = 20_000) -> bool:
@@ -297,8 +304,8 @@ def excess_of(value: Any, path: Sequence[str] = (), *, own_levels: int = 0) -> s
         children: list[Any] = []
         for item in level:
             if isinstance(item, dict | list | tuple):
-                children += item.values() if isinstance(item, dict) else item
-                deepest = item if item else deepest
+                children += _children(item)
+                deepest = item or deepest
             elif isinstance(item, int | float) and not -MAX_NUMBER <= item <= MAX_NUMBER:
                 return f"with {_number_words(item)} at {_place_of(item, value, path) or 'its top'}"
         level = children
@@ -315,9 +322,10 @@ def _deep_words(place: str) -> str:
     """Return what is wrong with a value that is nested too deep, with the place of its last level
     that is allowed.
     """
-    return f"nested deeper than {MAX_DEPTH}" + (
-        f" at {shorten(place, _LONGEST_DEEP)}" if place else ""
-    )
+    words = f"nested deeper than {MAX_DEPTH}"
+    if place:
+        words += f" at {shorten(place, _LONGEST_DEEP)}"
+    return words
 
 
 def _excess_of_text(text: str) -> str:
@@ -363,12 +371,8 @@ def is_too_deep(value: Any) -> bool:
     """
     level = [value]
     for _ in range(MAX_DEPTH):
-        containers = [item for item in level if isinstance(item, dict | list)]
-        level = [
-            child
-            for item in containers
-            for child in (item.values() if isinstance(item, dict) else item)
-        ]
+        containers = (item for item in level if isinstance(item, dict | list))
+        level = [*chain.from_iterable(map(_children, containers))]
         if not level:
             return False
     return True
@@ -499,8 +503,10 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 
 def join_names(names: Sequence[str], separator: str = ", ", most: int = 20) -> str:
     """Return names for a sentence: `a, b, c`, or the first `most` and how many more there are."""
-    more = [f"and {len(names) - most:,} more"] if len(names) > most else []
-    return separator.join([*names[:most], *more])
+    shown = [*names[:most]]
+    if len(names) > most:
+        shown.append(f"and {len(names) - most:,} more")
+    return separator.join(shown)
 
 
 def home_relative(path: Path) -> str:

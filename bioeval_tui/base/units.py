@@ -112,7 +112,10 @@ def ago(then: datetime, now: datetime) -> str:
 
 def date(at: datetime, *, seconds: bool = False, zone: tzinfo | None = None) -> str:
     """Return a date and time on this machine's clock, or in `zone`: `2026-11-20 09:00`."""
-    return f"{at.astimezone(zone):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}}"
+    pattern = "%Y-%m-%d %H:%M"
+    if seconds:
+        pattern += ":%S"
+    return at.astimezone(zone).strftime(pattern)
 
 
 def day(at: datetime) -> str:

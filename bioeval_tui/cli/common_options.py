@@ -85,12 +85,10 @@ class LazyGroup(click.Group):
         name = args[0] if args else ""
         if name and name not in self.table and not name.startswith("-"):
             groups = {group: self.get_command(ctx, group) for group in self.suggested}
-            places = {
-                inner: f"{group} {inner}"
-                for group, found in groups.items()
-                if isinstance(found, click.Group)
-                for inner in found.list_commands(ctx)
-            }
+            places: dict[str, str] = {}
+            for group, found in groups.items():
+                if isinstance(found, click.Group):
+                    places |= {inner: f"{group} {inner}" for inner in found.list_commands(ctx)}
             places |= {command: command for command in self.list_commands(ctx)}
             near = difflib.get_close_matches(name, places, 1)
             hint = f"; `{ctx.command_path} --help` lists them"

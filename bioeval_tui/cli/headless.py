@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -380,11 +381,9 @@ def _say_what_helps(runs: Sequence[RunResult], console: Console, *, card: bool) 
     """Say what you can do if no conversation took place, unless the `card` of a trial has said how
     to reach the agent.
     """
-    ways = [
-        way
-        for run in runs
-        if not (card and run.planned_trials == 1 and run.answer.outcome == "agent_unreached")
-        for talk in run.conversations_begun
-        for way in talk.ways
-    ]
+    ways: list[str] = []
+    for run in runs:
+        if card and run.planned_trials == 1 and run.answer.outcome == "agent_unreached":
+            continue
+        ways += chain.from_iterable(talk.ways for talk in run.conversations_begun)
     print_ways(ways, console)

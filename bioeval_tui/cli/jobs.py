@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -84,11 +85,13 @@ def check(jobs: tuple[Path, ...], code: tuple[str, ...], as_json: bool, **cases:
         for path in map(find_job, jobs)
     ]
     if as_json:
-        print_json([_as_printed(problem) for job in checked for problem in job.problems], indent=2)
+        problems = chain.from_iterable(job.problems for job in checked)
+        print_json([*map(_as_printed, problems)], indent=2)
     else:
         for job in checked:
             for problem in job.problems:
-                say(f"{'warning: ' if problem.severity == 'warning' else ''}{problem}")
+                prefix = "warning: " if problem.severity == "warning" else ""
+                say(f"{prefix}{problem}")
             if not job.problems:
                 for hint in job.hints:
                     say(f"hint: {hint}")

@@ -155,7 +155,9 @@ def _agents_table(standings: Standings, note: str) -> None:
     ]
     write_table(console, columns, gap=2)
     console.print(note)
-    doubts = [(one.agent, words) for one in standings.agents for words in one.in_doubt]
+    doubts: list[tuple[str, str]] = []
+    for one in standings.agents:
+        doubts += [(one.agent, words) for words in one.in_doubt]
     for agent, words in doubts[:LISTED]:
         say(f"in doubt: {clean_line(agent, 60)}, {clean_line(words, 1000)}")
     if len(doubts) > LISTED:
@@ -175,11 +177,9 @@ def _reviews(results: Sequence[Graded]) -> list[str]:
     by_file = grouped(
         (one.file, one.outcome) for one in results if isinstance(one.outcome, TaskReport)
     )
-    words = {
-        id(report): mark
-        for file, reports in by_file.items()
-        for report, mark in zip(reports, report_marks(file, reports), strict=True)
-    }
+    words: dict[int, str] = {}
+    for file, reports in by_file.items():
+        words |= zip(map(id, reports), report_marks(file, reports), strict=True)
     return [words[id(one.outcome)] for one in results if isinstance(one.outcome, TaskReport)]
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -245,23 +246,25 @@ def _unchecked(judged: Sequence[Rescored]) -> Iterator[str]:
 
 
 def _changed_assertions(run: RunResult) -> list[PrintedAssertionChanged]:
-    return [
-        {
-            "condition": again.key.condition,
-            "trial": again.key.trial,
-            "title": one.title,
-            "old": one.recorded or None,
-            "new": one.given or None,
-            "why": one.why,
-            "job": one.job,
-        }
-        for again in run.judged_again.values()
-        for one in again.changed_assertions
-    ]
+    changed: list[PrintedAssertionChanged] = []
+    for again in run.judged_again.values():
+        for one in again.changed_assertions:
+            changed.append(
+                {
+                    "condition": again.key.condition,
+                    "trial": again.key.trial,
+                    "title": one.title,
+                    "old": one.recorded or None,
+                    "new": one.given or None,
+                    "why": one.why,
+                    "job": one.job,
+                }
+            )
+    return changed
 
 
 def _say_hosts(judges: Sequence[Rescorer]) -> None:
-    if hosts := dict.fromkeys(host for judge in judges for host in judge.hosts):
+    if hosts := dict.fromkeys(chain.from_iterable(judge.hosts for judge in judges)):
         say(masked(f"transcripts are sent to: {', '.join(hosts)}"), err=True)
 
 
@@ -364,7 +367,7 @@ def judge_test(
         asked += asked_again
         failures += more
     known.append(_sentinels(drawn[0][0], after=True))
-    failures += [error for one in known for error in one.errors]
+    failures += chain.from_iterable(one.errors for one in known)
     errors = [current().text(error) for error in failures]
     for error in errors:
         say(f"note: {error}", err=True)

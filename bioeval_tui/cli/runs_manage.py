@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,7 +123,7 @@ def prune(older_than: str | None, trash: bool, dry_run: bool, yes: bool) -> int:
     if dry_run or not (paths or trashed):
         for path in paths:
             say(path.stem)
-        for run_id in (run_id for deletion in trashed for run_id in deletion.run_ids):
+        for run_id in chain.from_iterable(deletion.run_ids for deletion in trashed):
             say(f"{run_id} (in the trash)")
         say(f"{_counted(paths, trashed)} would be deleted", err=True)
         return ExitCode.OK
@@ -131,7 +132,10 @@ def prune(older_than: str | None, trash: bool, dry_run: bool, yes: bool) -> int:
 
 def _counted(paths: Sequence[Path], trashed: Sequence[Deletion]) -> str:
     in_trash = sum(len(deletion.run_ids) for deletion in trashed)
-    return plural(len(paths), "run") + (f" and {in_trash} in the trash" if trashed else "")
+    counted = plural(len(paths), "run")
+    if trashed:
+        counted += f" and {in_trash} in the trash"
+    return counted
 
 
 def _delete(paths: list[Path], yes: bool, trashed: Sequence[Deletion] = ()) -> int:
@@ -141,16 +145,16 @@ def _delete(paths: list[Path], yes: bool, trashed: Sequence[Deletion] = ()) -> i
             raise UsageError(
                 f"cannot ask for confirmation without a terminal; pass --yes to delete {what}"
             )
-        shown = ", ".join(path.stem for path in paths[:5]) + (" …" if len(paths) > 5 else "")
-        click.confirm(
-            f"Permanently delete {what}{f' ({shown})' if shown else ''}?", abort=True, err=True
-        )
+        asked = f"Permanently delete {what}"
+        if paths:
+            shown = ", ".join(path.stem for path in paths[:5])
+            if len(paths) > 5:
+                shown += " …"
+            asked += f" ({shown})"
+        click.confirm(f"{asked}?", abort=True, err=True)
     logs_dir = Settings.from_environment().logs_dir
     freed = delete_runs(paths, logs_dir) + empty(trashed, logs_dir)
-    for run_id in (
-        *(path.stem for path in paths),
-        *(one for each in trashed for one in each.run_ids),
-    ):
+    for run_id in chain((path.stem for path in paths), *(each.run_ids for each in trashed)):
         say(run_id)
     say(f"deleted {what}, {units.size(freed, decimals=1)}", err=True)
     return ExitCode.OK

@@ -196,6 +196,12 @@ def _prepare(database: sqlite3.Connection) -> None:
         raise _DamagedError("a damaged page or value")
 
 
+def _number(value: Any) -> float | None:
+    if value is None:
+        return None
+    return float(value)
+
+
 def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
     """Return the run in a row of `_COLUMNS`.
 
@@ -211,7 +217,7 @@ def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
             job,
             status,
             started,
-            None if score is None else float(score),
+            _number(score),
             fault,
             json.loads(scores),
             messages,
@@ -224,7 +230,7 @@ def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
             again == 1,
             imported == 1,
             json.loads(identity),
-            None if difference is None else float(difference),
+            _number(difference),
         )
         if _is_listable(run):
             return run
@@ -389,10 +395,11 @@ class Catalogue:
 
     def _list(self, wanted: RunFilter, limit: int | None) -> list[CataloguedRun]:
         clause, values = wanted.clause()
+        joined = "runs left join overlays using (run_id)"
         # These are our own words; values are bound.
         query = (
-            f"select {_COLUMNS} from runs left join overlays using (run_id) "  # noqa: S608  # nosec B608
-            f"where {clause} order by started desc, run_id desc limit ?"
+            f"select {_COLUMNS} from {joined} where {clause} "  # noqa: S608  # nosec B608
+            "order by started desc, run_id desc limit ?"
         )
         values = [*values, -1 if limit is None else limit]
         if self._memory is None:
@@ -644,8 +651,10 @@ def _outlined_difference(path: Path, outlined: Outline) -> float | None:
     """
     from bioeval_tui.record import conditions, effect, reading
 
-    both = conditions.contrast_in(outlined.started.job) if outlined.started is not None else None
-    if outlined.started is None or not outlined.clean or both is None:
+    if outlined.started is None or not outlined.clean:
+        return None
+    both = conditions.contrast_in(outlined.started.job)
+    if both is None:
         return None
     without, with_facts = (outlined.scores().get(condition) for condition in both)
     if without is None or with_facts is None:

@@ -43,9 +43,10 @@ def judge_name(models: Sequence[str], repeats: int) -> str:
     """Return what a judge of these models is called: each one's name, and how often each is
     asked.
     """
-    return ", ".join(clean_line(model, 100) for model in models) + (
-        f" × {repeats}" if repeats > 1 else ""
-    )
+    names = ", ".join(clean_line(model, 100) for model in models)
+    if repeats > 1:
+        names += f" × {repeats}"
+    return names
 
 
 def title_of(condition: Condition) -> str:

@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from bioeval_tui.base.errors import Problem, RecordingError, StorageError
@@ -165,11 +166,7 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
                 f"{path}: later scores and reviews may have at most {MAX_OVERLAY:,} bytes"
             )
         with path.open("rb") as file:
-            read = (
-                event
-                for data in iter(partial(file.read, CHUNK), b"")
-                for event in reader.feed(data)
-            )
+            read = chain.from_iterable(map(reader.feed, iter(partial(file.read, CHUNK), b"")))
             events = _in_force(read) if in_force_only else list(read)
     except FileNotFoundError:
         return Overlay()
@@ -261,9 +258,7 @@ def counting(state: RunState, found: Mapping[ConversationKey, Sequence[Judging]]
     before count, because a mean over verdicts by different criteria would say nothing. The recorded
     criteria need no later verdict.
     """
-    every = sorted(
-        (each for same in found.values() for each in same), key=lambda each: each.verdict.seq
-    )
+    every = sorted(chain.from_iterable(found.values()), key=lambda each: each.verdict.seq)
     judged: dict[str, set[ConversationKey]] = {}
     for each in every:
         judged.setdefault(each.criteria, set()).add(each.key)

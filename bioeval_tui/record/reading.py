@@ -375,9 +375,11 @@ class Outline:
         """Return each condition's mean score over its trials; None when one is missing or not
         measured.
         """
+        if self.started is None:
+            return {}
         scores: dict[str, float | None] = {}
-        for condition in self.started.conditions if self.started else ():
-            trials = range(1, self.started.trials + 1) if self.started else ()
+        trials = range(1, self.started.trials + 1)
+        for condition in self.started.conditions:
             held = (self.talks.get(ConversationKey(condition, trial)) for trial in trials)
             scores[condition] = composite.mean_of([talk.score if talk else None for talk in held])
         return scores

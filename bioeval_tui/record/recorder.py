@@ -71,7 +71,9 @@ def _bare_call(item: dict[str, Any]) -> dict[str, Any] | None:
     if not isinstance(request, dict):
         return None
     bare = {"request": {key: value for key, value in request.items() if key != "context"}}
-    return bare | ({"span": item["span"]} if "span" in item else {})
+    if "span" in item:
+        bare["span"] = item["span"]
+    return bare
 
 
 class _GaveUpError(Exception):

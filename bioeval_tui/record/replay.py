@@ -101,13 +101,20 @@ class Player:
         """The position in the replay, in recorded seconds; long silences are shortened."""
         if self._speed is None and self.given:
             return self._times[self.given - 1]
-        return min(self._now(), self._times[-1] if self._times else 0.0)
+        return min(self._now(), self._end_s)
+
+    @property
+    def _end_s(self) -> float:
+        """When the last of the known events is due."""
+        if self._times:
+            return self._times[-1]
+        return 0.0
 
     def extend(self, events: Sequence[RunEvent], times: Sequence[float], *, whole: bool) -> None:
         """Continue with these events and times, which start with the known ones."""
         self._anchor()
         # What was not there yet takes no time.
-        self._place = min(self._place, self._times[-1] if self._times else 0.0)
+        self._place = min(self._place, self._end_s)
         self._events, self._times, self._whole = events, times, whole
         self._woken.set()
 
@@ -154,12 +161,9 @@ class Player:
     async def _wait(self) -> None:
         """Wait until the next event is due, or the state changed."""
         self._woken.clear()
-        waits = self._paused or self.given >= len(self._events)
-        wait = (
-            None
-            if waits
-            else max(0.0, self._times[self.given] - self._now()) / (self._speed or 1.0)
-        )
+        wait = None
+        if not self._paused and self.given < len(self._events):
+            wait = max(0.0, self._times[self.given] - self._now()) / (self._speed or 1.0)
         try:
             async with asyncio.timeout(wait):
                 await self._woken.wait()
@@ -260,17 +264,18 @@ class _Reader:
         """Return how long a part of a message takes: it begins, it is streamed, it is read."""
         message = _message_of(event)
         text = self._texts.get(message, ("", ""))
-        hurry = (
-            _REPEATED if text in self._has_read else _HURRY.get(self._turns.get(message, 0), 1.0)
-        )
+        hurry = _HURRY.get(self._turns.get(message, 0), 1.0)
+        if text in self._has_read:
+            hurry = _REPEATED
         if isinstance(event, MessageStarted):
             return 0.5 / hurry
         if isinstance(event, MessageDelta):
             return _STREAMING_S * len(event.text) / max(len(text[1]), _STREAMED_AT_LEAST) / hurry
         self._has_read.add(text)
         seconds = min(0.3 + word_count(event.content) / WORDS_PER_S, _LONGEST_READ_S)
-        # Much of an agent's answer was read while it was streamed.
-        return (max(0.6, seconds - _STREAMING_S) if event.role == "assistant" else seconds) / hurry
+        if event.role == "assistant":  # much of it was read while it was streamed
+            seconds = max(0.6, seconds - _STREAMING_S)
+        return seconds / hurry
 
     def _passes_at_last(self, event: AssertionChecked) -> bool:
         """Return whether an assertion passes that had failed before."""
@@ -301,22 +306,27 @@ def side_by_side(events: Sequence[RunEvent]) -> Sequence[RunEvent]:
     Conversations are held one after the other. Of a run that is still written, only what no later
     event can precede is returned. A run of several trials or of one condition is returned as it is.
     """
-    started = events[0] if events and isinstance(events[0], RunStarted) else None
-    if started is None or started.trials > 1 or len(started.conditions) < 2:
+    if not events or not isinstance(started := events[0], RunStarted):
+        return tuple(events)
+    if started.trials > 1 or len(started.conditions) < 2:
         return tuple(events)
     stages = _stages(events)
-    ended = (None, 1) in stages
     first = next((event.condition for event in events if event.condition), started.conditions[0])
     second = next(name for name in started.conditions if name != first)
-    over = {first, second} if ended else set()
+    over: set[Condition] = set()
+    if (None, 1) in stages:
+        over = {first, second}
     if (second, 0) in stages:
         over.add(first)
     placed = list(stages[None, 0])
     for stage in range(max(LEAD, *(message for _, message in stages)) + 1):
-        # The second conversation begins once the first has its lead, with all that it has said by
-        # then.
-        begin = 0 if stage == LEAD else stage
-        beside = range(begin, stage + 1) if stage >= LEAD else ()
+        beside: Iterable[int] = ()
+        if stage == LEAD:
+            # The second conversation begins once the first has its lead, with all that it has said
+            # by then.
+            beside = range(LEAD + 1)
+        elif stage > LEAD:
+            beside = (stage,)
         for condition, message in [(first, stage), *((second, message) for message in beside)]:
             if condition not in over and (condition, message + 1) not in stages:
                 return placed  # more about this message may follow
@@ -367,9 +377,9 @@ class Timeline:
 
     def add(self, events: Sequence[RunEvent], times: Iterable[float] | None = None) -> None:
         """Take the next events, which are due at `times`, by default as recorded."""
-        for event, due in zip(
-            events, map(self._as_recorded, events) if times is None else times, strict=True
-        ):
+        if times is None:
+            times = map(self._as_recorded, events)
+        for event, due in zip(events, times, strict=True):
             self.times.append(due)
             self._last = event.at
             match event:
@@ -393,7 +403,10 @@ class Timeline:
         key = (event.condition, event.trial, event.index)
         if event.status == "failed" and (event.final or key in self._holding):
             self._failures.append(len(self.times))
-        (self._holding.add if event.status == "passed" else self._holding.discard)(key)
+        if event.status == "passed":
+            self._holding.add(key)
+        else:
+            self._holding.discard(key)
         if not event.final:
             talk = (event.condition, event.trial or 1, event.attempt or 1)
             self._checks.setdefault(talk, {})[event.index] = event

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from bioeval_tui.base import units
@@ -64,7 +65,7 @@ class Reviews:
     def reviewers(self) -> tuple[str, ...]:
         """The reviewers whose scores, faults or marks are in force, ordered by name."""
         every = (*self.tasks.values(), *self.faults.values(), *self.submissions.values())
-        return tuple(sorted({name for opinions in every for name in opinions}))
+        return tuple(sorted(set(chain.from_iterable(every))))
 
 
 def fold_reviews(
@@ -137,11 +138,15 @@ def mark_words(opinions: Mapping[str, Reviewed]) -> str:
     if mark is None:
         return ""
     many = len({entry.mark for entry in opinions.values()}) > 1
-    opinion_words = [
-        f"{name}{f' {entry.mark}' if many else ''}{f': {entry.why}' if entry.why else ''}"
-        for name, entry in opinions.items()
-    ]
-    return clean_line(f"{mark} ({'; '.join(opinion_words)})")
+    given = []
+    for name, entry in opinions.items():
+        opinion = name
+        if many:
+            opinion += f" {entry.mark}"
+        if entry.why:
+            opinion += f": {entry.why}"
+        given.append(opinion)
+    return clean_line(f"{mark} ({'; '.join(given)})")
 
 
 def disagree(opinions: Mapping[str, Reviewed]) -> bool:
@@ -152,7 +157,9 @@ def disagree(opinions: Mapping[str, Reviewed]) -> bool:
 def pass_above(state: RunState, trial: int, task: int) -> float:
     """Return the score above which a task of a trial counts as passed, as the job says."""
     listed = judged(state.job_of(trial))
-    value = listed[task - 1].get("passAbove", PASS_ABOVE) if 0 < task <= len(listed) else PASS_ABOVE
+    if not 0 < task <= len(listed):
+        return PASS_ABOVE
+    value = listed[task - 1].get("passAbove")
     if isinstance(value, int | float):
         return float(value)
     return PASS_ABOVE
@@ -204,18 +211,21 @@ class ReviewedScores:
         if self.drawn:
             return []
         before = state.scores()
-        by_condition = [
-            f"{state.condition_title(name)}"
-            f" {words(before.get(name), score) if name in self.conditions else plain(score)}"
-            for name, score in self.scores.items()
-        ]
+        by_condition = []
+        for name, score in self.scores.items():
+            told = plain(score)
+            if name in self.conditions:
+                told = words(before.get(name), score)
+            by_condition.append(f"{state.condition_title(name)} {told}")
         if len(self.scores) > 1:
             return [*by_condition, f"mean {words(state.mean(), self.mean)}"]
         return by_condition
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
-        return REVIEWED.of(self, **({"score": None, "scores": {}} if self.drawn else {}))
+        if self.drawn:
+            return REVIEWED.of(self, score=None, scores={})
+        return REVIEWED.of(self)
 
 
 REVIEWED = Fields(
@@ -237,7 +247,7 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     return ReviewedScores(
         scores=scores,
         mean=after.mean(),
-        reviewers=tuple(sorted({name for opinions in every for name in opinions})),
+        reviewers=tuple(sorted(set(chain.from_iterable(every)))),
         tasks=len(reviews.tasks),
         of_tasks=count,
         disputed=sum(map(disagree, every)),

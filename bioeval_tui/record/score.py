@@ -100,11 +100,11 @@ def timing_part(
         )
     if not latencies_ms and answers:
         return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason=DID_NOT_RUN)
+    if not latencies_ms and ended:
+        reason = "the agent never answered"
+        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=0.0, reason=reason)
     if not latencies_ms:
-        reason = "the agent never answered" if ended else "no answer yet"
-        return ScorePart(
-            name="timing", weight=TIMING_WEIGHT, value=0.0 if ended else None, reason=reason
-        )
+        return ScorePart(name="timing", weight=TIMING_WEIGHT, value=None, reason="no answer yet")
     average_ms = average(latencies_ms)
     value = 1.0 if average_ms <= 0 else min(1.0, aspirational_ms / average_ms)
     return ScorePart(name="timing", weight=TIMING_WEIGHT, value=value)
@@ -145,13 +145,12 @@ def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "
         reason = f"the user never asked for task {listed} and could have"
         return task_part(None, count, reason)
     if judged is None or not any(item.points is not None for item in judged):
-        weights = {task.weight for task in judged or ()}
-        return task_part(
-            [task.score for task in judged] if judged is not None else None,
-            count,
-            reason,
-            [task.weight for task in judged or ()] if len(weights) > 1 else None,
-        )
+        if judged is None:
+            return task_part(None, count, reason)
+        scores, weights = [task.score for task in judged], [task.weight for task in judged]
+        if len({*weights}) < 2:
+            return task_part(scores, count, reason)
+        return task_part(scores, count, reason, weights)
     earned, most = points(judged)
     reason = f"{earned:g} of {most:g} points of the rubric"
     return ScorePart(name="task", weight=TASK_WEIGHT, value=rubric_score(judged), reason=reason)
@@ -328,10 +327,10 @@ def needed(parts: Sequence[ScorePart], failures: int, target: float) -> tuple[Ne
         ]
         best = compose(perfect, failures).score
         assert best is not None
-        within = wanted <= 1.0 + 1e-12
-        parts_needed.append(
-            Needed(part.name, part.value, min(1.0, max(0.0, wanted)) if within else None, best)
-        )
+        value = None
+        if wanted <= 1.0 + 1e-12:
+            value = min(1.0, max(0.0, wanted))
+        parts_needed.append(Needed(part.name, part.value, value, best))
     return tuple(parts_needed)
 
 

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -122,11 +123,12 @@ def meaning_of(span: AgentSpan) -> Meaning:
     """Return a span's meaning."""
     attributes = _with_events(span)
     kind = _kind(attributes)
-    tool = ""
+    tool, arguments, result = "", None, None
     if kind == "tool":
+        arguments = _without_wrapping(_value(attributes, *_ARGUMENTS))
+        result = _value(attributes, *_RESULT)
         tool = clean_line(_text(attributes, *_TOOL) or span.name.removeprefix("execute_tool "), 200)
     model = _text(attributes, *_MODEL)
-    result = _value(attributes, *_RESULT) if kind == "tool" else None
     message = _tool_message(result)
     failed = message.get("status") == "error"
     result = _parsed(message["content"]) if message else _without_block(result)
@@ -138,7 +140,7 @@ def meaning_of(span: AgentSpan) -> Meaning:
         tool or clean_line(span.name, 200),
         tool,
         _text(attributes, *_CALL_ID) or _text(message, "tool_call_id"),
-        _without_wrapping(_value(attributes, *_ARGUMENTS)) if kind == "tool" else None,
+        arguments,
         result,
         clean_line(model, 200),
         _count(attributes, *_TOKENS_IN),
@@ -177,7 +179,7 @@ def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, i
         placed.append((span, depth))
         waiting += [(child, depth + 1) for child in reversed(below.pop(span.span_id, []))]
     # Spans that name each other as parents have no root.
-    return placed + [(span, 0) for many in below.values() for span in many]
+    return placed + [(span, 0) for span in chain.from_iterable(below.values())]
 
 
 def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, int | None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from bioeval_tui.base.text import clean_line
@@ -302,12 +303,12 @@ class ConversationState:
     @property
     def facts(self) -> list[events.FactDisclosed]:
         """The facts ledger: the disclosed facts, in order."""
-        return [fact for message in self.messages for fact in message.facts]
+        return [*chain.from_iterable(message.facts for message in self.messages)]
 
     @property
     def violations(self) -> list[events.EvaluatorViolated]:
         """The evaluator's violations, in order."""
-        return [violation for message in self.messages for violation in message.violations]
+        return [*chain.from_iterable(message.violations for message in self.messages)]
 
     @property
     def user_faults(self) -> list[events.UserFault]:
@@ -418,7 +419,7 @@ class RunState:
         """The model that answered as the agent, by the name that its server gave it; None if it
         gave none.
         """
-        names = (name for many in self.served.get("agent", {}).values() for name in many)
+        names = chain.from_iterable(self.served.get("agent", {}).values())
         return " and ".join(dict.fromkeys(names)) or None
 
     @property
@@ -477,7 +478,9 @@ class RunState:
             if case is None:
                 return None
             own = parts.get((case.name, case.persona))
-            tasks = cases.case_tasks(job | own) if own is not None else ()
+            tasks: tuple[dict[str, str], ...] = ()
+            if own is not None:
+                tasks = cases.case_tasks(job | own)
             return case.model_copy(update={"tasks": tasks})
 
         kept = (
@@ -534,10 +537,9 @@ class RunState:
     @property
     def only_condition(self) -> Condition | None:
         """The run's only condition; None if it has several, and with them a mean and an uplift."""
-        conditions = self.started.conditions if self.started else ()
-        if len(conditions) == 1:
-            return conditions[0]
-        return None
+        if self.started is None or len(self.started.conditions) != 1:
+            return None
+        return self.started.conditions[0]
 
     @property
     def why_not_clean(self) -> str:
@@ -572,10 +574,8 @@ class RunState:
         return "not clean"
 
     def _about_clean(self, code: str) -> list[events.Warned]:
-        warnings = [
-            *self.warnings,
-            *(warning for talk in self.conversations.values() for warning in talk.warnings),
-        ]
+        talks = self.conversations.values()
+        warnings = chain(self.warnings, *(talk.warnings for talk in talks))
         return [warning for warning in warnings if warning.code == code]
 
     def conversation(self, condition: Condition, trial: int = 1) -> ConversationState | None:
@@ -601,9 +601,9 @@ class RunState:
         """Who judged what this state holds: the run's judge, and those that judged again; models as
         in `agent_model`.
         """
-        recorded = (
-            with_served(self.started.judge, self.served.get("judge", {})) if self.started else ""
-        )
+        recorded = ""
+        if self.started is not None:
+            recorded = with_served(self.started.judge, self.served.get("judge", {}))
         verdicts = [talk.verdict for talk in self.conversations.values() if talk.verdict]
         judges = {
             clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts

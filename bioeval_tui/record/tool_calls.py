@@ -175,7 +175,8 @@ def paired(
             for places in (by_id.get(repr(call_id)), by_id.get(repr(None))):
                 while places and chosen is None:
                     place = places.popleft()
-                    chosen = place if place in waiting else None
+                    if place in waiting:
+                        chosen = place
         if chosen is None:
             pairs.append([None, result])
         else:
@@ -222,14 +223,21 @@ def tool_calls_text(asked: Mapping[str, Any]) -> str:
     if asked.get("order"):
         parts.append(" before ".join(map(str, asked["order"])))
     most = asked.get("maxCalls") or {}
-    for name, number in (most if isinstance(most, Mapping) else {"*": most}).items():
-        parts.append(f"at most {number} calls" + (f" of {name}" if name != "*" else ""))
+    if not isinstance(most, Mapping):
+        most = {"*": most}
+    for name, number in most.items():
+        limit = f"at most {number} calls"
+        if name != "*":
+            limit += f" of {name}"
+        parts.append(limit)
     if asked.get("noErrors"):
         parts.append("no errors")
     turn = asked.get("turn")
-    where = "" if turn is None else f" in turn {turn}"
+    where = ""
     if turn == "each":
         where = " in each turn"
+    elif turn is not None:
+        where = f" in turn {turn}"
     return clean_line("; ".join(parts) + where, 300)
 
 

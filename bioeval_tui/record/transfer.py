@@ -486,12 +486,10 @@ def empty(trashed: Iterable[Deletion], logs_dir: Path) -> int:
     """
     freed = 0
     for deletion in trashed:
-        logs = [
-            logs_dir / f"{run_id}.{kind}"
-            for run_id in deletion.run_ids
-            for kind in ("log", "spec.json")
-        ]
-        freed += sum(erase(file) for file in [*deletion.path.iterdir(), *logs])
+        files = [*deletion.path.iterdir()]
+        for run_id in deletion.run_ids:
+            files += [logs_dir / f"{run_id}.log", logs_dir / f"{run_id}.spec.json"]
+        freed += sum(map(erase, files))
         with contextlib.suppress(OSError):
             deletion.path.rmdir()
     return freed

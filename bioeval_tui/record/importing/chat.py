@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.base.text import compact_json
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.importing.conversations import (
     ChatRole,
@@ -28,6 +27,7 @@ from bioeval_tui.record.importing.conversations import (
     object_at,
     objects,
     text_of,
+    text_or_json,
 )
 from bioeval_tui.record.importing.given import scores_beside
 from bioeval_tui.record.importing.looking import FileLook, entries
@@ -54,7 +54,7 @@ def chat_pieces(messages: Any) -> Iterable[ImportedPart]:
     if not isinstance(messages, list):
         raise InputError("`messages` must be a list")
     for place, message in enumerate(messages, start=1):
-        role = message.get("role") if isinstance(message, dict) else None
+        role = object_at(message).get("role")
         if not isinstance(role, str) or role not in ROLES:
             raise InputError(f"message {place}: `role` must be one of {', '.join(ROLES)}")
         yield from _pieces(ROLES[role], message)
@@ -191,10 +191,7 @@ def chat_messages(message: ImportedMessage, number: int = 0) -> list[dict[str, A
     messages: list[dict[str, Any]] = []
     for place, (call, output) in enumerate(calls_of(message.generation), start=1):
         identity = call.id or f"call_{number}_{place}"
-        arguments = (
-            call.arguments if isinstance(call.arguments, str) else compact_json(call.arguments)
-        )
-        function = {"name": call.name, "arguments": arguments}
+        function = {"name": call.name, "arguments": text_or_json(call.arguments)}
         messages.append(
             {
                 "role": message.role,
@@ -203,7 +200,7 @@ def chat_messages(message: ImportedMessage, number: int = 0) -> list[dict[str, A
             }
         )
         if output is not None:
-            text = output.value if isinstance(output.value, str) else compact_json(output.value)
+            text = text_or_json(output.value)
             messages.append({"role": "tool", "tool_call_id": identity, "content": text})
     if message.text or not messages:
         messages.append({"role": message.role, "content": message.text})
@@ -214,14 +211,16 @@ def calls_of(generation: Sequence[Mapping[str, Any]]) -> list[tuple[ImportedCall
     """Return the calls among generation events, each with its result."""
     calls = []
     for request, result in paired(generation):
-        if request is not None:
-            name, identity = (
-                str(request["function"].get("name") or "unknown"),
-                str(request.get("id") or ""),
-            )
-            arguments = {} if request.get("arguments") is None else request["arguments"]
-            output = None if result is None else Output(result[0], identity)
-            calls.append((ImportedCall(name, arguments, identity), output))
+        if request is None:
+            continue
+        name = str(request["function"].get("name") or "unknown")
+        identity = str(request.get("id") or "")
+        arguments, output = request.get("arguments"), None
+        if arguments is None:
+            arguments = {}
+        if result is not None:
+            output = Output(result[0], identity)
+        calls.append((ImportedCall(name, arguments, identity), output))
     return calls
 
 
@@ -301,7 +300,10 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
         score = _number(metadata.get("score"))
     vignette = data.get("vignette")
     facts = _texts(data, "facts") or (sentences(vignette) if isinstance(vignette, str) else ())
-    otherwise = SUPPLIED.name if facts else None
+    if not is_name(str(condition)):
+        condition = SUPPLIED.name if facts else None
+    if reason not in _ENDS:
+        reason = "unknown"
     scores, author = [], ""
     if score is not None:
         scores = [GivenScore("score", in_unit(score), score)]
@@ -311,11 +313,11 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
     return ImportedConversation(
         name=str(named) if named is not None else "",
         messages=chat(messages),
-        condition=condition if is_name(str(condition)) else otherwise,
+        condition=condition,
         tasks=tuple((task, "") for task in tasks),
         request=("; ".join(tasks), "") if scores and tasks else None,
         facts=facts,
-        reason=reason if reason in _ENDS else "unknown",  # type: ignore[arg-type]
+        reason=reason,  # type: ignore[arg-type]
         scores=scores,
         scored_by=author,
         record={key: value for key, value in data.items() if key not in _MODELLED} or None,
@@ -327,7 +329,9 @@ def _answer_beside(data: Mapping[str, Any]) -> str:
     empty without one.
     """
     messages = data.get("messages")
-    last = messages[-1] if isinstance(messages, list) and messages else None
+    if not isinstance(messages, list) or not messages:
+        return ""
+    last = messages[-1]
     if not isinstance(last, dict) or last.get("role") not in ("user", "tool", "function"):
         return ""
     keys = [

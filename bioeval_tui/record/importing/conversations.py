@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from bioeval_tui.base.text import clean_line
+from bioeval_tui.base.text import clean_line, compact_json
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import EndReason, Fault
 from bioeval_tui.record.names import Condition
@@ -189,8 +189,9 @@ class GivenScore:
 
 def unscored(names: Any) -> list[GivenScore]:
     """Return scores without a value for what an export of this program names as never asked for."""
-    listed = names if isinstance(names, list) else []
-    return [GivenScore(name, None, None) for name in listed if isinstance(name, str)]
+    if not isinstance(names, list):
+        return []
+    return [GivenScore(name, None, None) for name in names if isinstance(name, str)]
 
 
 @dataclass(slots=True)
@@ -352,6 +353,13 @@ def text_of(content: Any) -> str:
     return str(content)
 
 
+def text_or_json(value: Any) -> str:
+    """Return a text as it is, and anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return compact_json(value)
+
+
 def _part_text(part: Any) -> str:
     if isinstance(part, str):
         return part
@@ -382,7 +390,9 @@ def object_at(data: Any, *keys: str) -> dict[str, Any]:
     none.
     """
     for key in keys:
-        data = data.get(key) if isinstance(data, dict) else None
+        if not isinstance(data, dict):
+            return {}
+        data = data.get(key)
     if isinstance(data, dict):
         return data
     return {}

@@ -5,6 +5,7 @@ without any conversation.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, starmap
 from math import isfinite
 from typing import Any
 
@@ -66,8 +67,8 @@ def scores_beside(row: Mapping[str, Any]) -> tuple[list[GivenScore], str]:
     `scores` has several by name, or as a list of such objects. One that several people gave is
     named after each.
     """
-    found = [(name, told, _author(row), _first(row, _WHY)) for name, told in _told(row)]
-    found = [part for each in found for part in _parts(*each)]
+    beside = [(name, told, _author(row), _first(row, _WHY)) for name, told in _told(row)]
+    found = [*chain.from_iterable(starmap(_parts, beside))]
     if not found:
         return [], ""
     authors = list(dict.fromkeys(author for _, _, author, _ in found if author))
@@ -122,7 +123,9 @@ def _key(row: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _first(row: Mapping[str, Any], names: Sequence[str]) -> str:
     key = _key(row, names)
-    return row[key] if key and isinstance(row[key], str) else ""
+    if key and isinstance(row[key], str):
+        return str(row[key])
+    return ""
 
 
 def _author(row: Mapping[str, Any]) -> str:

@@ -276,7 +276,9 @@ class FileLook:
                 _, first = next(iter(members(opened)), ("", None))
                 if isinstance(first, list):
                     return cls("list", listed=first)
-                return cls("list", first if isinstance(first, dict) else {})
+                if isinstance(first, dict):
+                    return cls("list", first)
+                return cls("list")
             if isinstance(line, dict):
                 return cls("lines", line)
             look = cls("object")
@@ -298,9 +300,8 @@ class FileLook:
         # the second row may be longer than the head
         with contextlib.suppress(InputError, UnicodeDecodeError):
             first += (row for _, row in islice(_cells(io.StringIO(_text_of(head), newline="")), 2))
-        columns = first[0] if first else []
+        columns, cells = [*first, [], []][:2]
         if len(columns) > 1 and all(columns) and len({*columns}) == len(columns):
-            cells = first[1] if len(first) > 1 else []
             look.shape, look.first = (
                 "table",
                 dict(zip_longest(columns, cells[: len(columns)], fillvalue="")),
@@ -332,7 +333,9 @@ def _cells(text: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
     begins = 1
     try:
         for row in reader:
-            yield begins, [cell.strip() for cell in row] if begins == 1 else row
+            if begins == 1:
+                row = [cell.strip() for cell in row]
+            yield begins, row
             begins = reader.line_num + 1
     except csv.Error as problem:
         raise InputError(f"line {begins}: {problem}") from None
@@ -340,12 +343,13 @@ def _cells(text: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows of a table by column, each with its place; blank lines are left out."""
-    begins = 0
+    read = 0
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
             rows = _cells(text)
             _, columns = next(rows, (1, []))
             for begins, row in rows:
+                read = begins
                 if not any(cell.strip() for cell in row):
                     continue
                 if len(row) != len(columns):
@@ -356,7 +360,7 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
                     )
                 yield f"line {begins}", dict(zip(columns, row, strict=True))
     except UnicodeDecodeError:
-        raise InputError(f"not UTF-8 after line {begins}; save it as UTF-8") from None
+        raise InputError(f"not UTF-8 after line {read}; save it as UTF-8") from None
 
 
 def _first_line(opened: BinaryIO, longest: int) -> Any:

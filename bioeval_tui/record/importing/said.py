@@ -11,8 +11,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bioeval_tui.base.text import compact_json
-from bioeval_tui.record.importing.conversations import ChatRole, note, text_of
+from bioeval_tui.record.importing.conversations import (
+    ChatRole,
+    note,
+    object_at,
+    text_of,
+    text_or_json,
+)
 
 Message = dict[str, Any]
 
@@ -89,11 +94,9 @@ def _found(value: Any, role: ChatRole, keys: Sequence[str], depth: int) -> list[
             return found
     for key in keys:
         if found := _found(_parsed(value.get(key)), role, keys, depth + 1):
-            before = [
-                each
-                for name in _BEFORE
-                for each in _found(value.get(name), "user", keys, depth + 1)
-            ]
+            before: list[Message] = []
+            for name in _BEFORE:
+                before += _found(value.get(name), "user", keys, depth + 1)
             return before + found
     texts = [key for key, each in value.items() if isinstance(each, str) and each.strip()]
     if len(value) == 1 and texts:
@@ -135,7 +138,9 @@ def as_chat(message: Any) -> list[Message] | None:
         return None
     if (wrapped := message.get("message")) and isinstance(wrapped, dict):
         return as_chat(wrapped)
-    kind = message["type"] if isinstance(message.get("type"), str) else None
+    kind = message.get("type")
+    if not isinstance(kind, str):
+        kind = None
     if kind == "constructor" and isinstance(message.get("kwargs"), dict):
         names = message.get("id")
         named = names[-1] if isinstance(names, list) and names else ""
@@ -172,8 +177,7 @@ def as_chat(message: Any) -> list[Message] | None:
 def _langchain(data: Mapping[str, Any], role: ChatRole | None) -> list[Message] | None:
     if role is None:
         return None
-    more = data["additional_kwargs"] if isinstance(data.get("additional_kwargs"), dict) else {}
-    calls = data.get("tool_calls") or more.get("tool_calls")
+    calls = data.get("tool_calls") or object_at(data, "additional_kwargs").get("tool_calls")
     content = data.get("content")
     if calls and isinstance(content, list):  # Anthropic's blocks say the same calls again
         kinds = ("tool_use", "input_json_delta", "function_call")
@@ -217,14 +221,21 @@ def _of_parts(parts: Sequence[Any], role: ChatRole) -> Iterator[Message]:
         elif kind == "tool_call_response" or isinstance(response, dict):
             told = response if isinstance(response, dict) else part
             result = told.get("response", told.get("result"))
-            text = result if isinstance(result, str) else compact_json(result)
-            results.append({"role": "tool", "tool_call_id": told.get("id"), "content": text})
+            results.append(
+                {
+                    "role": "tool",
+                    "tool_call_id": told.get("id"),
+                    "content": text_or_json(result),
+                }
+            )
         else:
             content.append(part)
     yield from results
     if content or calls or not results:
-        message: Message = {"role": "assistant" if calls else role, "content": content}
-        yield {**message, "tool_calls": calls} if calls else message
+        message: Message = {"role": role, "content": content}
+        if calls:
+            message |= {"role": "assistant", "tool_calls": calls}
+        yield message
 
 
 def _parsed(value: Any) -> Any:

@@ -12,12 +12,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import compact_json, plural
 from bioeval_tui.record.importing.chat import chat_pieces
 from bioeval_tui.record.importing.conversations import (
+    ChatRole,
     GivenScore,
     Header,
     ImportedCall,
@@ -131,10 +133,11 @@ class _Reading:
     def header(self) -> Header:
         """Return what all conversations share, noting how they were read."""
         sessions = [f"`{name}`" for name in self.fields["session"]]
-        by = " or ".join([*sessions, *(["trace"] if self.alone else [])])
+        if self.alone or not sessions:
+            sessions.append("trace")
         note(
-            f"so it was read: conversations by {by or 'trace'}; {plural(self.tools, 'step')} as"
-            " tool calls"
+            f"so it was read: conversations by {' or '.join(sessions)};"
+            f" {plural(self.tools, 'step')} as tool calls"
         )
         for key, what in (("input", "what the user said"), ("output", "the answers")):
             if counted := self.fields[key]:
@@ -180,8 +183,9 @@ class _Trace:
             step for step in self.steps if step.kind == "tool" and not _inside(step, by_id)
         ]
         owner = next((step for step in (*self.roots, *self.steps) if step.session), None)
-        self.session = owner.session if owner is not None else ""
-        self.session_field = owner.told.get("session", "session") if owner is not None else ""
+        self.session = self.session_field = ""
+        if owner is not None:
+            self.session, self.session_field = owner.session, owner.told.get("session", "session")
         self.start = min((step.start for step in self.steps if step.start), default=None)
         self.end = max((step.end for step in self.roots if step.end), default=None)
 
@@ -206,9 +210,9 @@ class _Trace:
 
     @staticmethod
     def _first_said(reading: _Reading, key: str, steps: Iterable[Step]) -> list[Message]:
+        role: ChatRole = "user" if key == "input" else "assistant"
         for step in steps:
-            value = step.input if key == "input" else step.output
-            found = messages_in(value, "user" if key == "input" else "assistant")
+            found = messages_in({"input": step.input, "output": step.output}[key], role)
             if step.kind != "tool" and any(
                 message["role"] in ("user", "assistant") for message in found
             ):
@@ -221,9 +225,10 @@ class _Trace:
         for step in self.tools:
             identity = step.call_id or step.id
             output = None
-            if step.output is not None or step.error:
-                value = step.error if step.output is None else step.output
-                output = Output(value, identity, bool(step.error))
+            if step.output is not None:
+                output = Output(step.output, identity, bool(step.error))
+            elif step.error:
+                output = Output(step.error, identity, True)
             arguments = {} if step.input is None else step.input
             yield ImportedCall(step.name or "unknown", arguments, identity), output
 
@@ -231,17 +236,14 @@ class _Trace:
         """Yield the tool calls that models ask for, with the results that a model was given
         later.
         """
-        results = {
-            output.call: output
-            for step in self.models
-            for piece in chat_pieces(messages_in(step.input, "user"))
-            for output in piece.outputs
-            if output.call
-        }
+        results: dict[str, Output] = {}
+        for step in self.models:
+            for piece in chat_pieces(messages_in(step.input, "user")):
+                results |= {output.call: output for output in piece.outputs if output.call}
         for step in self.models:
             for piece in chat_pieces(messages_in(step.output, "assistant")):
                 for call in piece.calls:
-                    yield call, results.get(call.id) if call.id else None
+                    yield call, results.get(call.id)
 
 
 def _inside(step: Step, by_id: Mapping[str, Step]) -> bool:
@@ -268,25 +270,25 @@ def _conversation(
     if not said:
         return None
     failed = next((root.error for root in traces[-1].roots if root.error), "")
-    is_failed = bool(failed) and said[-1][0] == "user"
-    return ImportedConversation(
+    talk = ImportedConversation(
         name="",
         messages=messages_of(pieces),
         session=session,
         scores=_scores(traces),
         started_at=traces[0].start,
         ended_at=max((trace.end for trace in traces if trace.end), default=None),
-        reason="agent_failed" if is_failed else "unknown",
-        fault="agent" if is_failed else "none",
-        detail=failed if is_failed else "",
         failures=sum(any(root.error for root in trace.roots) for trace in traces),
         record={"traces": {trace.name: [step.raw for step in trace.steps] for trace in traces}},
     )
+    if failed and said[-1][0] == "user":
+        talk.reason, talk.fault, talk.detail = "agent_failed", "agent", failed
+    return talk
 
 
 def _scores(traces: Sequence[_Trace]) -> list[GivenScore]:
     scores: dict[str, GivenScore] = {}
-    for score in (score for trace in traces for step in trace.steps for score in step.scores):
+    steps = chain.from_iterable(trace.steps for trace in traces)
+    for score in chain.from_iterable(step.scores for step in steps):
         if score.name in scores:
             note(
                 "given several times in a conversation, of which the last counts: score"
@@ -298,7 +300,9 @@ def _scores(traces: Sequence[_Trace]) -> list[GivenScore]:
 
 def _key(message: Message) -> tuple[str, str] | None:
     """Return who says what; None of a message without words."""
-    role, text = message["role"], text_of(message.get("content")) if _has_text(message) else ""
+    if not _has_text(message):
+        return None
+    role, text = message["role"], text_of(message.get("content"))
     if role in ("user", "assistant") and text:
         return (role, text)
     return None
@@ -386,7 +390,9 @@ def _calls(trace: _Trace, pieces: Sequence[ImportedPart]) -> list[Call]:
     One call may be told three times: in the messages, as a step of its own, and in what a model
     asked for.
     """
-    named = [(call, piece) for piece in pieces for call in piece.calls]
+    named: list[tuple[ImportedCall, ImportedPart]] = []
+    for each in pieces:
+        named += [(call, each) for call in each.calls]
     open_calls = [call for call, _ in named]
     known = list(open_calls)
     calls: list[Call] = []
@@ -397,7 +403,7 @@ def _calls(trace: _Trace, pieces: Sequence[ImportedPart]) -> list[Call]:
             known.append(call)
         elif output is not None:
             piece = next(piece for one, piece in named if one is match)
-            if not any(each.call == match.id for each in piece.outputs):
+            if not any(given.call == match.id for given in piece.outputs):
                 piece.outputs.append(Output(output.value, match.id, output.failed))
     steps = {id(call): at for at, (call, _) in enumerate(calls)}
     for call, output in trace.calls_of_models():
@@ -418,7 +424,9 @@ def _completed(step: Call, asked: ImportedCall, given: Output | None) -> Call:
     identity = asked.id or call.id
     made = ImportedCall(call.name, call.arguments or asked.arguments, identity)
     output = output or given
-    return made, None if output is None else Output(output.value, identity, output.failed)
+    if output is not None:
+        output = Output(output.value, identity, output.failed)
+    return made, output
 
 
 def _taken(waiting: list[ImportedCall], call: ImportedCall) -> ImportedCall | None:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +159,7 @@ def digest(files: Sequence[Path]) -> str:
         RecordingError: a file cannot be read.
     """
     hashed = hashlib.sha256()
-    for file in (each for one in files for each in _files_of(one)):
+    for file in chain.from_iterable(map(_files_of, files)):
         try:
             with file.open("rb") as opened:
                 while data := opened.read(CHUNK):
@@ -225,9 +226,9 @@ class _Writer:
         self._scores: dict[Condition, list[float | None]] = {}
         self._last = self._start = surveyed.began or surveyed.header.at or now
         self._judged = options.job is not None
-        self._conditions = (
-            conditions_in(options.job) if options.job is not None else surveyed.conditions
-        )
+        self._conditions = surveyed.conditions
+        if options.job is not None:
+            self._conditions = conditions_in(options.job)
         self.tasks = self._tasks()
 
     def _make(
@@ -256,9 +257,10 @@ class _Writer:
 
     def _job(self) -> dict[str, Any]:
         """Return what is known of the job that the conversations were held with."""
-        listed = [condition.model_dump(mode="json") for condition in self._conditions]
-        own = {} if self._conditions == PUBLISHED else {"conditions": listed}
-        return {"tasks": self.tasks, "facts": [], **own}
+        job: dict[str, Any] = {"tasks": self.tasks, "facts": []}
+        if self._conditions != PUBLISHED:
+            job["conditions"] = [each.model_dump(mode="json") for each in self._conditions]
+        return job
 
     def begin(self, files: Sequence[Path], kind: ImportFormat, sha256: str) -> Iterator[RunEvent]:
         """Yield the first event of the run, and its warnings."""
@@ -266,9 +268,7 @@ class _Writer:
         job = {**options.job} if options.job is not None else self._job()
         name = clean_line(header.name or files[0].stem, 200)
         held = in_order(self._conditions, surveyed.held)
-        record = (
-            clean_value(header.record) if header.record and not _too_large(header.record) else None
-        )
+        record = clean_value(_record_kept(header.record))
         yield self._make(
             events.RunStarted,
             at=self._start,
@@ -299,11 +299,9 @@ class _Writer:
 
     def _warnings(self, files: Sequence[Path]) -> Iterator[tuple[str, str]]:
         surveyed = self._found
-        note = (
-            ""
-            if surveyed.timed
-            else "; its conversations have no times, so those of the import are used"
-        )
+        note = ""
+        if not surveyed.timed:
+            note = "; its conversations have no times, so those of the import are used"
         yield "imported", f"imported from {_named(files)}{note}"
         for sentence in surveyed.notes:
             yield "so_it_was_read", sentence
@@ -411,7 +409,7 @@ class _Writer:
                 role=message.role,
                 speaker=_speaker(message),
             )
-        record = message.record if message.record and not _too_large(message.record) else None
+        record = _record_kept(message.record)
         made = self._make(
             events.MessageCompleted,
             message=number,
@@ -468,12 +466,12 @@ class _Writer:
     def _scored(self, talk: ImportedConversation, scores: list[float]) -> RunEvent:
         left_out = sum(each.is_nan for each in talk.scores) if scores else 0
         missing = len(self.tasks) - left_out - len(scores)
-        why = (
-            f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}"
-            if missing
-            else ""
-        )
-        task = composite.task_part(scores if not missing else None, len(self.tasks) - left_out, why)
+        judged: list[float] | None = scores
+        why = ""
+        if missing:
+            judged = None
+            why = f"the file has no score for {missing} of {plural(len(self.tasks), 'task')}"
+        task = composite.task_part(judged, len(self.tasks) - left_out, why)
         if not self.tasks:
             task = task.model_copy(update={"reason": "the file has no scores"})
         parts = (
@@ -491,14 +489,17 @@ class _Writer:
         if talk.fault == "infrastructure":
             score = None
         self._scores.setdefault(self._common["condition"], []).append(score)
+        reason, fault = "", "none"
+        if score is None:
+            reason, fault = task.reason or whole.reason or UNKNOWN, talk.fault
         return self._make(
             events.ConversationScored,
             score=score,
             parts=whole.parts,
             penalty=whole.penalty,
             failures=talk.failures,
-            reason="" if score is not None else task.reason or whole.reason or UNKNOWN,
-            fault=talk.fault if score is None and talk.fault != "none" else "none",
+            reason=reason,
+            fault=fault,
             given={clean_line(each.name): clean_value(each.told) for each in talk.scores} or None,
         )
 
@@ -532,6 +533,15 @@ def _too_large(value: Any) -> bool:
         return len(json.dumps(value, ensure_ascii=True, default=str)) > MAX_RECORD
     except (ValueError, RecursionError):
         return True
+
+
+def _record_kept(record: Any) -> Any:
+    """Return what a recording keeps of the source's own object; None if there is none, or a too
+    large one.
+    """
+    if record and not _too_large(record):
+        return record
+    return None
 
 
 def _bounded(record: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
+from itertools import chain
 from typing import Any, TypeVar, cast, get_args, get_type_hints
 
 from pydantic import BaseModel
@@ -300,7 +301,7 @@ def _event_fields() -> frozenset[str]:
         for kind in vars(events).values()
         if isinstance(kind, type) and issubclass(kind, BaseModel)
     ]
-    return frozenset(name for kind in kinds for name in kind.model_fields)
+    return frozenset(chain.from_iterable(kind.model_fields for kind in kinds))
 
 
 @cache

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -158,14 +158,13 @@ class Rules:
         self._key = key
         # with the plural's s, what follows it decides
         whole = [letters + "s" for letters in (*self._literals, *self._turned)]
-        self._beginnings = {letters[:n] for letters in whole for n in range(1, len(letters) + 1)}
+        self._beginnings = set(chain.from_iterable(map(accumulate, whole)))
         self._longest = max(map(len, whole), default=0)
-        self._cut = {
-            part: literal.instead
-            for literal in literals
-            for n in range(SHORTEST_PART, len(literal.letters))
-            for part in (literal.letters[:n], literal.letters[-n:])
-        }
+        self._cut: dict[str, str] = {}
+        for literal in literals:
+            for n in range(SHORTEST_PART, len(literal.letters)):
+                for part in (literal.letters[:n], literal.letters[-n:]):
+                    self._cut[part] = literal.instead
         self._slow = 0
         labels = {literal.instead.rpartition("-")[0].lstrip("[") for literal in literals}
         labels |= {rule.label for rule in patterns}
@@ -286,16 +285,13 @@ class Rules:
         return spans
 
     def _find_patterns(self, text: str) -> list[MaskedSpan]:
-        return [
-            MaskedSpan(
-                match.start,
-                match.end,
-                f"[{rule.label}-{self._tag(rule.label, text[match.start : match.end])}]",
-            )
-            for rule in self._patterns
-            for match in find_all(rule.pattern, text)
-            if match.end > match.start
-        ]
+        spans = []
+        for rule in self._patterns:
+            for match in find_all(rule.pattern, text):
+                if match.end > match.start:
+                    tag = self._tag(rule.label, text[match.start : match.end])
+                    spans.append(MaskedSpan(match.start, match.end, f"[{rule.label}-{tag}]"))
+        return spans
 
     def _tag(self, label: str, text: str) -> str:
         message = f"{label}\0{fold(text).letters or text}".encode("utf-8", "replace")
@@ -441,11 +437,8 @@ class _Reader:
                     if (rule := self._pattern((key, n), entry))
                 ]
             else:
-                literals += [
-                    one
-                    for n, entry in enumerate(entries)
-                    for one in self._literals((key, n), entry)
-                ]
+                for n, entry in enumerate(entries):
+                    literals += self._literals((key, n), entry)
         self._twice(literals)
         return literals, patterns
 
