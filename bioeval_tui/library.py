@@ -43,7 +43,7 @@ from bioeval_tui.peers.spending import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import checked_type
 from bioeval_tui.record.names import Condition
-from bioeval_tui.record.run_options import Kind, as_held, as_several, kinds
+from bioeval_tui.record.run_options import Kind, held_value, kinds, tupled
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
 from bioeval_tui.report.answer import Answer, answer_batch
@@ -115,7 +115,7 @@ def evaluate(
             Failures while conversations run don't raise: they are in `Results.not_measured`.
     """
     request = _request(job, agent, options)
-    return _in_a_thread(lambda stop: _evaluate(request, stop, progress=progress))
+    return _run_threaded(lambda stop: _evaluate(request, stop, progress=progress))
 
 
 async def evaluate_async(
@@ -173,7 +173,7 @@ def report_of_run(arguments: Sequence[str], agent: Callable[..., Any]) -> dict[s
         raise UsageError(error.format_message()) from None
     request = replace(request_of(given["jobs"], given), agent_function=agent)
     return {
-        **json_report(_in_a_thread(lambda stop: _evaluate(request, stop, progress=False)).loaded)
+        **json_report(_run_threaded(lambda stop: _evaluate(request, stop, progress=False)).loaded)
     }
 
 
@@ -194,7 +194,7 @@ async def _evaluate(request: RunRequest, stop: asyncio.Event, *, progress: bool)
     return _loaded([path for path in paths if path.exists()], settings)
 
 
-def _in_a_thread(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
+def _run_threaded(main: Callable[[asyncio.Event], Coroutine[Any, Any, T]]) -> T:
     """Run to the end in a thread with a loop of its own; an interrupt sets the event, and is raised
     at the end.
     """
@@ -260,9 +260,9 @@ def _checked(name: str, value: Any) -> Any:
         raise UsageError(f"there is no option {clean_line(name, 40)}: {hint}")
     kind = next((one for one in kinds() if one.name == name), None)
     if kind is not None:
-        value = as_held(kind, value)
+        value = held_value(kind, value)
     elif name == "models" and isinstance(value, str):
-        value = as_several(value)
+        value = tupled(value)
     try:
         checked = known[name].validate_python(value)
     except ValidationError as error:
@@ -272,7 +272,7 @@ def _checked(name: str, value: Any) -> Any:
     if name == "leaderboard":
         return board(checked)
     if kind is not None and kind.option.path is not None:
-        _require_there(kind, as_several(checked))
+        _require_there(kind, tupled(checked))
     return checked
 
 
@@ -493,15 +493,15 @@ class Results:
                     yield NotMeasured(run.run_id, condition, trial, "score", reason)
         for row in table_rows(self.loaded, "tasks"):
             if row.get("score") is None:
-                yield _missing_of(row, f"task {row['task']}", row["not_measured"])
+                yield _missing_row(row, f"task {row['task']}", row["not_measured"])
         for row in table_rows(self.loaded, "assertions"):
             if row["status"] == "not_measured":
-                yield _missing_of(
+                yield _missing_row(
                     row, f"assertion {row['assertion']}", row["why"] or "no reason was recorded"
                 )
 
 
-def _missing_of(row: Any, what: str, why: str) -> NotMeasured:
+def _missing_row(row: Any, what: str, why: str) -> NotMeasured:
     return NotMeasured(row["run_id"], row["condition"], row["trial"], what, why)
 
 

@@ -174,7 +174,7 @@ def bundled(group: Group) -> list[str]:
     return [name for name, entry in sorted(_entries(group).items()) if _is_bundled(entry)]
 
 
-def of_others(group: Group) -> list[Plugin]:
+def other_plugins(group: Group) -> list[Plugin]:
     """Return other packages' plug-ins of a group, without importing any."""
     return [
         _plugin(group, entry)
@@ -225,7 +225,7 @@ def load(group: Group, name: str) -> Any:
         ) from problem
 
 
-def load_as(kind: type[Described], group: Group, name: str) -> Described:
+def load_description(kind: type[Described], group: Group, name: str) -> Described:
     """Import a plug-in whose entry point is a description of that kind, and return it with the
     entry point's name.
 
@@ -242,9 +242,9 @@ def load_as(kind: type[Described], group: Group, name: str) -> Described:
     return replace(plugin, name=name)  # type: ignore[type-var]
 
 
-def in_order(kind: type[Described], group: Group, own: Iterable[Any]) -> list[Described]:
+def sorted_descriptions(kind: type[Described], group: Group, own: Iterable[Any]) -> list[Described]:
     """Return what a table and the bundled plug-ins describe, by their `place`."""
-    described = (*own, *(load_as(kind, group, name) for name in bundled(group)))
+    described = (*own, *(load_description(kind, group, name) for name in bundled(group)))
     return sorted(described, key=lambda one: int(one.place))
 
 
@@ -254,7 +254,9 @@ def find(kind: type[Described], group: Group, own: Iterable[Any], name: str) -> 
     Raises:
         UsageError: there is no such plug-in, or it cannot be used.
     """
-    return next((one for one in own if one.name == name), None) or load_as(kind, group, name)
+    return next((one for one in own if one.name == name), None) or load_description(
+        kind, group, name
+    )
 
 
 def called(group: Group, name: str, function: str | Callable[..., Any], *given: Any) -> Any:
@@ -269,7 +271,7 @@ def called(group: Group, name: str, function: str | Callable[..., Any], *given: 
 
 def help_line(group: Group, own: Iterable[Any]) -> str:
     """Return a line for help: what each of this program's is, and the packages of the others."""
-    others = (f"{one.name}: a plug-in of {one.package}" for one in of_others(group))
+    others = (f"{one.name}: a plug-in of {one.package}" for one in other_plugins(group))
     return join_names([*(f"{one.name}: {one.about}" for one in own), *others], "; ")
 
 
@@ -277,9 +279,9 @@ def usable(kind: type[Described], group: Group) -> Iterator[Described]:
     """Yield the descriptions of other packages' plug-ins; who names one that cannot be used is told
     why.
     """
-    for plugin in of_others(group):
+    for plugin in other_plugins(group):
         with suppress(UsageError):
-            yield load_as(kind, group, plugin.name)
+            yield load_description(kind, group, plugin.name)
 
 
 @contextmanager
@@ -362,11 +364,11 @@ def _callable(name: str, plugin: Any) -> Any:
 
 
 def _entries(group: Group) -> Mapping[str, EntryPoint]:
-    return _entries_on(group, tuple(sys.path))
+    return _named_entries(group, tuple(sys.path))
 
 
 @lru_cache(maxsize=16)
-def _entries_on(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+def _named_entries(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
     """Return the entry points by name: first those of this package, whose names nobody can take."""
     entries: dict[str, EntryPoint] = {}
     for entry in sorted(_found(group, path), key=_is_bundled, reverse=True):
@@ -376,11 +378,11 @@ def _entries_on(group: Group, path: tuple[str, ...]) -> Mapping[str, EntryPoint]
 
 
 def _found(group: Group, path: tuple[str, ...]) -> EntryPoints:
-    return _all_on(path).select(group=f"bioeval_tui.{group}")
+    return _all_entries(path).select(group=f"bioeval_tui.{group}")
 
 
 @lru_cache(maxsize=2)
-def _all_on(path: tuple[str, ...]) -> EntryPoints:
+def _all_entries(path: tuple[str, ...]) -> EntryPoints:
     """Return the entry points of all our groups: to find those of one, all metadata is read,
     too.
     """

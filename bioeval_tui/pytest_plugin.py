@@ -23,10 +23,10 @@ import pytest
 
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.isolation import program_command
-from bioeval_tui.base.streams import in_runner, without_commands
+from bioeval_tui.base.streams import break_commands, is_runner
 from bioeval_tui.base.text import both_or_all, listed
-from bioeval_tui.base.units import number_beside
-from bioeval_tui.record.names import title_of
+from bioeval_tui.base.units import number_near
+from bioeval_tui.record.names import published_title
 from bioeval_tui.statistics.means import exact_mean, reaches
 
 NotMeasured = Literal["fail", "skip"]
@@ -91,10 +91,10 @@ class Evaluation:
         """
         __tracebackhide__ = True
         _require_share(bar)
-        for run, conditions in self._runs_with(condition):
+        for run, conditions in self._chosen_runs(condition):
             if condition is None and len(conditions) == 1:
                 pytest.fail(
-                    f"the mean needs both conditions, and only {title_of(conditions[0])} was run: "
+                    f"the mean needs both conditions, and only {published_title(conditions[0])} was run: "
                     f"write assert_score({bar:g}, condition={conditions[0]!r})",
                     pytrace=False,
                 )
@@ -108,12 +108,12 @@ class Evaluation:
             value = run["score"] if single else exact_mean(known)
             if not reaches(value, bar):
                 what = (
-                    title_of(condition)
+                    published_title(condition)
                     if condition
                     else f"the mean of {both_or_all(len(conditions))} conditions"
                 )
                 pytest.fail(
-                    f"{_name(run)}: {what} scored {number_beside(value, bar)}, the threshold is"
+                    f"{_name(run)}: {what} scored {number_near(value, bar)}, the threshold is"
                     f" {bar:g}\n{self.why()}",
                     pytrace=False,
                 )
@@ -129,9 +129,9 @@ class Evaluation:
         """
         __tracebackhide__ = True
         checks = []
-        for run, conditions in self._runs_with(condition):
+        for run, conditions in self._chosen_runs(condition):
             for name in conditions:
-                where = f"{_name(run)}, {title_of(name)}"
+                where = f"{_name(run)}, {published_title(name)}"
                 for check in chain.from_iterable(talk["assertions"] for talk in _trials(run, name)):
                     if check["status"] != "passed":
                         checks.append((f"{where}: {check['title']}", check))
@@ -160,15 +160,15 @@ class Evaluation:
         _require_share(bar)
         if k < 1:
             raise ValueError(f"pass^k needs a k of 1 or more, not {k}")
-        for run, conditions in self._runs_with(condition):
+        for run, conditions in self._chosen_runs(condition):
             for name in conditions:
-                value, where = _pass_k(run, name, k), f"{_name(run)}, {title_of(name)}"
+                value, where = _pass_k(run, name, k), f"{_name(run)}, {published_title(name)}"
                 if value is None:
                     self._not_measured(f"{where}: pass^{k} is not defined: too few trials")
                 self._require_measured()
                 if value is not None and not reaches(value, bar):
                     pytest.fail(
-                        f"{where}: pass^{k} is {number_beside(value, bar)}, the threshold is"
+                        f"{where}: pass^{k} is {number_near(value, bar)}, the threshold is"
                         f" {bar:g}\n{self.why()}",
                         pytrace=False,
                     )
@@ -185,13 +185,13 @@ class Evaluation:
                 for talk in _trials(run, name):
                     reason = f" ({talk['reason']})" if talk["reason"] else ""
                     lines.append(
-                        f"  {_name(run)}, {title_of(name)}, trial {talk['trial']}: score"
+                        f"  {_name(run)}, {published_title(name)}, trial {talk['trial']}: score"
                         f" {talk['score']}{reason}"
                     )
             lines.append(f"  bioeval-tui runs show {run['run_id']}")
         return "\n".join(lines)
 
-    def _runs_with(self, condition: str | None) -> Iterator[tuple[dict[str, Any], list[str]]]:
+    def _chosen_runs(self, condition: str | None) -> Iterator[tuple[dict[str, Any], list[str]]]:
         """Yield each run with the requested conditions."""
         for run in self.runs:
             conditions = list(run["conditions"])
@@ -361,14 +361,14 @@ def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     Failures, and what the test printed, quote agents; pytest writes them into the runner's log.
     """
     outcome = yield
-    if not in_runner() or not FIXTURES & set(getattr(item, "fixturenames", ())):
+    if not is_runner() or not FIXTURES & set(getattr(item, "fixturenames", ())):
         return
     report: pytest.TestReport = outcome.get_result()  # type: ignore[attr-defined]
-    report.sections = [(title, without_commands(text)) for title, text in report.sections]
+    report.sections = [(title, break_commands(text)) for title, text in report.sections]
     if isinstance(report.longrepr, tuple):  # where and why the test was skipped
         path, line, reason = report.longrepr
-        report.longrepr = path, line, without_commands(reason)
-    elif report.longrepr is not None and (text := without_commands(str(report.longrepr))) != str(
+        report.longrepr = path, line, break_commands(reason)
+    elif report.longrepr is not None and (text := break_commands(str(report.longrepr))) != str(
         report.longrepr
     ):
         report.longrepr = text  # without colours

@@ -40,7 +40,7 @@ class Archive:
         self._file = file
         self.names = tuple(file.namelist())
 
-    def size_of(self, name: str) -> int:
+    def member_size(self, name: str) -> int:
         """Return the size of a member in bytes, as the zip says."""
         return self._file.getinfo(name).file_size
 

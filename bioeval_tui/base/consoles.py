@@ -17,9 +17,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from bioeval_tui.base.streams import for_log, is_plain
+from bioeval_tui.base.streams import is_plain, log_stream
 from bioeval_tui.base.terminal import cleaned
-from bioeval_tui.base.text import for_terminal
+from bioeval_tui.base.text import terminal_text
 from bioeval_tui.base.widths import padded
 
 UNBOUND = 10_000
@@ -88,7 +88,7 @@ class PlainConsole(Console):
             if control or (text.isascii() and text.isprintable()):
                 yield segment
             else:
-                yield Segment(for_terminal(text), style)
+                yield Segment(terminal_text(text), style)
 
     def print(self, *objects: Any, **options: Any) -> None:
         """Print as Rich does; if plain lines are asked for, tables and signs in words."""
@@ -118,7 +118,7 @@ def plain_console(*, stderr: bool = False, soft_wrap: bool = False) -> Console:
     FORCE_COLOR or the width of the terminal that started the pipe say: a log must not depend on
     them.
     """
-    stream = for_log(sys.stderr if stderr else sys.stdout)
+    stream = log_stream(sys.stderr if stderr else sys.stdout)
     width = None if stream is not None and stream.isatty() else UNBOUND
     return PlainConsole(
         file=stream,

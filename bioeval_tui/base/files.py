@@ -30,7 +30,7 @@ from typing import BinaryIO, NewType
 
 from bioeval_tui.base.errors import StorageError, UsageError
 from bioeval_tui.base.portable import BINARY
-from bioeval_tui.base.terminal import as_printed, print_document, say
+from bioeval_tui.base.terminal import print_document, printed_form, say
 from bioeval_tui.base.text import clean_line
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -50,7 +50,7 @@ Only this module makes it, so that mypy finds what is written elsewhere.
 """
 
 Folder = NewType("Folder", Path)
-"""A folder below one that was named, without links on its way. Files in it are `file_in`."""
+"""A folder below one that was named, without links on its way. Files in it are `folder_file`."""
 
 
 def named(path: Path) -> Target:
@@ -118,7 +118,7 @@ def folder_below(folder: Path, *parts: str | Path) -> Folder:
     return Folder(path)
 
 
-def file_in(folder: Folder, name: str) -> Target:
+def folder_file(folder: Folder, name: str) -> Target:
     """Return the path of a file in a folder that `folder_below` returned; it costs less than
     `below`.
 
@@ -221,7 +221,7 @@ def database_files(path: Path) -> list[Path]:
 
 
 def csv_text(rows: Iterable[Iterable[object]], *, end: str = "\n") -> str:
-    """Return rows as CSV. Cells of untrusted text must have gone through `text.as_cell`."""
+    """Return rows as CSV. Cells of untrusted text must have gone through `spreadsheet_cell`."""
     file = io.StringIO()
     csv.writer(file, lineterminator=end).writerows(rows)
     return file.getvalue()
@@ -286,7 +286,7 @@ def write_named(path: Path, data: bytes | str, *, mode: int = 0o644) -> None:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
         try:
-            write_fully(descriptor, _as_bytes(as_printed(data) if isinstance(data, str) else data))
+            write_fully(descriptor, _encoded(printed_form(data) if isinstance(data, str) else data))
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -331,7 +331,7 @@ def put_new(whole: Path | str, path: Target) -> None:
     _sync_above(path)
 
 
-def write_beside(folder: Path, stem: str, ending: str, data: bytes | str) -> Path:
+def write_numbered(folder: Path, stem: str, ending: str, data: bytes | str) -> Path:
     """Write a new file, readable only by its owner, as `stem` + `ending`, or with `~2`, `~3` … in
     between; return its path.
 
@@ -403,14 +403,14 @@ def _partial(path: Path | str) -> str:
 def _write_partial(partial: str, data: bytes | str, mode: int, *, sync: bool) -> None:
     descriptor = os.open(partial, _NEW, mode)
     try:
-        write_fully(descriptor, _as_bytes(data))
+        write_fully(descriptor, _encoded(data))
         if sync:
             os.fsync(descriptor)
     finally:
         os.close(descriptor)
 
 
-def _as_bytes(data: bytes | str) -> bytes:
+def _encoded(data: bytes | str) -> bytes:
     if isinstance(data, str):
         return data.encode("utf-8", "replace")
     return data

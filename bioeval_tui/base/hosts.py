@@ -62,7 +62,7 @@ def chat_url(url: str) -> str:
     return f"{base}/v1"
 
 
-def without_credentials(url: str) -> str:
+def strip_credentials(url: str) -> str:
     """Return a URL without user, password, query and fragment; of an invalid URL, only what follows
     the last `@`.
     """
@@ -122,7 +122,7 @@ class Hider:
         return kept
 
 
-def credentials_of(request: httpx2.Request) -> set[str]:
+def request_credentials(request: httpx2.Request) -> set[str]:
     """Return the credentials of a request: in headers, before the host, in the query."""
     secrets: set[str] = set()
     for name, value in request.headers.items():

@@ -83,7 +83,7 @@ def required() -> list[str]:
     return [name for name, (_, marker) in _requirements().items() if not marker]
 
 
-def package_of(module: str) -> str | None:
+def providing_package(module: str) -> str | None:
     """Return which of this program's requirements provides a module; None for any other module."""
     top = module.partition(".")[0]
     known = (package for package, found in _MODULES.items() if found.partition(".")[0] == top)

@@ -61,7 +61,7 @@ def lock(descriptor: int, *, wait: bool = False) -> None:
                     raise BlockingIOError(error.errno, "the file is locked") from None
 
 
-def is_at(descriptor: int, path: Path) -> bool:
+def is_same_file(descriptor: int, path: Path) -> bool:
     """Return whether an open file is the one that `path` names now: it may have been removed or
     replaced since.
     """
@@ -71,7 +71,7 @@ def is_at(descriptor: int, path: Path) -> bool:
         return False
 
 
-def read_at(descriptor: int, size: int, offset: int) -> bytes:
+def read_part(descriptor: int, size: int, offset: int) -> bytes:
     """Return up to `size` bytes from `offset` without moving the file's position."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, size, offset)
@@ -80,7 +80,7 @@ def read_at(descriptor: int, size: int, offset: int) -> bytes:
         return os.read(descriptor, size)
 
 
-def write_at(descriptor: int, data: bytes, offset: int) -> None:
+def write_part(descriptor: int, data: bytes, offset: int) -> None:
     """Write a few bytes at `offset` without moving the file's position."""
     if hasattr(os, "pwrite"):
         os.pwrite(descriptor, data, offset)

@@ -87,7 +87,7 @@ class Fields:
         types = {
             key: self._more[key]
             if key in self._more
-            else self._type_of(self._named.get(key, key), hints)
+            else self._field_type(self._named.get(key, key), hints)
             for key in self._given_keys or self._keys(hints)
         }
         make: Any = TypedDict  # its keys are known only now
@@ -95,13 +95,13 @@ class Fields:
         made.__doc__ = self._about or None
         return made
 
-    def _type_of(self, name: str, hints: Mapping[str, Any]) -> Any:
+    def _field_type(self, name: str, hints: Mapping[str, Any]) -> Any:
         if name in hints:
-            return _without_bounds(hints[name])
+            return _unbounded(hints[name])
         return get_type_hints(getattr(self.made_from, name).fget, include_extras=True)["return"]
 
 
-def _without_bounds(hint: Any) -> Any:
+def _unbounded(hint: Any) -> Any:
     """Return a type without the bounds that values from foreign files are held to when they are
     read.
     """
@@ -109,12 +109,12 @@ def _without_bounds(hint: Any) -> Any:
         own, *about = get_args(hint)
         if any(isinstance(one, Fields) for one in about):
             return hint
-        return _without_bounds(own)
+        return _unbounded(own)
     if get_origin(hint) in (Union, UnionType):
-        kinds = tuple(map(_without_bounds, get_args(hint)))
+        kinds = tuple(map(_unbounded, get_args(hint)))
         return Union[kinds]  # noqa: UP007 (they are known only now)
     if get_origin(hint) in (list, tuple):
-        return GenericAlias(get_origin(hint), tuple(map(_without_bounds, get_args(hint))))
+        return GenericAlias(get_origin(hint), tuple(map(_unbounded, get_args(hint))))
     return hint
 
 

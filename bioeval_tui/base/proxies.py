@@ -64,7 +64,7 @@ def proxy_host(proxy: str) -> str:
     return clean_line(place.rpartition("@")[2].partition("/")[0], 200)
 
 
-def proxies_of(urls: Iterable[str]) -> Iterator[str]:
+def proxy_phrases(urls: Iterable[str]) -> Iterator[str]:
     """Yield a phrase for each proxy that gets what is sent to the URLs, and to which hosts.
 
     Raises:
@@ -116,7 +116,7 @@ def _is_excepted(host: str, port: int | None) -> bool:
         return True
     address = _address(host)
     for entry in getproxies().get("no", "").lower().replace(",", " ").split():
-        name, its_port = _without_port(entry)
+        name, its_port = _split_port(entry)
         if its_port and its_port != str(port):
             continue
         try:
@@ -130,7 +130,7 @@ def _is_excepted(host: str, port: int | None) -> bool:
     return False
 
 
-def _without_port(entry: str) -> tuple[str, str]:
+def _split_port(entry: str) -> tuple[str, str]:
     """Return the host of an entry of NO_PROXY, and its port or nothing.
 
     An address of version 6 has a port only behind brackets.

@@ -74,12 +74,12 @@ _UPRIGHT = ("VERTICAL", "UP", "DOWN")
 _LEVEL = ("HORIZONTAL", "LEFT", "RIGHT")
 
 
-def _as_text(error: UnicodeError) -> tuple[str, int]:
+def _plain_text(error: UnicodeError) -> tuple[str, int]:
     assert isinstance(error, UnicodeEncodeError)
     return "".join(map(plain, error.object[error.start : error.end])), error.end
 
 
-def _as_cells(error: UnicodeError) -> tuple[str, int]:
+def _plain_cells(error: UnicodeError) -> tuple[str, int]:
     """Replace each character by as many as it has cells, so that a screen keeps its shape."""
     assert isinstance(error, UnicodeEncodeError)
     written = ""
@@ -138,7 +138,7 @@ COMMAND_IN_JSON = re.compile(r"#(?=#(?:vso|teamcity)?\[)", re.IGNORECASE)
 _LONGEST_COMMAND = len("##teamcity[")
 
 
-def in_runner() -> bool:
+def is_runner() -> bool:
     """Return whether this process runs in a CI runner that obeys commands in its log."""
     return any(map(os.environ.get, _RUNNERS))
 
@@ -170,7 +170,7 @@ class CommandBreaker:
         return broken
 
 
-def without_commands(text: str) -> str:
+def break_commands(text: str) -> str:
     """Return a text that no CI runner obeys: a space breaks each command."""
     return CommandBreaker().feed(text)
 
@@ -206,11 +206,11 @@ class _WithoutCommands:
         return getattr(self._stream, name)
 
 
-def for_log(stream: Any) -> Any:
+def log_stream(stream: Any) -> Any:
     """Return a stream to write text to: the same, or one without commands if a CI runner may read
     it.
     """
-    if stream is None or isinstance(stream, _RunnersLog) or not in_runner():
+    if stream is None or isinstance(stream, _RunnersLog) or not is_runner():
         return stream
     return _WithoutCommands(stream)
 
@@ -223,8 +223,8 @@ def register_plain_forms() -> None:
     """Register the error handlers `plain` and `plain-cells`, which write the nearest ASCII form of
     a character.
     """
-    codecs.register_error("plain", _as_text)
-    codecs.register_error("plain-cells", _as_cells)
+    codecs.register_error("plain", _plain_text)
+    codecs.register_error("plain-cells", _plain_cells)
 
 
 def make_lasting() -> None:
@@ -256,7 +256,7 @@ def make_lasting() -> None:
             continue  # a test's, or a program's that calls this one
         output = _outputs[name] = _LastingOutput(raw)
         encoding = _ASCII if codecs.lookup(stream.encoding).name == "ascii" else stream.encoding
-        text_stream = _RunnersLog if in_runner() else io.TextIOWrapper
+        text_stream = _RunnersLog if is_runner() else io.TextIOWrapper
         lasting = text_stream(
             io.BufferedWriter(output),
             encoding,

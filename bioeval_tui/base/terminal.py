@@ -18,12 +18,12 @@ from typing import Any
 
 from bioeval_tui.base.streams import (
     COMMAND_IN_JSON,
-    for_log,
-    in_runner,
-    without_commands,
+    break_commands,
+    is_runner,
+    log_stream,
     writes_unicode,
 )
-from bioeval_tui.base.text import UNSAFE, clean, for_terminal
+from bioeval_tui.base.text import UNSAFE, clean, terminal_text
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _PLAIN = bytes(range(0x20, 0x7F)) + b"\t\n"
@@ -47,7 +47,7 @@ def print_json_text(text: str) -> None:
     """Print JSON text, with control characters escaped, and all but ASCII if stdout is not
     Unicode.
     """
-    _write(f"{_as_json(text)}\n")
+    _write(f"{_json_text(text)}\n")
 
 
 def print_json_piecewise(value: Any) -> None:
@@ -55,7 +55,7 @@ def print_json_piecewise(value: Any) -> None:
     item by item.
     """
     for piece in _pieces(value, "\n"):
-        sys.stdout.write(_as_json(piece))
+        sys.stdout.write(_json_text(piece))
     _write("\n")
 
 
@@ -86,7 +86,7 @@ def print_document(document: str | bytes) -> None:
     JSON, which can say the same in ASCII, does so.
     """
     if isinstance(document, str):
-        document = as_printed(document)
+        document = printed_form(document)
     if isinstance(document, str) and (writes_unicode() or sys.stdout.isatty()):
         _write(document)
     else:
@@ -95,18 +95,18 @@ def print_document(document: str | bytes) -> None:
         sys.stdout.buffer.flush()
 
 
-def as_printed(document: str) -> str:
+def printed_form(document: str) -> str:
     """Return a document as it may be printed: without control characters, and without commands to a
     CI runner.
 
     JSON has escapes for both, and stays the same data.
     """
     if document.startswith(("{", "[")):
-        return _as_json(document)
+        return _json_text(document)
     clean_lines = cleaned if sys.stdout.isatty() else partial(clean, limit=len(document))
     document = "\r\n".join(map(clean_lines, document.split("\r\n")))
-    if in_runner():
-        return without_commands(document)
+    if is_runner():
+        return break_commands(document)
     return document
 
 
@@ -114,17 +114,17 @@ def cleaned(text: str) -> str:
     """Return a text of any length as it may be printed."""
     if _is_plain(text):
         return text
-    return for_terminal(text, len(text))
+    return terminal_text(text, len(text))
 
 
 def _write(text: str, *, err: bool = False) -> None:
-    stream = for_log(sys.stderr if err else sys.stdout)
+    stream = log_stream(sys.stderr if err else sys.stdout)
     stream.write(text)
     stream.flush()
 
 
-def _as_json(text: str) -> str:
-    if "##" in text and in_runner():
+def _json_text(text: str) -> str:
+    if "##" in text and is_runner():
         text = COMMAND_IN_JSON.sub(_escaped, text)
     if _is_plain(text):
         return text

@@ -4,7 +4,7 @@ Text of agents, models, submissions, job files and leaderboards can contain term
 sequences, bidirectional overrides and other invisible characters. `clean` replaces each with a
 visible symbol, so that a reader sees that something was there and a terminal never acts on it. What
 languages need, such as the direction marks of Arabic, stays as it was for those who read the text:
-the judge, the simulated user, documents. Only `for_terminal` draws it, too.
+the judge, the simulated user, documents. Only `terminal_text` draws it, too.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     text = _UNSAFE_INPUT.sub(_picture, text)
     if text.isascii():
         return text
-    return _MAY_BE_ONE_LETTER.sub(_with_short_letters, _SKIN_TONES.sub("⍰", text))
+    return _MAY_BE_ONE_LETTER.sub(_shorten_letters, _SKIN_TONES.sub("⍰", text))
 
 
 def needs_cleaning(text: str) -> bool:
@@ -142,7 +142,7 @@ def needs_cleaning(text: str) -> bool:
     )
 
 
-def for_terminal(text: str, limit: int = MAX_TEXT) -> str:
+def terminal_text(text: str, limit: int = MAX_TEXT) -> str:
     """Return `text` cleaned for a terminal, which draws no direction marks: they become `⍰`,
     too.
     """
@@ -152,7 +152,7 @@ def for_terminal(text: str, limit: int = MAX_TEXT) -> str:
     return UNSAFE.sub(_picture, cleaned)
 
 
-def without_invisible(text: str) -> str:
+def visible_text(text: str) -> str:
     """Return `text` as it reads, for comparisons: without soft hyphens, direction marks, isolates,
     spaces without width.
     """
@@ -161,13 +161,13 @@ def without_invisible(text: str) -> str:
     return _INVISIBLE.sub("", text)
 
 
-def as_read(text: str) -> str:
-    """Return `text` as it reads (`without_invisible`), with each letter and its accents as one
+def reading_form(text: str) -> str:
+    """Return `text` as it reads (`visible_text`), with each letter and its accents as one
     character where there is one.
     """
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", without_invisible(text))
+    return unicodedata.normalize("NFC", visible_text(text))
 
 
 def clean_line(text: str, limit: int = 500) -> str:
@@ -261,11 +261,11 @@ def parse_json(text: str | bytes) -> Any:
     # `\ud800` alone is JSON, but no text that could be sent, written or put into a URL.
     halves = "\\ud" in text.lower() or (not text.isascii() and _HALVES.search(text))
     if halves:
-        return _without_surrogates(value)
+        return _replace_surrogates(value)
     return value
 
 
-def _without_surrogates(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     """Return a JSON value with a picture for each half of a character, in keys, too, as `clean`
     would.
     """
@@ -274,10 +274,10 @@ def _without_surrogates(value: Any) -> Any:
             return _HALVES.sub(_picture, value)
         case dict():
             return {
-                _without_surrogates(key): _without_surrogates(item) for key, item in value.items()
+                _replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()
             }
         case list():
-            return [_without_surrogates(item) for item in value]
+            return [_replace_surrogates(item) for item in value]
         case _:
             return value
 
@@ -307,7 +307,9 @@ def excess_of(value: Any, path: Sequence[str] = (), *, own_levels: int = 0) -> s
                 children += _children(item)
                 deepest = item or deepest
             elif isinstance(item, int | float) and not -MAX_NUMBER <= item <= MAX_NUMBER:
-                return f"with {_number_words(item)} at {_place_of(item, value, path) or 'its top'}"
+                return (
+                    f"with {_number_words(item)} at {_find_place(item, value, path) or 'its top'}"
+                )
         level = children
         if depth >= own_levels:
             values += len(level)
@@ -315,7 +317,7 @@ def excess_of(value: Any, path: Sequence[str] = (), *, own_levels: int = 0) -> s
             return f"with more than {MAX_VALUES:,} values"
         if not level:
             return ""
-    return _deep_words(_place_of(deepest, value, path))
+    return _deep_words(_find_place(deepest, value, path))
 
 
 def _deep_words(place: str) -> str:
@@ -385,7 +387,7 @@ def _number_words(number: float) -> str:
     return "a number that is larger than a double holds"
 
 
-def _place_of(wanted: Any, value: Any, path: Sequence[str] = ()) -> str:
+def _find_place(wanted: Any, value: Any, path: Sequence[str] = ()) -> str:
     """Return the path of one object in a JSON value, such as `events[0].arguments.dose`; iterative,
     as above.
     """
@@ -432,18 +434,18 @@ def json_problem(error: ValueError | RecursionError) -> str:
     return "a number has too many digits; write it as a text, in quotes"
 
 
-def as_cell(text: str) -> str:
+def spreadsheet_cell(text: str) -> str:
     """Return `text` for a CSV cell: ends of lines as newlines, and an apostrophe before a would-be
     formula.
     """
     # before Python 3.13 csv leaves a `\r` without quotes
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if without_invisible(text).startswith(FORMULA_STARTS):
+    if visible_text(text).startswith(FORMULA_STARTS):
         return f"'{text}"
     return text
 
 
-def without_secret(text: str, secret: str) -> str:
+def mask_secret(text: str, secret: str) -> str:
     """Return `text` with `[key]` for a secret; one of fewer than 8 characters, such as `x`, only as
     a whole word.
     """
@@ -537,7 +539,7 @@ def _is_mark(character: str) -> bool:
     return any(ord(character) in block for block in _BLOCKS_OF_MARKS)
 
 
-def _with_short_letters(match: re.Match[str]) -> str:
+def _shorten_letters(match: re.Match[str]) -> str:
     """Return a run without the marks that follow `MAX_COMBINING` others, and with `⍰` for what
     makes one letter too long.
     """

@@ -161,7 +161,7 @@ def share(value: float | None, decimals: int = 0) -> str:
     return f"{signless(100 * value, decimals)} %"
 
 
-def number_beside(value: float | None, threshold: float) -> str:
+def number_near(value: float | None, threshold: float) -> str:
     """Return a score with as many decimals, at least two, as show on which side of a threshold it
     is: 0.2673 beside 0.27.
     """

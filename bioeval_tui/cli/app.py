@@ -13,7 +13,7 @@ import click
 from bioeval_tui.base.errors import ExitCode, ScreenCrashError, UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.cli.options import BOARD, WHERE, settings_for, with_runs
+from bioeval_tui.cli.options import BOARD, WHERE, given_settings, split_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.tui.app import BioevalApp, OnQuit
 from bioeval_tui.tui.data.services import AppServices
@@ -40,7 +40,7 @@ def app(places: tuple[Path, ...], **given: Any) -> int:
     Looks for job files in the given folders; by default here, in data/eval and among the samples. A
     folder of runs, such as `runs` in a BioML-bench checkout, opens as a medal table.
     """
-    return open_app(places, settings_for(given))
+    return open_app(places, given_settings(given))
 
 
 @click.command("tui", hidden=True)
@@ -60,7 +60,7 @@ def open_app(places: tuple[Path, ...] = (), settings: Settings | None = None) ->
     for place in places:
         if not place.exists():
             raise UsageError(f"{clean_line(str(place))} does not exist; give folders or job files")
-    settings, runs, others = with_runs(settings or Settings.from_environment(), places)
+    settings, runs, others = split_runs(settings or Settings.from_environment(), places)
     need_terminal("`bioeval-tui --help` lists the commands that print")
     start = "home" if runs is None else "medals"
     if others:
@@ -78,7 +78,7 @@ def show(services: AppServices, start: Opener | str, on_quit: OnQuit) -> None:
     run_app(BioevalApp(services, start, on_quit=on_quit))
 
 
-def opener_of(view: RunView) -> Opener:
+def view_opener(view: RunView) -> Opener:
     """Return what opens a run that is open already."""
 
     async def open_view() -> RunView:
@@ -95,7 +95,7 @@ def show_started(spec: EngineSpec, settings: Settings, view: FollowedRun, on_qui
     """
     services = AppServices(settings, spec=spec)
     services.note(spec, view)
-    show(services, opener_of(view), on_quit)
+    show(services, view_opener(view), on_quit)
 
 
 def run_app(app: BioevalApp) -> None:

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.terminal import print_json, say
-from bioeval_tui.cli.grade import ready_shipped, registry_of
+from bioeval_tui.cli.grade import ready_shipped, task_registry
 from bioeval_tui.cli.options import JSON, TASK, WHERE
 from bioeval_tui.grade.baselines import KINDS, BaselineFile, run_baselines
 
@@ -58,7 +58,7 @@ def baseline(
     The task is prepared first if that needs no download. TASK is its id, or its bare name if that
     is unique.
     """
-    registry = registry_of(options)
+    registry = task_registry(options)
     task = registry.get_task(task_id)
     ready_shipped(registry, [task.id])
     kinds = KINDS if kind == "all" else (kind,)

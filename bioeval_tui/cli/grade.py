@@ -120,17 +120,19 @@ _GRADED = options(WHERE, BOARD, _limits, _additions, JSON)
 _file = click.argument("file", type=click.Path(path_type=Path))
 
 
-def registry_of(given: Mapping[str, Any]) -> Registry:
+def task_registry(given: Mapping[str, Any]) -> Registry:
     """Return the registry of the tasks that `WHERE` and `BOARD` name."""
     return Registry(given["tasks_dirs"] or None, given["data_dir"], given.get("leaderboard"))
 
 
-def pool_of(registry: Registry, given: Mapping[str, Any], workers: int | None = 1) -> GraderPool:
+def grader_pool(
+    registry: Registry, given: Mapping[str, Any], workers: int | None = 1
+) -> GraderPool:
     """Return a pool of workers with the limits that were given."""
-    return GraderPool(registry, workers=workers, **_limits_of(given))
+    return GraderPool(registry, workers=workers, **_given_limits(given))
 
 
-def _limits_of(given: Mapping[str, Any]) -> dict[str, Any]:
+def _given_limits(given: Mapping[str, Any]) -> dict[str, Any]:
     limits = {"time_limit_s": given["time_limit"], "memory_limit_mb": given["memory_limit"]}
     return {**limits, "isolate": given.get("isolate", "task")}
 
@@ -139,7 +141,7 @@ def _wants_additions(given: Mapping[str, Any]) -> bool:
     return bool(given["intervals"] != "none" or given["explain"])
 
 
-def with_additions(
+def added_reports(
     reports: list[TaskReport], backend: Backend, given: Mapping[str, Any]
 ) -> Iterator[tuple[int, TaskReport]]:
     """Yield the valid reports with the intervals and explanations that were asked for, by their
@@ -218,16 +220,16 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
     if output_dir is None:
         raise UsageError("give a folder for the reports: --output-dir DIR")
 
-    registry = registry_of(given)
+    registry = task_registry(given)
     listed = replace(read_submissions(submissions), follow=given["follow_links"])
     ready_shipped(registry, (item.task_id for item in listed.submissions))
     backend: Any
     if given["scheduler"] is not None:
         from bioeval_tui.grade.batch.run import ClusterBackend  # distributed, which is optional
 
-        backend = ClusterBackend(given["scheduler"], registry, **_limits_of(given))
+        backend = ClusterBackend(given["scheduler"], registry, **_given_limits(given))
     else:
-        backend = pool_of(registry, given, given["workers"])
+        backend = grader_pool(registry, given, given["workers"])
 
     with backend:
         try:
@@ -249,7 +251,7 @@ def grade(submissions: Path, output_dir: Path | None, as_json: bool, **given: An
             batch_summary(result, reports)
         if _wants_additions(given):
             try:
-                rewrite(result, lambda reports: with_additions(reports, backend, given))
+                rewrite(result, lambda reports: added_reports(reports, backend, given))
             except KeyboardInterrupt:
                 say_progress(
                     "interrupted; the reports are complete except for intervals and explanations"
@@ -292,13 +294,13 @@ def grade_sample(file: Path, task_id: str, as_json: bool, **given: Any) -> int:
     """
     file = find_submission(file, task_id)
     need_file(file, "a CSV or h5ad file")
-    registry = registry_of(given)
+    registry = task_registry(given)
     task_id = registry.entry(task_id).id
     ready_shipped(registry, [task_id])
-    with pool_of(registry, given) as pool:
+    with grader_pool(registry, given) as pool:
         outcome = pool.grade(file, task_id)
         if _wants_additions(given) and not isinstance(outcome, Invalid | NotGraded):
-            ((_, outcome),) = with_additions([outcome], pool, given)
+            ((_, outcome),) = added_reports([outcome], pool, given)
 
     if isinstance(outcome, NotGraded):
         if as_json:
@@ -335,10 +337,10 @@ def validate(file: Path, task_id: str, as_json: bool, **options: Any) -> int:
     """
     file = find_submission(file, task_id)
     need_file(file, "a CSV or h5ad file")
-    registry = registry_of(options)
+    registry = task_registry(options)
     task_id = registry.entry(task_id).id
     ready_shipped(registry, [task_id])
-    with pool_of(registry, options) as pool:
+    with grader_pool(registry, options) as pool:
         outcome, findings = pool.examine(file, task_id)
     validation = validation_of(outcome, findings)
     if as_json:

@@ -133,14 +133,14 @@ def open_progress(wanted: bool, hosts: Sequence[str], conversations: int) -> Sho
     if not wanted:
         return lambda state, event, change: None
     first = masked(f"transcripts are sent to: {', '.join(hosts)}")
-    if _in_a_notebook():
+    if _is_notebook():
         return NotebookProgress(first, conversations).show
     console = plain_console(stderr=True)
     console.print(first, soft_wrap=True)
     return BatchProgress(console, conversations=conversations, several=True).show
 
 
-def _in_a_notebook() -> bool:
+def _is_notebook() -> bool:
     """Return whether this runs in a Jupyter kernel, so that IPython's display is visible in a
     notebook.
     """

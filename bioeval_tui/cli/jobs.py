@@ -86,7 +86,7 @@ def check(jobs: tuple[Path, ...], code: tuple[str, ...], as_json: bool, **cases:
     ]
     if as_json:
         problems = chain.from_iterable(job.problems for job in checked)
-        print_json([*map(_as_printed, problems)], indent=2)
+        print_json([*map(_printed_problem, problems)], indent=2)
     else:
         for job in checked:
             for problem in job.problems:
@@ -123,7 +123,7 @@ def _cases_words(checked: CheckedJob) -> str:
     return f", {plural(len(checked.cases), 'case')}{alone}"
 
 
-def _as_printed(problem: Problem) -> dict[str, Any]:
+def _printed_problem(problem: Problem) -> dict[str, Any]:
     names = ("file", "line", "column", "field", "severity", "message")
     return {name: getattr(problem, name) for name in names}
 
@@ -313,7 +313,7 @@ def new(
         recording = path if path.is_file() else find_run(source)[1]
         runs_dir = Settings.from_environment().runs_dir
         if each or (trial is None and is_unjudged(recording, runs_dir)):
-            text = _with_table_of_cases(job, recording, force)
+            text = _write_case_table(job, recording, force)
         else:
             text = draft_job(recording, runs_dir, trial)
     elif cases is not None:
@@ -329,7 +329,7 @@ def new(
     for problem in checked.errors:
         say(str(problem), err=True)
     say(f"wrote {job}; next: bioeval-tui check {job}, then bioeval-tui run {job}")
-    if cases is not None and not _beside(job, cases):
+    if cases is not None and not _is_same_folder(job, cases):
         say(f"the table is in another folder: add --cases-file {cases} to both commands")
     written = checked.loaded.job if checked.loaded is not None else None
     if written is None or "llm" in (written.evaluator.kind, written.scorer.kind):
@@ -345,7 +345,7 @@ def new(
     return ExitCode.OK
 
 
-def _with_table_of_cases(job: Path, recording: Path, force: bool) -> str:
+def _write_case_table(job: Path, recording: Path, force: bool) -> str:
     """Write a run's conversations as a table of cases beside the job, and return the job."""
     table = job.with_name(f"{job.stem}.cases.jsonl")
     if table.exists() and not force:
@@ -366,10 +366,12 @@ def _cases_text(job: Path, cases: Path) -> str:
             f"{clean_line(str(cases))}: no text or number is in every row; a row must have one that"
             " makes its task"
         )
-    return cases_text(Answers(), cases.name if _beside(job, cases) else "", table.columns, places)
+    return cases_text(
+        Answers(), cases.name if _is_same_folder(job, cases) else "", table.columns, places
+    )
 
 
-def _beside(job: Path, cases: Path) -> bool:
+def _is_same_folder(job: Path, cases: Path) -> bool:
     return cases.resolve().parent == job.resolve().parent
 
 
@@ -452,7 +454,7 @@ def read_context(
     """
     path = Path(source)
     if path.is_file() and path.suffix != ".jsonl":
-        return _from_json(path)
+        return _read_json(path)
     recording = (
         path if path.is_file() else Catalogue(Settings.from_environment().runs_dir).find(source)
     )
@@ -463,7 +465,7 @@ def read_context(
         raise UsageError(
             f"the recording has no conversation of the condition {condition!r}; it has {held}"
         )
-    return _from_conversation(started, talk, after_turn)
+    return _read_conversation(started, talk, after_turn)
 
 
 def ask_graph(query: str, expected: Any, graph: str | None) -> tuple[Any, bool]:
@@ -493,7 +495,7 @@ async def _query(
     return value, compare(value, expected)[0]
 
 
-def _from_json(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+def _read_json(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
@@ -503,7 +505,7 @@ def _from_json(path: Path) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     return data.get("objectContext"), data.get("evaluation") or {}
 
 
-def _from_conversation(
+def _read_conversation(
     started: RunStarted, talk: ConversationState, after_turn: int | None
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
     last = max((seen.after_turn for seen in talk.observations), default=0)

@@ -64,7 +64,7 @@ COMMANDS: Table = {
 }
 
 
-def _with_common_options(name: str, command: click.Command) -> click.Command:
+def _add_common_options(name: str, command: click.Command) -> click.Command:
     return with_env_file(with_redact(command) if name in COMMANDS_THAT_SHOW else command)
 
 
@@ -80,7 +80,7 @@ Examples:
 @click.group(
     cls=LazyGroup,
     table=COMMANDS,
-    change=_with_common_options,
+    change=_add_common_options,
     suggested=("runs",),
     epilog=EXAMPLE,
     invoke_without_command=True,
@@ -174,10 +174,10 @@ def _write(text: str, *, err: bool = True) -> None:
 
 
 def _say_traceback(error: Exception) -> None:
-    _write(_traceback_of(error).rstrip("\n"))
+    _write(_traceback_text(error).rstrip("\n"))
 
 
-def _traceback_of(error: Exception) -> str:
+def _traceback_text(error: Exception) -> str:
     return _masked("".join(traceback.format_exception(error)))
 
 
@@ -192,9 +192,9 @@ def _missing_package(error: ModuleNotFoundError) -> BioevalError | None:
     this program.
     """
     # Here and below: imported only after a failure.
-    from bioeval_tui.base.installation import install_command, package_of
+    from bioeval_tui.base.installation import install_command, providing_package
 
-    package = package_of(error.name or "")
+    package = providing_package(error.name or "")
     if package is None:
         return None
     command = install_command([package])
@@ -224,7 +224,7 @@ def _defect(error: Exception) -> None:
         log = files.below(folder, "errors.log")
         descriptor = files.open_own(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         with os.fdopen(descriptor, "a", encoding="utf-8") as file:
-            file.write(_traceback_of(error))
+            file.write(_traceback_text(error))
         where = (
             f"; to report it (`bioeval-tui docs install`), send {home_relative(log)} and what"
             " `bioeval-tui doctor` prints"

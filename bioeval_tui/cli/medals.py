@@ -17,8 +17,8 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.streams import has_screen
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.cli.grade import ready_shipped, with_additions
-from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, settings_for, with_runs
+from bioeval_tui.cli.grade import added_reports, ready_shipped
+from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, given_settings, split_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.grade import GraderPool, Outcome, Registry, TaskReport
 from bioeval_tui.grade.console import LISTED, long_work, medal_table
@@ -92,8 +92,8 @@ def medals(
     In a terminal this opens the medal screen. With --format or --output it writes HTML, Markdown,
     CSV or JSON.
     """
-    settings, runs, reports = with_runs(
-        replace(settings_for(given), follow_links=given["follow_links"]), places
+    settings, runs, reports = split_runs(
+        replace(given_settings(given), follow_links=given["follow_links"]), places
     )
     on_screen = not (as_json or table or agents or kind or output) and has_screen()
     if runs is not None and not (runs.submissions or runs.reports or reports):
@@ -200,7 +200,7 @@ def _graded(runs: Runs, settings: Settings) -> list[Graded]:
         graded = graded_now((item, outcomes[item.number]) for item in runs.submissions)
         places = [at for at, one in enumerate(graded) if isinstance(one.outcome, TaskReport)]
         reports = [one.outcome for one in graded if isinstance(one.outcome, TaskReport)]
-        for number, report in with_additions(
+        for number, report in added_reports(
             reports, pool, {"intervals": "declared", "explain": False}
         ):
             graded[places[number]] = replace(graded[places[number]], outcome=report)

@@ -18,7 +18,7 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.run_options import Kind, as_held, kinds
+from bioeval_tui.record.run_options import Kind, held_value, kinds
 from bioeval_tui.report.formats.registry import known
 from bioeval_tui.sample.paths import find_job
 
@@ -116,7 +116,7 @@ THRESHOLDS = ("fail_under", "fail_on_assertion", "min_pass_k", "fail_slower")
 """The names of these options as parameters."""
 
 
-def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
+def add_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add an option for each format that can contain a gate's result; `gate_files` reads them."""
     each = (
         click.option(
@@ -131,9 +131,9 @@ def with_gate_files(command: Callable[..., Any]) -> Callable[..., Any]:
     return options(*each)(command)
 
 
-def with_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
+def add_gate_files_and_json(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add these options to a `JsonFileCommand`, where `--json` without a file prints the result."""
-    command = with_gate_files(command)
+    command = add_gate_files(command)
     for option in command.__click_params__:  # type: ignore[attr-defined]
         if option.name == "write_json":
             option.opts, option.hidden = ["--write-json"], True
@@ -176,13 +176,13 @@ AS_RECORDED = click.option(
 )
 
 
-def with_job_file(about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def add_job_file(about: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add the option that names a job's file."""
     file = click.Path(exists=True, dir_okay=False, path_type=Path)
     return click.option("--job", "job_file", type=file, help=about)
 
 
-JOB_FILE = with_job_file(
+JOB_FILE = add_job_file(
     "Judge by the criteria, rubric and judge of this job, whose tasks must be the run's, and with"
     " the prompt beside it [as recorded]."
 )
@@ -251,7 +251,7 @@ def need_file(path: Path, what: str) -> None:
         raise UsageError(f"{shown} is a folder; give {what}")
 
 
-def settings_for(given: Mapping[str, Any]) -> Settings:
+def given_settings(given: Mapping[str, Any]) -> Settings:
     """Return the environment's settings with the values of `WHERE` and `BOARD`."""
     settings = Settings.from_environment()
     data_dir: Path | None = given["data_dir"]
@@ -263,7 +263,7 @@ def settings_for(given: Mapping[str, Any]) -> Settings:
     )
 
 
-def with_runs(
+def split_runs(
     settings: Settings, places: Sequence[Path]
 ) -> tuple[Settings, Runs | None, tuple[Path, ...]]:
     """Return the runs of agents in these folders, settings with their tasks and data, and the other
@@ -295,7 +295,7 @@ def _click_option(kind: Kind) -> Callable[[Callable[..., Any]], Callable[..., An
         "multiple": kind.is_several,
         "callback": _READ_AS.get(kind.name),
     }
-    about |= _click_type(kind) | _without_value(kind)
+    about |= _click_type(kind) | _flag_default(kind)
     return click.option(kind.option.flag, kind.name, **about)
 
 
@@ -308,7 +308,7 @@ def _click_type(kind: Kind) -> dict[str, Any]:
             "type": click.Path(
                 exists=True, dir_okay=not is_file, file_okay=is_file, path_type=Path
             ),
-            "callback": lambda context, parameter, value: as_held(kind, value),
+            "callback": lambda context, parameter, value: held_value(kind, value),
         }
     if kind.type is bool:
         return {"is_flag": True}
@@ -319,7 +319,7 @@ def _click_type(kind: Kind) -> dict[str, Any]:
     return {}
 
 
-def _without_value(kind: Kind) -> dict[str, Any]:
+def _flag_default(kind: Kind) -> dict[str, Any]:
     """Return what click takes where the flag has no value, or is not given."""
     flag_value = kind.option.flag_value
     if flag_value is not None:
@@ -344,7 +344,7 @@ OPTIONS: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
 """The options of `run`, each from its field in `RunOptions`."""
 
 
-def in_group(heading: str) -> list[str]:
+def group_options(heading: str) -> list[str]:
     """Return the names of the options that `run --help` lists below a heading."""
     return [kind.name for kind in kinds() if kind.option.flag and kind.option.group == heading]
 

@@ -16,10 +16,10 @@ from bioeval_tui.cli.options import (
     OPTIONS,
     THRESHOLDS,
     JsonFileCommand,
+    add_gate_files_and_json,
     gate_files,
-    in_group,
+    group_options,
     request_of,
-    with_gate_files_and_json,
     with_options,
     with_thresholds,
 )
@@ -28,11 +28,11 @@ from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 
 DEFAULT_JOB = "data/eval/agent.yml"
 GROUPS = {
-    "Agent": ("models", *in_group("Agent")),
-    "User and judge": in_group("User and judge"),
-    "Conversations": (*in_group("Conversations"), "until_decided"),
-    "Graph and medals": in_group("Graph and medals"),
-    "Limits": ("dry_run", *in_group("Limits")),
+    "Agent": ("models", *group_options("Agent")),
+    "User and judge": group_options("User and judge"),
+    "Conversations": (*group_options("Conversations"), "until_decided"),
+    "Graph and medals": group_options("Graph and medals"),
+    "Limits": ("dry_run", *group_options("Limits")),
     "Pass or fail": ("fail_under", "fail_on_assertion", "min_pass_k"),
     "Output": ("headless", "verbose", "as_json", "write_md", "write_junit", "redact"),
 }  # fmt: skip
@@ -93,7 +93,7 @@ class RunCommand(JsonFileCommand):
     help="Headless: print JSON, or, as --json FILE.json, write it to that file.",
 )
 @with_thresholds
-@with_gate_files_and_json
+@add_gate_files_and_json
 def run(jobs: tuple[Path, ...], **options: Any) -> int:
     """Evaluate an agent: run a job's conversations with without the facts and supplied, and score
     them.

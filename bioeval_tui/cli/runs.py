@@ -19,7 +19,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import date, number
 from bioeval_tui.cli.common_options import LazyGroup, Table, with_env_file, with_redact
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
-from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, title_of
+from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, published_title
 from bioeval_tui.record.runs import CataloguedRun
 
 SHOWN = 50
@@ -123,7 +123,7 @@ def print_runs(runs: Iterable[CataloguedRun]) -> None:
         return column(title, lambda run: number(value(run)), right=True)
 
     def scores(name: Condition) -> CellColumn:
-        return numbers(title_of(name), lambda run: run.scores.get(name))
+        return numbers(published_title(name), lambda run: run.scores.get(name))
 
     names = dict.fromkeys([*PUBLISHED_NAMES, *chain.from_iterable(run.scores for run in runs)])
     columns = [

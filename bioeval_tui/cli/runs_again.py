@@ -27,9 +27,9 @@ from bioeval_tui.cli.options import (
     HEADLESS,
     JOB_FILE,
     JSON,
+    add_job_file,
     complete_run,
     find_run,
-    with_job_file,
     with_options,
 )
 from bioeval_tui.evaluation.conversation.scoring import sentinel_contents
@@ -48,7 +48,7 @@ from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked
-from bioeval_tui.record.names import Condition, title_of
+from bioeval_tui.record.names import Condition, published_title
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import (
@@ -81,7 +81,7 @@ from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 )
 @click.argument("run_id", metavar="RUN", shell_complete=complete_run)
 @with_options("agent_url", "allow_hosts", "submissions", "code")
-@with_job_file("The job file [as recorded]. Required for an imported run.")
+@add_job_file("The job file [as recorded]. Required for an imported run.")
 @click.option(
     "--force", is_flag=True, help="Resume with the job as recorded, even if its file has changed."
 )
@@ -203,7 +203,7 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
         for item in judged:
             for warning in (*item.warnings, *([item.error] if item.error else [])):
                 say(
-                    f"{rescorer.run_id}, {title_of(item.key.condition)}, trial {item.key.trial}:"
+                    f"{rescorer.run_id}, {published_title(item.key.condition)}, trial {item.key.trial}:"
                     f" {current().text(warning)}",
                     err=True,
                 )
@@ -343,7 +343,7 @@ def judge_test(
     recording file.
     """
     settings = Settings.from_environment()
-    earlier = _scores_in(since) if since else None
+    earlier = _earlier_scores(since) if since else None
     paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)
     testers = [JudgeTester(path, settings, **judge) for path in paths]
     _say_hosts(testers)
@@ -411,7 +411,7 @@ def _sentinels(tester: JudgeTester, *, after: bool) -> SentinelsJudged:
     return SentinelsJudged(run_id=tester.run_id, seq=0, at=datetime.now(UTC), **fields)
 
 
-def _scores_in(file: Path) -> dict[str, float]:
+def _earlier_scores(file: Path) -> dict[str, float]:
     """Return the scores of the sentinels in what `--json` printed earlier, of those that still say
     the same.
 

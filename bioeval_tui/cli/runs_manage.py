@@ -18,7 +18,7 @@ from bioeval_tui.base.errors import ExitCode, UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import plural
-from bioeval_tui.cli.options import complete_run, find_run, with_job_file
+from bioeval_tui.cli.options import add_job_file, complete_run, find_run
 from bioeval_tui.evaluation.conversation.control import RECORD_TO, send_intent
 from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.jobs.loading import job_snapshot, load_job
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     help="Its format [by content]. "
     + plugins.help_line("importers", looking.known()) + ".",
 )  # fmt: skip
-@with_job_file(
+@add_job_file(
     "Use this job's tasks and judge instead of the file's scores; then run `runs rescore`."
 )
 @click.option(

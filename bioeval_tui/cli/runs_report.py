@@ -24,17 +24,17 @@ from bioeval_tui.cli.options import (
     JSON,
     THRESHOLDS,
     OutputFile,
+    add_gate_files,
     complete_run,
     gate_files,
     options,
-    with_gate_files,
     with_thresholds,
 )
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.wiring.start import rerun_offer
 from bioeval_tui.peers.spending import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import Catalogue, find_recording
-from bioeval_tui.record.conditions import conditions_in
+from bioeval_tui.record.conditions import job_conditions
 from bioeval_tui.record.runs import overlay_path, recording_path
 from bioeval_tui.report import explanation
 from bioeval_tui.report.agreement import agreement_report, label_tasks, rated_tasks
@@ -116,7 +116,7 @@ def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> in
     return ExitCode.OK
 
 
-def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def _add_output(option: str, default: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Add the options for the format and the output file."""
     listed = plugins.help_line("formats", known("run", "runs"))
     return options(
@@ -141,7 +141,7 @@ def _with_output(option: str, default: str) -> Callable[[Callable[..., int]], Ca
     )
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
-@_with_output("--format", ", else html")
+@_add_output("--format", ", else html")
 @click.option(
     "--target",
     type=click.FloatRange(0, 1),
@@ -278,7 +278,7 @@ def explain(run: str, target: float, weights: str, as_json: bool, as_recorded: b
     )
 )
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
-@_with_output("--to", "")
+@_add_output("--to", "")
 @AS_RECORDED
 def export(run: tuple[str, ...], kind: str | None, output: Path | None, as_recorded: bool) -> int:
     """Export recorded runs for other tools.
@@ -435,7 +435,7 @@ def agreement(
 @click.argument("run", nargs=-1, required=True, shell_complete=complete_run)
 @with_thresholds
 @click.option("--reviewed", is_flag=True, help="Use people's scores where there are reviews.")
-@with_gate_files
+@add_gate_files
 def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
     """Check recorded runs against thresholds, as `run --headless` does, and exit with 0, 1 (below)
     or 3 (not measured).
@@ -452,7 +452,7 @@ def gate(run: tuple[str, ...], reviewed: bool, **options: Any) -> int:
     thresholds.check_paths()
     runs = [load_run(path) for path in _paths(run)]
     for one in runs:
-        rules.require_conditions(one.conditions, conditions_in(one.state.job), one.run_id)
+        rules.require_conditions(one.conditions, job_conditions(one.state.job), one.run_id)
     notes: tuple[str, ...] = ()
     if reviewed:
         runs, notes = apply_reviews(runs)

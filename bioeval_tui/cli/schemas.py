@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from pydantic.alias_generators import to_camel
 
 from bioeval_tui.base.errors import ExitCode, UsageError
-from bioeval_tui.base.files import file_in, folder_below, write_whole
+from bioeval_tui.base.files import folder_below, folder_file, write_whole
 from bioeval_tui.base.printed import describe
 from bioeval_tui.base.terminal import print_document, say
 from bioeval_tui.base.text import plural
@@ -91,13 +91,15 @@ def schema_of(name: str) -> dict[str, Any]:
     elif name in OUTPUTS:
         # `check` and `new` do not need it
         document = pkgutil.resolve_name("bioeval_tui.report.document")
-        made = describe(TypeAdapter(_type_of(OUTPUTS[name])).json_schema(), document, "RunDocument")
+        made = describe(
+            TypeAdapter(_output_type(OUTPUTS[name])).json_schema(), document, "RunDocument"
+        )
     else:
         raise UsageError(f"there is no schema named {name}; there are {', '.join(NAMES)}")
     return {"$schema": _DIALECT, "$id": f"urn:bioeval-tui:schema:{name}:{VERSION}", **made}
 
 
-def _type_of(output: Sequence[str]) -> Any:
+def _output_type(output: Sequence[str]) -> Any:
     kinds = [
         pkgutil.resolve_name(f"bioeval_tui.{one}")
         for one in output
@@ -144,6 +146,6 @@ def schema(what: tuple[str, ...], output_dir: Path | None) -> int:
         return ExitCode.OK
     folder = folder_below(output_dir)
     for name in NAMES:
-        write_whole(file_in(folder, f"{name}.schema.json"), schema_text(name))
+        write_whole(folder_file(folder, f"{name}.schema.json"), schema_text(name))
     say(f"wrote {plural(len(NAMES), 'schema')} to {output_dir}")
     return ExitCode.OK

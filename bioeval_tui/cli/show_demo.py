@@ -11,7 +11,7 @@ from bioeval_tui.base.consoles import plain_console
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.files import below, private_dir, write_whole
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.cli.app import opener_of, run_app
+from bioeval_tui.cli.app import run_app, view_opener
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
 from bioeval_tui.record.replay import reading_times, side_by_side
@@ -40,7 +40,7 @@ def show_demo(
     services = AppServices(settings, spec=spec)
     app = DemoApp(
         services,
-        opener_of(shown),
+        view_opener(shown),
         shown,
         pace=pace,
         loop=loop,
@@ -76,7 +76,7 @@ def show_recorded_demo(settings: Settings, name: str, *, pace: Pace, loop: bool)
                 "compare your own models: bioeval-tui run JOB.yml --model A --model B --repeat 5"
             )
         else:
-            view = opener_of(shown)
+            view = view_opener(shown)
             run_app(DemoApp(services, view, shown, pace=pace, loop=loop, on_quit="leave"))
             advice = "evaluate your own agent: bioeval-tui new job.yml"
         # After the last screen: the first one waits for no statistics.

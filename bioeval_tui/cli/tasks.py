@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.base.terminal import print_json, say
-from bioeval_tui.cli.grade import pool_of, registry_of, say_progress
+from bioeval_tui.cli.grade import grader_pool, say_progress, task_registry
 from bioeval_tui.cli.options import BOARD, JSON, JSON_LIST, TASK, WHERE
 from bioeval_tui.grade import console, prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB
@@ -63,7 +63,7 @@ def tasks() -> None:
 def tasks_list(as_json: bool, **options: Any) -> int:
     """List all tasks, broken ones with file and line."""
     filters = ("domain", "task_type", "difficulty", "prepared", "medals")
-    entries = registry_of(options).select(**{name: options[name] for name in filters})
+    entries = task_registry(options).select(**{name: options[name] for name in filters})
     if as_json:
         print_json([console.task_row(entry) for entry in entries])
     else:
@@ -78,7 +78,7 @@ def tasks_list(as_json: bool, **options: Any) -> int:
 @JSON
 def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
     """Show a task: its description, whether it is prepared, its leaderboard and thresholds."""
-    task = registry_of(options).get_task(task_id)
+    task = task_registry(options).get_task(task_id)
     if as_json:
         print_json(json.loads(json.dumps(console.task_details(task), default=str)))
     else:
@@ -96,7 +96,7 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV: teamName, score, submissionDate.")
 def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
     """Show the leaderboard of TASK, best first: its source, and every entry as published."""
-    task = registry_of(options).get_task(task_id)
+    task = task_registry(options).get_task(task_id)
     if as_csv:
         console.board_csv(task)
     else:
@@ -124,7 +124,7 @@ def tasks_prepare(
     Exit codes: 0 all prepared, 3 the data of a task is not available; the reason and a fix are
     printed for each.
     """
-    registry = registry_of(options)
+    registry = task_registry(options)
     if bool(task_ids) == everything:
         raise UsageError("name the tasks to prepare, or use --all")
     if everything:
@@ -172,12 +172,12 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
 
     Exit codes: 0 no problems, 1 some tasks are broken.
     """
-    registry = registry_of(options)
+    registry = task_registry(options)
     chosen = [registry.entry(task_id).id for task_id in task_ids] or registry.list_task_ids()
     rows = []
     limits = {"time_limit": 60.0, "memory_limit": DEFAULT_MEMORY_LIMIT_MB}
     with (
-        pool_of(registry, limits, 2) as pool,
+        grader_pool(registry, limits, 2) as pool,
         console.long_work("checking tasks", len(chosen)) as advance,
     ):
         for checked in pool.check(chosen):
@@ -232,7 +232,7 @@ def tasks_split(
     both. Publish the seed's SHA-256 now and the seed at the end, and everybody can check that the
     parts were not chosen afterwards.
     """
-    task = registry_of(options).get_task(task_id)
+    task = task_registry(options).get_task(task_id)
     divided = split_task(task, seed_file.read_bytes(), share, output_dir)
     if as_json:
         public, private = (

@@ -17,7 +17,7 @@ from bioeval_tui.base.files import write_private
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.cli.app import opener_of, show
+from bioeval_tui.cli.app import show, view_opener
 from bioeval_tui.cli.options import OutputFile, complete_run
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.evaluation.engine.attach import FollowedRun, ReplayedRun
@@ -91,7 +91,7 @@ def _show(settings: Settings, path: Path, *, speed: float | None = None) -> int:
     need_terminal(f"`bioeval-tui runs show {path.stem}` prints the score card")
 
     view = FollowedRun(path) if is_live(path) and speed is None else ReplayedRun(path, speed)
-    show(AppServices(settings), opener_of(view), "leave")
+    show(AppServices(settings), view_opener(view), "leave")
     return ExitCode.OK
 
 

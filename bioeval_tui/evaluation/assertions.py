@@ -41,7 +41,13 @@ from bioeval_tui.jobs.models import (
 )
 from bioeval_tui.peers.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
 from bioeval_tui.record.events import Fault
-from bioeval_tui.record.tool_calls import ToolCall, call_text, calls_of, result_of, tool_calls_text
+from bioeval_tui.record.tool_calls import (
+    ToolCall,
+    call_text,
+    result_of,
+    tool_calls_text,
+    transcript_calls,
+)
 
 _LIMITS = Limits(steps=10_000, seconds=0.05)
 """Limits for one condition; beyond them the question stays open, so that any job is checked
@@ -504,7 +510,7 @@ def check_tool_calls(asked: ToolCallsConfig, view: AssertionView) -> CheckResult
     instead.
     """
     transcript: Sequence[Mapping[str, Any]] = view.evaluation.get("transcript") or ()
-    calls = calls_of(transcript)
+    calls = transcript_calls(transcript)
     expected = tool_calls_text(asked.model_dump(mode="json", by_alias=True))
     if (missing := _not_reported(asked, view, calls, transcript)) is not None:
         fault: Fault = "none"

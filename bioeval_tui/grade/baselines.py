@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.base.files import Target, below, file_in, folder_below, write_whole
+from bioeval_tui.base.files import Target, below, folder_below, folder_file, write_whole
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.tasks.task import Task
 
@@ -65,7 +65,7 @@ def run_baselines(
     written = []
     for kind, prediction in predicted.items():
         folder = folder_below(output_dir, f"{stamp}_run-group_baseline-{kind}")
-        target = file_in(folder, f"{name}{task.sample_submission.suffix}")
+        target = folder_file(folder, f"{name}{task.sample_submission.suffix}")
         write_prediction(prediction, target)
         written.append(BaselineFile(kind, seed, str(target)))
     listing = below(output_dir, f"{name}_baselines.jsonl")

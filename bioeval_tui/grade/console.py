@@ -29,7 +29,7 @@ from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.base.errors import BioevalError, Problem
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.streams import is_plain
-from bioeval_tui.base.text import as_cell, clean, clean_line, plural, shorten
+from bioeval_tui.base.text import clean, clean_line, plural, shorten, spreadsheet_cell
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import better_words
 from bioeval_tui.grade.tasks.sources import BoardSource, PublishedBoard
@@ -530,7 +530,8 @@ def board_csv(task: Task) -> None:
     source's text.
     """
     rows = (
-        (as_cell(entry.team), entry.score, as_cell(entry.date)) for entry in task.board_entries()
+        (spreadsheet_cell(entry.team), entry.score, spreadsheet_cell(entry.date))
+        for entry in task.board_entries()
     )
     lines_out().print(csv_text([("teamName", "score", "submissionDate"), *rows]), end="")
 

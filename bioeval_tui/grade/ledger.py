@@ -31,8 +31,15 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.base.files import Folder, file_in, folder_below, open_own, private_dir, write_fully
-from bioeval_tui.base.portable import BINARY, is_at, lock, read_at
+from bioeval_tui.base.files import (
+    Folder,
+    folder_below,
+    folder_file,
+    open_own,
+    private_dir,
+    write_fully,
+)
+from bioeval_tui.base.portable import BINARY, is_same_file, lock, read_part
 from bioeval_tui.base.text import clean_line
 
 NAME = "grading-ledger.jsonl"
@@ -138,7 +145,7 @@ class Ledger:
             self._write(descriptor, entry)
 
     def _open(self, name: str, flags: int) -> int:
-        return open_own(file_in(self._folder, name), flags)
+        return open_own(folder_file(self._folder, name), flags)
 
     @cached_property
     def _folder(self) -> Folder:
@@ -171,11 +178,11 @@ class Ledger:
         """Read what other processes have added, or everything if the file was replaced; return a
         line that has no end yet.
         """
-        last = read_at(descriptor, self._last_size, self._read_to - self._last_size)
+        last = read_part(descriptor, self._last_size, self._read_to - self._last_size)
         if self._read_to and _hash(last) != self._last:
             self._forget()
         data = bytearray()
-        while block := read_at(descriptor, 1 << 20, self._read_to + len(data)):
+        while block := read_part(descriptor, 1 << 20, self._read_to + len(data)):
             data += block
         for line in _lines(bytes(data)):
             if not line.endswith(b"\n"):
@@ -376,7 +383,7 @@ def _locked(path: Path, opened: Callable[[], int]) -> Iterator[int]:
         descriptor = opened()
         try:
             lock(descriptor, wait=True)
-            if is_at(descriptor, path):
+            if is_same_file(descriptor, path):
                 yield descriptor
                 return
         finally:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, BinaryIO
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.base.text import clean, clean_line, shorten, without_invisible
+from bioeval_tui.base.text import clean, clean_line, shorten, visible_text
 from bioeval_tui.guards.common import (
     can_be_read,
     is_in_english,
@@ -246,7 +246,7 @@ def check(view: EvaluatorView, text: str, prompt: Prompt | None = None) -> list[
     mode = view.job.evaluator.guards
     if mode == "off":
         return []
-    text = without_invisible(text[:MAX_CHECKED])
+    text = visible_text(text[:MAX_CHECKED])
     verdicts = [leak(view, text, prompt), *(guard(view, text) for guard in _GUARDS)]
     violations = [violation for violation in verdicts if violation is not None]
     if mode == "strict":
@@ -386,7 +386,7 @@ def messages_out_of_role(messages: Sequence[tuple[str, str]]) -> frozenset[int]:
     for place, (role, content) in enumerate(_messages({"messages": lines})):
         if role in _UNHEARD:
             continue
-        said = without_invisible(content[:MAX_CHECKED])
+        said = visible_text(content[:MAX_CHECKED])
         if role == "user" and any(guard(view, said) for guard in _OF_ROLE):
             out.add(place)
         heard.append(TranscriptMessage(place + 1, _speaker(role), content))

@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from itertools import takewhile
 from typing import Protocol, TypeVar
 
-from bioeval_tui.base.text import as_read, without_invisible
+from bioeval_tui.base.text import reading_form, visible_text
 from bioeval_tui.languages import Language, folded, language_of, segments
 from bioeval_tui.languages.detection import OTHER
 from bioeval_tui.languages.english import ENGLISH, english_words
@@ -83,7 +83,7 @@ def _line_stems(line: str, language: Language) -> frozenset[str]:
 def _kept_stems(line: str, language: Language) -> frozenset[str]:
     if language.rules is not None:
         return language.keys(line)
-    return frozenset(stem(word) for word in WORD.findall(as_read(line)))
+    return frozenset(stem(word) for word in WORD.findall(reading_form(line)))
 
 
 def is_common(word: str) -> bool:
@@ -191,7 +191,7 @@ def so_far(view: EvaluatorView, begin: Callable[[EvaluatorView], AnyReader]) -> 
     """
     reader, taken = view.readers.get(begin) or (begin(view), 0)
     for message in view.transcript[taken:]:
-        reader.take(replace(message, content=without_invisible(message.content)))
+        reader.take(replace(message, content=visible_text(message.content)))
     view.readers[begin] = reader, len(view.transcript)
     return reader
 
@@ -299,7 +299,7 @@ def said_by_agent(view: EvaluatorView) -> Utterances:
 def last_agent_message(view: EvaluatorView) -> str:
     """Return the agent's last message; empty at the start."""
     said = (m.content for m in reversed(view.transcript) if m.role == "assistant")
-    return without_invisible(next(said, ""))
+    return visible_text(next(said, ""))
 
 
 def signs_off(view: EvaluatorView, text: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
-from bioeval_tui.base.text import as_read
+from bioeval_tui.base.text import reading_form
 from bioeval_tui.guards.common import WORD, is_common, is_english, stem, stems, word_set
 from bioeval_tui.guards.foreign import IN_WORDS, foreign_specifics, number_values
 from bioeval_tui.guards.specific import Specific, among, clock_time, unit_words
@@ -260,7 +260,7 @@ def specifics(text: str, language: Language = ENGLISH) -> tuple[Specific, ...]:
 
     None extends beyond the end of a line.
     """
-    text = as_read(text[:MAX_READ])
+    text = reading_form(text[:MAX_READ])
     if language.rules is not None:
         return foreign_specifics(text, language)
     lines = text.replace("’", "'").split("\n")

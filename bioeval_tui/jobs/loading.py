@@ -17,12 +17,12 @@ from pydantic_core import ErrorDetails
 from bioeval_tui import plugins
 from bioeval_tui.base.addresses import HTTP, url_problem
 from bioeval_tui.base.errors import JobError, Problem, RecordingError, UsageError
-from bioeval_tui.base.hosts import without_credentials
+from bioeval_tui.base.hosts import strip_credentials
 from bioeval_tui.base.text import clean_line, clean_value, listed
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 from bioeval_tui.jobs import models
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.record.cases import with_tasks_of
+from bioeval_tui.record.cases import job_with_case
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.masking import masking
@@ -156,7 +156,7 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
             if (each.name, each.persona) == (case.name, case.persona)
         )
         parts = next(own, None)
-        data = with_tasks_of(data, case) if parts is None else data | parts
+        data = job_with_case(data, case) if parts is None else data | parts
     try:
         return job_from_data(data)
     except ValidationError as error:
@@ -179,7 +179,7 @@ def job_snapshot(job: EvaluationJob, *, exclude_defaults: bool = False) -> dict[
     target = snapshot["target"]
     for name in ("url", "knowledgeUrl", "objectContextUrl"):
         if target.get(name):
-            target[name] = without_credentials(target[name])
+            target[name] = strip_credentials(target[name])
     return snapshot
 
 

@@ -492,7 +492,7 @@ class JobTask(OfCondition):
 
     def criteria(self, condition: ConditionConfig) -> str:
         """Return the criteria of a condition."""
-        return condition.criteria_of(self.acceptance_criteria, self.withheld_criteria)
+        return condition.choose_criteria(self.acceptance_criteria, self.withheld_criteria)
 
 
 class RubricItem(OfCondition):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import regex
 
-from bioeval_tui.base.text import without_invisible
+from bioeval_tui.base.text import visible_text
 
 _ACCENT = 10
 """Combining classes from here on are accents and vowel points; those of Kana and of the Indic
@@ -52,7 +52,7 @@ def folded(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    plain = unicodedata.normalize("NFKC", without_invisible(text)).casefold().translate(_ONE_LETTER)
+    plain = unicodedata.normalize("NFKC", visible_text(text)).casefold().translate(_ONE_LETTER)
     letters = "".join(map(_letter, unicodedata.normalize("NFD", plain)))
     return unicodedata.normalize("NFC", letters)
 

@@ -32,7 +32,7 @@ import truststore
 from httpx_aiohttp.httpx2 import AiohttpTransport
 
 from bioeval_tui import __version__
-from bioeval_tui.base.hosts import Hider, credentials_of
+from bioeval_tui.base.hosts import Hider, request_credentials
 from bioeval_tui.base.peer_limits import (
     MAX_ANSWER_BYTES,
     MAX_HEADER_BYTES,
@@ -335,7 +335,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         """
         url = request.url
         host = f"{url.host}:{url.port}" if url.port else url.host
-        hider = Hider(credentials_of(request) | self._secrets)
+        hider = Hider(request_credentials(request) | self._secrets)
         if url.userinfo:  # a header says it already
             request.url = url.copy_with(username=None, password=None)
         if self._peer == "agent" and (traceparent := traces.traceparent()):

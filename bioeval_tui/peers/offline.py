@@ -13,7 +13,7 @@ from dataclasses import replace
 from bioeval_tui.base import units
 from bioeval_tui.base.errors import InputError, NotMeasuredError
 from bioeval_tui.base.patterns import PatternMatch, TooMuchTextError, search
-from bioeval_tui.base.text import as_read, clean, clean_line, shorten
+from bioeval_tui.base.text import clean, clean_line, reading_form, shorten
 from bioeval_tui.jobs.models import EvaluationJob, JobTask, RuleConfig, ScriptLine
 from bioeval_tui.peers.seams import (
     Delta,
@@ -116,14 +116,14 @@ class ScriptedEvaluator:
             and line.task not in self._left_out[view.condition]
         ]
         lines = _unused_lines(own, view.transcript)
-        heard = as_read(
+        heard = reading_form(
             next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")
         )
         try:
             answering = (
                 line
                 for line in lines
-                if line.when is not None and search(as_read(line.when), heard)
+                if line.when is not None and search(reading_form(line.when), heard)
             )
             chosen = next(answering, None)
         except (InputError, NotMeasuredError) as problem:
@@ -231,8 +231,8 @@ def _find(
         if message.role != role:
             continue
         # A pattern says what is to be read: "Blutverdünner" also where a soft hyphen is in it.
-        read = replace(message, content=as_read(message.content))
-        if match := search(as_read(rule.pattern), read.content):
+        read = replace(message, content=reading_form(message.content))
+        if match := search(reading_form(rule.pattern), read.content):
             return read, match
     return None
 

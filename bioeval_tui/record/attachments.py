@@ -58,21 +58,21 @@ def attachment_event(
     return {"attachment": {**told, "url": clean_line(url, 300)}}
 
 
-def attachments_of(events: Sequence[Mapping[str, Any]]) -> list[Attachment]:
+def attached_files(events: Sequence[Mapping[str, Any]]) -> list[Attachment]:
     """Return the files among an answer's events."""
-    return [found for event in events if (found := attachment_of(event)) is not None]
+    return [found for event in events if (found := attached_file(event)) is not None]
 
 
 def file_words(events: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return words for each file among an answer's events, at most `MOST_FILES` of them."""
-    files = [attachment.words for attachment in attachments_of(events)]
+    files = [attachment.words for attachment in attached_files(events)]
     more = len(files) - MOST_FILES
     if more <= 0:
         return files
     return [*files[:MOST_FILES], f"[and {plural(more, 'more file')}]"]
 
 
-def attachment_of(event: Mapping[str, Any]) -> Attachment | None:
+def attached_file(event: Mapping[str, Any]) -> Attachment | None:
     """Return an event's file; None if it is none."""
     match event:
         case {"attachment": Mapping() as told}:
@@ -87,7 +87,7 @@ def attachment_of(event: Mapping[str, Any]) -> Attachment | None:
     return None
 
 
-def without_picture(item: Mapping[str, Any]) -> dict[str, Any]:
+def shorten_picture(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item of the Responses API with the beginning of the picture that it holds, if any,
     and its size.
     """
@@ -97,7 +97,7 @@ def without_picture(item: Mapping[str, Any]) -> dict[str, Any]:
     return {**item, "result": made[:KEPT_DATA], "bytes": bytes_of(made)}
 
 
-def data_of(events: Sequence[Mapping[str, Any]]) -> list[str]:
+def answered_json(events: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the JSON that an agent answers in parts of a message."""
     parts = (event.get("part") for event in events)
     return [
@@ -107,7 +107,7 @@ def data_of(events: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def has_contents(events: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether an answer without words still contains something: a file or JSON."""
-    return bool(attachments_of(events) or data_of(events))
+    return bool(attached_files(events) or answered_json(events))
 
 
 def _told(given: Mapping[str, Any], name: str, media_type: str, count: Any) -> Attachment:
@@ -121,7 +121,7 @@ def bytes_of(base64: str) -> int:
     return len(base64.rstrip("=")) * 3 // 4
 
 
-def without_data(text: str) -> str:
+def replace_data(text: str) -> str:
     """Return a text with words for each long `data:` address in it: what it is, and that its data
     is left out.
     """

@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bioeval_tui.record.conditions import condition_in
+from bioeval_tui.record.conditions import find_condition
 from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.tool_calls import tool_calls_text
 
 
-def in_turn(cases: int, trials: int) -> list[int]:
+def case_places(cases: int, trials: int) -> list[int]:
     """Return the case of each trial, counting from 0: all cases in order, then again from the
     first.
     """
@@ -24,7 +24,7 @@ def in_turn(cases: int, trials: int) -> list[int]:
     return []
 
 
-def of_trials(
+def trial_cases(
     started: RunStarted, places: Iterable[int], before: Sequence[Case] = ()
 ) -> list[Case]:
     """Return the case of each trial from its index; `before` are the cases of the earlier
@@ -44,7 +44,7 @@ def of_trials(
     return cases
 
 
-def with_tasks_of(job: dict[str, Any], case: Case) -> dict[str, Any]:
+def job_with_case(job: dict[str, Any], case: Case) -> dict[str, Any]:
     """Return a job's snapshot with the tasks and facts of an imported case, if it has its own."""
     if case.facts:
         job = {**job, "facts": list(case.facts)}
@@ -61,7 +61,7 @@ def with_tasks_of(job: dict[str, Any], case: Case) -> dict[str, Any]:
 _PLACEHOLDER = re.compile(r"\{\{([^{}]*)\}\}")
 
 
-def without_placeholders(text: str) -> str:
+def name_placeholders(text: str) -> str:
     """Return a text of a job with cases as it reads for all of them: `{{ case.drug }}` becomes
     ‹drug›.
     """
@@ -89,12 +89,12 @@ def judged(job: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [item if isinstance(item, dict) else {"task": item} for item in job.get("tasks") or []]
 
 
-def judged_in(job: Mapping[str, Any], condition: Condition | None) -> dict[int, dict[str, Any]]:
+def judged_items(job: Mapping[str, Any], condition: Condition | None) -> dict[int, dict[str, Any]]:
     """Return what a judge scores in a condition (None: in any), by its number from 1."""
     return {
         number: item
         for number, item in enumerate(judged(job), start=1)
-        if counts_in(item, condition)
+        if is_counted(item, condition)
     }
 
 
@@ -111,17 +111,17 @@ def case_tasks(job: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
     )
 
 
-def criteria_in(
+def task_criteria(
     job: Mapping[str, Any], item: Mapping[str, Any], condition: Condition | None
 ) -> str:
     """Return the criteria of a task of a job's snapshot in a condition (None: what else holds)."""
     shared, own = str(item.get("acceptanceCriteria") or ""), str(item.get("withheldCriteria") or "")
     if condition is None:
         return shared
-    return condition_in(job, condition).criteria_of(shared, own)
+    return find_condition(job, condition).choose_criteria(shared, own)
 
 
-def question_of(
+def judge_question(
     job: Mapping[str, Any], item: Mapping[str, Any], condition: Condition | None
 ) -> dict[str, Any]:
     """Return what a judge, or a person, is asked about a task or item of a job's snapshot in a
@@ -132,12 +132,12 @@ def question_of(
     rules = [rule for rule in item.get("rules") or () if isinstance(rule, dict)]
     return {
         "task": str(item.get("task") or ""),
-        "criteria": criteria_in(job, item, condition),
+        "criteria": task_criteria(job, item, condition),
         "points": item.get("points"),
         "rules": [
             {key: rule.get(key, default) for key, default in _RULE.items()}
             for rule in rules
-            if counts_in(rule, condition)
+            if is_counted(rule, condition)
         ],
     }
 
@@ -158,7 +158,7 @@ def question_hash(
 
     It is that of the compact JSON, its keys sorted, of an object with `judge` (its name: models and
     repeats), `scorer` (its other settings, as far as they are set), `prompts` (the hash of each, by
-    name) and `criteria`: by number, the `question_of` each task or item of the rubric in this
+    name) and `criteria`: by number, the `judge_question` each task or item of the rubric in this
     condition. Rules are left out where a model judges, criteria where rules do.
     """
     scorer = job.get("scorer")
@@ -173,10 +173,10 @@ def question_hash(
         "criteria": {
             str(number): {
                 key: value
-                for key, value in question_of(job, item, condition).items()
+                for key, value in judge_question(job, item, condition).items()
                 if key != unasked
             }
-            for number, item in judged_in(job, condition).items()
+            for number, item in judged_items(job, condition).items()
         },
     }
     return hashlib.sha256(
@@ -184,7 +184,7 @@ def question_hash(
     ).hexdigest()
 
 
-def counts_in(item: Mapping[str, Any], condition: Condition | None) -> bool:
+def is_counted(item: Mapping[str, Any], condition: Condition | None) -> bool:
     """Return whether a task or assertion of a job's snapshot counts in a condition (None: in
     any).
     """

@@ -202,7 +202,7 @@ def _number(value: Any) -> float | None:
     return float(value)
 
 
-def _run_of(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
+def _listed_run(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
     """Return the run in a row of `_COLUMNS`.
 
     Raises `_DamagedError` if it cannot be one that this program wrote.
@@ -335,7 +335,7 @@ class Catalogue:
         """Without `writes`, nothing is written to the folder, and the list is built in memory."""
         self.runs_dir = runs_dir
         self._lock = threading.Lock()
-        self._memory: sqlite3.Connection | None = None if writes else self._in_memory()
+        self._memory: sqlite3.Connection | None = None if writes else self._memory_copy()
 
     def runs(
         self, wanted: RunFilter | None = None, limit: int | None = None
@@ -415,7 +415,7 @@ class Catalogue:
         # The disk is full or read-only, or another process locks the file for too long: use memory
         # instead.
         with self._lock:
-            self._memory = self._memory or self._in_memory()
+            self._memory = self._memory or self._memory_copy()
             try:
                 return self._read(self._memory, query, values)
             except _ERRORS:  # what was copied is damaged
@@ -431,9 +431,9 @@ class Catalogue:
     ) -> list[CataloguedRun]:
         with database:
             self._refresh(database)
-        return [_run_of(row, self.runs_dir) for row in database.execute(query, values)]
+        return [_listed_run(row, self.runs_dir) for row in database.execute(query, values)]
 
-    def _in_memory(self) -> sqlite3.Connection:
+    def _memory_copy(self) -> sqlite3.Connection:
         """Return an in-memory catalogue, with the content of the file if that can be read and is
         not damaged.
         """
@@ -505,7 +505,7 @@ class Catalogue:
                 stat = entry.stat()
                 seen = known.get(run_id)
                 if seen is None or seen[:2] != (stat.st_size, stat.st_mtime_ns):
-                    self._take_in(
+                    self._take_file(
                         database, run_id, _File(Path(entry.path), stat.st_size, stat.st_mtime_ns)
                     )
                 elif not seen[2]:
@@ -562,7 +562,7 @@ class Catalogue:
             with contextlib.suppress(OSError):
                 stat = path.stat()
                 if (size, modified) != (stat.st_size, stat.st_mtime_ns):
-                    self._take_in(database, run_id, _File(path, stat.st_size, stat.st_mtime_ns))
+                    self._take_file(database, run_id, _File(path, stat.st_size, stat.st_mtime_ns))
                 else:
                     self._note_status(database, run_id)
 
@@ -572,7 +572,7 @@ class Catalogue:
             "update runs set status = ? where run_id = ? and status <> ?", (status, run_id, status)
         )
 
-    def _take_in(self, database: sqlite3.Connection, run_id: str, file: _File) -> None:
+    def _take_file(self, database: sqlite3.Connection, run_id: str, file: _File) -> None:
         # Here and below: the models of events, which a list of known runs does not wait for.
         from bioeval_tui.record.reading import Outline, outline
 
@@ -597,7 +597,7 @@ class Catalogue:
         self._take_overlay(database, run_id, anew=True)
 
 
-def _as_text(score: float | None) -> str | None:
+def _score_text(score: float | None) -> str | None:
     if score is None:
         return None
     return json.dumps(score)
@@ -606,7 +606,7 @@ def _as_text(score: float | None) -> str | None:
 def _overlaid(path: Path) -> tuple[str | None, str | None]:
     """Return a run's reviewed scores and the scores by later judges as JSON; None without any."""
     from bioeval_tui.record.events import ReviewsDrawn
-    from bioeval_tui.record.overlay import in_force, judgings, read_overlay
+    from bioeval_tui.record.overlay import judgings, read_overlay, state_in_force
     from bioeval_tui.record.reading import fold_file
     from bioeval_tui.record.reviews import fold_reviews, reviewed_scores
 
@@ -617,16 +617,16 @@ def _overlaid(path: Path) -> tuple[str | None, str | None]:
         state = fold_file(path, light=True)
     except RecordingError:
         return None, None
-    now = in_force(state, overlay)
+    now = state_in_force(state, overlay)
     scores = reviewed_scores(now, fold_reviews(overlay.events, state, now))
     again = None
     if judgings(state, overlay):
         mean = now.ended.mean if now.ended else None
         values = {
-            "score": _as_text(mean),
+            "score": _score_text(mean),
             "scores": now.scores(),
             "fault": _faults(now),
-            "difference": _as_text(_difference(now)),
+            "difference": _score_text(_difference(now)),
         }
         again = json.dumps(values)
     if scores and any(isinstance(event, ReviewsDrawn) for event in overlay.events):
@@ -653,7 +653,7 @@ def _outlined_difference(path: Path, outlined: Outline) -> float | None:
 
     if outlined.started is None or not outlined.clean:
         return None
-    both = conditions.contrast_in(outlined.started.job)
+    both = conditions.job_contrast(outlined.started.job)
     if both is None:
         return None
     without, with_facts = (outlined.scores().get(condition) for condition in both)

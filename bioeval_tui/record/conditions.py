@@ -23,7 +23,7 @@ from bioeval_tui.record.names import (
     PUBLISHED_NAMES,
     PUBLISHED_TITLES,
     Condition,
-    first_in,
+    first_condition,
     is_name,
 )
 
@@ -59,9 +59,9 @@ def _order(order: str) -> str:
 Order = Annotated[str, AfterValidator(_order)]
 
 
-def with_first(names: Sequence[Condition], order: Order | None) -> tuple[Condition, ...]:
+def put_first(names: Sequence[Condition], order: Order | None) -> tuple[Condition, ...]:
     """Return the conditions in an order; the one that comes first leaves the others as listed."""
-    first = first_in(order)
+    first = first_condition(order)
     if first:
         return tuple(sorted(names, key=lambda name: name != first))
     return tuple(names)
@@ -73,7 +73,7 @@ def _words(text: str) -> str:
     return cleaned
 
 
-def _as_tuple(value: Any) -> Any:
+def _tupled(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(value)
     return value
@@ -129,7 +129,7 @@ class ConditionConfig(BaseModel):
         """Return those of the job's facts that the user has."""
         return tuple(fact for number, fact in enumerate(facts, start=1) if self.knows(number))
 
-    def criteria_of(self, acceptance: str, withheld: str) -> str:
+    def choose_criteria(self, acceptance: str, withheld: str) -> str:
         """Return the criteria of a task, given its `acceptanceCriteria` and `withheldCriteria`."""
         return (withheld if self.criteria == "withheld" else "") or acceptance
 
@@ -168,11 +168,11 @@ ConditionList = Annotated[
     Field(json_schema_extra={"minItems": 1, "maxItems": MOST_CONDITIONS}),
 ]
 _READER: TypeAdapter[tuple[ConditionConfig, ...]] = TypeAdapter(
-    Annotated[ConditionList, BeforeValidator(_as_tuple)]
+    Annotated[ConditionList, BeforeValidator(_tupled)]
 )
 
 
-def conditions_in(job: Mapping[str, Any]) -> tuple[ConditionConfig, ...]:
+def job_conditions(job: Mapping[str, Any]) -> tuple[ConditionConfig, ...]:
     """Return the conditions of a job's snapshot, in the order in which they run and are shown.
 
     Raises pydantic's `ValidationError`, a `ValueError`: a recording with others cannot be read.
@@ -207,14 +207,14 @@ def _cut(condition: Any) -> Any:
     return {**condition, "words": shorten(clean_line(words), LONGEST_WORDS)}
 
 
-def names_in(job: Mapping[str, Any]) -> tuple[Condition, ...]:
+def condition_names(job: Mapping[str, Any]) -> tuple[Condition, ...]:
     """Return the names of the conditions of a job's snapshot, in order."""
-    return tuple(condition.name for condition in conditions_in(job))
+    return tuple(condition.name for condition in job_conditions(job))
 
 
-def condition_in(job: Mapping[str, Any], name: Condition) -> ConditionConfig:
+def find_condition(job: Mapping[str, Any], name: Condition) -> ConditionConfig:
     """Return a condition of a job's snapshot by its name; one that is not listed has all facts."""
-    return named(conditions_in(job), name)
+    return named(job_conditions(job), name)
 
 
 def named(conditions: Collection[ConditionConfig], name: Condition) -> ConditionConfig:
@@ -224,7 +224,7 @@ def named(conditions: Collection[ConditionConfig], name: Condition) -> Condition
     return next(found, None) or ConditionConfig.model_construct(name=name)
 
 
-def in_order(
+def sort_conditions(
     conditions: Sequence[ConditionConfig], some: Collection[Condition]
 ) -> tuple[Condition, ...]:
     """Return `some` of the conditions' names in the order of the conditions, and then the
@@ -250,11 +250,11 @@ class Contrast(NamedTuple):
     """The first in which the user knows all of them."""
 
 
-def contrast_in(job: Mapping[str, Any]) -> Contrast | None:
+def job_contrast(job: Mapping[str, Any]) -> Contrast | None:
     """Return the conditions of a job's snapshot that show what the facts change; None if there are
     no such two.
     """
-    conditions = conditions_in(job)
+    conditions = job_conditions(job)
     without = next((condition.name for condition in conditions if condition.facts == "none"), None)
     with_facts = next(
         (condition.name for condition in conditions if condition.facts == "all"), None

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bioeval_tui.record import score as composite
-from bioeval_tui.record.cases import counts_in, criteria_in, judged, question_of
-from bioeval_tui.record.conditions import Contrast, contrast_in
+from bioeval_tui.record.cases import is_counted, judge_question, judged, task_criteria
+from bioeval_tui.record.conditions import Contrast, job_contrast
 from bioeval_tui.record.events import RunStarted, ScorePart, job_number
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import PASSED, ConversationState, RunState
@@ -76,7 +76,7 @@ def shared_criteria(job: Mapping[str, Any]) -> SharedCriteria:
 
     What counts in neither of them is not among all that has a weight.
     """
-    both = contrast_in(job)
+    both = job_contrast(job)
     if both is None:
         return SharedCriteria(SharedOf(frozenset(), 0), SharedOf(frozenset(), 0))
     listed = enumerate(job.get("assertions") or ())
@@ -113,11 +113,11 @@ def compares_everything(started: RunStarted) -> bool:
 
 
 def _counts_in_one(item: Mapping[str, Any], both: Contrast) -> bool:
-    return any(counts_in(item, condition) for condition in both)
+    return any(is_counted(item, condition) for condition in both)
 
 
 def _counts_in_both(item: Mapping[str, Any], both: Contrast) -> bool:
-    return all(counts_in(item, condition) for condition in both)
+    return all(is_counted(item, condition) for condition in both)
 
 
 def _is_judged_alike(job: Mapping[str, Any], task: Mapping[str, Any], both: Contrast) -> bool:
@@ -127,8 +127,8 @@ def _is_judged_alike(job: Mapping[str, Any], task: Mapping[str, Any], both: Cont
 
 def _asked(job: Mapping[str, Any], task: Mapping[str, Any], condition: Condition) -> dict[str, Any]:
     """Return what a judge is asked about a task, whatever its white space."""
-    criteria = " ".join(criteria_in(job, task, condition).split())
-    return {**question_of(job, task, condition), "criteria": criteria}
+    criteria = " ".join(task_criteria(job, task, condition).split())
+    return {**judge_question(job, task, condition), "criteria": criteria}
 
 
 def shared_score(talk: ConversationState, criteria: SharedCriteria) -> float | None:
@@ -172,8 +172,8 @@ def why_not_compared(state: RunState, trial: int) -> str:
     """
     if not state.clean:
         return state.cleanness
-    job = state.job_of(trial)
-    if contrast_in(job) is None:
+    job = state.trial_job(trial)
+    if job_contrast(job) is None:
         return NO_CONTRAST
     if state.job.get("facts") and not job.get("facts"):
         return NO_FACTS
@@ -186,10 +186,10 @@ def trial_difference(state: RunState, trial: int) -> float | None:
     """Return the shared score with the facts − that without of a trial; None if one is missing or
     they are not compared.
     """
-    both = contrast_in(state.job)
+    both = job_contrast(state.job)
     if both is None or why_not_compared(state, trial):
         return None
-    criteria = shared_criteria(state.job_of(trial))
+    criteria = shared_criteria(state.trial_job(trial))
     talks = (state.conversation(condition, trial) for condition in both)
     without, with_facts = (
         shared_score(talk, criteria) if talk is not None else None for talk in talks

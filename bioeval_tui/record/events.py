@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from bioeval_tui.base.settings import DEFAULT_MODEL
 from bioeval_tui.base.text import clean_line, compact_json, shorten
 from bioeval_tui.base.units import number
-from bioeval_tui.record.conditions import ConditionName, Conditions, conditions_in
+from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
 from bioeval_tui.record.names import PUBLISHED_NAMES, Peer, Role
 from bioeval_tui.record.run_options import Kind, kinds
 from bioeval_tui.record.spans import AgentSpan
@@ -112,7 +112,7 @@ class WhatCameOfOptions(TypedDict, total=False):
     """The agent, if it is a Python object that only the calling program has."""
 
 
-def _asked_for(options: dict[str, Any]) -> dict[str, Any]:
+def _asked_options(options: dict[str, Any]) -> dict[str, Any]:
     try:
         _recorded_options().validate_python(
             {
@@ -213,9 +213,9 @@ class JobCase(BaseModel):
     parts: dict[str, Any] = Field(default_factory=dict)
 
 
-def _with_conditions(job: dict[str, Any]) -> dict[str, Any]:
+def _add_conditions(job: dict[str, Any]) -> dict[str, Any]:
     try:
-        conditions_in(job)
+        job_conditions(job)
     except (ValidationError, TypeError):
         raise ValueError("the job's conditions are no list of conditions") from None
     return job
@@ -230,7 +230,7 @@ class RunStarted(EventBase):
     schema_version: int = SCHEMA_VERSION
     job_name: str
     job_path: str
-    job: Annotated[dict[str, Any], AfterValidator(_with_conditions)]
+    job: Annotated[dict[str, Any], AfterValidator(_add_conditions)]
     job_sha256: str
     program_version: str
     agent: str
@@ -252,7 +252,7 @@ class RunStarted(EventBase):
     concurrency: Trial = 1
     batch_id: str | None = None
     git_revision: str | None = None
-    options: Annotated[dict[str, Any], AfterValidator(_asked_for)] = Field(default_factory=dict)
+    options: Annotated[dict[str, Any], AfterValidator(_asked_options)] = Field(default_factory=dict)
     """The run's options that are recorded, and what they came to (`WhatCameOfOptions`), without
     credentials.
     """
@@ -624,7 +624,7 @@ class EvaluatorViolated(EventBase):
     quote: str = ""
 
     @property
-    def as_fault(self) -> UserFault:
+    def user_fault(self) -> UserFault:
         """The finding as a fault of the user, with the words that show it."""
         quote = self.quote or shorten(clean_line(self.content), 200)
         return UserFault(kind=self.rule, message=self.message, quote=quote, reason=self.detail)

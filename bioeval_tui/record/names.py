@@ -49,14 +49,14 @@ def judge_name(models: Sequence[str], repeats: int) -> str:
     return names
 
 
-def title_of(condition: Condition) -> str:
+def published_title(condition: Condition) -> str:
     """Return what a condition is called where jobs' own words must not make a difference: `without
     the facts`.
     """
     return PUBLISHED_TITLES.get(condition, condition)
 
 
-def first_in(order: str | None) -> Condition | None:
+def first_condition(order: str | None) -> Condition | None:
     """Return the condition that comes first in an order; None if none is named."""
     name, _, first = (order or "").rpartition("-")
     if first == "first":
@@ -82,7 +82,7 @@ def asked_and_served(asked: str, served: Collection[str]) -> str:
     return f"asked for {asked}, served {' and '.join(served)}"
 
 
-def with_served(identity: str, served: dict[str, list[str]]) -> str:
+def add_served(identity: str, served: dict[str, list[str]]) -> str:
     """Return the same of an evaluator's or judge's identity, such as `a, b × 3`; `served` is by
     what was asked for.
     """

@@ -19,9 +19,9 @@ from pathlib import Path
 from bioeval_tui.base.errors import Problem, RecordingError, StorageError
 from bioeval_tui.base.files import below, open_own, storage_error, sync_folder, write_fully
 from bioeval_tui.base.peer_limits import MAX_OVERLAY
-from bioeval_tui.base.portable import lock, read_at
+from bioeval_tui.base.portable import lock, read_part
 from bioeval_tui.record import events
-from bioeval_tui.record.cases import judged_in
+from bioeval_tui.record.cases import judged_items
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.masking import current, masking
 from bioeval_tui.record.reading import CHUNK, LineReader
@@ -110,7 +110,7 @@ def _append(recording: Path, make: Callable[[Overlay], Sequence[RunEvent]]) -> N
             data = b"".join(map(write_event, make(_read(path, as_written=True))))
             size = os.fstat(descriptor).st_size
             # Ours must not be joined to a torn line that another writer left.
-            if size and read_at(descriptor, 1, size - 1) != b"\n":
+            if size and read_part(descriptor, 1, size - 1) != b"\n":
                 data = b"\n" + data
             try:
                 write_fully(descriptor, data)
@@ -167,7 +167,7 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
             )
         with path.open("rb") as file:
             read = chain.from_iterable(map(reader.feed, iter(partial(file.read, CHUNK), b"")))
-            events = _in_force(read) if in_force_only else list(read)
+            events = _unreplaced(read) if in_force_only else list(read)
     except FileNotFoundError:
         return Overlay()
     except OSError as error:
@@ -177,7 +177,7 @@ def _read(path: Path, *, as_written: bool = False, in_force_only: bool = False) 
     return Overlay(tuple(masked), tuple(reader.problems))
 
 
-def _in_force(read: Iterable[RunEvent]) -> list[RunEvent]:
+def _unreplaced(read: Iterable[RunEvent]) -> list[RunEvent]:
     """Return the events without verdicts that a later one by the same criteria on the same
     conversation has replaced.
     """
@@ -267,7 +267,7 @@ def counting(state: RunState, found: Mapping[ConversationKey, Sequence[Judging]]
         (
             criteria
             for criteria, begun in newest_first.items()
-            if not criteria or begun is None or judged[criteria] >= _to_judge(state, begun)
+            if not criteria or begun is None or judged[criteria] >= _awaited(state, begun)
         ),
         "",
     )
@@ -278,29 +278,29 @@ def counting(state: RunState, found: Mapping[ConversationKey, Sequence[Judging]]
     ]
 
 
-def _to_judge(state: RunState, begun: events.CriteriaGiven) -> set[ConversationKey]:
+def _awaited(state: RunState, begun: events.CriteriaGiven) -> set[ConversationKey]:
     """Return the conversations that a judging must have judged to count: in which something is, or
     was, judged.
     """
-    anew = state.judged_by(begun)
+    anew = state.judged_anew(begun)
     return {
         key
         for key, talk in state.conversations.items()
         if (talk.is_result and begun.has_assertions)
         or (
             talk.can_be_judged
-            and (talk.verdict is not None or judged_in(anew.job_of(key.trial), key.condition))
+            and (talk.verdict is not None or judged_items(anew.trial_job(key.trial), key.condition))
         )
     }
 
 
-def in_force(state: RunState, overlay: Overlay) -> RunState:
+def state_in_force(state: RunState, overlay: Overlay) -> RunState:
     """Return the state with the verdicts that count, by their criteria, with scores and mean;
     `state` itself does not change.
     """
     latest = counting(state, judgings(state, overlay))
     begun = next((each.begun for each in latest if each.begun is not None), None)
-    judged = state.judged_by(begun) if begun is not None else state
+    judged = state.judged_anew(begun) if begun is not None else state
     talks = {key: replace(talk) for key, talk in judged.conversations.items()}
     if begun is not None and begun.has_assertions:
         for talk in talks.values():  # recorded outcomes are of other assertions

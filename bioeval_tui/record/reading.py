@@ -150,7 +150,7 @@ def read_recording(path: Path, *, as_written: bool = False, by_words: bool = Fal
     """
     reader = LineReader(path.name)
     events: list[RunEvent] = []
-    with without_collecting(reader):
+    with pause_collector(reader):
         states = SharedStates()
         for batch in batches(path, reader):
             for event in batch:
@@ -160,13 +160,13 @@ def read_recording(path: Path, *, as_written: bool = False, by_words: bool = Fal
     if not events:
         raise _no_recording(path, reader)
     if masking() and not as_written:
-        mask = current().in_words() if by_words else current()
+        mask = current().worded() if by_words else current()
         events = list(mask.events(events))
     return Recording(path, tuple(events), tuple(reader.problems))
 
 
 @contextmanager
-def without_collecting(reader: LineReader) -> Iterator[None]:
+def pause_collector(reader: LineReader) -> Iterator[None]:
     """Pause the garbage collector: events have no reference cycles, and searching for them takes
     longer than reading.
 
@@ -229,7 +229,7 @@ class RecordedEvents(Sequence[RunEvent]):
             RecordingError: the file cannot be read or contains no event.
         """
         reader = LineReader(self._path.name)
-        with without_collecting(reader):
+        with pause_collector(reader):
             for events in batches(self._path, reader, BLOCK):
                 self._share(events)
                 if len(self._kept) == len(self) < MOST_KEPT:
@@ -261,7 +261,7 @@ class RecordedEvents(Sequence[RunEvent]):
     def _read_again(self, block: int) -> tuple[int, list[RunEvent]]:
         begin, end = self._places[block - 1 : block + 1]
         first, beyond = self._firsts[block - 1 : block + 1]
-        events = LineReader(self._path.name).feed(_read_from(self._path, begin, end - begin))
+        events = LineReader(self._path.name).feed(_read_part(self._path, begin, end - begin))
         if len(events) < beyond - first:
             raise RecordingError(f"{self._path}: changed while it was shown")
         self._share(events)
@@ -302,7 +302,7 @@ async def _follow(
     while True:
         # Resuming a run truncates an incomplete last line and writes others in its place.
         again = reader.forget_unfinished()
-        data = _read_from(path, offset - again, CHUNK + again)
+        data = _read_part(path, offset - again, CHUNK + again)
         new = len(data) - again
         offset += new
         events = reader.feed(data) if data else []
@@ -314,19 +314,19 @@ async def _follow(
                 ended = False
         if events:
             yield events
-        if ended and not _read_from(path, offset):
+        if ended and not _read_part(path, offset):
             return
         if new == CHUNK:
             await asyncio.sleep(0)  # catching up: let the screen paint between slices
             continue
         quiet = 0 if new else quiet + 1
         # Ask only now and then: it looks up a process.
-        if quiet and quiet % 15 == 0 and not still_written() and not _read_from(path, offset):
+        if quiet and quiet % 15 == 0 and not still_written() and not _read_part(path, offset):
             return
         await asyncio.sleep(frame_s)
 
 
-def _read_from(path: Path, offset: int, size: int = CHUNK) -> bytes:
+def _read_part(path: Path, offset: int, size: int = CHUNK) -> bytes:
     try:
         with path.open("rb") as file:
             file.seek(offset)
@@ -461,7 +461,7 @@ def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> R
     immediately. Empty without a file.
     """
     state, states, reader = RunState(), SharedStates(), reader or LineReader(path.name)
-    with nullcontext() if light else without_collecting(reader):
+    with nullcontext() if light else pause_collector(reader):
         for event in _events(path, reader):
             if not light:
                 states.take(event)

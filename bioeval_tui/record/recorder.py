@@ -4,8 +4,8 @@ the disk.
 Every batch is flushed within 10 ms; `written()` returns once everything so far has been flushed,
 and is awaited before a message is sent to the agent; fsync is grouped, at most once a second, and
 done at the end. If writing fails (disk full, read-only), the thread keeps its events and tries
-again: the run pauses at its next `written()`, and nothing is lost. `move_to` continues in another
-folder. A run that should stop does not wait for the disk: `give_up_after` limits how long writing
+again: the run pauses at its next `written()`, and nothing is lost. `move` continues in another
+folder. A run that should stop does not wait for the disk: `limit_retries` limits how long writing
 may still fail.
 """
 
@@ -24,12 +24,12 @@ from typing import Any
 
 from bioeval_tui.base.errors import RecordingError, StorageError
 from bioeval_tui.base.files import below, open_own, private_dir, sync_folder
-from bioeval_tui.base.portable import is_at, lock
+from bioeval_tui.base.portable import is_same_file, lock
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
-from bioeval_tui.record.runs import moved_to
-from bioeval_tui.record.spans import without_content
-from bioeval_tui.record.transfer import copy_to, link
+from bioeval_tui.record.runs import moved_file
+from bioeval_tui.record.spans import drop_content
+from bioeval_tui.record.transfer import copy_open, link
 
 FLUSH_S = 0.01
 SYNC_S = 1.0
@@ -41,15 +41,13 @@ CHUNK = 1 << 20
 MOVE_S = 30.0
 
 
-def without_prompts(event: RunEvent) -> RunEvent | None:
+def drop_prompts(event: RunEvent) -> RunEvent | None:
     """Return the event without prompts, retrieved contexts and outputs; None if nothing remains.
 
     Function calls are kept, because assertions use them.
     """
     if isinstance(event, events.SpansReceived):
-        return event.model_copy(
-            update={"spans": tuple(without_content(span) for span in event.spans)}
-        )
+        return event.model_copy(update={"spans": tuple(drop_content(span) for span in event.spans)})
     if not isinstance(event, events.MessageDelta | events.MessageCompleted | events.CallsTraced):
         return event
     kept = tuple(call for item in event.generation if (call := _bare_call(item)) is not None)
@@ -100,7 +98,7 @@ class Recorder:
         """Create the file, or with `resume` continue an existing one, without its incomplete last
         line.
 
-        Without `keep_prompts`, events are written `without_prompts`.
+        Without `keep_prompts`, events are written `drop_prompts`.
 
         Raises:
             RecordingError: it cannot be written, exists already, or another process writes it.
@@ -131,7 +129,7 @@ class Recorder:
 
         After `aclose`, events are ignored.
         """
-        kept = event if self._keep_prompts else without_prompts(event)
+        kept = event if self._keep_prompts else drop_prompts(event)
         if kept is None:
             return
         line = write_event(kept)
@@ -159,7 +157,7 @@ class Recorder:
         _set(self._hurry)
         await waiter
 
-    def move_to(self, folder: Path) -> None:
+    def move(self, folder: Path) -> None:
         """Move the recording to `folder` and continue there; a link stays in its place.
 
         Blocks until it is done, for at most a few seconds.
@@ -180,7 +178,7 @@ class Recorder:
                 f"moving the recording to {folder} takes too long; the move may still succeed"
             ) from None
 
-    def give_up_after(self, seconds: float) -> None:
+    def limit_retries(self, seconds: float) -> None:
         """Stop retrying after that many seconds, because the run must end even if the disk is
         full.
         """
@@ -263,7 +261,7 @@ class Recorder:
         """Write all of `data`, waiting while the disk rejects it; never write a part twice.
 
         Raises:
-            _GaveUpError: it has refused for longer than `give_up_after` allows.
+            _GaveUpError: it has refused for longer than `limit_retries` allows.
         """
         view = memoryview(data)
         refused: float | None = None
@@ -289,7 +287,7 @@ class Recorder:
         while self._moves:
             folder, done = self._moves.pop(0)
             try:
-                moved = copy_to(self._file.fileno(), self.path, folder)
+                moved = copy_open(self._file.fileno(), self.path, folder)
             except RecordingError as error:
                 done.set_exception(error)
                 continue
@@ -356,7 +354,7 @@ def _open_private(path: Path, resume: bool) -> io.FileIO:
     flags = os.O_RDWR | os.O_APPEND | (0 if resume else os.O_CREAT)
     try:
         private_dir(path.parent)
-        file = (resume and moved_to(path)) or path
+        file = (resume and moved_file(path)) or path
         descriptor = open_own(below(file.parent, file.name), flags)
     except StorageError as error:
         raise RecordingError(str(error)) from None
@@ -367,7 +365,7 @@ def _open_private(path: Path, resume: bool) -> io.FileIO:
             lock(descriptor)
         except OSError:
             raise RecordingError(f"{path.name}: another process is writing to it") from None
-        if not is_at(descriptor, path):
+        if not is_same_file(descriptor, path):
             # Deleted, or moved to another folder, between opening and locking.
             raise RecordingError(f"{path.name}: was just deleted or moved; try again")
         if resume:

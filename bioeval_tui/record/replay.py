@@ -118,7 +118,7 @@ class Player:
         self._events, self._times, self._whole = events, times, whole
         self._woken.set()
 
-    def go_to(self, count: int) -> None:
+    def jump(self, count: int) -> None:
         """Yield everything up to the `count`-th event immediately, then pause."""
         self._target = max(self._target, min(count, len(self._events)))
         self._anchor()
@@ -213,8 +213,8 @@ def reading_times(events: Sequence[RunEvent]) -> list[float]:
         # Checks come in a group, and the pause is after the whole group.
         if not isinstance(event, AssertionChecked):
             due, pause = due + pause, 0.0
-        due += reader.seconds_before(event)
-        pause = reader.seconds_after(event) or pause
+        due += reader.wait_seconds(event)
+        pause = reader.look_seconds(event) or pause
         times.append(due)
     return times
 
@@ -224,17 +224,17 @@ class _Reader:
 
     def __init__(self, events: Sequence[RunEvent]) -> None:
         self._turns = {
-            _message_of(event): event.turn for event in events if isinstance(event, MessageStarted)
+            _message_key(event): event.turn for event in events if isinstance(event, MessageStarted)
         }
         self._texts = {
-            _message_of(event): (event.role, event.content)
+            _message_key(event): (event.role, event.content)
             for event in events
             if isinstance(event, MessageCompleted)
         }
         self._has_read: set[tuple[str, str]] = set()
         self._failed: set[tuple[object, ...]] = set()
 
-    def seconds_before(self, event: RunEvent) -> float:
+    def wait_seconds(self, event: RunEvent) -> float:
         """Return how long after the event before it an event is shown."""
         match event:
             case ConversationStarted() if self._has_read:
@@ -248,7 +248,7 @@ class _Reader:
             case _:
                 return 0.0
 
-    def seconds_after(self, event: RunEvent) -> float:
+    def look_seconds(self, event: RunEvent) -> float:
         """Return how long an event is looked at before the next one is shown."""
         match event:
             case RunStarted():
@@ -262,7 +262,7 @@ class _Reader:
 
     def _message_s(self, event: MessageStarted | MessageDelta | MessageCompleted) -> float:
         """Return how long a part of a message takes: it begins, it is streamed, it is read."""
-        message = _message_of(event)
+        message = _message_key(event)
         text = self._texts.get(message, ("", ""))
         hurry = _HURRY.get(self._turns.get(message, 0), 1.0)
         if text in self._has_read:
@@ -290,7 +290,7 @@ class _Reader:
         return recovers
 
 
-def _message_of(event: MessageStarted | MessageDelta | MessageCompleted) -> tuple[object, ...]:
+def _message_key(event: MessageStarted | MessageDelta | MessageCompleted) -> tuple[object, ...]:
     return event.condition, event.trial, event.message
 
 
@@ -378,7 +378,7 @@ class Timeline:
     def add(self, events: Sequence[RunEvent], times: Iterable[float] | None = None) -> None:
         """Take the next events, which are due at `times`, by default as recorded."""
         if times is None:
-            times = map(self._as_recorded, events)
+            times = map(self._recorded_due, events)
         for event, due in zip(events, times, strict=True):
             self.times.append(due)
             self._last = event.at
@@ -394,7 +394,7 @@ class Timeline:
                 case ConversationScored():
                     self._checks.pop((event.condition, event.trial or 1, event.attempt or 1), None)
 
-    def _as_recorded(self, event: RunEvent) -> float:
+    def _recorded_due(self, event: RunEvent) -> float:
         if self._last is None:
             return 0.0
         return self.times[-1] + _gap(self._last, event)

@@ -17,7 +17,7 @@ from bioeval_tui.base import units
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.record import score as composite
-from bioeval_tui.record.cases import counts_in, judged, judged_in, question_of
+from bioeval_tui.record.cases import is_counted, judge_question, judged, judged_items
 from bioeval_tui.record.events import (
     EXCUSED,
     CriteriaGiven,
@@ -82,7 +82,7 @@ def fold_reviews(
     entries = [_cleaned(event) for event in many if isinstance(event, Reviewed)]
     if state is not None and now is not None:
         given = (event for event in many if isinstance(event, CriteriaGiven))
-        states = {"": state} | {event.judging: state.judged_by(event) for event in given}
+        states = {"": state} | {event.judging: state.judged_anew(event) for event in given}
         entries = [
             entry
             for entry in entries
@@ -104,7 +104,7 @@ def fold_reviews(
     return reviews
 
 
-def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
+def reviewed_score(opinions: Mapping[str, Reviewed]) -> float | None:
     """Return a task's reviewed score: the mean over its reviewers."""
     given = [entry.after for entry in opinions.values() if entry.after is not None]
     if given:
@@ -112,7 +112,7 @@ def score_of(opinions: Mapping[str, Reviewed]) -> float | None:
     return None
 
 
-def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
+def reviewed_fault(opinions: Mapping[str, Reviewed]) -> Fault | None:
     """Return the fault on which all reviewers agree; None if they differ or nobody set one."""
     given = {entry.fault for entry in opinions.values() if entry.fault is not None}
     if len(given) == 1:
@@ -120,7 +120,7 @@ def fault_of(opinions: Mapping[str, Reviewed]) -> Fault | None:
     return None
 
 
-def mark_of(opinions: Mapping[str, Reviewed]) -> Mark | None:
+def reviewed_mark(opinions: Mapping[str, Reviewed]) -> Mark | None:
     """Return the mark on which all reviewers agree; `suspicious` when they differ; None when nobody
     gave one.
     """
@@ -134,7 +134,7 @@ def mark_of(opinions: Mapping[str, Reviewed]) -> Mark | None:
 
 def mark_words(opinions: Mapping[str, Reviewed]) -> str:
     """Return `suspicious (ada: leaked labels)`; empty if nobody gave a mark."""
-    mark = mark_of(opinions)
+    mark = reviewed_mark(opinions)
     if mark is None:
         return ""
     many = len({entry.mark for entry in opinions.values()}) > 1
@@ -156,7 +156,7 @@ def disagree(opinions: Mapping[str, Reviewed]) -> bool:
 
 def pass_above(state: RunState, trial: int, task: int) -> float:
     """Return the score above which a task of a trial counts as passed, as the job says."""
-    listed = judged(state.job_of(trial))
+    listed = judged(state.trial_job(trial))
     if not 0 < task <= len(listed):
         return PASS_ABOVE
     value = listed[task - 1].get("passAbove")
@@ -240,7 +240,7 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     """Return the run's reviewed scores; None when nobody gave a score or a fault."""
     if not reviews.tasks and not reviews.faults:
         return None
-    after = with_reviews(state, reviews)
+    after = apply_reviews(state, reviews)
     scores = after.scores()
     every = (*reviews.tasks.values(), *reviews.faults.values())
     count = sum(len(_judged(state, key)) for key in state.conversations)
@@ -259,7 +259,7 @@ def reviewed_scores(state: RunState, reviews: Reviews) -> ReviewedScores | None:
     )
 
 
-def with_reviews(state: RunState, reviews: Reviews) -> RunState:
+def apply_reviews(state: RunState, reviews: Reviews) -> RunState:
     """Return the state with people's scores instead of the judge's; `state` itself does not change.
 
     Timing, assertions and failures stay as recorded. With a fault of the evaluator, judge or
@@ -276,11 +276,11 @@ def with_reviews(state: RunState, reviews: Reviews) -> RunState:
 
 def _reviewed_talk(state: RunState, talk: ConversationState, reviews: Reviews) -> ConversationState:
     given = {
-        key.task: score_of(opinions)
+        key.task: reviewed_score(opinions)
         for key, opinions in reviews.tasks.items()
         if key.key == talk.key
     }
-    fault = fault_of(reviews.faults.get(talk.key, {}))
+    fault = reviewed_fault(reviews.faults.get(talk.key, {}))
     if talk.score is None or (not given and fault is None):
         return talk
     tasks = _tasks(
@@ -364,13 +364,13 @@ def _score(
 
 def _judged(state: RunState, key: ConversationKey) -> dict[int, dict[str, Any]]:
     """Return what is scored in a conversation, by number: what counts in its condition."""
-    return judged_in(state.job_of(key.trial), key.condition)
+    return judged_items(state.trial_job(key.trial), key.condition)
 
 
 def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
     """Return the parts of a conversation that was not scored when it was recorded."""
     listed = [item if isinstance(item, dict) else {} for item in state.job.get("assertions") or []]
-    wanted = sum(counts_in(item, talk.key.condition) for item in listed)
+    wanted = sum(is_counted(item, talk.key.condition) for item in listed)
     finals = [(check.weight, PASSED[check.status]) for check in talk.final_checks.values()]
     finals += [(1.0, None)] * (wanted - len(finals))
     return (
@@ -409,13 +409,13 @@ def _asked_otherwise(entry: Reviewed, then: RunState | None, now: RunState) -> b
     if then is None:
         return True
     asked, counted = (
-        judged_in(state.job_of(entry.trial), entry.condition).get(entry.task)
+        judged_items(state.trial_job(entry.trial), entry.condition).get(entry.task)
         for state in (then, now)
     )
     if asked is None or counted is None:
         return asked is not counted
-    before, after = then.job_of(entry.trial), now.job_of(entry.trial)
-    return question_of(before, asked, entry.condition) != question_of(
+    before, after = then.trial_job(entry.trial), now.trial_job(entry.trial)
+    return judge_question(before, asked, entry.condition) != judge_question(
         after, counted, entry.condition
     )
 

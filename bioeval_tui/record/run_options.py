@@ -303,7 +303,7 @@ class RunOptions:
         return {name: getattr(self, name) for name in names}
 
     def recorded(self) -> dict[str, Any]:
-        """Return the options stored in a recording; `options_of` reads them back."""
+        """Return the options stored in a recording; `recorded_options` reads them back."""
         return self.values(lambda option: option.recorded)
 
 
@@ -343,31 +343,31 @@ def _kinds(hints: Mapping[str, Any]) -> Iterator[Kind]:
         yield Kind(field.name, option, kind, field.default)
 
 
-def options_of(recorded: Mapping[str, Any]) -> RunOptions:
+def recorded_options(recorded: Mapping[str, Any]) -> RunOptions:
     """Return a run's options from its recording; unknown ones have their defaults."""
     known: dict[str, Any] = {}
     for kind in kinds():
         value = recorded.get(kind.name)
         if kind.option.recorded and kind.option.resumed and value is not None:
-            known[kind.name] = as_several(value) if kind.is_several else value
+            known[kind.name] = tupled(value) if kind.is_several else value
     return RunOptions(**known)
 
 
-def as_several(value: Any) -> Any:
+def tupled(value: Any) -> Any:
     """Return one value, or a list of them, as a tuple."""
     if isinstance(value, str | Path):
         return (value,)
     return tuple(value)
 
 
-def as_held(kind: Kind, value: Any) -> Any:
+def held_value(kind: Kind, value: Any) -> Any:
     """Return a given value as `RunOptions` holds it: several as a tuple, a path as its text, of
     files and folders absolute.
 
     What is no text, path or sequence is returned as it is, for whoever checks the type.
     """
     if kind.is_several and isinstance(value, str | Path | Sequence):
-        return tuple(_text(kind, one) for one in as_several(value))
+        return tuple(_text(kind, one) for one in tupled(value))
     return _text(kind, value)
 
 

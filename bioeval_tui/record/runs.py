@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from bioeval_tui.base.errors import RecordingError, StorageError
 from bioeval_tui.base.files import below, read_small, write_whole
-from bioeval_tui.base.portable import BINARY, is_at, lock
+from bioeval_tui.base.portable import BINARY, is_same_file, lock
 from bioeval_tui.base.text import clean_line
 
 SUFFIX = ".jsonl"
@@ -79,7 +79,7 @@ def overlay_path(recording: Path) -> Path:
     return recording.with_suffix(OVERLAY)
 
 
-def moved_to(recording: Path) -> Path | None:
+def moved_file(recording: Path) -> Path | None:
     """Return the file of a recording that was moved to another folder; None if it is no link to
     one.
 
@@ -204,7 +204,7 @@ class CataloguedRun(NamedTuple):
             return next(iter(self.scores))
         return None
 
-    def differs_from(self, other: CataloguedRun) -> list[str]:
+    def differences(self, other: CataloguedRun) -> list[str]:
         """Return in what the runs differ besides their results, such as `agent`; nothing of a run
         whose identity is unknown.
         """
@@ -307,7 +307,7 @@ def only_here(recording: Path) -> Iterator[None]:
                 f"{recording.stem} is in progress or being judged again in another process; wait"
                 " for it or cancel it"
             ) from None
-        if not is_at(descriptor, recording):
+        if not is_same_file(descriptor, recording):
             raise RecordingError(f"{recording.name}: was just deleted or moved; try again")
         if os.name == "nt":  # an open file cannot be deleted there
             os.close(descriptor)

@@ -36,7 +36,7 @@ class Composite:
     @property
     def penalty(self) -> float:
         """What the failed requests take from the score."""
-        return penalty_of(self.failures)
+        return failure_penalty(self.failures)
 
     @property
     def score(self) -> float | None:
@@ -219,7 +219,7 @@ def blame(faults: Sequence[Fault], judged: Sequence[TaskScored] | None = None) -
     )
 
 
-def penalty_of(failures: int) -> float:
+def failure_penalty(failures: int) -> float:
     """Return the penalty for `failures` of the agent: 0.3 each, 0.5 at most."""
     return min(FAILURE_PENALTY * failures, MOST_PENALTY)
 
@@ -321,7 +321,7 @@ def needed(parts: Sequence[ScorePart], failures: int, target: float) -> tuple[Ne
     for part in present:
         assert part.value is not None
         others = sum(other.weight * (other.value or 0.0) for other in present if other is not part)
-        wanted = (weight * (target + penalty_of(failures)) - others) / part.weight
+        wanted = (weight * (target + failure_penalty(failures)) - others) / part.weight
         perfect = [
             part.model_copy(update={"value": 1.0}) if other is part else other for other in parts
         ]

@@ -121,17 +121,17 @@ _CONTENT_FREE = frozenset(
 
 def meaning_of(span: AgentSpan) -> Meaning:
     """Return a span's meaning."""
-    attributes = _with_events(span)
+    attributes = _all_attributes(span)
     kind = _kind(attributes)
     tool, arguments, result = "", None, None
     if kind == "tool":
-        arguments = _without_wrapping(_value(attributes, *_ARGUMENTS))
+        arguments = _unwrap_arguments(_value(attributes, *_ARGUMENTS))
         result = _value(attributes, *_RESULT)
         tool = clean_line(_text(attributes, *_TOOL) or span.name.removeprefix("execute_tool "), 200)
     model = _text(attributes, *_MODEL)
     message = _tool_message(result)
     failed = message.get("status") == "error"
-    result = _parsed(message["content"]) if message else _without_block(result)
+    result = _parsed(message["content"]) if message else _unwrap_block(result)
     match result:
         case {"raw_output": output, "is_error": bool(failed), "tool_name": _}:  # LlamaIndex
             result = output
@@ -149,11 +149,11 @@ def meaning_of(span: AgentSpan) -> Meaning:
     )
 
 
-def without_content(span: AgentSpan) -> AgentSpan:
+def drop_content(span: AgentSpan) -> AgentSpan:
     """Return a span without what may quote a prompt or an output: names, numbers and arguments of
     tool calls stay.
     """
-    attributes = _with_events(span)
+    attributes = _all_attributes(span)
     kept = {name: value for name, value in attributes.items() if name in _CONTENT_FREE}
     if _kind(attributes) == "tool" and "gen_ai.tool.call.arguments" not in kept:
         kept |= {name: attributes[name] for name in _ARGUMENTS if name in attributes}
@@ -182,7 +182,7 @@ def ordered(spans: Iterable[AgentSpan], root_id: str) -> list[tuple[AgentSpan, i
     return placed + [(span, 0) for span in chain.from_iterable(below.values())]
 
 
-def tokens_of(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, int | None]:
+def trace_tokens(spans: Iterable[AgentSpan], trace_id: str) -> tuple[int | None, int | None]:
     """Return the tokens (input, output) of a trace's model calls; None if no span reports them.
 
     Of nested spans for one call (a model's client inside an agent framework), the outer one counts.
@@ -266,7 +266,7 @@ def _kind(attributes: Mapping[str, Any]) -> SpanKind:
     return "other"
 
 
-def _with_events(span: AgentSpan) -> Mapping[str, Any]:
+def _all_attributes(span: AgentSpan) -> Mapping[str, Any]:
     """Return a span's attributes, and the arguments and result of a tool call that are in its
     events.
 
@@ -316,7 +316,7 @@ def _parsed(value: Any) -> Any:
     return value
 
 
-def _without_wrapping(arguments: Any) -> Any:
+def _unwrap_arguments(arguments: Any) -> Any:
     """Return the arguments by name from what instrumentations of LangChain (OpenLLMetry),
     smolagents and LlamaIndex record as the call; of an only argument without a name, its value.
     """
@@ -330,7 +330,7 @@ def _without_wrapping(arguments: Any) -> Any:
     return arguments
 
 
-def _without_block(result: Any) -> Any:
+def _unwrap_block(result: Any) -> Any:
     """Return the text or JSON of the content block in which Strands Agents and Bedrock wrap a
     tool's result.
     """

@@ -19,15 +19,15 @@ from bioeval_tui.record.attachments import has_contents
 from bioeval_tui.record.conditions import (
     ConditionConfig,
     Contrast,
-    conditions_in,
-    contrast_in,
-    in_order,
+    condition_names,
+    job_conditions,
+    job_contrast,
     named,
-    names_in,
+    sort_conditions,
 )
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.names import Condition, Peer, Role, with_served
-from bioeval_tui.record.spans import AgentSpan, tokens_of, was_cut_off
+from bioeval_tui.record.names import Condition, Peer, Role, add_served
+from bioeval_tui.record.spans import AgentSpan, trace_tokens, was_cut_off
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]
 
@@ -46,7 +46,7 @@ class WorkClock:
         """Stand still from now on. A time that began and has not ended was work."""
         self._since = at
 
-    def go_on(self, at: datetime) -> None:
+    def resume(self, at: datetime) -> None:
         """Work from now on."""
         if self._since is not None:
             self._times.append((self._since, at))
@@ -138,7 +138,7 @@ class MessageState:
         do; None if unknown.
         """
         if (self.tokens_in, self.tokens_out) == (None, None) and self.spans and self.traceparent:
-            return tokens_of(self.spans, self.traceparent.split("-")[1])
+            return trace_tokens(self.spans, self.traceparent.split("-")[1])
         return self.tokens_in, self.tokens_out
 
     @property
@@ -315,7 +315,7 @@ class ConversationState:
         """What the simulated user did wrong: what checks found and then, where they did not, what
         the judge did.
         """
-        checked = [violation.as_fault for violation in self.violations]
+        checked = [violation.user_fault for violation in self.violations]
         known = {(fault.kind, fault.message) for fault in checked}
         judged = self.verdict.user_faults if self.verdict is not None else ()
         return [*checked, *(fault for fault in judged if (fault.kind, fault.message) not in known)]
@@ -426,7 +426,7 @@ class RunState:
     def agent_model(self) -> str | None:
         """The agent's model: `asked for X, served Y` where the names differ."""
         asked = self.asked_model
-        return asked and with_served(asked, self.served.get("agent", {}))
+        return asked and add_served(asked, self.served.get("agent", {}))
 
     @property
     def agent_identity(self) -> str:
@@ -438,7 +438,7 @@ class RunState:
     def evaluator(self) -> str:
         """Who played the user; a model as in `agent_model`."""
         if self.started:
-            return with_served(self.started.evaluator, self.served.get("evaluator", {}))
+            return add_served(self.started.evaluator, self.served.get("evaluator", {}))
         return ""
 
     def case(self, trial: int) -> events.Case | None:
@@ -450,17 +450,17 @@ class RunState:
             (talk.case for talk in talks if talk is not None and talk.case is not None), None
         )
 
-    def job_of(self, trial: int) -> dict[str, Any]:
+    def trial_job(self, trial: int) -> dict[str, Any]:
         """Return the job's snapshot for a trial, filled in from its case."""
         case = self.case(trial)
         if case is None:
             return self.job
         parts = self._parts.get((case.name, case.persona))
         if parts is None:
-            return cases.with_tasks_of(self.job, case)
+            return cases.job_with_case(self.job, case)
         return {**self.job, **parts}
 
-    def judged_by(self, judging: events.CriteriaGiven) -> RunState:
+    def judged_anew(self, judging: events.CriteriaGiven) -> RunState:
         """Return the run with the criteria of a later judging in the place of its own; `self` does
         not change.
         """
@@ -505,13 +505,13 @@ class RunState:
         """Return a condition by its name: what it is called, which facts the user has, which
         criteria hold.
         """
-        return named(conditions_in(self.job), name)
+        return named(job_conditions(self.job), name)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The conditions that are run, in the order of the job, which is that of the screens."""
-        of_job = conditions_in(self.job)
-        return in_order(
+        of_job = job_conditions(self.job)
+        return sort_conditions(
             of_job, self.started.conditions if self.started else [each.name for each in of_job]
         )
 
@@ -523,16 +523,16 @@ class RunState:
         return f"trial {trial}"
 
     @property
-    def of_job(self) -> tuple[Condition, ...]:
+    def all_conditions(self) -> tuple[Condition, ...]:
         """All conditions of the job, run or not."""
-        return names_in(self.job)
+        return condition_names(self.job)
 
     @property
     def contrast(self) -> Contrast | None:
         """The conditions whose difference is the effect of the facts; None if the job has no such
         two.
         """
-        return contrast_in(self.job)
+        return job_contrast(self.job)
 
     @property
     def only_condition(self) -> Condition | None:
@@ -548,7 +548,7 @@ class RunState:
             return ""
         if self.clean_unknown:
             return "it is unknown whether the conditions started from the same state"
-        reasons = [warning.message for warning in self._about_clean("not_clean")]
+        reasons = [warning.message for warning in self._warned("not_clean")]
         if reasons and reasons[0].startswith(events.STARTS_DIFFER):
             return events.STARTS_DIFFER
         if reasons:
@@ -559,9 +559,7 @@ class RunState:
     def clean_unknown(self) -> bool:
         """Whether it is unknown if the conditions started from the same state."""
         return (
-            not self.clean
-            and not self._about_clean("not_clean")
-            and bool(self._about_clean("clean_unknown"))
+            not self.clean and not self._warned("not_clean") and bool(self._warned("clean_unknown"))
         )
 
     @property
@@ -573,7 +571,7 @@ class RunState:
             return "cleanliness unknown"
         return "not clean"
 
-    def _about_clean(self, code: str) -> list[events.Warned]:
+    def _warned(self, code: str) -> list[events.Warned]:
         talks = self.conversations.values()
         warnings = chain(self.warnings, *(talk.warnings for talk in talks))
         return [warning for warning in warnings if warning.code == code]
@@ -603,7 +601,7 @@ class RunState:
         """
         recorded = ""
         if self.started is not None:
-            recorded = with_served(self.started.judge, self.served.get("judge", {}))
+            recorded = add_served(self.started.judge, self.served.get("judge", {}))
         verdicts = [talk.verdict for talk in self.conversations.values() if talk.verdict]
         judges = {
             clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts
@@ -637,7 +635,7 @@ class RunState:
 
     def mean(self) -> float | None:
         """Return the mean of the job's conditions; None if one has no score, or was not run."""
-        return composite.mean_of_conditions(self._trial_scores(), names_in(self.job))
+        return composite.mean_of_conditions(self._trial_scores(), condition_names(self.job))
 
     def _trial_scores(self) -> dict[str, list[float | None]]:
         """Return the score of each planned trial, by condition."""
@@ -669,7 +667,7 @@ def apply(state: RunState, event: RunEvent) -> Change:
         _apply_to_run(state, event)
         return Change(event.kind)
     key = state.newest = ConversationKey(event.condition, event.trial)
-    talk = _attempt_of(state, key, event)
+    talk = _take_attempt(state, key, event)
     if talk is None:
         return Change("abandoned", key)
     return Change(event.kind, key, _apply_to_conversation(state, talk, event))
@@ -680,15 +678,17 @@ def _keep_time(state: RunState, event: RunEvent) -> None:
     in a pause.
     """
     if isinstance(event, events.RunResumed) and state.last_at is not None:
-        state._clock.go_on(state.last_at)
+        state._clock.resume(state.last_at)
         state._clock.stop(state.last_at)
-        state._clock.go_on(event.at)
+        state._clock.resume(event.at)
     elif isinstance(event, events.MessageCompleted) and state.all_paused:
         state._clock.stop(event.at)
     state.last_at = event.at
 
 
-def _attempt_of(state: RunState, key: ConversationKey, event: RunEvent) -> ConversationState | None:
+def _take_attempt(
+    state: RunState, key: ConversationKey, event: RunEvent
+) -> ConversationState | None:
     """Return the conversation of an event, begun now if it is a new attempt; None if the event is
     of an abandoned one.
     """
@@ -739,12 +739,14 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
     match event:
         case events.RunStarted():
             state.started = event
-            state.cases = cases.of_trials(event, cases.in_turn(len(event.cases), event.trials))
+            state.cases = cases.trial_cases(
+                event, cases.case_places(len(event.cases), event.trials)
+            )
             state._parts = {(case.name, case.persona): case.parts for case in event.cases}
         case events.RunResumed():
             state.resumed += 1
             if state.started is not None:
-                state.cases += cases.of_trials(state.started, event.cases, state.cases)
+                state.cases += cases.trial_cases(state.started, event.cases, state.cases)
             state.ended = None
             if event.trials is not None and state.started is not None:
                 state.started = state.started.model_copy(update={"trials": event.trials})
@@ -789,7 +791,7 @@ def _act(state: RunState, event: events.OperatorActed) -> None:
     elif event.action == "resume":
         state.paused -= who
     if waited and (event.action == "step" or not state.all_paused):
-        state._clock.go_on(event.at)
+        state._clock.resume(event.at)
     elif state.all_paused and not waited:
         state._clock.stop(event.at)
 

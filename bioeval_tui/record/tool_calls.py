@@ -105,7 +105,7 @@ def request_of(event: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
-def _arguments_of(request: Mapping[str, Any]) -> Any:
+def _read_arguments(request: Mapping[str, Any]) -> Any:
     """Return a call's arguments, an object; a text if they cannot be read.
 
     REST agents and imported files may send them as text.
@@ -130,7 +130,7 @@ def readable_event(event: Mapping[str, Any]) -> dict[str, Any]:
     request = request_of(event)
     if request is None or isinstance(request.get("arguments"), Mapping):
         return dict(event)
-    given = _arguments_of(request)
+    given = _read_arguments(request)
     if isinstance(given, Mapping):
         return {**event, "request": {**request, "arguments": given}}
     return {
@@ -183,13 +183,13 @@ def paired(
             pairs[chosen][1] = result
             del waiting[chosen]
     for request, result in pairs:
-        if request is not None and isinstance(_arguments_of(request), str):
+        if request is not None and isinstance(_read_arguments(request), str):
             yield request, (result[0] if result else UNREAD, True)
         else:
             yield request, result
 
 
-def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
+def transcript_calls(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
     """Return every call in a transcript as assertions see it (`role`, `events`), in order."""
     calls: list[ToolCall] = []
     turn = 0
@@ -201,7 +201,7 @@ def calls_of(transcript: Sequence[Mapping[str, Any]]) -> list[ToolCall]:
             if request is None:
                 continue
             call = ToolCall(
-                turn, number, str(request["function"].get("name", "")), _arguments_of(request)
+                turn, number, str(request["function"].get("name", "")), _read_arguments(request)
             )
             call.arguments_told = request.get("argumentsTold") is not False
             call.arguments_read = not isinstance(call.arguments, str)

@@ -29,7 +29,7 @@ from bioeval_tui.base.files import (
     write_whole,
 )
 from bioeval_tui.base.peer_limits import MAX_LINE, MAX_OVERLAY
-from bioeval_tui.base.portable import lock, read_at
+from bioeval_tui.base.portable import lock, read_part
 from bioeval_tui.base.text import clean_value, compact_json, join_names, plural
 from bioeval_tui.record.events import SCHEMA_VERSION, Reviewed, RunStarted, write_event
 from bioeval_tui.record.importing.given import is_score_table
@@ -42,7 +42,7 @@ from bioeval_tui.record.importing.looking import (
     names,
     nearest,
 )
-from bioeval_tui.record.importing.writing import ImportOptions, digest, recording_of, survey
+from bioeval_tui.record.importing.writing import ImportOptions, digest, imported_events, survey
 from bioeval_tui.record.overlay import append_reviews
 from bioeval_tui.record.reading import CHUNK, LineReader
 from bioeval_tui.record.runs import (
@@ -50,14 +50,14 @@ from bioeval_tui.record.runs import (
     imported_path,
     is_run_id,
     live_path,
-    moved_to,
+    moved_file,
     only_here,
     overlay_path,
     recording_path,
 )
 
 
-def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
+def copy_open(descriptor: int, path: Path, folder: Path) -> io.FileIO:
     """Copy the open recording `path` into `folder`; return the copy, synced, locked, open for
     appending.
 
@@ -80,7 +80,7 @@ def copy_to(descriptor: int, path: Path, folder: Path) -> io.FileIO:
     try:
         lock(copy)
         at = 0
-        while data := read_at(descriptor, CHUNK, at):
+        while data := read_part(descriptor, CHUNK, at):
             at += len(data)
             view = memoryview(data)
             while view:
@@ -184,7 +184,7 @@ def import_file(
             runs folder.
     """
     files = [file, *more]
-    formats = [format_of(each, kind) for each in files]
+    formats = [import_format(each, kind) for each in files]
     found = formats[0]
     if other := next(
         (each for each, its in zip(files, formats, strict=True) if its != found), None
@@ -217,7 +217,7 @@ def _import_foreign(
     run_id = f"{(surveyed.began or datetime.now(UTC)).astimezone(UTC):%Y%m%d-%H%M%S}-{tag}"
     target = recording_path(runs_dir, run_id)
     with _new_file(runs_dir) as (copy, written):
-        for event in recording_of(files, kind, surveyed, sha256, run_id, options):
+        for event in imported_events(files, kind, surveyed, sha256, run_id, options):
             line = write_event(event)
             if len(line) > MAX_LINE:
                 where = f"trial {event.trial} has" if event.trial else "it has"
@@ -319,7 +319,7 @@ def erase(file: Path) -> int:
     A missing file frees none. Raises `RecordingError` if it cannot be deleted.
     """
     try:
-        moved = moved_to(file)
+        moved = moved_file(file)
         size = (moved or file).stat().st_size if file.exists() else 0
         if moved is not None:
             moved.unlink(missing_ok=True)
@@ -495,7 +495,7 @@ def empty(trashed: Iterable[Deletion], logs_dir: Path) -> int:
     return freed
 
 
-def format_of(file: Path, name: str | None = None) -> ImportFormat | None:
+def import_format(file: Path, name: str | None = None) -> ImportFormat | None:
     """Return a file's format, `name` or by content; None for a recording of this program.
 
     Raises:

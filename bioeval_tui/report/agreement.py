@@ -98,12 +98,14 @@ class RatedTask(TaskOfTalk):
     @property
     def blind_score(self) -> float | None:
         """The mean over the blind reviewers; None without any."""
-        return reviews.score_of({name: entry for name, entry in self.people.items() if entry.blind})
+        return reviews.reviewed_score(
+            {name: entry for name, entry in self.people.items() if entry.blind}
+        )
 
     @property
     def people_score(self) -> float:
         """The mean over the reviewers."""
-        score = reviews.score_of(self.people)
+        score = reviews.reviewed_score(self.people)
         assert score is not None
         return score
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bioeval_tui.base.text import plural
-from bioeval_tui.record.cases import judged, without_placeholders
-from bioeval_tui.record.conditions import names_in
+from bioeval_tui.record.cases import judged, name_placeholders
+from bioeval_tui.record.conditions import condition_names
 from bioeval_tui.record.names import Condition
 from bioeval_tui.report.rows import criteria_words, job_of_trial
 
@@ -119,7 +119,7 @@ class Brief:
         """The facts in one line: `1 The user lives in Sydney   2 …`, or that there are none."""
         if not self.facts and self.own_facts:
             return "each case has its own"
-        facts = [without_placeholders(fact) for fact in self.facts] if self.cases else self.facts
+        facts = [name_placeholders(fact) for fact in self.facts] if self.cases else self.facts
         listed = "   ".join(f"{n} {fact}" for n, fact in enumerate(facts, start=1)) or "none"
         if tuple(facts) == self.facts:
             return listed
@@ -133,11 +133,10 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
     cases = 0
     if trial is None:
         tasks = [
-            (without_placeholders(title), without_placeholders(criteria))
-            for title, criteria in tasks
+            (name_placeholders(title), name_placeholders(criteria)) for title, criteria in tasks
         ]
         cases = len({case.name for case in started.cases})
-    own_facts = bool(trial is None and state.job_of(1).get("facts"))
+    own_facts = bool(trial is None and state.trial_job(1).get("facts"))
     facts = job.get("facts") or ()
     if isinstance(facts, str):
         facts = [facts]
@@ -163,7 +162,7 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
         own_facts=own_facts,
         cases=cases,
         source=started.source,
-        conditions=names_in(state.job),
+        conditions=condition_names(state.job),
     )
 
 

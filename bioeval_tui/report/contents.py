@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bioeval_tui.base.text import compact_json
-from bioeval_tui.record.cases import asserted, counts_in, criteria_in, judged_in
+from bioeval_tui.record.cases import asserted, is_counted, judged_items, task_criteria
 from bioeval_tui.record.names import Condition
 
 OF_CASES = ("seeds", "setups", "greetings")
@@ -78,16 +78,16 @@ def job_contents(
     user, for_all = (_mapping(each.get("evaluator")) for each in (job, unfilled))
     situation |= {key: user.get(key) for key in OF_USERS if user.get(key) != for_all.get(key)}
     by_rules = _mapping(job.get("scorer")).get("kind") == "rules"
-    items = judged_in(dict(job), condition)
+    items = judged_items(dict(job), condition)
     checks = {
         index: check
         for index, check in enumerate(_listed(job, "assertions"))
-        if isinstance(check, dict) and counts_in(check, condition)
+        if isinstance(check, dict) and is_counted(check, condition)
     }
     tasks = (
         task
         for task in _listed(job, "tasks")
-        if isinstance(task, dict) and counts_in(task, condition)
+        if isinstance(task, dict) and is_counted(task, condition)
     )
     return Contents(
         situation,
@@ -133,7 +133,7 @@ def _judged(
 ) -> dict[str, Any]:
     content = {
         "task": _words(item.get("task")),
-        "acceptanceCriteria": _words(criteria_in(job, item, condition)),
+        "acceptanceCriteria": _words(task_criteria(job, item, condition)),
     }
     if item.get("points") is not None:
         content["points"] = item["points"]

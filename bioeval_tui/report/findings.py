@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 
-from bioeval_tui.record.names import Condition, title_of
+from bioeval_tui.record.names import Condition, published_title
 
 if TYPE_CHECKING:
     from bioeval_tui.record.score import Needed
@@ -1209,7 +1209,7 @@ class ConditionNotRun(Finding):
     @property
     def title(self) -> str:
         """What the condition is called."""
-        return title_of(self.condition)
+        return published_title(self.condition)
 
 
 class PassShareBasis(Finding):

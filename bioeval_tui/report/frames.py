@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from bioeval_tui.base import units
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.files import csv_text
-from bioeval_tui.base.text import as_cell, clean_line, compact_json
+from bioeval_tui.base.text import clean_line, compact_json, spreadsheet_cell
 from bioeval_tui.record.importing.chat import chat_messages
 from bioeval_tui.record.importing.conversations import ImportedMessage, ImportedPart
 from bioeval_tui.record.spans import known_sum
@@ -507,6 +507,6 @@ def csv_cell(value: object) -> object:
         case float():
             return f"{value:.3f}"
         case str():
-            return as_cell(value)
+            return spreadsheet_cell(value)
         case _:
             return value

@@ -24,9 +24,9 @@ from bioeval_tui.base.files import write_private
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.text import both_or_all, listed, plural
 from bioeval_tui.record import score
-from bioeval_tui.record.conditions import ConditionConfig, named, names_in
+from bioeval_tui.record.conditions import ConditionConfig, condition_names, named
 from bioeval_tui.record.events import RunStarted
-from bioeval_tui.record.names import Condition, is_name, title_of
+from bioeval_tui.record.names import Condition, is_name, published_title
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.formats.registry import named_format
@@ -234,7 +234,7 @@ class GateCheck:
             return units.latency(self.value)
         if self.bar is None:
             return units.number(self.value)
-        return units.number_beside(self.value, self.bar)
+        return units.number_near(self.value, self.bar)
 
     @property
     def bar_words(self) -> str:
@@ -414,7 +414,7 @@ def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
         condition: estimate(list(chain.from_iterable(_planned(run, condition) for run in runs)))
         for condition in held_conditions(runs)
     }
-    of_job, checks = names_in(runs[0].state.job), []
+    of_job, checks = condition_names(runs[0].state.job), []
     for name, bar in rules.under.items():
         if name == "mean":
             basis = of.ScoreBasis(
@@ -638,7 +638,7 @@ def print_checks(result: GateResult, console: Console) -> None:
         if several and check.model:
             where.append(check.model)
         if check.condition:
-            where.append(title_of(check.condition))
+            where.append(published_title(check.condition))
         found = check.rule
         if check.bar is not None:
             limit = "limit" if check.unit else "threshold"

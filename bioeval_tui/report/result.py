@@ -22,7 +22,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.peers.spending import Prices, shipped_prices
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.attachments import file_words
-from bioeval_tui.record.conditions import names_in
+from bioeval_tui.record.conditions import condition_names
 from bioeval_tui.record.effect import trial_difference
 from bioeval_tui.record.events import (
     JudgeExamined,
@@ -32,13 +32,13 @@ from bioeval_tui.record.events import (
     Warned,
 )
 from bioeval_tui.record.names import Condition, Peer, Role
-from bioeval_tui.record.overlay import in_force, read_overlay
+from bioeval_tui.record.overlay import read_overlay, state_in_force
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.reviews import (
     ReviewedScores,
+    apply_reviews,
     fold_reviews,
     reviewed_scores,
-    with_reviews,
 )
 from bioeval_tui.record.score import Needed, needed
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
@@ -202,7 +202,7 @@ class RunResult(RecordedRun):
         """Return the run with people's scores and faults instead of the judge's, if there are
         any.
         """
-        return replace(self, state=with_reviews(self.state, self.people))
+        return replace(self, state=apply_reviews(self.state, self.people))
 
     @property
     def warned(self) -> list[Warned]:
@@ -309,7 +309,7 @@ class RunResult(RecordedRun):
         """Why there is no mean, as a sentence; empty if there is one."""
         if self.mean is not None:
             return ""
-        held, every = self.conditions, len(self.state.of_job)
+        held, every = self.conditions, len(self.state.all_conditions)
         only = ""
         if 0 < len(held) < every:
             only = listed(map(self.condition_title, held))
@@ -550,7 +550,7 @@ def load_run(path: Path, *, prices: Prices | None = None, as_recorded: bool = Fa
     state, started, problems = started_run(path)
     overlay = read_overlay(path)
     again = judged_again(state, overlay, counts=not as_recorded)
-    now = state if as_recorded else in_force(state, overlay)
+    now = state if as_recorded else state_in_force(state, overlay)
     return RunResult(
         path,
         now,
@@ -607,7 +607,7 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         heading=heading,
         name=_trial_name(run, trial),
         conditions=conditions,
-        is_whole=len(conditions) == len(names_in(state.job)),
+        is_whole=len(conditions) == len(condition_names(state.job)),
         titles=tuple(map(state.condition_title, conditions)),
         conversations=talks,
         uplift=trial_difference(state, trial),
@@ -646,7 +646,7 @@ def _tones(talks: Talks) -> tuple[float | None, ...]:
 
 def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
     found_rows = []
-    for number_, text in enumerate(state.job_of(trial).get("facts") or [], start=1):
+    for number_, text in enumerate(state.trial_job(trial).get("facts") or [], start=1):
         given = tuple(_given_words(talk, number_) for talk in talks)
         found_rows.append(FactRow(number_, str(text), given))
     return found_rows

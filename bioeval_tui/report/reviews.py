@@ -18,7 +18,7 @@ from bioeval_tui.base.units import DASH
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
 from bioeval_tui.record.assertions import same_assertions
-from bioeval_tui.record.cases import judged_in, question_of
+from bioeval_tui.record.cases import judge_question, judged_items
 from bioeval_tui.record.events import (
     AssertionChecked,
     ConversationScored,
@@ -278,7 +278,7 @@ def judged_again(
         waits = newest.criteria
     in_use = set(map(id, counted))
     begun = {one.begun.judging: one.begun for one in every if one.begun is not None}
-    states = {"": state} | {judging: state.judged_by(event) for judging, event in begun.items()}
+    states = {"": state} | {judging: state.judged_anew(event) for judging, event in begun.items()}
     now = next((states[one.verdict.judging] for one in counted if one.begun is not None), state)
     for key, talk in state.conversations.items():  # verdicts may come in another order
         same = found.get(key)
@@ -313,8 +313,8 @@ def judged_again(
         last = same[-1]
         changed: tuple[AssertionChanged, ...] = ()
         if last.has_checks and last.begun is not None:
-            anew = states[last.begun.judging].job_of(key.trial)
-            recorded_job = state.job_of(key.trial)
+            anew = states[last.begun.judging].trial_job(key.trial)
+            recorded_job = state.trial_job(key.trial)
             changed = tuple(_changed_assertions(where, talk, recorded_job, anew, last))
         by_talk[key] = JudgedAgain(key, where, talk.verdict, tuple(rows), own, changed)
     return by_talk
@@ -359,9 +359,9 @@ def _judging_row(
 
 def questions(state: RunState, key: ConversationKey) -> dict[int, dict[str, Any]]:
     """Return what is asked about each task or item of a conversation, by its number."""
-    job = state.job_of(key.trial)
-    listed = judged_in(job, key.condition)
-    return {number: question_of(job, item, key.condition) for number, item in listed.items()}
+    job = state.trial_job(key.trial)
+    listed = judged_items(job, key.condition)
+    return {number: judge_question(job, item, key.condition) for number, item in listed.items()}
 
 
 def _criteria_words(asked: Mapping[str, Any]) -> str:

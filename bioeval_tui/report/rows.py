@@ -11,13 +11,13 @@ from typing import Any
 
 from bioeval_tui.record.cases import (
     assertion_title,
-    counts_in,
-    criteria_in,
+    is_counted,
     judged,
-    judged_in,
-    without_placeholders,
+    judged_items,
+    name_placeholders,
+    task_criteria,
 )
-from bioeval_tui.record.conditions import Contrast, contrast_in, names_in
+from bioeval_tui.record.conditions import Contrast, condition_names, job_contrast
 from bioeval_tui.record.effect import shared_criteria, why_not_compared
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
 from bioeval_tui.record.names import Condition
@@ -125,7 +125,7 @@ def job_of_trial(state: RunState, trial: int | None) -> dict[str, Any]:
     """Return the job as it was for a trial, its case filled in; None stands for the job itself."""
     if trial is None:
         return state.job
-    return state.job_of(trial)
+    return state.trial_job(trial)
 
 
 def task_titles(
@@ -136,18 +136,20 @@ def task_titles(
     """
     job = job_of_trial(state, trial)
     titles = {
-        number: str(item.get("task", "")) for number, item in judged_in(job, condition).items()
+        number: str(item.get("task", "")) for number, item in judged_items(job, condition).items()
     }
     if trial is not None:
         return titles
-    return {number: without_placeholders(t) for number, t in titles.items()}
+    return {number: name_placeholders(t) for number, t in titles.items()}
 
 
 def criteria_words(job: Mapping[str, Any], item: Mapping[str, Any]) -> str:
     """Return the criteria of a task of a job's snapshot; a line for each condition where they
     differ.
     """
-    words = {name: " ".join(criteria_in(job, item, name).split()) for name in names_in(job)}
+    words = {
+        name: " ".join(task_criteria(job, item, name).split()) for name in condition_names(job)
+    }
     if len(set(words.values())) == 1:
         return next(iter(words.values()))
     return "\n".join(f"{name}: {words[name]}" for name in reversed(words))
@@ -155,7 +157,7 @@ def criteria_words(job: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     """Return the tasks of a trial, with their verdicts as far as there are any."""
-    both, job = trial_talks(state, trial), state.job_of(trial)
+    both, job = trial_talks(state, trial), state.trial_job(trial)
     compared = frozenset() if why_not_compared(state, trial) else shared_criteria(job).tasks.numbers
     found = []
     for number, item in enumerate(judged(job), start=1):
@@ -163,7 +165,7 @@ def task_rows(state: RunState, trial: int) -> list[TaskRow]:
         title, criteria = str(item.get("task", "")), criteria_words(job, item)
         difference = None
         if number in compared:
-            difference = _difference(verdicts, contrast_in(job))
+            difference = _difference(verdicts, job_contrast(job))
         found.append(TaskRow(number, title, criteria, verdicts, difference, item.get("only")))
     return found
 
@@ -190,11 +192,11 @@ def assertion_titles(
     for index, item in enumerate(job.get("assertions") or []):
         if not isinstance(item, dict):
             item = {}
-        if not counts_in(item, condition):
+        if not is_counted(item, condition):
             continue
         title = assertion_title(item, index)
         if trial is None:
-            title = without_placeholders(title)
+            title = name_placeholders(title)
         found[index] = (title, job_number(item, "weight", 1.0))
     for talk in state.conversations.values():
         if condition in (None, talk.key.condition):
@@ -208,7 +210,7 @@ def assertion_rows(state: RunState, trial: int) -> list[AssertionRow]:
     both = trial_talks(state, trial)
     only = {
         index: item.get("only")
-        for index, item in enumerate(state.job_of(trial).get("assertions") or ())
+        for index, item in enumerate(state.trial_job(trial).get("assertions") or ())
         if isinstance(item, dict)
     }
     return [

@@ -19,7 +19,7 @@ from bioeval_tui.base.text import both_or_all, clean_line, shorten
 from bioeval_tui.peers.spending import Prices, shipped_prices
 from bioeval_tui.peers.transcript import without_signoff
 from bioeval_tui.record import score as composite
-from bioeval_tui.record.conditions import Contrast, condition_in, conditions_in, names_in
+from bioeval_tui.record.conditions import Contrast, condition_names, find_condition, job_conditions
 from bioeval_tui.record.effect import (
     NOT_RECORDED,
     NOTHING_SHARED,
@@ -46,7 +46,7 @@ from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reviews import (
     Reviews,
     TaskKey,
-    score_of,
+    reviewed_score,
 )
 from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState, RunState
 from bioeval_tui.report import rows
@@ -315,12 +315,12 @@ class ConversationResult:
     @property
     def facts_known(self) -> int:
         """How many of the job's facts the user has."""
-        return len(condition_in(self.job, self.condition).known(self.job.get("facts") or ()))
+        return len(find_condition(self.job, self.condition).known(self.job.get("facts") or ()))
 
     @property
     def job(self) -> Mapping[str, Any]:
         """The job's snapshot, filled in from its case."""
-        return self._run.state.job_of(self.trial)
+        return self._run.state.trial_job(self.trial)
 
     @property
     def why_lost(self) -> tuple[Loss, ...]:
@@ -461,7 +461,7 @@ class RecordedRun:
     def people_score(self, condition: Condition, trial: int, task: int) -> float | None:
         """Return people's score of a task; None without one."""
         key = TaskKey(ConversationKey(condition, trial), task)
-        return score_of(self.people.tasks.get(key, {}))
+        return reviewed_score(self.people.tasks.get(key, {}))
 
     def recorded_verdict(self, key: ConversationKey) -> TranscriptScored | None:
         """Return the recorded verdict on a conversation."""
@@ -493,7 +493,7 @@ class RecordedRun:
 
     def criteria_shared(self, trial: int) -> SharedCriteria:
         """Return what both conditions of a trial are scored by."""
-        return shared_criteria(self.state.job_of(trial))
+        return shared_criteria(self.state.trial_job(trial))
 
     def why_not_compared(self, trial: int) -> str:
         """Return why the conditions of a trial have no difference, in a few words; empty if they
@@ -549,7 +549,7 @@ class RecordedRun:
         """What its mean needs: `needs both conditions`; empty if all of the job's conditions were
         run.
         """
-        every = len(self.state.of_job)
+        every = len(self.state.all_conditions)
         if len(self.conditions) < every:
             return needs_all(every)
         return ""
@@ -557,7 +557,7 @@ class RecordedRun:
     @property
     def mean_words(self) -> str:
         """What its mean is called: `mean of both`."""
-        return f"mean of {both_or_all(len(conditions_in(self.state.job)))}"
+        return f"mean of {both_or_all(len(job_conditions(self.state.job)))}"
 
     @property
     def contrast(self) -> Contrast | None:
@@ -653,7 +653,7 @@ class RecordedRun:
         """
         known = self._contents.get((of_case, condition))
         if known is None:
-            known = job_contents(self.state.job_of(trial), self.state.job, condition)
+            known = job_contents(self.state.trial_job(trial), self.state.job, condition)
             self._contents[of_case, condition] = known
         return known
 
@@ -663,7 +663,9 @@ class RecordedRun:
         any case is filled in.
         """
         job = self.state.job
-        return " ".join(job_contents(job, job, condition).digest for condition in names_in(job))
+        return " ".join(
+            job_contents(job, job, condition).digest for condition in condition_names(job)
+        )
 
     @cached_property
     def _contents(self) -> dict[tuple[str, Condition], Contents]:

@@ -37,7 +37,7 @@ from bioeval_tui.base.units import (
 )
 from bioeval_tui.grade.doubts import score_text
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
-from bioeval_tui.record.names import PUBLISHED_TITLES, title_of
+from bioeval_tui.record.names import PUBLISHED_TITLES, published_title
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
@@ -1155,7 +1155,7 @@ def _score_basis(finding: of.ScoreBasis) -> str:
     if not finding.needed:
         return "; ".join(counted_with_causes(counted) for _, counted in finding.counted)
     listed = "; ".join(
-        f"{title_of(condition)} {counted_with_causes(counted)}"
+        f"{published_title(condition)} {counted_with_causes(counted)}"
         for condition, counted in finding.counted
     )
     if len(finding.counted) < finding.needed:
@@ -1247,7 +1247,7 @@ def _subject(finding: of.StopDecision) -> str:
         if len(finding.jobs) > 1
         else f" of {finding.jobs[0]}"
     )
-    facts = title_of(finding.conditions[0])
+    facts = published_title(finding.conditions[0])
     if finding.models:
         first, second = finding.models
         return f"{first} − {second}, {facts}{over},"

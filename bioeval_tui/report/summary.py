@@ -15,8 +15,8 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base import units
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.record.conditions import names_in
-from bioeval_tui.record.names import Condition, asked_and_served, title_of
+from bioeval_tui.record.conditions import condition_names
+from bioeval_tui.record.names import Condition, asked_and_served, published_title
 from bioeval_tui.record.score import rubric_score
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
@@ -291,7 +291,7 @@ def held_conditions(runs: Sequence[RecordedRun]) -> list[Condition]:
     """Return the conditions that any of the runs has, in the order of their jobs."""
     places: dict[Condition, int] = {}
     for run in runs:
-        for place, name in enumerate(names_in(run.state.job)):
+        for place, name in enumerate(condition_names(run.state.job)):
             places[name] = min(place, places.get(name, place))
     held = dict.fromkeys(chain.from_iterable(run.conditions for run in runs))
     return sorted(held, key=lambda condition: places.get(condition, len(places)))
@@ -304,7 +304,7 @@ def condition_title(runs: Sequence[RecordedRun], condition: Condition) -> str:
     titles = {run.condition_title(condition) for run in runs}
     if len(titles) == 1:
         return titles.pop()
-    return title_of(condition)
+    return published_title(condition)
 
 
 def assertion_share(

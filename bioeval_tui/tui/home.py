@@ -21,7 +21,7 @@ from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.base.units import ago, number
 from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.evaluation.engine.interface import RunRequest
-from bioeval_tui.record.names import title_of
+from bioeval_tui.record.names import published_title
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step
@@ -358,7 +358,7 @@ def _trend(name: str, values: Sequence[float | None]) -> Line:
         return []
     bars = joined((f"{spark([value], 1)} ", score_tone(value)) for value in values)
     said = f" {number(known[-1])}, best {number(max(known))}"
-    title = title_of(name)
+    title = published_title(name)
     return [Cell("  " + padded(f"{title} ", 18), "quiet"), *bars, Cell(said, "quiet")]
 
 

@@ -27,7 +27,7 @@ from bioeval_tui.base.widths import fitted, padded
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest
 from bioeval_tui.jobs.template import ASKS_FIRST, Answers, known_script
 from bioeval_tui.record.names import PUBLISHED_TITLES
-from bioeval_tui.record.run_options import OTLP_PORT, options_of
+from bioeval_tui.record.run_options import OTLP_PORT, recorded_options
 from bioeval_tui.report.plans import expected_interval
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
@@ -455,10 +455,10 @@ def repeated(*runs: RunResult) -> tuple[Path, RunForm]:
 
 def _run_form(run: RunResult) -> tuple[Path, RunForm]:
     path, started = job_file(run), run.started
-    before, job = options_of(started.options), run.state.job
+    before, job = recorded_options(started.options), run.state.job
     if before.local_model or started.options.get("agent_function"):
         raise UsageError(f"run {run.run_id} had an agent that only its own command can start")
-    every = tuple(run.state.of_job)
+    every = tuple(run.state.all_conditions)
     form = RunForm(
         repeats=str(max(1, started.trials // max(1, len(run.state.cases)))),
         order=before.order or "job",

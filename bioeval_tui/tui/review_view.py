@@ -17,12 +17,12 @@ from textual.containers import Vertical
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from bioeval_tui.base.text import clean, for_terminal, shorten
+from bioeval_tui.base.text import clean, shorten, terminal_text
 from bioeval_tui.base.units import date, number
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.grade.outcomes import standing_of
 from bioeval_tui.record import reviews
-from bioeval_tui.record.names import title_of
+from bioeval_tui.record.names import published_title
 from bioeval_tui.report.messages import plain
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings
@@ -121,7 +121,7 @@ def where(item: ReviewItem, width: int = 80) -> str:
         trial = str(item.id.key.trial)
         if item.conversation is not None and item.conversation.case is not None:
             trial = item.conversation.case.words or trial
-        condition = item.condition or title_of(item.id.key.condition)
+        condition = item.condition or published_title(item.id.key.condition)
         return f"{fitted_condition(condition, max(4, width - 1 - cell_len(trial)))} {trial}"
     if item.row is None:
         return ""
@@ -138,10 +138,10 @@ def outcome(item: ReviewItem, blind: bool, me: str) -> Cell:
         return Cell(number(mine.after), "strong")
     if item.row is not None:
         return with_mark(
-            MEDALS[standing_of(item.row.report)], item.graded, reviews.mark_of(item.opinions)
+            MEDALS[standing_of(item.row.report)], item.graded, reviews.reviewed_mark(item.opinions)
         )
     before = item.judged.score if item.judged else None
-    after = reviews.score_of(item.opinions)
+    after = reviews.reviewed_score(item.opinions)
     shown = number(before)
     if after is None:
         return Cell(shown, "warn" if before is None else "plain")
@@ -171,7 +171,7 @@ def _differ(opinions: Mapping[str, Reviewed]) -> str:
 
 def mark_lines(opinions: Mapping[str, Reviewed]) -> list[Line]:
     """Return a submission's reviews for its card, and an empty line; nothing without reviews."""
-    mark = reviews.mark_of(opinions)
+    mark = reviews.reviewed_mark(opinions)
     if mark is None:
         return []
     head = [Cell("reviewed: ", "quiet"), MARKS[mark], Cell(_differ(opinions), "warn")]
@@ -238,7 +238,7 @@ def lines(item: ReviewItem, blind: bool, me: str, *, seen: bool = False) -> list
 def _judged_lines(item: ReviewItem) -> list[Line]:
     judged = item.judged
     assert judged is not None
-    after = reviews.score_of(item.opinions)
+    after = reviews.reviewed_score(item.opinions)
     line = [label("judge")]
     task = judged.task
     if task is None:
@@ -259,7 +259,7 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
     if task is None:
         return shown
     if task.reason:
-        shown.append([label("reason"), Cell(for_terminal(task.reason, 2000))])
+        shown.append([label("reason"), Cell(terminal_text(task.reason, 2000))])
     turns = {}
     if item.conversation is not None:
         turns = {message.message: message.turn for message in item.conversation.messages}
@@ -274,7 +274,7 @@ def _judged_lines(item: ReviewItem) -> list[Line]:
 def _graded_lines(item: ReviewItem) -> list[Line]:
     assert item.row is not None
     shown: list[Line] = [[label("graded"), MEDALS[standing_of(item.row.report)]]]
-    mark = reviews.mark_of(item.opinions)
+    mark = reviews.reviewed_mark(item.opinions)
     if mark is not None:
         word = "accepted" if mark == item.graded else mark
         said = MARKS[mark]._replace(text=word + _differ(item.opinions))
@@ -287,7 +287,7 @@ def _fault_lines(item: ReviewItem) -> list[Line]:
         if item.fault == "none":
             return []
         return [[label("fault"), Cell(f"{item.fault}")]]
-    agreed = reviews.fault_of(item.faults)
+    agreed = reviews.reviewed_fault(item.faults)
     if agreed is None:
         return [
             [

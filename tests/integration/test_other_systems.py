@@ -31,8 +31,8 @@ WRITE_AND_READ = """
 import asyncio, os, sys
 from pathlib import Path
 from bioeval_tui.base.errors import RecordingError
-from bioeval_tui.base.portable import lock, read_at
-from bioeval_tui.record.transfer import copy_to
+from bioeval_tui.base.portable import lock, read_part
+from bioeval_tui.record.transfer import copy_open
 from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.recorder import Recorder
@@ -59,10 +59,10 @@ assert list(read_overlay(recording).events) == events[:2]
 
 descriptor = os.open(recording, os.O_RDONLY)
 os.lseek(descriptor, 7, os.SEEK_SET)
-assert read_at(descriptor, 4, 0) == recording.read_bytes()[:4]
+assert read_part(descriptor, 4, 0) == recording.read_bytes()[:4]
 assert os.lseek(descriptor, 0, os.SEEK_CUR) == 7
 (folder / "elsewhere").mkdir()
-copy_to(descriptor, recording, folder / "elsewhere").close()
+copy_open(descriptor, recording, folder / "elsewhere").close()
 assert (folder / "elsewhere" / "copy.jsonl").read_bytes() == recording.read_bytes()
 """
 

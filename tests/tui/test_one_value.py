@@ -33,7 +33,7 @@ from bioeval_tui.base.units import latency_short
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.wiring.start import prepare_batch, run_prepared
 from bioeval_tui.pytest_plugin import Evaluation
-from bioeval_tui.record.names import title_of
+from bioeval_tui.record.names import published_title
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result
@@ -264,7 +264,9 @@ def test_markdown(held: Held) -> None:
     assert f"Mean of both: **{mean:.2f}**" in text
     assert f"- difference: {float(held.difference):+.2f}" in text
     for name in CONDITIONS:
-        assert f"- {title_of(name)}: {float(held.means[name]):.2f} ({held.words(name)}" in text
+        assert (
+            f"- {published_title(name)}: {float(held.means[name]):.2f} ({held.words(name)}" in text
+        )
         assert f"2: {float(held.pass_2[name]):.3f} \\[" in text
 
 
@@ -329,7 +331,7 @@ def test_compare(held: Held) -> None:
     text = call("runs", "compare", held.run_id, held.run_id, width=200).stdout
     for name in CONDITIONS:
         mean = f"{float(held.means[name]):.2f}"
-        assert re.search(rf"{title_of(name)} .*\nscore +{mean} +{mean} +±0\.00", text), text
+        assert re.search(rf"{published_title(name)} .*\nscore +{mean} +{mean} +±0\.00", text), text
 
 
 def test_the_action(held: Held, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from textual.pilot import Pilot
 
 from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.record.events import Reviewed
-from bioeval_tui.record.reviews import fold_reviews, score_of
+from bioeval_tui.record.reviews import fold_reviews, reviewed_score
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import ItemId, ReviewItem
@@ -232,7 +232,7 @@ async def test_a_fault_a_note_and_the_scores_of_two_reviewers_are_shown() -> Non
         found = fold_reviews(services.entries)
         (opinions,) = found.tasks.values()
         assert sorted(entry.after or 0 for entry in opinions.values()) == [0.8, 1.0]
-        assert score_of(opinions) == 0.9
+        assert reviewed_score(opinions) == 0.9
         text = screen_text(app)
         assert "≠" in text
         assert "0.20 → 0.90 (reviewed), mean of 2" in text

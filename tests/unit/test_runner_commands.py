@@ -16,7 +16,7 @@ import pytest
 
 from bioeval_tui.base.consoles import plain_console
 from bioeval_tui.base.files import write_whole
-from bioeval_tui.base.streams import CommandBreaker, without_commands
+from bioeval_tui.base.streams import CommandBreaker, break_commands
 from bioeval_tui.base.terminal import (
     print_document,
     print_json,
@@ -41,14 +41,14 @@ def in_no_runner(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_command_is_broken_once_and_nothing_else_is_changed() -> None:
     assert len(OBEYED.findall(EVIL)) == 8
-    broken = without_commands(EVIL)
+    broken = break_commands(EVIL)
     assert not OBEYED.search(broken)
     assert len(broken) == len(EVIL) + 8
-    assert without_commands(broken) == broken
+    assert break_commands(broken) == broken
     kept = (
         "a ::b:: [::1]:80 :: \n: :x #[x] # vso[y] std::vector\n## Heading [link]\n:not a command:"
     )
-    assert without_commands(kept) == kept
+    assert break_commands(kept) == kept
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -567,7 +567,7 @@ class A2AAgent:
             elif isinstance(part.get("text"), str):
                 texts.append(clean(part["text"]))
             else:
-                for event in _events_of(part):
+                for event in _part_events(part):
                     tell(event)
         return "".join(texts)
 
@@ -737,7 +737,7 @@ def _agno_call(metadata: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _events_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _part_events(part: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return a part without text as an event: a tool call, its result, or the part unchanged.
 
     A2A does not define tool calls. Recognised are the events of the REST API, and those of Google's

@@ -61,7 +61,7 @@ def frame(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _task(task: Mapping[str, Any]) -> dict[str, Any]:
-    artifacts = [_with_parts(one) for one in objects(task.get("artifacts"))]
+    artifacts = [_convert_parts(one) for one in objects(task.get("artifacts"))]
     history = [_message(one) for one in objects(task.get("history"))]
     return {**task, **_status(task), "artifacts": artifacts, "history": history}
 
@@ -79,15 +79,15 @@ def _status(holder: Mapping[str, Any]) -> dict[str, Any]:
 def _artifact(holder: Mapping[str, Any]) -> dict[str, Any]:
     artifact = holder.get("artifact")
     if isinstance(artifact, dict):
-        return {"artifact": _with_parts(artifact)}
+        return {"artifact": _convert_parts(artifact)}
     return {}
 
 
 def _message(message: Mapping[str, Any]) -> dict[str, Any]:
-    return {**_with_parts(message), "role": _ROLES.get(str(message.get("role")), "")}
+    return {**_convert_parts(message), "role": _ROLES.get(str(message.get("role")), "")}
 
 
-def _with_parts(holder: Mapping[str, Any]) -> dict[str, Any]:
+def _convert_parts(holder: Mapping[str, Any]) -> dict[str, Any]:
     parts = holder.get("parts")
     if not isinstance(parts, list):
         parts = []

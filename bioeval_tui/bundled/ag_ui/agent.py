@@ -361,7 +361,7 @@ class AGUIAgent:
                 what += f", with the error: {failed}"
             raise PeerError("agent", what)
         _complete(run)
-        for piece in _left_over(run, turn.messages):
+        for piece in _unclosed(run, turn.messages):
             yield piece
 
     async def _answer_calls(
@@ -371,7 +371,7 @@ class AGUIAgent:
         tools.
         """
         if run.snapshot is None:
-            run.history = [*turn.messages, *_as_history(run)]
+            run.history = [*turn.messages, *_history_messages(run)]
         else:
             run.history = list(run.snapshot)
         goes_on = self._goes_on(run)
@@ -459,13 +459,13 @@ def _take(event: Mapping[str, Any], run: _ReceivedRun) -> list[Delta | Generatio
             if isinstance(event.get("messages"), list):
                 run.snapshot = objects(event["messages"])
         case "STATE_SNAPSHOT" | "STATE_DELTA":
-            return [_as_recorded(_take_state(event, run.state))]
+            return [_recorded(_take_state(event, run.state))]
         case _ if kind not in _FRAME_ONLY:
-            return [_as_recorded(event)]
+            return [_recorded(event)]
     return []
 
 
-def _as_recorded(event: Mapping[str, Any]) -> Generation:
+def _recorded(event: Mapping[str, Any]) -> Generation:
     return Generation(clean_value(dict(event)))
 
 
@@ -570,7 +570,7 @@ def _complete(run: _ReceivedRun) -> None:
             call.event.update(call_event(call.name, call.arguments, call.id))
 
 
-def _left_over(run: _ReceivedRun, before: list[dict[str, Any]]) -> list[Generation]:
+def _unclosed(run: _ReceivedRun, before: list[dict[str, Any]]) -> list[Generation]:
     """Return what is left at the end of a run: calls and messages that were not closed, and those
     that are only in the snapshot of the messages.
     """
@@ -607,7 +607,7 @@ def _left_over(run: _ReceivedRun, before: list[dict[str, Any]]) -> list[Generati
     return pieces
 
 
-def _as_history(run: _ReceivedRun) -> list[dict[str, Any]]:
+def _history_messages(run: _ReceivedRun) -> list[dict[str, Any]]:
     """Return a run's messages in the form of the next request."""
     text = "\n\n".join(run.texts)
     made = [

@@ -45,7 +45,7 @@ def read_chatgpt(file: Path) -> Iterator[Header | ImportedConversation]:
         branch = _branch(data["mapping"], data.get("current_node"), place)
         pieces: list[ImportedPart] = []
         for node in branch:
-            pieces += _of_chatgpt(node, models)
+            pieces += _chatgpt_parts(node, models)
         shown = {id(node) for node in branch}
         other += sum(
             bool(_text(node)) for node in data["mapping"].values() if id(node) not in shown
@@ -100,7 +100,7 @@ def _text(node: Any) -> str:
     return text_of(parts if isinstance(parts, list) else content.get("text"))
 
 
-def _of_chatgpt(node: Mapping[str, Any], models: dict[str, None]) -> Iterator[ImportedPart]:
+def _chatgpt_parts(node: Mapping[str, Any], models: dict[str, None]) -> Iterator[ImportedPart]:
     message = object_at(node, "message")
     role, text = speaker(object_at(message, "author").get("role")), _text(node)
     if role is None or role == "system" or not text:
@@ -141,7 +141,7 @@ def read_claude(file: Path) -> Iterator[Header | ImportedConversation]:
         pieces = [
             piece
             for number, message in enumerate(messages, start=1)
-            if (piece := _of_claude(message, f"{place}, message {number}")).text
+            if (piece := _claude_part(message, f"{place}, message {number}")).text
         ]
         if pieces:
             yield _conversation(pieces, str(data.get("uuid") or ""), data)
@@ -156,7 +156,7 @@ def read_claude(file: Path) -> Iterator[Header | ImportedConversation]:
     yield Header(agent="Claude")
 
 
-def _of_claude(message: Any, place: str) -> ImportedPart:
+def _claude_part(message: Any, place: str) -> ImportedPart:
     role = speaker(object_at(message).get("sender"))
     if role not in ("user", "assistant"):
         raise InputError(f"{place}: `sender` must be human or assistant")

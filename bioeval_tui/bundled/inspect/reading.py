@@ -113,7 +113,7 @@ def _members(file: Path) -> Iterator[tuple[str, Any]]:
             raise InputError(f"{header} is not a JSON object")
         yield from start.items()
         samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-        _require_usual_size(file, sum(map(archive.size_of, samples)))
+        _require_usual_size(file, sum(map(archive.member_size, samples)))
         for name in samples:
             yield "samples", _sample(archive, name)
 
@@ -130,7 +130,7 @@ def _require_usual_size(file: Path, unpacked: int) -> None:
 
 
 def _loaded(archive: Archive, name: str) -> Any:
-    if archive.size_of(name) > LARGEST:
+    if archive.member_size(name) > LARGEST:
         raise InputError(f"{name} is larger than {LARGEST:,} bytes")
     try:
         return json_value(archive.read(name))
@@ -255,7 +255,7 @@ def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> Importe
     role = object_at(message).get("role")
     if role not in ("system", "user", "assistant", "tool"):
         raise InputError(f"message {number}: `role` must be system, user, assistant or tool")
-    text = _resolved(text_of(_without_reasoning(message.get("content"))), attachments)
+    text = _resolved(text_of(_drop_reasoning(message.get("content"))), attachments)
     if role == "tool":
         output = text or str(object_at(message, "error").get("message", ""))
         return ImportedPart(
@@ -282,7 +282,7 @@ def _piece(message: Any, number: int, attachments: Mapping[str, Any]) -> Importe
     )
 
 
-def _without_reasoning(content: Any) -> Any:
+def _drop_reasoning(content: Any) -> Any:
     if not isinstance(content, list):
         return content
     return [

@@ -122,7 +122,7 @@ def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     talks = [*chain.from_iterable(map(run.conversations_in, run.conditions))]
     source = run.brief.source
     if source is not None and source.format == "inspect" and source.record is not None:
-        return dict(source.record), [_as_it_was(talk) for talk in talks]
+        return dict(source.record), [_source_sample(talk) for talk in talks]
     samples = [_sample(run, talk) for talk in talks]
     log: dict[str, Any] = {
         "version": FORMAT_VERSION,
@@ -141,7 +141,7 @@ def _log(run: RunResult) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     return log, samples
 
 
-def _as_it_was(conversation: ConversationResult) -> dict[str, Any]:
+def _source_sample(conversation: ConversationResult) -> dict[str, Any]:
     """Return a sample of an imported log."""
     messages: list[Any] = []
     for message in conversation.messages:
@@ -242,7 +242,7 @@ def _sample(run: RunResult, conversation: ConversationResult) -> dict[str, Any]:
     tasks = [str(t.get("task", "")) for t in wanted]
     held_in = run.state.condition(condition)
     criteria = [
-        held_in.criteria_of(
+        held_in.choose_criteria(
             str(t.get("acceptanceCriteria") or ""), str(t.get("withheldCriteria") or "")
         )
         for t in wanted

@@ -64,15 +64,15 @@ def _steps(file: Path) -> Iterator[Step]:
             raise InputError(
                 f"{place}: must be a run with `id`, `run_type`, `inputs` and `outputs`"
             )
-        yield from _with_children(data, str(data.get("trace_id") or data["id"]), 0)
+        yield from _run_steps(data, str(data.get("trace_id") or data["id"]), 0)
 
 
-def _with_children(data: dict[str, Any], trace: str, depth: int) -> Iterator[Step]:
+def _run_steps(data: dict[str, Any], trace: str, depth: int) -> Iterator[Step]:
     children = objects(_parsed(data.get("child_runs")))
     yield _step({key: value for key, value in data.items() if key != "child_runs"}, trace)
     if depth < _DEEPEST:
         for child in children:
-            yield from _with_children({"parent_run_id": data.get("id"), **child}, trace, depth + 1)
+            yield from _run_steps({"parent_run_id": data.get("id"), **child}, trace, depth + 1)
 
 
 def _step(data: dict[str, Any], trace: str) -> Step:

@@ -18,7 +18,7 @@ LARGEST_REQUEST = 1 << 27
 """Maximum number of bytes of one message."""
 
 
-def resources_of(file: Path) -> Iterator[tuple[str, Any]]:
+def protobuf_resources(file: Path) -> Iterator[tuple[str, Any]]:
     """Yield the resources of a protobuf file in OTLP's JSON, so that there is one way from OTLP to
     a span.
 

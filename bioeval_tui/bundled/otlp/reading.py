@@ -106,7 +106,7 @@ def _step(span: AgentSpan) -> Step:
         return step
     step.input, step.told["input"] = _first(attributes, _INPUTS)
     step.output, step.told["output"] = _first(attributes, _OUTPUTS)
-    asked, answered = _of_events(span)
+    asked, answered = _event_messages(span)
     if step.input is None and asked:
         step.input, step.told["input"] = asked, "events gen_ai.*.message"
     if step.output is None and answered:
@@ -206,7 +206,7 @@ def _unwrapped(value: Any, key: str) -> Any:
     return value
 
 
-def _of_events(span: AgentSpan) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _event_messages(span: AgentSpan) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the messages in a span's events: what the model was given, and what it said."""
     asked: list[dict[str, Any]] = []
     answered: list[dict[str, Any]] = []

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.bundled.otlp.protobuf import resources_of
+from bioeval_tui.bundled.otlp.protobuf import protobuf_resources
 from bioeval_tui.bundled.otlp.recognise import RESOURCES
 from bioeval_tui.formats import AgentSpan, FileLook, InputError, entries, object_at, objects
 
@@ -33,7 +33,7 @@ def spans_of(file: Path) -> Iterator[AgentSpan]:
     """
     count = 0
     for place, resource in _resources(file):
-        for span in _of_resource(place, resource):
+        for span in _resource_spans(place, resource):
             count += 1
             if count > MOST_SPANS:
                 raise InputError(f"more than {MOST_SPANS:,} spans; split the file by session")
@@ -42,7 +42,7 @@ def spans_of(file: Path) -> Iterator[AgentSpan]:
 
 def _resources(file: Path) -> Iterator[tuple[str, Any]]:
     if FileLook.at(file, lambda seen: True).shape == "other":
-        yield from resources_of(file)
+        yield from protobuf_resources(file)
         return
     for place, entry in entries(file, *RESOURCES):
         if not isinstance(entry, dict):
@@ -62,7 +62,7 @@ def _resources(file: Path) -> Iterator[tuple[str, Any]]:
             yield f"{place}, `resourceSpans` {number}", resource
 
 
-def _of_resource(place: str, resource: Any) -> Iterator[AgentSpan]:
+def _resource_spans(place: str, resource: Any) -> Iterator[AgentSpan]:
     if not isinstance(resource, dict):
         raise InputError(f"{place}: must be a JSON object")
     service = attributes_of(object_at(resource, "resource").get("attributes")).get(

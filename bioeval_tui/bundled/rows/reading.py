@@ -187,7 +187,7 @@ def _messages(file: Path, look: FileLook) -> Iterator[Header | ImportedConversat
     note(f"so it was read: {how}")
     for name, said in talks.items():
         times = [piece.at for _, piece in said if piece.at is not None]
-        scores, author = _scores_of([row for row, _ in said])
+        scores, author = _shared_scores([row for row, _ in said])
         yield ImportedConversation(
             name="",
             messages=messages_of(piece for _, piece in said),
@@ -201,7 +201,7 @@ def _messages(file: Path, look: FileLook) -> Iterator[Header | ImportedConversat
     yield Header(model=", ".join([*models][:3]))
 
 
-def _scores_of(rows: list[Any]) -> tuple[list[GivenScore], str]:
+def _shared_scores(rows: list[Any]) -> tuple[list[GivenScore], str]:
     """Return the scores of a conversation whose messages are rows: those that its rows have alike,
     or only one of them has.
     """

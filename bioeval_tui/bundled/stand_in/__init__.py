@@ -75,7 +75,7 @@ def fitting(message: str, facts: Sequence[str]) -> tuple[int, ...]:
     if not facts or not questions:
         return ()
     weigh = TfidfVectorizer(
-        analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, preprocessor=_without_fillers
+        analyzer="char_wb", ngram_range=(3, 5), sublinear_tf=True, preprocessor=_drop_fillers
     )
     vectors = weigh.fit_transform([*facts, *questions])
     likeness = (vectors[len(facts) :] @ vectors[: len(facts)].T).toarray()
@@ -88,6 +88,6 @@ def fitting(message: str, facts: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted(numbers))
 
 
-def _without_fillers(text: str) -> str:
+def _drop_fillers(text: str) -> str:
     words = regex.findall(r"[\w.%/-]+", text.lower())
     return " ".join(word for word in words if word not in FILLERS) or text.lower()

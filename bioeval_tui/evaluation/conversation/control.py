@@ -268,7 +268,7 @@ async def _handle_recording(
     if not Path(folder).is_absolute():
         return "an absolute path of a folder is required"
     try:
-        await asyncio.to_thread(recording.move_to, Path(folder))
+        await asyncio.to_thread(recording.move, Path(folder))
     except RecordingError as error:
         return clean_line(str(error))
     control.on_action(RECORD_TO, None, clean_line(folder), sender)

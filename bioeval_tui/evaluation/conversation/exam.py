@@ -30,7 +30,7 @@ from bioeval_tui.peers.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.peers.spending import SpendingBudget, counting
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import CONTROLS, Control, ControlJudged
-from bioeval_tui.record.names import Condition, Role, with_served
+from bioeval_tui.record.names import Condition, Role, add_served
 from bioeval_tui.record.score import points
 from bioeval_tui.statistics.means import exact_mean
 
@@ -262,7 +262,7 @@ async def hold_exam(
         )
     fields = {
         **_case_fields(exam),
-        "judge": with_served(judge.identity, used.served),
+        "judge": add_served(judge.identity, used.served),
         "controls": tuple(controls),
     }
     missing = next((each.error for each in controls if each.score is None), "")

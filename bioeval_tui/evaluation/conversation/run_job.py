@@ -45,7 +45,7 @@ from bioeval_tui.peers.transcript import SpokenTranscript, judge_view
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
-from bioeval_tui.record.names import Condition, with_served
+from bioeval_tui.record.names import Condition, add_served
 
 Ended = TypeVar("Ended", bound=Outcome | None)
 GRAPH_S = 10.0
@@ -825,7 +825,7 @@ class _Conversation:
         fields = dict(judged.fields)
         if used.answers:  # no plug-in's judge, which counts for itself
             fields |= {"tokens_in": used.tokens_in, "tokens_out": used.tokens_out}
-            fields["judge"] = with_served(fields["judge"], used.served)
+            fields["judge"] = add_served(fields["judge"], used.served)
             if judged.error or used.uncounted < used.answers:
                 rest = Used(answers=used.uncounted, uncounted=used.uncounted)
                 record_unused(self.emitter, "judge", rest)

@@ -427,7 +427,7 @@ def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> 
     return {
         "score": None,
         "parts": (),
-        "penalty": score.penalty_of(transcript.failures),
+        "penalty": score.failure_penalty(transcript.failures),
         "failures": transcript.failures,
         "average_latency_ms": average_if_any(transcript.latencies_ms),
         "reason": reason,

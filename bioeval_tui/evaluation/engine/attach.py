@@ -285,7 +285,7 @@ class ReplayedRun(Player):
             and self.heading <= count
             and self.given < len(self._events)
         ):
-            self.go_to(count)
+            self.jump(count)
             return True
         about_to_begin = self._begun and self._begin is not None
         self._paused, self._begin = True, count
@@ -296,7 +296,7 @@ class ReplayedRun(Player):
         if place is not None and self._begin is not None:
             self._paused, self._begin = True, place
         elif place is not None:
-            self.go_to(place)
+            self.jump(place)
         return place is not None
 
     async def send(self, intent: Intent) -> str | None:

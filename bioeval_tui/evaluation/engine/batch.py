@@ -559,5 +559,5 @@ def _warn_slower(emitter: Emitter, peer: str, cut: Cut) -> None:
 
 async def _cancel_when(stop: asyncio.Event, control: Control, recorder: Recorder) -> None:
     await stop.wait()
-    recorder.give_up_after(DISK_S)
+    recorder.limit_retries(DISK_S)
     control.act("cancel", sender="signal")

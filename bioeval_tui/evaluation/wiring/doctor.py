@@ -347,7 +347,7 @@ def _plugins(settings: Settings) -> ComponentState:
             "broken",
             f"not used, because their names are this program's, or no names: {refused}",
         )
-    return ComponentState("plug-ins", "works", named(plugins.of_others) or "none installed")
+    return ComponentState("plug-ins", "works", named(plugins.other_plugins) or "none installed")
 
 
 def _python(settings: Settings) -> ComponentState:

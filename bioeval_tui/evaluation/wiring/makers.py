@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.hosts import host_of
-from bioeval_tui.base.proxies import is_loopback, proxies_of
+from bioeval_tui.base.proxies import is_loopback, proxy_phrases
 from bioeval_tui.base.settings import DEFAULT_MODEL, Settings
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
@@ -396,13 +396,13 @@ class Makers:
         models = [*self._model_urls("evaluator"), *self._model_urls("judge")]
         if self.pays_agent and not self.spec.starts_agent:
             models.insert(0, self.agent_url)
-        return tuple(dict.fromkeys([*hosts, *proxies_of(models)]))
+        return tuple(dict.fromkeys([*hosts, *proxy_phrases(models)]))
 
     def judge_hosts(self) -> tuple[str, ...]:
         """Return the hosts that receive the judge's input, and the proxies in between; none for the
         rules judge.
         """
-        return (*self._reader_host("judge"), *proxies_of(self._model_urls("judge")))
+        return (*self._reader_host("judge"), *proxy_phrases(self._model_urls("judge")))
 
     def _reader_host(self, role: endpoints.ModelRole) -> list[str]:
         """Return where an evaluator's or judge's transcripts are sent; for a plug-in this is

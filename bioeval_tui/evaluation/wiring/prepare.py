@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.hosts import without_credentials
+from bioeval_tui.base.hosts import strip_credentials
 from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings, plain_environment
 from bioeval_tui.base.text import clean_line, listed, plural
@@ -50,8 +50,8 @@ from bioeval_tui.peers.spending import (
     load_prices,
     total_calls,
 )
-from bioeval_tui.record.cases import in_turn
-from bioeval_tui.record.conditions import with_first
+from bioeval_tui.record.cases import case_places
+from bioeval_tui.record.conditions import put_first
 from bioeval_tui.record.events import MOST_TRIALS
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.run_options import RunOptions
@@ -96,13 +96,13 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         job_path=clean_line(str(loaded.path)),
         job_sha256=loaded.sha256,
         seed=_seed(spec, job),
-        conditions=with_first(conditions, order),
+        conditions=put_first(conditions, order),
         random_order=order == "random",
         trials=trials,
         git_revision=_git_revision(loaded.path.parent),
         cases=recorded_cases(cases, job),
         case_jobs=tuple(case.job for case in cases),
-        case_order=tuple(in_turn(len(cases), trials)),
+        case_order=tuple(case_places(len(cases), trials)),
     )
     warnings = tuple(problem.message for problem in checked.problems)
     return assemble(spec, makers, plan, warnings, settings)
@@ -296,7 +296,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     options: dict[str, Any] = {
         **spec.recorded(),
         "job_file": str((makers.job_dir or Path()).absolute() / Path(plan.job_path).name),
-        "agent_url": None if spec.starts_agent else without_credentials(makers.agent_url),
+        "agent_url": None if spec.starts_agent else strip_credentials(makers.agent_url),
         "evaluator_model": None,
         "judge_model": list(judges) or None,
         "evaluator_host": None,

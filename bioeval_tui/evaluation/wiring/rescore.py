@@ -44,10 +44,10 @@ from bioeval_tui.peers.spending import UNLIMITED, counting
 from bioeval_tui.peers.transcript import judge_view, sent_messages
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
-from bioeval_tui.record.names import Role, title_of, with_served
+from bioeval_tui.record.names import Role, add_served, published_title
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.reading import started_run
-from bioeval_tui.record.run_options import options_of
+from bioeval_tui.record.run_options import recorded_options
 from bioeval_tui.record.runs import is_own, only_here
 from bioeval_tui.record.state import PASSED, ConversationKey, ConversationState, RunState
 
@@ -334,7 +334,7 @@ class Rescorer:
         first: list[events.RunEvent] = []
         if given is not None and is_new:
             first = [given.model_copy(update={"judging": judging})]
-        if owed and is_examined(options_of(self._started.options), self.job):
+        if owed and is_examined(recorded_options(self._started.options), self.job):
             examined = await self._examine(judge, author, judging)
             if examined.refusal:  # the earlier verdicts stand
                 await judge.aclose()
@@ -485,7 +485,7 @@ class Rescorer:
             judged = await judge_transcript(
                 judge, self.view_of(talk), self._makers.judge_s, self._held(talk)
             )
-        fields = {**judged.fields, "judge": with_served(judged.fields["judge"], used.served)}
+        fields = {**judged.fields, "judge": add_served(judged.fields["judge"], used.served)}
         warnings = tuple(message for _, message in judged.warnings)
         verdict = events.TranscriptScored(**where, **fields, **asked)
         if judged.tasks is not None:
@@ -1017,7 +1017,7 @@ class JudgeTester(Rescorer):
             return (
                 [],
                 (
-                    f"{self.run_id}, {title_of(key.condition)}, trial {key.trial}, {name}:"
+                    f"{self.run_id}, {published_title(key.condition)}, trial {key.trial}, {name}:"
                     f" {judged.error}"
                 ),
             )

@@ -53,9 +53,9 @@ from bioeval_tui.peers.traces import Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.masking import masked
-from bioeval_tui.record.overlay import in_force, read_overlay
+from bioeval_tui.record.overlay import read_overlay, state_in_force
 from bioeval_tui.record.reading import follow, read_recording, started_run
-from bioeval_tui.record.run_options import options_of
+from bioeval_tui.record.run_options import recorded_options
 from bioeval_tui.record.runs import is_imported, is_live, recording_path
 from bioeval_tui.record.state import Change, RunState, apply
 from bioeval_tui.sample.paths import SAMPLE_AGENT
@@ -307,7 +307,7 @@ def resume_spec(
     imported = is_imported(path)
     if imported and missing_conversations(state, trials):
         _require_repeated(path, started, job_file, agent_url)
-    before = options_of(known)
+    before = recorded_options(known)
     # Recordings of version 1 have only the agent's name.
     sample_agent = (
         bool(known.get("sample_agent", started.agent == SAMPLE_AGENT)) and agent_url is None
@@ -376,7 +376,7 @@ def owed_reruns(path: Path) -> list[int]:
     asked = next(
         (event.trials for event in recorded if isinstance(event, RunStarted)), started.trials
     )
-    now = in_force(state, read_overlay(path, as_written=True))
+    now = state_in_force(state, read_overlay(path, as_written=True))
     places = _case_order(state)
 
     def case(trial: int) -> int:
@@ -404,7 +404,9 @@ def rerun_offer(path: Path) -> str:
     owed = owed_reruns(path)
     if not owed:
         return ""
-    state = in_force(started_run(path, as_written=True)[0], read_overlay(path, as_written=True))
+    state = state_in_force(
+        started_run(path, as_written=True)[0], read_overlay(path, as_written=True)
+    )
     if state.started is not None and state.started.source is not None:
         return ""
     if (

@@ -25,8 +25,8 @@ from bioeval_tui.base.errors import InputError, NotMeasuredError, StorageError, 
 from bioeval_tui.base.files import (
     Folder,
     Target,
-    file_in,
     folder_below,
+    folder_file,
     is_full,
     open_own,
     storage_error,
@@ -95,11 +95,11 @@ class BatchOutput:
             journal = _latest(folder, listed) if resume else None
             self.resumed = journal is not None
             if journal:
-                self._journal_path = file_in(own, journal.name)
+                self._journal_path = folder_file(own, journal.name)
             else:
                 self._journal_path = _claim(own)
             self._prefix = self._journal_path.name.removesuffix(JOURNAL)
-            self.report_path = file_in(own, f"{self._prefix}_grading_report.json")
+            self.report_path = folder_file(own, f"{self._prefix}_grading_report.json")
             self.individual_dir = folder_below(folder, f"{self._prefix}_individual_reports")
             self._journal: IO[bytes] = os.fdopen(
                 open_own(self._journal_path, os.O_RDWR), "r+b", buffering=0
@@ -164,7 +164,7 @@ class BatchOutput:
 
     def _write_single(self, number: int, text: str, *, unless_whole: bool = False) -> None:
         lines = "{\n  " + text[1:-1].replace(",\r", ",\n  ") + "\n}"
-        path = file_in(self.individual_dir, self._names[number])
+        path = folder_file(self.individual_dir, self._names[number])
         if unless_whole:
             with contextlib.suppress(OSError):
                 if path.stat().st_size == len(lines.encode("utf-8", "replace")) + 1:
@@ -332,7 +332,7 @@ def _claim(folder: Folder) -> Target:
             folder / f"{prefix}_individual_reports"
         ).exists():
             continue
-        path = file_in(folder, f"{prefix}{JOURNAL}")
+        path = folder_file(folder, f"{prefix}{JOURNAL}")
         with contextlib.suppress(FileExistsError):
             os.close(open_own(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644))
             return path

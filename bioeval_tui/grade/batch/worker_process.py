@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.base.files import storage_error
 from bioeval_tui.base.isolation import module_command
-from bioeval_tui.base.portable import BINARY, read_at, write_at
+from bioeval_tui.base.portable import BINARY, read_part, write_part
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import duration
 from bioeval_tui.grade.batch.containment import LINUX, end_below, megabytes_of_group
@@ -98,12 +98,12 @@ class ProgressPage:
         The program reads the page at any time, the number first. So the time is written first: a
         number that is read with an earlier time would seem to have exceeded its time limit.
         """
-        write_at(self._descriptor, _BEGAN.pack(began), _NUMBER.size)
-        write_at(self._descriptor, _NUMBER.pack(number), 0)
+        write_part(self._descriptor, _BEGAN.pack(began), _NUMBER.size)
+        write_part(self._descriptor, _NUMBER.pack(number), 0)
 
     def note_ended(self) -> None:
         """Note that nothing is graded."""
-        write_at(self._descriptor, _NUMBER.pack(IDLE), 0)
+        write_part(self._descriptor, _NUMBER.pack(IDLE), 0)
 
     def read(self) -> tuple[int, float]:
         """Return the number and the time; `UNKNOWN` and 0 for what is not there.
@@ -114,8 +114,8 @@ class ProgressPage:
         with self._using:
             if self._closed:
                 raise ValueError("closed")
-            number = read_at(self._descriptor, _NUMBER.size, 0)
-            began = read_at(self._descriptor, _BEGAN.size, _NUMBER.size)
+            number = read_part(self._descriptor, _NUMBER.size, 0)
+            began = read_part(self._descriptor, _BEGAN.size, _NUMBER.size)
         read_number, read_time = UNKNOWN, 0.0
         if len(number) == _NUMBER.size:
             (read_number,) = _NUMBER.unpack(number)

@@ -38,8 +38,8 @@ from bioeval_tui.base.files import (
     Target,
     below,
     csv_text,
-    file_in,
     folder_below,
+    folder_file,
     named,
     storage_error,
     write_whole,
@@ -295,8 +295,8 @@ def prepare_task(
         draft = folder_below(Path(name), "prepared")
         _run_preparer(task, draft)
         _verify(task, checksums, draft)
-        write_whole(file_in(draft, STAMP), _stamp(task))
-        _swap(draft, file_in(own, prepared.name), Path(name) / "old")
+        write_whole(folder_file(draft, STAMP), _stamp(task))
+        _swap(draft, folder_file(own, prepared.name), Path(name) / "old")
     if (reason := task.why_not_prepared()) is not None:
         raise PrepareError(f"the preparer of {task.id} ran, but {reason}")
     return Prepared(task.id, was_ready=False, verified=listed)
@@ -373,7 +373,7 @@ def _get_raw(
     task: Task, source: TaskSource, checksums: dict[str, object], tell: Callable[[str], None]
 ) -> None:
     raw = folder_below(task.data_dir, task.id, task.raw_dir.name)
-    marker = file_in(raw, UNFINISHED)
+    marker = folder_file(raw, UNFINISHED)
     if marker.exists():
         _empty(raw)  # an earlier download was killed
     if any(raw.iterdir()):
@@ -420,7 +420,7 @@ def _run_preparer(task: Task, draft: Path) -> None:
         run_here(task.id, task.prepare_fn, task.raw_dir, draft)
     else:
         run_in_child(task, draft)
-    write_whole(file_in(folder_below(draft, "public"), "description.md"), task.description)
+    write_whole(folder_file(folder_below(draft, "public"), "description.md"), task.description)
 
 
 def _verify(task: Task, checksums: dict[str, object], prepared: Path) -> None:

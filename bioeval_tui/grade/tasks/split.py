@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bioeval_tui.base.errors import InputError, StorageError
-from bioeval_tui.base.files import checked_below, file_in, folder_below, write_whole
+from bioeval_tui.base.files import checked_below, folder_below, folder_file, write_whole
 from bioeval_tui.grade.answers import PART_FILE, read_part
 
 if TYPE_CHECKING:
@@ -93,12 +93,14 @@ def split_task(task: Task, seed: bytes, share: float, output: Path) -> Split:
         folder = folder_below(output, part, task.id)
         with tempfile.TemporaryDirectory(dir=folder, prefix=".splitting-") as draft:
             prepared = folder_below(Path(draft), "prepared")
-            shutil.copytree(task.public_dir, file_in(prepared, "public"))
+            shutil.copytree(task.public_dir, folder_file(prepared, "public"))
             private = folder_below(prepared, "private")
-            write_whole(file_in(private, task.answers.name), answers.iloc[own].to_csv(index=False))
+            write_whole(
+                folder_file(private, task.answers.name), answers.iloc[own].to_csv(index=False)
+            )
             value = {"part": part, "id": name, "rows": rows[part], "ids": ids}
-            write_whole(file_in(private, PART_FILE), json.dumps(value))
-            prepared.replace(file_in(folder, "prepared"))
+            write_whole(folder_file(private, PART_FILE), json.dumps(value))
+            prepared.replace(folder_file(folder, "prepared"))
     return Split(folders, rows, hashlib.sha256(seed).hexdigest())
 
 

@@ -25,7 +25,7 @@ from bioeval_tui.peers.http import Arrivals, timeouts_of
 from bioeval_tui.peers.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply
-from bioeval_tui.record.attachments import attachment_event, bytes_of, without_picture
+from bioeval_tui.record.attachments import attachment_event, bytes_of, shorten_picture
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import UNREAD, call_event, parse_arguments, result_event
@@ -298,7 +298,7 @@ def _item_events(item: Mapping[str, Any]) -> list[dict[str, Any]]:
     if excess := excess_of(item):
         raise PeerError("agent", f"the agent's answer has an item {excess}")
     if item.get("type") != "mcp_call":
-        return [clean_value({"item": without_picture(item)})]
+        return [clean_value({"item": shorten_picture(item)})]
     written = item.get("arguments") or "{}"
     arguments = parse_arguments(written) if isinstance(written, str) else written
     call_id = str(item.get("id") or "")

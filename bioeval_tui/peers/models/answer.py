@@ -20,9 +20,9 @@ from bioeval_tui.base.text import (
     clean,
     clean_line,
     excess_of,
+    mask_secret,
     parse_json,
     shorten,
-    without_secret,
 )
 from bioeval_tui.peers.retry import may_retry, retry_after
 from bioeval_tui.peers.seams import PeerError
@@ -867,7 +867,7 @@ def _content_refusal(peer: Peer, host: str, reason: str, status: int | None = No
 
 def hide_keys(text: str, key: str | None) -> str:
     """Return `text` on one line, without the key and anything that looks like a key."""
-    return clean_line(_KEY_LIKE.sub("[key]", without_secret(text, key or "")), _LONGEST_RECEIVED)
+    return clean_line(_KEY_LIKE.sub("[key]", mask_secret(text, key or "")), _LONGEST_RECEIVED)
 
 
 REASONING_TAGS = (

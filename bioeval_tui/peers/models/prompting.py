@@ -20,7 +20,7 @@ from bioeval_tui.base.text import clean_line, compact_json, plural
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.jobs.rendering import Sandbox, Templates, render
 from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, evaluator_job
-from bioeval_tui.record.attachments import attachment_of, data_of, file_words, without_data
+from bioeval_tui.record.attachments import answered_json, attached_file, file_words, replace_data
 from bioeval_tui.record.names import Condition, Role
 from bioeval_tui.record.tool_calls import paired, request_of, result_of
 
@@ -57,15 +57,15 @@ def shown_text(message: TranscriptMessage, most: int) -> str:
     JSON that is a part of the answer is shown if it says nothing else.
     """
     files = file_words(message.generation)
-    text = cut_middle(without_data(message.content), most)
+    text = cut_middle(replace_data(message.content), most)
     if not files and not text.strip():
-        files = [f"[data: {cut_middle(data, most)}]" for data in data_of(message.generation)]
+        files = [f"[data: {cut_middle(data, most)}]" for data in answered_json(message.generation)]
     return "\n".join(filter(None, (text, *files)))
 
 
 def is_shortened(transcript: Sequence[TranscriptMessage], room: Room) -> bool:
     """Return whether some message is too long for this room."""
-    return any(len(without_data(message.content)) > room.message for message in transcript)
+    return any(len(replace_data(message.content)) > room.message for message in transcript)
 
 
 MAX_VALUE = 2_000
@@ -102,7 +102,7 @@ def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]
             for event in message.generation
             if request_of(event) is None
             and result_of(event) is None
-            and attachment_of(event) is None
+            and attached_file(event) is None
         ]
     return listed
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from bioeval_tui.base.text import clean, clean_line, shorten, without_invisible
+from bioeval_tui.base.text import clean, clean_line, shorten, visible_text
 from bioeval_tui.jobs.models import JobTask
 from bioeval_tui.peers.models.answer import repair_slips
 from bioeval_tui.peers.models.prompting import FOR_JUDGES, object_schema, shown_calls, shown_text
@@ -749,7 +749,7 @@ def _plain(text: str) -> str:
     composed = unicodedata.normalize("NFKC", text)
     if len(composed) > MOST_GROWTH * len(text) + MOST_GROWN:
         composed = unicodedata.normalize("NFC", text)
-    return " ".join(without_invisible(composed).translate(_QUOTES).casefold().split()).strip("\"' ")
+    return " ".join(visible_text(composed).translate(_QUOTES).casefold().split()).strip("\"' ")
 
 
 _plain_message = lru_cache(maxsize=64)(_plain)

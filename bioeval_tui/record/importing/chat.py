@@ -112,7 +112,7 @@ class _Blocks:
             return
         self.rest = []
         for part in content:
-            block = _with_type(part) if isinstance(part, dict) else {}
+            block = _typed(part) if isinstance(part, dict) else {}
             kind = str(block.get("type") or "").replace("-", "_")
             if kind == "tool_call" or kind.endswith("tool_use"):
                 self.calls.append(block)
@@ -124,7 +124,7 @@ class _Blocks:
                 self.rest.append(part)
 
 
-def _with_type(part: dict[str, Any]) -> dict[str, Any]:
+def _typed(part: dict[str, Any]) -> dict[str, Any]:
     """Return a block with its type, which Bedrock writes as the block's only key."""
     for key, kind in (("toolUse", "tool_use"), ("toolResult", "tool_result")):
         if isinstance(part.get(key), dict):
@@ -281,7 +281,7 @@ def read(file: Path) -> Iterator[Header | ImportedConversation]:
 
 
 def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
-    messages, answer = data.get("messages"), _answer_beside(data)
+    messages, answer = data.get("messages"), _answer_key(data)
     for key in _ANSWERS:
         if data.get(key) and key != answer:
             note(f"keys beside `messages` that are not read: {key}")
@@ -324,7 +324,7 @@ def _conversation(data: dict[str, Any], header: Header) -> ImportedConversation:
     )
 
 
-def _answer_beside(data: Mapping[str, Any]) -> str:
+def _answer_key(data: Mapping[str, Any]) -> str:
     """Return the key beside messages that end with the user's, as a log of requests has the answer;
     empty without one.
     """

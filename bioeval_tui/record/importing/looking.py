@@ -267,7 +267,7 @@ class FileLook:
             begin = opened.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
             opened.seek(0)
             if not begin.startswith((b"[", b"{")):
-                return cls._without_json(opened.read(HEAD))
+                return cls._read_table(opened.read(HEAD))
             line = _first_line(opened, MAX_LINE if begin.startswith(b"{") else CHUNK)
             opened.seek(0)
             if begin.startswith(b"["):
@@ -292,14 +292,14 @@ class FileLook:
             return look
 
     @classmethod
-    def _without_json(cls, head: bytes) -> FileLook:
+    def _read_table(cls, head: bytes) -> FileLook:
         look = cls("other", head=head)
         if any(byte < 9 for byte in head):  # no text has such bytes
             return look
         first: list[list[str]] = []
         # the second row may be longer than the head
         with contextlib.suppress(InputError, UnicodeDecodeError):
-            first += (row for _, row in islice(_cells(io.StringIO(_text_of(head), newline="")), 2))
+            first += (row for _, row in islice(_cells(io.StringIO(_decoded(head), newline="")), 2))
         columns, cells = [*first, [], []][:2]
         if len(columns) > 1 and all(columns) and len({*columns}) == len(columns):
             look.shape, look.first = (
@@ -309,7 +309,7 @@ class FileLook:
         return look
 
 
-def _text_of(head: bytes) -> str:
+def _decoded(head: bytes) -> str:
     """Return the text of a file's beginning, which may end within a character.
 
     Raises `UnicodeDecodeError`.
@@ -398,10 +398,12 @@ def entries(file: Path, *keys: str, what: str = "item") -> Iterator[tuple[str, A
             for number, (_, value) in enumerate(members(opened), start=1):
                 yield f"{what} {number}", value
         else:
-            yield from _of_document(opened, keys, what)
+            yield from _document_entries(opened, keys, what)
 
 
-def _of_document(opened: BinaryIO, keys: Collection[str], what: str) -> Iterator[tuple[str, Any]]:
+def _document_entries(
+    opened: BinaryIO, keys: Collection[str], what: str
+) -> Iterator[tuple[str, Any]]:
     number = 0
     whole: dict[str, Any] = {}
     for key, value in members(opened, keys):
@@ -479,7 +481,7 @@ FORMATS = (
 
 def known() -> list[ImportFormat]:
     """Return this program's formats, the bundled ones too, in the order in which they are tried."""
-    return plugins.in_order(ImportFormat, "importers", FORMATS)
+    return plugins.sorted_descriptions(ImportFormat, "importers", FORMATS)
 
 
 def names() -> list[str]:
@@ -487,7 +489,7 @@ def names() -> list[str]:
     return [
         OWN,
         *(importer.name for importer in known()),
-        *(importer.name for importer in plugins.of_others("importers")),
+        *(importer.name for importer in plugins.other_plugins("importers")),
     ]
 
 

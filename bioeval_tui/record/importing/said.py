@@ -84,7 +84,7 @@ def _found(value: Any, role: ChatRole, keys: Sequence[str], depth: int) -> list[
             return [{"role": role, "content": value}]
         return []
     if isinstance(value, list):
-        return _of_list(value, role, keys, depth)
+        return _list_messages(value, role, keys, depth)
     if not isinstance(value, dict):
         return []
     if (one := as_chat(value)) is not None:
@@ -105,7 +105,9 @@ def _found(value: Any, role: ChatRole, keys: Sequence[str], depth: int) -> list[
     return []
 
 
-def _of_list(values: list[Any], role: ChatRole, keys: Sequence[str], depth: int) -> list[Message]:
+def _list_messages(
+    values: list[Any], role: ChatRole, keys: Sequence[str], depth: int
+) -> list[Message]:
     if len(values) == 1:  # LangChain has a list of messages for each prompt of a batch
         return _found(values[0], role, keys, depth + 1)
     messages: list[Message] = []
@@ -168,7 +170,7 @@ def as_chat(message: Any) -> list[Message] | None:
     if role is None:
         return None
     if isinstance(message.get("parts"), list):
-        return list(_of_parts(message["parts"], role))
+        return list(_part_messages(message["parts"], role))
     if not any(key in message for key in ("content", "tool_calls", "function_call", "refusal")):
         return None
     return [{**message, "role": role}]
@@ -192,7 +194,7 @@ def _langchain(data: Mapping[str, Any], role: ChatRole | None) -> list[Message] 
     return [message]
 
 
-def _of_parts(parts: Sequence[Any], role: ChatRole) -> Iterator[Message]:
+def _part_messages(parts: Sequence[Any], role: ChatRole) -> Iterator[Message]:
     """Yield a message of the GenAI conventions or of Gemini: what tools gave is a message of its
     own.
     """

@@ -21,8 +21,8 @@ from bioeval_tui.record.conditions import (
     PUBLISHED,
     SUPPLIED,
     ConditionConfig,
-    conditions_in,
-    in_order,
+    job_conditions,
+    sort_conditions,
 )
 from bioeval_tui.record.events import RunEvent, ScorePart
 from bioeval_tui.record.importing.conversations import (
@@ -159,7 +159,7 @@ def digest(files: Sequence[Path]) -> str:
         RecordingError: a file cannot be read.
     """
     hashed = hashlib.sha256()
-    for file in chain.from_iterable(map(_files_of, files)):
+    for file in chain.from_iterable(map(_listed_files, files)):
         try:
             with file.open("rb") as opened:
                 while data := opened.read(CHUNK):
@@ -169,14 +169,14 @@ def digest(files: Sequence[Path]) -> str:
     return hashed.hexdigest()
 
 
-def _files_of(path: Path) -> list[Path]:
+def _listed_files(path: Path) -> list[Path]:
     """Return a file, or the files that a folder has, in the order of their names."""
     if path.is_dir():
         return sorted(each for each in path.iterdir() if each.is_file())
     return [path]
 
 
-def recording_of(
+def imported_events(
     files: Sequence[Path],
     kind: ImportFormat,
     surveyed: Survey,
@@ -228,7 +228,7 @@ class _Writer:
         self._judged = options.job is not None
         self._conditions = surveyed.conditions
         if options.job is not None:
-            self._conditions = conditions_in(options.job)
+            self._conditions = job_conditions(options.job)
         self.tasks = self._tasks()
 
     def _make(
@@ -267,7 +267,7 @@ class _Writer:
         surveyed, header, options = self._found, self._found.header, self._options
         job = {**options.job} if options.job is not None else self._job()
         name = clean_line(header.name or files[0].stem, 200)
-        held = in_order(self._conditions, surveyed.held)
+        held = sort_conditions(self._conditions, surveyed.held)
         record = clean_value(_record_kept(header.record))
         yield self._make(
             events.RunStarted,

@@ -162,7 +162,7 @@ class Mask:
 
     Without rules it only cleans.
 
-    `by_words` replaces them with words (`Rules.in_words`), for what becomes a job.
+    `by_words` replaces them with words (`Rules.worded`), for what becomes a job.
     """
 
     def __init__(self, rules: Rules | None = None, *, by_words: bool = False) -> None:
@@ -174,7 +174,7 @@ class Mask:
         """Whether there are rules."""
         return self.rules is not None
 
-    def in_words(self) -> Mask:
+    def worded(self) -> Mask:
         """Return this mask with words in place of tags."""
         return Mask(self.rules, by_words=True)
 
@@ -187,7 +187,7 @@ class Mask:
 
     def _written(self, replaced_text: str) -> str:
         if self.rules and self._by_words:
-            return self.rules.in_words(replaced_text)
+            return self.rules.worded(replaced_text)
         return replaced_text
 
     def value(self, value: Any, *, free: bool = False) -> Any:

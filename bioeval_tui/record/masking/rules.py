@@ -24,7 +24,7 @@ import regex
 from bioeval_tui.base.errors import InputError, NotMeasuredError, Problem
 from bioeval_tui.base.files import below, private_dir, read_small, write_new
 from bioeval_tui.base.patterns import find_all, pattern_problem, search
-from bioeval_tui.base.text import clean_line, without_invisible
+from bioeval_tui.base.text import clean_line, visible_text
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml
 
 
@@ -104,10 +104,10 @@ class LiteralRule:
     @classmethod
     def of(cls, text: str, instead: str, *, is_name: bool) -> LiteralRule:
         """Return the literal for a text; its letters are empty when it has none."""
-        return cls._of_words(_words(text), instead, is_name)
+        return cls._join_words(_words(text), instead, is_name)
 
     @classmethod
-    def _of_words(cls, words: Sequence[str], instead: str, is_name: bool) -> LiteralRule:
+    def _join_words(cls, words: Sequence[str], instead: str, is_name: bool) -> LiteralRule:
         folded = [fold(word).letters for word in words]
         ends = accumulate(map(len, folded))
         return cls("".join(folded), instead, is_name, frozenset(ends))
@@ -120,7 +120,7 @@ class LiteralRule:
         words = _words(text)
         if len(words) < 2:
             return None
-        turned = cls._of_words([words[-1], *words[:-1]], instead, True)
+        turned = cls._join_words([words[-1], *words[:-1]], instead, True)
         return replace(turned, comma_at=min(turned.joints))
 
 
@@ -178,7 +178,7 @@ class Rules:
             return text
         return replaced(text, spans)
 
-    def in_words(self, text: str) -> str:
+    def worded(self, text: str) -> str:
         """Return a text whose matches were replaced with a word for each, such as `PATIENT_1` for
         `[PATIENT-1]`.
 
@@ -301,7 +301,7 @@ class Rules:
 def _stands_alone(literal: LiteralRule, places: list[int], text: str) -> bool:
     """Return whether matching letters are the name or identifier, and not part of other words."""
     for number, (a, b) in enumerate(pairwise(places), start=1):
-        between = [c for c in without_invisible(text[a + 1 : b]) if not unicodedata.combining(c)]
+        between = [c for c in visible_text(text[a + 1 : b]) if not unicodedata.combining(c)]
         if len(between) > MOST_BETWEEN or (
             between and literal.is_name and number not in literal.joints
         ):

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.base.text import as_cell, plural, shorten
+from bioeval_tui.base.text import plural, shorten, spreadsheet_cell
 from bioeval_tui.base.units import number, share, signed
 from bioeval_tui.record.events import Reviewed
 from bioeval_tui.report.agreement import (
@@ -354,7 +354,9 @@ def agreement_csv(report: AgreementReport) -> str:
                 all(entry.blind for entry in item.people.values()),
                 "; ".join(entry.why for entry in item.people.values() if entry.why),
             )  # fmt: skip
-            rows.append([as_cell(value) if isinstance(value, str) else value for value in row])
+            rows.append(
+                [spreadsheet_cell(value) if isinstance(value, str) else value for value in row]
+            )
     return csv_text(rows, end="\r\n")
 
 

@@ -22,7 +22,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bioeval_tui import __version__
 from bioeval_tui.base import units
-from bioeval_tui.base.files import write_beside
+from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import upper_first
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.languages import language_of
@@ -61,7 +61,7 @@ def write_report(paths: Sequence[Path], folder: Path, prices: Prices | None = No
     names = paths[0].stem
     if len(paths) > 1:
         names += f"-and-{len(paths) - 1}-more"
-    return write_beside(folder, f"bioeval-tui-report-{names}", ".html", text)
+    return write_numbered(folder, f"bioeval-tui-report-{names}", ".html", text)
 
 
 def write_runs(runs: Sequence[RunResult], asked: Asked) -> str:

@@ -21,7 +21,7 @@ from xml.etree import ElementTree as ET
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.units import latency, number
 from bioeval_tui.record.events import RESULT_REASONS
-from bioeval_tui.record.names import Condition, title_of
+from bioeval_tui.record.names import Condition, published_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import RunResult
@@ -131,7 +131,7 @@ def _suite(
     suite = ET.Element(
         "testsuite",
         {
-            "name": _line(" · ".join((*name, title_of(condition), run.trial_words(trial)))),
+            "name": _line(" · ".join((*name, published_title(condition), run.trial_words(trial)))),
             **_texts(counts),
             "time": f"{took:.3f}",
             "timestamp": begun.replace(microsecond=0).isoformat(),
@@ -194,7 +194,7 @@ def _gate_cases(checked: GateResult) -> list[JUnitCase]:
             if check.model:
                 where += f" · {check.model}"
             if check.condition:
-                where += f", {title_of(check.condition)}"
+                where += f", {published_title(check.condition)}"
             least = "at most" if check.unit else "at least"
             name = f"{where}: {check.rule} {least} {check.bar_words}"
             cases.append(

@@ -131,7 +131,9 @@ def known(*contents: Content) -> list[Format]:
     runs.
     """
     formats = (
-        plugins.in_order(Format, "formats", FORMATS) if _RUNS.intersection(contents) else FORMATS
+        plugins.sorted_descriptions(Format, "formats", FORMATS)
+        if _RUNS.intersection(contents)
+        else FORMATS
     )
     return [one for one in formats if one.writers.keys() & set(contents)]
 
@@ -140,7 +142,7 @@ def names(*contents: Content) -> list[str]:
     """Return the names of the formats that support one of these contents; other packages' are for
     runs.
     """
-    others = plugins.of_others("formats") if _RUNS.intersection(contents) else ()
+    others = plugins.other_plugins("formats") if _RUNS.intersection(contents) else ()
     return [*(each.name for each in known(*contents)), *(each.name for each in others)]
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bioeval_tui.base.errors import BioevalError, InputError, NotMeasuredError
-from bioeval_tui.base.files import write_beside
+from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.isolation import program_command
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean, clean_line
@@ -202,7 +202,7 @@ class Benchmarks:
             folder, submission = row.folder, submission_key(report)
             stem = f"{at:%Y-%m-%dT%H-%M-%S}-GMT"
             document = json.dumps(aggregate_reports([report]), ensure_ascii=False, indent=1)
-            write_beside(row.folder, f"{stem}_again_grading_report", ".json", document + "\n")
+            write_numbered(row.folder, f"{stem}_again_grading_report", ".json", document + "\n")
         return replace(
             fresh,
             report=report,

@@ -23,16 +23,16 @@ from bioeval_tui.evaluation.conversation.resume import is_finished
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import events, reviews
-from bioeval_tui.record.cases import judged_in
+from bioeval_tui.record.cases import judged_items
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.record.overlay import (
     Overlay,
     append_reviews,
     counting,
-    in_force,
     judgings,
     read_overlay,
+    state_in_force,
 )
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState, apply_all
@@ -193,7 +193,7 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
     """Return a run's judged tasks, with the verdict in force, and the submissions that were graded
     in it.
     """
-    now = in_force(state, overlay)
+    now = state_in_force(state, overlay)
     folded = reviews.fold_reviews(overlay.events, state, now)
     begun = counting(state, judgings(state, overlay))
     judging = next((one.verdict.judging for one in begun if one.criteria), "")
@@ -208,7 +208,7 @@ def run_items(place: str, state: RunState, overlay: Overlay) -> list[ReviewItem]
         if not is_finished(conversation):
             continue
         verdict = now.conversations[key].verdict
-        for number, item in judged_in(now.job_of(key.trial), key.condition).items():
+        for number, item in judged_items(now.trial_job(key.trial), key.condition).items():
             made = _task_item(place, now, folded, conversation, verdict, number, item)
             items.append(replace(made, judging=judging))
         items += _graded_items(place, state, folded, conversation)
@@ -226,7 +226,7 @@ def _task_item(
 ) -> ReviewItem:
     title, criteria = (
         item.get("task", ""),
-        criteria_words(state.job_of(conversation.key.trial), item),
+        criteria_words(state.trial_job(conversation.key.trial), item),
     )
     notes = (n for n in folded.notes if n.task == number and _key(n) == conversation.key)
     return ReviewItem(
@@ -300,15 +300,15 @@ def _review_fields(item: ReviewItem, given: NewReview) -> dict[str, Any]:
     """Return the event's fields: the values before and after the review."""
     fields: dict[str, Any] = {"action": given.action, "why": given.why, "blind": given.blind}
     if given.action == "fault":
-        before = reviews.fault_of(item.faults) or item.fault
+        before = reviews.reviewed_fault(item.faults) or item.fault
         return {**fields, "fault_before": before, "fault": given.fault}
     if given.action == "note":
         return fields
     if item.row is not None:
-        before_mark = reviews.mark_of(item.opinions) or item.graded
+        before_mark = reviews.reviewed_mark(item.opinions) or item.graded
         return {**fields, "mark_before": before_mark, "mark": given.mark}
     judged = item.judged
-    score = reviews.score_of(item.opinions)
+    score = reviews.reviewed_score(item.opinions)
     if score is None and judged is not None:
         score = judged.score
     fields |= {"before": score, "after": given.score, "judging": item.judging}

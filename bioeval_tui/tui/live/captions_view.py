@@ -67,7 +67,7 @@ def caption(state: RunState, trial: int) -> str:
 
 
 def _beginning(state: RunState, conversation: ConversationState) -> of.Beginning:
-    listed = state.job_of(conversation.key.trial).get("facts")
+    listed = state.trial_job(conversation.key.trial).get("facts")
     facts = state.condition(conversation.key.condition).known(
         listed if isinstance(listed, list) else ()
     )

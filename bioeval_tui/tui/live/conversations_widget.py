@@ -193,7 +193,7 @@ class Conversations(Vertical):
     def _conditions(self) -> tuple[Condition, ...]:
         state = self.watched.state
         if state is not None:
-            return state.of_job
+            return state.all_conditions
         return PUBLISHED_NAMES
 
     async def mount_frames(self) -> None:

@@ -40,7 +40,7 @@ _STATUS = {
 
 
 def _definition(state: RunState, trial: int, index: int) -> dict[str, Any]:
-    items = state.job_of(trial).get("assertions") or []
+    items = state.trial_job(trial).get("assertions") or []
     if index >= len(items):
         return {}
     item = items[index]

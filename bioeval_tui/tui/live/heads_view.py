@@ -162,7 +162,7 @@ def head(state: RunState, condition: Condition, trial: int, now: datetime | None
 
 def meaning(state: RunState, condition: Condition, trial: int) -> str:
     """Explain a condition in plain words: `the user knows no facts`, `the user knows 2 facts`."""
-    listed = state.job_of(trial).get("facts")
+    listed = state.trial_job(trial).get("facts")
     if not isinstance(listed, list) or not (known := state.condition(condition).known(listed)):
         return "the user knows no facts"
     return f"the user knows {plural(len(known), 'fact')}"

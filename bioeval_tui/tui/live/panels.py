@@ -210,7 +210,7 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
         return []
     if not state.clean:
         return [Cell(f"not shown: {state.cleanness}", "warn")]
-    shared = counted_shared([shared_criteria(state.job_of(trial))])
+    shared = counted_shared([shared_criteria(state.trial_job(trial))])
     conversations = [state.conversation(condition, trial) for condition in state.contrast or ()]
     is_claimed = shared is None or not shared.is_nothing
     if is_claimed and any(talk is None or talk.score is None for talk in conversations):

@@ -18,7 +18,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.base.text import for_terminal, home_relative, plural
+from bioeval_tui.base.text import home_relative, plural, terminal_text
 from bioeval_tui.base.widths import padded
 from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.outcomes import Validation, standing_of
@@ -348,8 +348,8 @@ class ErrorView(Dialog[None]):
         for section in self._sections:
             title, *rest = section.lines()
             lines += [
-                paint(Cell(for_terminal(title, 200), "strong")),
-                *(paint(Cell(for_terminal(line, 400))) for line in rest),
+                paint(Cell(terminal_text(title, 200), "strong")),
+                *(paint(Cell(terminal_text(line, 400))) for line in rest),
             ]
             lines.append(Content(""))
         body = DialogText(Static(Content("\n").join(lines), markup=False))

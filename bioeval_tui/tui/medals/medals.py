@@ -19,7 +19,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.base.errors import BioevalError, StorageError
-from bioeval_tui.base.files import write_beside
+from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.grade.outcomes import Validation, standing_of
 from bioeval_tui.report.formats.registry import Format
@@ -505,7 +505,7 @@ class MedalsScreen(BaseScreen):
         try:
             text = medals_view.as_document(rows, self.submissions.marks, chosen)
             name = f"bioeval-tui-medals-{datetime.now():%Y-%m-%d-%H%M%S}"
-            path = write_beside(folder, name, chosen.endings[0], text)
+            path = write_numbered(folder, name, chosen.endings[0], text)
         except StorageError as error:
             self.tell(f"Could not write the table: {error}", bad=True)
             return

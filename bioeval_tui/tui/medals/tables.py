@@ -19,7 +19,7 @@ from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.units import DASH, number1
 from bioeval_tui.base.widths import padded
 from bioeval_tui.grade.outcomes import Tally
-from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.record.reviews import reviewed_mark
 from bioeval_tui.report.agents import (
     AgentEntry,
     AgentStanding,
@@ -147,7 +147,7 @@ class Submissions(ListTable):
             cells["task"] = Cell(f"…/{name}" if cell_len(name) + 2 <= width else name)
         if opinions := self.marks.get(id(row)):
             cells["medal"] = with_mark(
-                cells["medal"], medals_view.file_mark(row), mark_of(opinions)
+                cells["medal"], medals_view.file_mark(row), reviewed_mark(opinions)
             )
         return cells
 

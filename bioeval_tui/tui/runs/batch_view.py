@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 
-from bioeval_tui.base.text import for_terminal, plural
+from bioeval_tui.base.text import plural, terminal_text
 from bioeval_tui.base.units import duration, latency_short, number
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.record.effect import shared_criteria, trial_difference
-from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
+from bioeval_tui.record.names import PUBLISHED_NAMES, published_title
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.sentences import rank_words
@@ -135,7 +135,7 @@ class Glance:
     @property
     def condition(self) -> str:
         """What the condition is called: `without the facts`, or as the job names it."""
-        return self.named or title_of(self.key.condition)
+        return self.named or published_title(self.key.condition)
 
     def sample(self, value: float | None) -> Sample:
         """Return a value of this conversation as statistics take it."""
@@ -207,8 +207,8 @@ def planned(
 ) -> list[Glance]:
     """Return glances at the conversations of a run that has not started."""
     to_come = Cell("◌ queued", "quiet")
-    job = for_terminal(Path(job_path).stem, 80)
-    model_words = for_terminal(model or "", 80)
+    job = terminal_text(Path(job_path).stem, 80)
+    model_words = terminal_text(model or "", 80)
     glances = []
     for trial in range(1, trials + 1):
         for place, condition in enumerate(conditions):
@@ -236,7 +236,7 @@ def _add_names(state: RunState, glance: Glance) -> Glance:
     glance = replace(glance, named=named, brief=brief, place=place)
     if case is None:
         return glance
-    words = for_terminal(case.words, 120)
+    words = terminal_text(case.words, 120)
     return replace(glance, cluster=case.name, case=words, case_trial=case.trial)
 
 
@@ -284,7 +284,7 @@ def _glance(state: RunState, conversation: ConversationState, key: GlanceKey, go
         since,
         tuple((task.title, task.score) for task in judged if task.measured),
         trial_difference(state, key.trial),
-        not shared_criteria(state.job_of(key.trial)).is_everything,
+        not shared_criteria(state.trial_job(key.trial)).is_everything,
     )
 
 
@@ -458,7 +458,7 @@ def condition_name(glances: Iterable[Glance], condition: Condition) -> str:
     names = {glance.condition for glance in glances if glance.key.condition == condition}
     if len(names) == 1:
         return names.pop()
-    return title_of(condition)
+    return published_title(condition)
 
 
 def run_name(glance: Glance, room: int, beside: Iterable[Glance] = ()) -> str:

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from bioeval_tui.base.text import both_or_all, clean_line, plural, shorten
 from bioeval_tui.base.units import ago, date, number, signed, when
 from bioeval_tui.base.widths import fitted
-from bioeval_tui.record.names import PUBLISHED_NAMES, title_of
+from bioeval_tui.record.names import PUBLISHED_NAMES, published_title
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.tui.shared.answer_block import answer_lines
@@ -100,7 +100,7 @@ def preview(run: RunResult) -> RunPreview:
     )
 
     answer, trials = run.answer, run.planned_trials
-    names: dict[str, str] = {name: run.condition_title(name) for name in run.state.of_job}
+    names: dict[str, str] = {name: run.condition_title(name) for name in run.state.all_conditions}
     conversations = run.conversations_begun
     talk = run.lowest or next(reversed(conversations), None)
     if talk is None:
@@ -302,7 +302,7 @@ def _score_lines(run: CataloguedRun, names: Mapping[str, str]) -> list[Line]:
     shown = tuple(names or run.scores)
     if not names and run.scores.keys() <= set(PUBLISHED_NAMES):
         shown = PUBLISHED_NAMES
-    labels = [names.get(condition, title_of(condition)) for condition in shown]
+    labels = [names.get(condition, published_title(condition)) for condition in shown]
     width = max(map(cell_len, (*labels, "difference"))) + 2
 
     def value(condition: str, label: str) -> Line:
@@ -390,7 +390,7 @@ def trend_lines(history: Sequence[CataloguedRun], run: CataloguedRun, width: int
     before = _previous(history, run)
     if before is not None and before.score is not None and run.score is not None:
         lines.append([Cell(f"{signed(run.score - before.score)} since the previous run")])
-        if other := run.differs_from(before):
+        if other := run.differences(before):
             lines.append([Cell(f"which differs in {', '.join(other)}", "warn")])
     return lines
 

@@ -19,7 +19,7 @@ from textual.drivers.web_driver import WebDriver
 from textual.filter import LineFilter
 from textual.screen import Screen
 
-from bioeval_tui.base.files import write_beside
+from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import plural
 from bioeval_tui.tui.shared.rows_widget import RowList
 
@@ -150,7 +150,7 @@ def write_text(text: str, folder: Path) -> Path:
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
-    return write_beside(
+    return write_numbered(
         folder, f"bioeval-tui-{datetime.now():%Y-%m-%d-%H%M%S}", ".txt", f"{text}\n"
     )
 
@@ -175,7 +175,7 @@ def write_picture(svg: str, path: Path, caption: str = "") -> Path:
     Raises:
         StorageError: the disk is full, or the folder cannot be written.
     """
-    written = write_beside(path.parent, path.stem, path.suffix, strip_hosts(svg))
+    written = write_numbered(path.parent, path.stem, path.suffix, strip_hosts(svg))
     if caption:
-        write_beside(written.parent, written.stem, ".txt", f"{caption}\n")
+        write_numbered(written.parent, written.stem, ".txt", f"{caption}\n")
     return written

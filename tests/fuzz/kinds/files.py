@@ -78,7 +78,7 @@ class Jobs(_Files):
         self.path.write_bytes(case)
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.base.hosts import host_of, without_credentials
+        from bioeval_tui.base.hosts import host_of, strip_credentials
         from bioeval_tui.evaluation.assertions import holds_on_nothing
         from bioeval_tui.evaluation.wiring.check_job import check_job
         from bioeval_tui.jobs.loading import job_from_data, job_snapshot
@@ -106,7 +106,7 @@ class Jobs(_Files):
             )
             for url in filter(None, [job.target.url, job.target.knowledge_url]):
                 host_of(url)
-                without_credentials(url)
+                strip_credentials(url)
         except UsageError:
             return "prompt refused"
         return "fine"

@@ -19,7 +19,7 @@ from bioeval_tui import plugins
 from bioeval_tui.jobs.models import TargetConfig, ToolConfig
 from bioeval_tui.peers.agents import connection
 from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
-from bioeval_tui.record.tool_calls import calls_of
+from bioeval_tui.record.tool_calls import transcript_calls
 
 Script = Callable[[RunAgentInput], Sequence[Any]]
 
@@ -376,7 +376,7 @@ async def test_malformed_arguments_of_a_call_are_a_failed_call_and_never_sent_ba
         _, reply = await say(agent, "Hello")
         await say(agent, "Again")
         await agent.aclose()
-    (told,) = calls_of([{"role": "assistant", "events": reply.generation}])
+    (told,) = transcript_calls([{"role": "assistant", "events": reply.generation}])
     assert (told.arguments, told.result, told.failed) == ('{"drug": "warf', "found", True)
     assert server.asked[1].messages[1].tool_calls[0].function.arguments == "{}"
 

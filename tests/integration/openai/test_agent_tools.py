@@ -15,7 +15,7 @@ from bioeval_tui.evaluation.conversation.attempts import require_usable
 from bioeval_tui.http_agents import MAX_DEPTH, MAX_ROUNDS, NO_RESULT, clean
 from bioeval_tui.jobs.models import ToolConfig
 from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
-from bioeval_tui.record.tool_calls import calls_of
+from bioeval_tui.record.tool_calls import transcript_calls
 from tests.servers import openai_server as srv
 from tests.servers.agents import chat_agent
 from tests.servers.openai_server import OpenAIServer
@@ -199,7 +199,7 @@ async def test_malformed_arguments_are_never_sent_back(
     assert assistant["tool_calls"] == [{**called, "function": {"name": "look", "arguments": "{}"}}]
     assert "not JSON" in result["content"] or "not a JSON object" in result["content"] or not tools
     if tools:
-        (call,) = calls_of([{"role": "assistant", "events": reply.generation}])
+        (call,) = transcript_calls([{"role": "assistant", "events": reply.generation}])
         assert call.failed
 
 
@@ -212,7 +212,7 @@ async def test_a_call_without_arguments_is_an_ordinary_call(
         srv.say("", finish="tool_calls", tool_calls=[{"index": 0, **called}]), srv.say("None.")
     )
     _, reply = await say(connect(ToolConfig(name="listAll", template="nothing")))
-    (call,) = calls_of([{"role": "assistant", "events": reply.generation}])
+    (call,) = transcript_calls([{"role": "assistant", "events": reply.generation}])
     assert (call.name, call.arguments, call.failed, call.result) == (
         "listAll",
         {},

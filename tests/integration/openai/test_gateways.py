@@ -14,7 +14,7 @@ import yaml
 from bioeval_tui.jobs.models import ModelOptions
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.protocols import Delta, PeerError, Reply
-from bioeval_tui.record.tool_calls import calls_of
+from bioeval_tui.record.tool_calls import transcript_calls
 from tests.servers import openai_server as srv
 from tests.servers.agents import chat_agent
 
@@ -62,7 +62,7 @@ async def read_as_agent(url: str, recording: dict[str, Any]) -> Read:
     assert shown in ("", reply.content), "a refusal is not shown before it is whole"
     thoughts = [event["reasoning"] for event in reply.generation if "reasoning" in event]
     assert len(thoughts) <= 1, "an event for each piece of a thought would bury the calls"
-    made = calls_of([{"role": "assistant", "events": reply.generation}])
+    made = transcript_calls([{"role": "assistant", "events": reply.generation}])
     calls = [(call.name, call.arguments) for call in made]
     return Read(reply.content, calls, "".join(thoughts), (reply.tokens_in, reply.tokens_out))
 

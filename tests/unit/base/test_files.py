@@ -16,14 +16,14 @@ from bioeval_tui.base import files
 from bioeval_tui.base.errors import ExitCode, StorageError
 from bioeval_tui.base.files import (
     below,
-    file_in,
     folder_below,
+    folder_file,
     make_database,
     open_own,
-    write_beside,
     write_fully,
     write_named,
     write_new,
+    write_numbered,
     write_whole,
     writing_whole,
     written_by_path,
@@ -129,7 +129,7 @@ def test_a_path_below_a_folder_follows_no_link_out_of_it(tmp_path: Path) -> None
             below(folder, "circle", "file")
     for name in ("", ".", "..", "a/b", "/etc/passwd"):
         with pytest.raises(ValueError, match="not a name in a folder"):
-            file_in(folder_below(named), name)
+            folder_file(folder_below(named), name)
     assert list(outside.iterdir()) == []
     assert not (tmp_path / "nowhere").exists()
 
@@ -234,7 +234,7 @@ def test_a_new_file_never_replaces_another(
     assert not write_new(path, b"second")
     assert path.read_bytes() == b"first"
     assert [item.name for item in tmp_path.iterdir()] == ["key"]
-    names = [write_beside(tmp_path, "picture", ".svg", "x").name for _ in range(3)]
+    names = [write_numbered(tmp_path, "picture", ".svg", "x").name for _ in range(3)]
     assert names == ["picture.svg", "picture~2.svg", "picture~3.svg"]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.hosts import host_of, without_credentials
+from bioeval_tui.base.hosts import host_of, strip_credentials
 
 
 @pytest.mark.parametrize(
@@ -34,4 +34,4 @@ def test_a_plugins_agent_may_have_another_url_scheme() -> None:
 
 
 def test_a_recorded_url_has_no_credentials() -> None:
-    assert without_credentials("https://u:p@h:1/path?key=x#y") == "https://h:1/path"
+    assert strip_credentials("https://u:p@h:1/path?key=x#y") == "https://h:1/path"

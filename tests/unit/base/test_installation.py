@@ -101,10 +101,10 @@ def test_a_clone_is_synced_with_the_extra_that_has_the_package(
 
 
 def test_only_missing_requirements_of_this_program_are_explained() -> None:
-    assert installation.package_of("yaml.constructor") == "pyyaml"
-    assert installation.package_of("sklearn") == "scikit-learn"
-    assert installation.package_of("textual_serve") == "textual-serve"
-    assert installation.package_of("somebody_elses") is None
+    assert installation.providing_package("yaml.constructor") == "pyyaml"
+    assert installation.providing_package("sklearn") == "scikit-learn"
+    assert installation.providing_package("textual_serve") == "textual-serve"
+    assert installation.providing_package("somebody_elses") is None
 
 
 def test_every_requirement_maps_to_its_module() -> None:

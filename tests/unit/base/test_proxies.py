@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.proxies import is_loopback, proxies_of, proxy_for
+from bioeval_tui.base.proxies import is_loopback, proxy_for, proxy_phrases
 
 PROXY = "http://proxy.example.org:3128"
 HERE = [
@@ -192,7 +192,7 @@ def test_hosts_behind_a_proxy_are_told_with_it_and_without_its_password(
         "https://b.example.org:8443/v1",
         "http://c.org",
     ]
-    assert list(proxies_of([*called, called[0]])) == [
+    assert list(proxy_phrases([*called, called[0]])) == [
         "the proxy gate.example.org:8080 (for a.example.org and b.example.org)",
         "the proxy proxy.example.org:3128 (for c.org)",
     ]

@@ -14,15 +14,15 @@ import regex
 from hypothesis import given, strategies as st
 
 from bioeval_tui.base.text import (
-    as_cell,
     clean,
     clean_value,
-    for_terminal,
     is_large,
+    mask_secret,
     needs_cleaning,
     shorten,
-    without_invisible,
-    without_secret,
+    spreadsheet_cell,
+    terminal_text,
+    visible_text,
 )
 from bioeval_tui.plugins import clean_line
 
@@ -67,8 +67,8 @@ def test_no_control_character_survives_and_cleaning_is_idempotent(text: str) -> 
 
 @given(st.text(max_size=300))
 def test_a_terminal_gets_no_character_that_is_not_drawn(text: str) -> None:
-    shown = for_terminal(text)
-    assert for_terminal(shown) == shown
+    shown = terminal_text(text)
+    assert terminal_text(shown) == shown
     invisible = {letter for letter in shown if unicodedata.category(letter) in ("Cc", "Cf", "Cs")}
     # The joiners belong to words and emoji; others belong to the letter after them, as the signs of
     # Arabic numbers do.
@@ -80,13 +80,13 @@ def test_a_terminal_gets_no_character_that_is_not_drawn(text: str) -> None:
 def test_direction_marks_and_soft_hyphens_are_drawn_and_left_out_of_comparisons() -> None:
     arabic = "\u200f\u2067الجرعة\u2069 Blut\u00addruck\u200b"
     assert clean(arabic) == arabic
-    assert for_terminal(arabic) == "⍰⍰الجرعة⍰ Blut⍰druck⍰"
-    assert without_invisible(arabic) == "الجرعة Blutdruck"
+    assert terminal_text(arabic) == "⍰⍰الجرعة⍰ Blut⍰druck⍰"
+    assert visible_text(arabic) == "الجرعة Blutdruck"
 
 
 def test_a_formula_is_found_behind_characters_that_nobody_sees() -> None:
-    assert as_cell("\u200b=1+1").startswith("'")
-    assert as_cell("\u200bone") == "\u200bone"
+    assert spreadsheet_cell("\u200b=1+1").startswith("'")
+    assert spreadsheet_cell("\u200bone") == "\u200bone"
 
 
 @pytest.mark.parametrize("introducer", ["\x1b]", "\x1bP", "\x9d", "\x1b[", "\x9b"])
@@ -181,12 +181,10 @@ def test_long_text_is_cut_and_says_so() -> None:
 
 
 def test_a_short_secret_is_hidden_where_it_is_a_word_and_a_long_one_everywhere() -> None:
-    assert (
-        without_secret("the key x is refused: example", "x") == "the key [key] is refused: example"
-    )
-    assert without_secret("key=sk-12345678.", "sk-12345678") == "key=[key]."
-    assert without_secret("asecret123b", "secret123") == "a[key]b"
-    assert without_secret("nothing", "") == "nothing"
+    assert mask_secret("the key x is refused: example", "x") == "the key [key] is refused: example"
+    assert mask_secret("key=sk-12345678.", "sk-12345678") == "key=[key]."
+    assert mask_secret("asecret123b", "secret123") == "a[key]b"
+    assert mask_secret("nothing", "") == "nothing"
 
 
 def test_a_cleaned_line_has_no_line_break() -> None:
@@ -224,7 +222,7 @@ def test_the_size_of_a_value_counts_texts_keys_and_items(value: object, large: b
 )
 def test_a_cell_is_never_a_formula_and_stays_in_its_row(start: str) -> None:
     text = f"{start}HYPERLINK(1)\r2\r\n3"
-    shown = as_cell(text)
+    shown = spreadsheet_cell(text)
     assert shown.startswith("'")
     assert "\r" not in shown
     for end in ("\n", "\r\n"):
@@ -234,7 +232,7 @@ def test_a_cell_is_never_a_formula_and_stays_in_its_row(start: str) -> None:
 
 
 def test_an_ordinary_cell_is_unchanged() -> None:
-    assert as_cell("3.5 mg = 1 tablet") == "3.5 mg = 1 tablet"
+    assert spreadsheet_cell("3.5 mg = 1 tablet") == "3.5 mg = 1 tablet"
 
 
 @given(st.text(max_size=300))

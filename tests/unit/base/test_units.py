@@ -154,4 +154,4 @@ def test_no_other_module_writes_times_or_decimals_by_hand() -> None:
 def test_a_score_beside_a_threshold_shows_on_which_side_it_is(
     value: float | None, threshold: float, shown: str
 ) -> None:
-    assert units.number_beside(value, threshold) == shown
+    assert units.number_near(value, threshold) == shown

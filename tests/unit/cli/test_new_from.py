@@ -18,7 +18,7 @@ from bioeval_tui.jobs.loading import job_from_data, load_job
 from bioeval_tui.jobs.models import EvaluationJob, ExpressionAssertion
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
-from bioeval_tui.record.names import title_of
+from bioeval_tui.record.names import published_title
 from bioeval_tui.record.transfer import import_file
 from tests.command import call
 from tests.servers.models import StandIns
@@ -310,7 +310,7 @@ async def test_the_job_of_a_failure_fails_in_the_same_way_and_a_careful_agent_pa
     assert len(failed) == {"withheld": 2, "supplied": 1}[condition], (
         "an expression and tool calls, or tool calls"
     )
-    assert f"# A job from trial 1 of run {first.path.stem}, {title_of(condition)}." in text
+    assert f"# A job from trial 1 of run {first.path.stem}, {published_title(condition)}." in text
     for held in ("withheld", "supplied"):
         tasks, checks = verdicts(careful, held)
         assert set(tasks.values()) == {1.0}

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from bioeval_tui.record.attachments import (
+    answered_json,
     attachment_event,
     bytes_of,
-    data_of,
     file_words,
     has_contents,
-    without_data,
-    without_picture,
+    replace_data,
+    shorten_picture,
 )
 
 
@@ -43,7 +43,7 @@ from bioeval_tui.record.attachments import (
             "[picture: image/webp, 3 bytes]",
         ),
         (
-            {"item": without_picture({"type": "image_generation_call", "result": "AAAA" * 1_000})},
+            {"item": shorten_picture({"type": "image_generation_call", "result": "AAAA" * 1_000})},
             "[picture: image/png, 3 kB]",
         ),
     ],
@@ -69,10 +69,10 @@ def test_other_events_are_no_files(event: dict[str, Any]) -> None:
 
 
 def test_the_data_of_a_generated_picture_is_not_recorded() -> None:
-    kept = without_picture({"type": "image_generation_call", "result": "A" * 4_000, "id": "i"})
+    kept = shorten_picture({"type": "image_generation_call", "result": "A" * 4_000, "id": "i"})
     assert len(kept["result"]) == 200
     assert (kept["bytes"], kept["id"]) == (3_000, "i")
-    assert without_picture({"type": "reasoning", "result": "A" * 4_000})["result"] == "A" * 4_000
+    assert shorten_picture({"type": "reasoning", "result": "A" * 4_000})["result"] == "A" * 4_000
 
 
 def test_many_files_are_counted() -> None:
@@ -83,7 +83,7 @@ def test_many_files_are_counted() -> None:
 
 def test_json_instead_of_words_is_contents() -> None:
     events = [{"part": {"data": {"dose": 5}}}]
-    assert data_of(events) == ['{"dose":5}']
+    assert answered_json(events) == ['{"dose":5}']
     assert has_contents(events)
 
 
@@ -106,7 +106,7 @@ DATA = "A" * 1_000
     ],
 )  # fmt: skip
 def test_data_in_a_text_is_replaced_by_what_it_is(text: str, shown: str) -> None:
-    assert without_data(text) == shown
+    assert replace_data(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_data_in_a_text_is_replaced_by_what_it_is(text: str, shown: str) -> None
 )
 def test_text_made_to_be_slow_is_read_quickly(text: str) -> None:
     began = time.monotonic()
-    assert without_data(text)
+    assert replace_data(text)
     assert time.monotonic() - began < 5
 
 

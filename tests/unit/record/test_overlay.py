@@ -17,10 +17,10 @@ from bioeval_tui.record import events
 from bioeval_tui.record.overlay import (
     append_numbered,
     append_reviews,
-    in_force,
     judgings,
     last_seq,
     read_overlay,
+    state_in_force,
 )
 from bioeval_tui.record.reviews import fold_reviews
 from bioeval_tui.record.runs import overlay_path
@@ -73,7 +73,7 @@ def test_later_verdicts_are_kept_in_order_and_the_recording_does_not_change(tmp_
         ("ben", 0.75),
     ]
     assert same[0].verdict.prompts == {"p": "abc"}
-    state = in_force(recorded_state, overlay)
+    state = state_in_force(recorded_state, overlay)
     assert state.conversations[KEY].score.score == 0.75  # type: ignore[union-attr]
     assert path.read_bytes() == before
     assert stat.S_IMODE(overlay_path(path).stat().st_mode) == 0o600
@@ -96,7 +96,7 @@ def test_the_list_of_runs_keeps_only_the_latest_verdict_of_each_conversation(
     for new in (verdict(1, 0.25), [review], verdict(3, 0.75, "ben"), verdict(6, 0.5)[:1]):
         append_numbered(path, new)
         short = read_overlay(path, in_force_only=True)
-        assert in_force(judged, short) == in_force(judged, read_overlay(path))
+        assert state_in_force(judged, short) == state_in_force(judged, read_overlay(path))
     assert [event.seq for event in short.events] == [
         3,
         6,

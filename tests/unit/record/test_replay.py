@@ -102,7 +102,7 @@ async def test_a_paused_replay_waits_until_it_seeks_or_resumes() -> None:
     task = asyncio.create_task(play())
     await asyncio.sleep(0)
     assert counts == []
-    player.go_to(4)
+    player.jump(4)
     await came.wait()
     assert (counts, player.paused) == ([4], True)
     player.speed = None

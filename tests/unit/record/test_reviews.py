@@ -12,13 +12,13 @@ from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.reviews import (
     ReviewedScores,
     TaskKey,
+    apply_reviews,
     disagree,
-    fault_of,
     fold_reviews,
-    mark_of,
+    reviewed_fault,
+    reviewed_mark,
+    reviewed_score,
     reviewed_scores,
-    score_of,
-    with_reviews,
     words,
 )
 from bioeval_tui.record.state import RunState, apply_all
@@ -94,7 +94,7 @@ def test_the_latest_review_of_each_person_counts_and_all_are_kept() -> None:
     )
     opinions = found.tasks[TaskKey(WITHHELD, 1)]
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.8, "ben": 1.0}
-    assert score_of(opinions) == pytest.approx(0.9)
+    assert reviewed_score(opinions) == pytest.approx(0.9)
     assert disagree(opinions)
     assert (found.reviewers, len(found.standing)) == (("ada", "ben"), 3)
 
@@ -107,9 +107,9 @@ def test_an_undo_removes_only_your_own_review() -> None:
         reviewed(4, action="undo", undoes="2"),
     ]
     found = fold_reviews(entries[:3])
-    assert score_of(found.tasks[TaskKey(WITHHELD, 1)]) == 0.9
+    assert reviewed_score(found.tasks[TaskKey(WITHHELD, 1)]) == 0.9
     found = fold_reviews(entries)
-    assert score_of(found.tasks[TaskKey(WITHHELD, 1)]) == 0.5
+    assert reviewed_score(found.tasks[TaskKey(WITHHELD, 1)]) == 0.5
     assert list(found.standing) == ["1"]
 
 
@@ -123,7 +123,7 @@ def test_reviews_change_the_score_and_not_the_recorded_state() -> None:
     assert found.scores == {"withheld": 0.8, "supplied": 0.6}
     assert (found.mean, found.reviewers, found.tasks, found.of_tasks) == (0.7, ("ada",), 1, 4)
     assert state.scores() == before == {"withheld": 0.6, "supplied": 0.6}
-    after = with_reviews(state, reviews)
+    after = apply_reviews(state, reviews)
     verdict = after.conversations[WITHHELD].verdict
     assert verdict is not None
     assert [(task.score, task.passed) for task in verdict.tasks] == [(0.8, True), (0.6, False)]
@@ -135,7 +135,7 @@ def test_reviews_change_the_score_and_not_the_recorded_state() -> None:
 def test_the_jobs_threshold_decides_whether_a_reviewed_task_passed() -> None:
     state = run()
     for score, passed in ((0.9, False), (0.95, True)):
-        after = with_reviews(state, fold_reviews([reviewed(1, task=2, after=score)]))
+        after = apply_reviews(state, fold_reviews([reviewed(1, task=2, after=score)]))
         verdict = after.conversations[WITHHELD].verdict
         assert verdict is not None
         assert verdict.tasks[1].passed is passed
@@ -149,7 +149,7 @@ def test_a_fault_removes_the_score_when_all_reviewers_of_it_agree() -> None:
     assert (found.scores, found.mean) == ({"withheld": None, "supplied": 0.6}, None)
     both = [*one, reviewed(2, "ben", action="fault", fault="agent")]
     reviews = fold_reviews(both)
-    assert fault_of(reviews.faults[WITHHELD]) is None
+    assert reviewed_fault(reviews.faults[WITHHELD]) is None
     found = reviewed_scores(state, reviews)
     assert found is not None
     assert (found.scores["withheld"], found.disputed) == (0.6, 1)
@@ -159,19 +159,19 @@ def test_people_can_score_what_the_judge_could_not() -> None:
     state = run(None)
     assert state.scores()["withheld"] is None
     half = fold_reviews([reviewed(1, task=1, after=1.0)])
-    assert with_reviews(state, half).scores()["withheld"] is None
+    assert apply_reviews(state, half).scores()["withheld"] is None
     whole = fold_reviews([reviewed(1, task=1, after=1.0), reviewed(2, task=2, after=0.4)])
-    assert with_reviews(state, whole).scores() == {"withheld": 0.8, "supplied": None}
+    assert apply_reviews(state, whole).scores() == {"withheld": 0.8, "supplied": None}
     blamed = fold_reviews([*whole.standing.values(), reviewed(3, action="fault", fault="judge")])
-    assert with_reviews(state, blamed).scores()["withheld"] == 0.8
+    assert apply_reviews(state, blamed).scores()["withheld"] == 0.8
 
 
 def test_a_conversation_that_was_not_measured_counts_only_when_people_say_so() -> None:
     state = run(fault="evaluator")
     scored = [reviewed(1, task=1, after=1.0), reviewed(2, task=2, after=0.4)]
-    assert with_reviews(state, fold_reviews(scored)).scores()["withheld"] is None
+    assert apply_reviews(state, fold_reviews(scored)).scores()["withheld"] is None
     cleared = fold_reviews([*scored, reviewed(3, action="fault", fault="none")])
-    assert with_reviews(state, cleared).scores()["withheld"] == 0.8
+    assert apply_reviews(state, cleared).scores()["withheld"] == 0.8
 
 
 def test_a_task_of_the_other_condition_is_not_missed() -> None:
@@ -194,10 +194,10 @@ def test_marks_that_disagree_make_a_submission_suspicious() -> None:
         return reviewed(number, author, submission="s", mark=mark, condition=None, trial=None)
 
     found = fold_reviews([marked(1, "ada", "invalid")])
-    assert mark_of(found.submissions["s"]) == "invalid"
+    assert reviewed_mark(found.submissions["s"]) == "invalid"
     found = fold_reviews([marked(1, "ada", "invalid"), marked(2, "ben", "valid")])
-    assert mark_of(found.submissions["s"]) == "suspicious"
-    assert mark_of({}) is None
+    assert reviewed_mark(found.submissions["s"]) == "suspicious"
+    assert reviewed_mark({}) is None
 
 
 def test_reviews_of_a_run_of_one_condition_give_no_mean() -> None:

@@ -19,12 +19,12 @@ from bioeval_tui.record.overlay import (
     append_numbered,
     append_reviews,
     counting,
-    in_force,
     judgings,
     last_seq,
     read_overlay,
+    state_in_force,
 )
-from bioeval_tui.record.recorder import Recorder, without_prompts
+from bioeval_tui.record.recorder import Recorder, drop_prompts
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import (
     ConversationState,
@@ -55,10 +55,10 @@ def later(second: float) -> Any:
 )  # fmt: skip
 def test_work_is_the_time_outside_of_pauses(begin: float, end: float, seconds: float) -> None:
     clock = WorkClock()
-    clock.go_on(later(1))  # nothing stood still
+    clock.resume(later(1))  # nothing stood still
     clock.stop(later(10))
-    clock.go_on(later(20))
-    clock.go_on(later(30))
+    clock.resume(later(20))
+    clock.resume(later(30))
     assert clock.seconds(later(begin), later(end)) == seconds
 
 
@@ -533,7 +533,7 @@ def test_the_newest_criteria_by_which_every_conversation_was_judged_count(
     state, overlay = run_of(*TWO), Overlay(tuple(later_))
     found = counting(state, judgings(state, overlay))
     assert {each.key.trial: each.score.score for each in found if each.score} == values
-    now = in_force(state, overlay)
+    now = state_in_force(state, overlay)
     for trial in (1, 2):
         talk = now.conversation("withheld", trial)
         assert talk is not None
@@ -583,7 +583,7 @@ def test_a_short_overlay_says_the_same_as_the_whole_one(tmp_path: Path) -> None:
     ):  # fmt: skip
         append_numbered(path, new)
         whole, short = read_overlay(path), read_overlay(path, in_force_only=True)
-        assert in_force(state, short) == in_force(state, whole)
+        assert state_in_force(state, short) == state_in_force(state, whole)
     assert len(short.events) < len(whole.events)
     assert [event.seq for event in whole.events] == list(range(1, len(whole.events) + 1))
 
@@ -637,7 +637,7 @@ BARE = {"request": {"function": {"name": "f"}}, "span": "s"}
 def test_without_prompts_function_calls_and_texts_are_kept(
     event: RunEvent, kept: RunEvent | None
 ) -> None:
-    assert without_prompts(event) == kept
+    assert drop_prompts(event) == kept
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 3, 64])
@@ -666,7 +666,7 @@ async def test_after_its_end_a_recorder_ignores_events_and_moves_nothing(tmp_pat
     assert text.count("\n") == 1
     assert "secret" not in text
     with pytest.raises(recorder.RecordingError, match="the run has ended"):
-        one.move_to(tmp_path)
+        one.move(tmp_path)
 
 
 # Scores
@@ -678,7 +678,7 @@ def part(name: Any, weight: float, value: float | None = 0.5, **more: Any) -> Sc
 
 @pytest.mark.parametrize(("failures", "penalty"), [(0, 0.0), (1, 0.3), (2, 0.5), (3, 0.5)])
 def test_the_penalty_is_a_half_at_most(failures: int, penalty: float) -> None:
-    assert composite.penalty_of(failures) == penalty
+    assert composite.failure_penalty(failures) == penalty
     assert composite.compose([part("timing", 1.0, 0.4)], failures).score == max(
         0.0, round(0.4 - penalty, 2)
     )

@@ -13,11 +13,11 @@ from bioeval_tui.formats import AgentSpan
 from bioeval_tui.peers.traces import traced_calls
 from bioeval_tui.record.spans import (
     absent_parents,
+    drop_content,
     meaning_of,
     ordered,
-    tokens_of,
+    trace_tokens,
     was_cut_off,
-    without_content,
 )
 from tests.unit.peers.traces.spans import TRACE, span, tool
 
@@ -107,7 +107,7 @@ def test_the_arguments_and_the_result_of_a_call_may_be_in_a_spans_events() -> No
         {"drug": "warfarin", "hour": 9},
         {"id": 1},
     )
-    meaning = meaning_of(without_content(call))
+    meaning = meaning_of(drop_content(call))
     assert (meaning.arguments, meaning.result) == ({"drug": "warfarin", "hour": 9}, None)
     assert meaning_of(tool(1, "find", {}, [{"json": {"found": 1}}])).result == {"found": 1}
     assert meaning_of(tool(1, "find", {}, [{"text": "one"}, {"text": "two"}])).result == [
@@ -164,7 +164,7 @@ def test_spans_with_circular_parents_are_still_shown() -> None:
         for n, other in CIRCLE
     ]
     assert len(ordered(circular, ROOT)) == 3
-    assert tokens_of(circular, TRACE) == (15, None), "none is known to be inside another"
+    assert trace_tokens(circular, TRACE) == (15, None), "none is known to be inside another"
 
 
 def test_thousands_of_calls_below_thousands_of_spans_are_counted_in_linear_time() -> None:
@@ -174,7 +174,7 @@ def test_thousands_of_calls_below_thousands_of_spans_are_counted_in_linear_time(
     calls = [span(n, half - 1, **leaf) for n in range(half, MOST_SPANS)]
     tools = [tool(n, "lookUp", parent=half - 1) for n in range(half, MOST_SPANS)]
     before = time.process_time()
-    assert tokens_of([*chain, *calls], TRACE) == (len(calls), None)
+    assert trace_tokens([*chain, *calls], TRACE) == (len(calls), None)
     assert len(traced_calls([], [*chain, *tools])) >= len(tools)
     assert time.process_time() - before < 8, (
         "each call looked through all spans above it: 20 s and more"
@@ -182,7 +182,7 @@ def test_thousands_of_calls_below_thousands_of_spans_are_counted_in_linear_time(
 
 
 def test_without_content_spans_keep_names_numbers_and_arguments() -> None:
-    call = without_content(
+    call = drop_content(
         tool(1, "lookUp", {"drug": "x"}, "a quotation", gen_ai__input__messages="a prompt")
     )
     meaning = meaning_of(call)
@@ -210,8 +210,8 @@ def test_the_tokens_of_an_answer_are_those_of_its_model_calls_each_counted_once(
     failed = span(
         5, trace="22" * 16, gen_ai__operation__name="chat", gen_ai__usage__input_tokens=1_000
     )
-    assert tokens_of([inner, second, outer, agent, failed, outer], TRACE) == (51, 7)
-    assert tokens_of([agent], TRACE) == (None, None)
+    assert trace_tokens([inner, second, outer, agent, failed, outer], TRACE) == (51, 7)
+    assert trace_tokens([agent], TRACE) == (None, None)
 
 
 def test_an_answer_is_cut_off_if_the_last_model_call_that_says_why_it_ended_was() -> None:

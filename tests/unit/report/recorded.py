@@ -235,7 +235,7 @@ class Recorded:
     def _scored(self, emit: Any, talk: Talk) -> list[RunEvent]:
         found: list[RunEvent] = []
         if talk.reason in ("evaluator_failed", "cancelled"):
-            penalty = composite.penalty_of(talk.failures)
+            penalty = composite.failure_penalty(talk.failures)
             return [
                 emit(events.ConversationScored, parts=(), penalty=penalty, failures=talk.failures,
                      reason=talk.reason, fault=talk.fault)

@@ -184,7 +184,7 @@ def test_the_value_that_a_part_needs_reaches_the_target_and_less_does_not(
                 p.model_copy(update={"value": value}) if p.name == name else p for p in parts
             ]
             weighted = sum(p.weight * (p.value or 0) for p in changed) / 7
-            return weighted - composite.penalty_of(failures)
+            return weighted - composite.failure_penalty(failures)
 
         if item.value is None:
             assert score(1.0) < target + 1e-9

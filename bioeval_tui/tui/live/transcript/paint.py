@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.theme import Theme
 from textual.strip import Strip
 
-from bioeval_tui.base.text import for_terminal
+from bioeval_tui.base.text import terminal_text
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.markdown import TranscriptMarkdown, close_marks, highlight_code
 
@@ -299,7 +299,7 @@ def _clean_text(text: str) -> str:
     """Clean the text again in any case, and replace tabs with spaces."""
     if text.isascii() and text.isprintable():
         return text
-    return for_terminal(text).expandtabs(4)
+    return terminal_text(text).expandtabs(4)
 
 
 def _add_caret(rows: list[list[Segment]], body: int, style: Style) -> None:

@@ -17,9 +17,9 @@ from bioeval_tui.protocols import AssertionView, CheckResult
 from bioeval_tui.record.tool_calls import (
     call_event,
     call_text,
-    calls_of,
     parse_arguments,
     result_event,
+    transcript_calls,
 )
 
 LOOK = call_event("lookUp", {"drug": "warfarin"})
@@ -189,7 +189,9 @@ def test_results_without_ids_are_those_of_the_first_calls_that_have_none(kept: i
         {"role": "assistant", "events": [*calls, *results]},
     ]
     found = [
-        (call.name, call.result, call.failed) for call in calls_of(transcript) if call.has_result
+        (call.name, call.result, call.failed)
+        for call in transcript_calls(transcript)
+        if call.has_result
     ]
     assert found == [("a", "A", False), ("b", "B", True)][:kept]
 
@@ -205,7 +207,7 @@ def test_results_are_matched_to_their_calls_in_any_order() -> None:
         result_event("A", "1"),
         call_event("c", {}), {"output": "C"},
     ]  # fmt: skip
-    calls = calls_of(view(events).evaluation["transcript"])
+    calls = transcript_calls(view(events).evaluation["transcript"])
     assert [(call.name, call.result, call.failed) for call in calls] == [
         ("a", "A", False), ("b", "B", True), ("c", "C", False),
     ]  # fmt: skip

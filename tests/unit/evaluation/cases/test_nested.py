@@ -112,8 +112,8 @@ async def test_every_place_that_new_names_fills_a_text_and_a_list_becomes_facts(
     )
     async with RestAgentServer() as agent:
         held = await hold(text, tmp_path, agent_url=agent.url, graph="none")
-    assert held.state.job_of(2)["facts"] == ["weak arms", "no pain", "weak arms"]
-    (task,) = held.state.job_of(2)["tasks"]
+    assert held.state.trial_job(2)["facts"] == ["weak arms", "no pain", "weak arms"]
+    (task,) = held.state.trial_job(2)["tasks"]
     assert (
         task["task"]
         == "Assess and diagnose patient 2. / 32-year-old / weak arms, no pain / none / elevated /"

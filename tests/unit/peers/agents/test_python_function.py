@@ -19,7 +19,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.protocols import Agent, AgentTerms, Delta, Generation, PeerError, Reply
-from bioeval_tui.record.tool_calls import calls_of
+from bioeval_tui.record.tool_calls import transcript_calls
 from tests.servers.agents import agent_of
 
 SCRIPT = Path(__file__).parents[4] / "bioeval_tui" / "peers" / "function_calls.py"
@@ -232,7 +232,7 @@ async def test_a_function_reports_the_models_id_and_arguments_as_they_were_writt
     connect: Connect,
 ) -> None:
     _, reply = await say(await connect("names"))
-    told = calls_of([{"role": "assistant", "events": reply.generation}])
+    told = transcript_calls([{"role": "assistant", "events": reply.generation}])
     assert [(call.arguments, call.failed) for call in told] == [
         ({"drug": "warfarin"}, False),
         ('{"drug": "warf', True),
@@ -327,7 +327,7 @@ async def test_a_start_comes_before_the_first_message(connect: Connect) -> None:
 
 async def test_threads_of_a_function_report_too(connect: Connect) -> None:
     _, reply = await say(await connect("from_threads"))
-    told = calls_of([{"role": "assistant", "events": reply.generation}])
+    told = transcript_calls([{"role": "assistant", "events": reply.generation}])
     assert [(call.arguments, call.result) for call in told] == [({"n": n}, n) for n in range(3)]
 
 

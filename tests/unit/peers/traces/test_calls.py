@@ -9,7 +9,13 @@ import pytest
 
 from bioeval_tui.formats import AgentSpan
 from bioeval_tui.peers.traces import traced_calls
-from bioeval_tui.record.tool_calls import OWN_ID, call_event, call_text, calls_of, result_event
+from bioeval_tui.record.tool_calls import (
+    OWN_ID,
+    call_event,
+    call_text,
+    result_event,
+    transcript_calls,
+)
 from tests.unit.peers.traces.spans import span, tool
 
 LOOK = call_event("lookUp", {"drug": "warfarin"}, "c1")
@@ -33,7 +39,7 @@ def seen(told: list[dict[str, Any]], *spans: AgentSpan) -> list[tuple[str, Any]]
     events = [*told, *traced_calls(told, spans)]
     return [
         (call_text(c.name, c.arguments), c.result)
-        for c in calls_of([{"role": "assistant", "events": events}])
+        for c in transcript_calls([{"role": "assistant", "events": events}])
     ]
 
 
@@ -103,7 +109,7 @@ def test_a_tool_call_whose_span_failed_has_failed() -> None:
     failed = tool(1, "lookUp", {"drug": "x"}).model_copy(
         update={"status": "error", "status_message": "no such drug"}
     )
-    (call,) = calls_of([{"role": "assistant", "events": traced_calls([], [failed])}])
+    (call,) = transcript_calls([{"role": "assistant", "events": traced_calls([], [failed])}])
     assert (call.failed, call.result) == (True, "no such drug")
 
 
@@ -115,7 +121,7 @@ def test_the_arguments_and_the_result_of_a_llama_index_tool_are_read() -> None:
         "is_error": True,
     }
     told = inferred(1, '{"kwargs": {"drug": "x"}}', output__value=json.dumps(answer))
-    (call,) = calls_of([{"role": "assistant", "events": traced_calls([], [told])}])
+    (call,) = transcript_calls([{"role": "assistant", "events": traced_calls([], [told])}])
     assert (call.arguments, call.result, call.failed) == ({"drug": "x"}, "away", True)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.formats import RunResult
-from bioeval_tui.record.tool_calls import calls_of
+from bioeval_tui.record.tool_calls import transcript_calls
 from bioeval_tui.report.result import load_run
 from tests.command import call
 from tests.documents import document_of
@@ -133,7 +133,9 @@ def calls(run: RunResult, trial: int = 1) -> list[tuple[str, Any, Any, bool]]:
     """Return the tool calls of a conversation as assertions see them."""
     talk = run.talks[trial - 1]
     seen = [{"role": message.role, "events": message.generation} for message in talk.messages]
-    return [(each.name, each.arguments, each.result, each.failed) for each in calls_of(seen)]
+    return [
+        (each.name, each.arguments, each.result, each.failed) for each in transcript_calls(seen)
+    ]
 
 
 def said(run: RunResult, trial: int = 1) -> list[tuple[str, str]]:

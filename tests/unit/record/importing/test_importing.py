@@ -17,7 +17,7 @@ from bioeval_tui.base.errors import BioevalError, RecordingError
 from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.formats import ConversationKey, RunResult
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.transfer import format_of, import_file
+from bioeval_tui.record.transfer import import_file, import_format
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.result import load_run
@@ -110,7 +110,7 @@ def test_verdicts_that_fit_no_chats_are_refused(
 def test_the_content_of_a_file_decides_its_format(file: Path, name: str, tmp_path: Path) -> None:
     copy = tmp_path / "download"
     copy.write_bytes(file.read_bytes())
-    found = format_of(copy)
+    found = import_format(copy)
     assert found is not None
     assert found.name == name
     one_line = tmp_path / "one line"
@@ -118,11 +118,11 @@ def test_the_content_of_a_file_decides_its_format(file: Path, name: str, tmp_pat
         one_line.write_text(
             json.dumps(json.loads(file.read_text(encoding="utf-8"))), encoding="utf-8"
         )
-        assert format_of(one_line) == found
+        assert import_format(one_line) == found
 
 
 def test_a_recording_of_this_program_is_recognised() -> None:
-    assert format_of(GOLDEN / "demo-run.jsonl") is None
+    assert import_format(GOLDEN / "demo-run.jsonl") is None
 
 
 def published_airline(tmp_path: Path) -> Path:
@@ -503,7 +503,7 @@ def test_scores_of_several_inspect_scorers_keep_their_names_and_lose_only_what_i
         w.message for w in run.state.warnings
     ]
     assert [talk.score.score for talk in run.talks if talk.score] == [0.7, 0.05, 0.37]
-    job = run.state.job_of(1)["tasks"]
+    job = run.state.trial_job(1)["tasks"]
     assert len({task["task"] for task in job}) == 3
     assert all("How much warfarin 1?" in task["acceptanceCriteria"] for task in job)
 

@@ -17,7 +17,7 @@ from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.overlay import read_overlay
-from bioeval_tui.record.reviews import mark_of
+from bioeval_tui.record.reviews import reviewed_mark
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.report.result import load_run
 from bioeval_tui.tui.data.services import AppServices
@@ -198,7 +198,7 @@ async def test_marks_of_submissions_are_stored_beside_the_report(
     give(desk, items[1], NewReview("accept", mark="invalid"))
     for place in (whole, folder, single):
         rows = await rows_at(settings, place)
-        assert mark_of(desk.review_desk.marks(rows)[0]) == "suspicious"
+        assert reviewed_mark(desk.review_desk.marks(rows)[0]) == "suspicious"
     assert [
         bool(item.opinions) for item in desk.review_desk.queue(ReviewSource(reports=(folder,)))
     ] == [
