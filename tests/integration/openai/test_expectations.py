@@ -239,7 +239,7 @@ async def test_an_answer_says_that_each_condition_has_its_own_criteria(tmp_path)
     assert careful.what == "1.00 → 1.00 with the facts."
     assert careful.sure == REHEARSED
     assert guessing.what.startswith(
-        f"0.50 → 1.00 with the facts; {shared}. Fails without the facts only: 1 “Get"
+        f"0.50 → 1.00 with the facts; {shared}. Fails without the facts only: task 1 “Get"
     )
     assert guessing.sure == REHEARSED
     alike = JOB.replace(", only: withheld", "").replace(", only: supplied", "")
