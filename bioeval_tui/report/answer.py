@@ -343,7 +343,7 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
         return None
     if first.ended is None or not first.is_scored:
         return of.NothingScored(_place(run, first))
-    if first.ended.reason == "agent_failed" and not first.answered:
+    if first.ended.reason == "agent_failed" and not first.answered and not scored:
         return _absent_agent(first)
     if first.ended.reason == "evaluator_failed":
         failed = _ended_by(unscored, "evaluator_failed")

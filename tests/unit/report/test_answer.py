@@ -303,6 +303,15 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
     assert found.what.startswith(says)
 
 
+def test_where_one_condition_has_a_score_nobody_says_that_nothing_was_measured(
+    tmp_path: Path,
+) -> None:
+    away = Talk(None, (None,), (), reason="agent_failed", fault="agent", failures=4)
+    found = concluded(Recorded([FAILS], [away]), tmp_path)
+    assert found.what == "In the conversation with the facts the agent has no score."
+    assert found.sure == "no: one condition says nothing of the other"
+
+
 def test_a_job_without_facts_has_nothing_that_could_help(tmp_path: Path) -> None:
     run = Recorded(
         [FAILS],
