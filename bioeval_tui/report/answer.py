@@ -343,8 +343,9 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
         return None
     if first.ended is None or not first.is_scored:
         return of.NothingScored(_place(run, first))
-    if first.ended.reason == "agent_failed" and not first.answered and not scored:
-        return _absent_agent(first)
+    if first.ended.reason == "agent_failed" and not first.answered:
+        # The agent answered in the other condition: that nothing was measured would be wrong.
+        return _no_score_there(run, first) if scored else _absent_agent(first)
     if first.ended.reason == "evaluator_failed":
         failed = _ended_by(unscored, "evaluator_failed")
         # The user's message was void twice; a mark ends no conversation.
@@ -361,7 +362,11 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
     reasons = {talk.reason for talk in unscored if talk.is_scored}
     if not scored and len(reasons) == 1 and len(run.conversations) > 1:
         return of.NoScoreAnywhere(_cause_of(first))
-    return of.NoScoreThere(_place(run, first), _cause_of(first))
+    return _no_score_there(run, first)
+
+
+def _no_score_there(run: RecordedRun, talk: ConversationResult) -> of.NoScoreThere:
+    return of.NoScoreThere(_place(run, talk), _cause_of(talk))
 
 
 def _absent_agent(talk: ConversationResult) -> ConclusionFinding:

@@ -663,8 +663,10 @@ class Comparison:
         finding = of.RunsCompared(sides, sure, needed, told_apart(self.a, self.b), in_part)
         what = NOTHING_IN_COMMON
         steps: list[of.Step] = []
+        measured = any(side.difference.mean is not None for side in sides)
         if self.conditions:
             what = sentence(finding)
+        if measured:
             steps.append(of.Step("passages"))
         apart = [side.most_apart for side in self.conditions]
         most = max(
@@ -674,7 +676,9 @@ class Comparison:
         if few and not rehearsal:
             more = needed - min(score.units for score in few)
             steps.append(of.Step("trials", trials=more, total=needed, each=True))
-        why = sentence(most or of.NothingApart(self._failing_in_both))
+        why = ""
+        if measured:
+            why = sentence(most or of.NothingApart(self._failing_in_both))
         return Answer(finding, what, sure_of(finding, rehearsal=rehearsal), why, tuple(steps))
 
     @property

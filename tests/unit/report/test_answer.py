@@ -306,7 +306,9 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
 def test_where_one_condition_has_a_score_nobody_says_that_nothing_was_measured(
     tmp_path: Path,
 ) -> None:
-    away = Talk(None, (None,), (), reason="agent_failed", fault="agent", failures=4)
+    away = Talk(
+        None, (None,), (), reason="agent_failed", fault="agent", failures=4, unreachable=False
+    )
     found = concluded(Recorded([FAILS], [away]), tmp_path)
     assert found.what == "In the conversation with the facts the agent has no score."
     assert found.sure == "no: one condition says nothing of the other"
