@@ -65,9 +65,13 @@ class LiveScreen(BaseScreen):
         &.-tall #brief { max-height: 5; }
         &.-running #brief { display: block; }
         &.-presenting.-wide #brief, &.-short #brief { display: none; }
-        & #caption { height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none; text-align: center; text-style: bold; background: $panel; }
+        & #caption {
+            height: auto; min-height: 3; max-height: 4; padding: 1 2 0 2; display: none;
+            text-align: center; text-style: bold; background: $panel;
+        }
         &.-captions.-running #caption { display: block; }
-        &.-captions.-running #caption.-over, &.-captions.-presenting.-wide #caption { display: none; }
+        &.-captions.-running #caption.-over,
+        &.-captions.-presenting.-wide #caption { display: none; }
         &.-narrow #caption { min-height: 2; max-height: 3; padding: 0 1; }
         & PanelDeck { display: none; }
         &.-running Conversations, &.-running PanelDeck { display: block; }
