@@ -835,7 +835,7 @@ def _runs_compared(finding: of.RunsCompared) -> str:
     measured = [one for one in finding.conditions if one.difference.mean is not None]
     if not measured:
         return "The runs cannot be compared: no pair of conversations has both scores."
-    called = dict(zip("AB", map(_run_name, "AB", finding.names), strict=True))
+    called = {run: _run_name(run, name) for run, name in zip("AB", finding.names, strict=True)}
     same = [in_side(one.side) for one in measured if not _higher(one)]
     higher = {
         run: ", ".join(map(_lead, some)) for run in "AB" if (some := _where_higher(run, measured))
