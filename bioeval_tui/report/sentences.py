@@ -207,7 +207,7 @@ def _agent_broke(finding: of.AgentBroke) -> str:
     ]
     text = " and ".join(parts)
     if finding.penalties:
-        lost = [f"by {number(taken.score)} {in_side(taken.side)}" for taken in finding.penalties]
+        lost = [f"by {number(taken.score)} {side_words(taken.side)}" for taken in finding.penalties]
         text += f"; failed requests lowered this {' and '.join(lost)}"
     return text
 
@@ -234,7 +234,7 @@ def _run_scores(finding: of.RunScores) -> str:
     if finding.everywhere:
         parts.append(f"Fails {_every_time(finding)}: {_fails(finding.everywhere)}")
     if finding.there and finding.lower is not None:
-        parts.append(f"Fails {in_side(finding.lower)} only: {_fails(finding.there)}")
+        parts.append(f"Fails {side_words(finding.lower)} only: {_fails(finding.there)}")
     return ". ".join(parts) + "."
 
 
@@ -263,7 +263,7 @@ def _conditions(scores: Sequence[of.SideScore]) -> str:
     if [one.side.title for one in scores] == published:
         without, with_facts = (number(one.score) for one in scores)
         return f"{without} → {with_facts} with the facts"
-    return " → ".join(f"{number(one.score)} {in_side(one.side)}".rstrip() for one in scores)
+    return " → ".join(f"{number(one.score)} {side_words(one.side)}".rstrip() for one in scores)
 
 
 def _every_time(finding: of.RunScores) -> str:
@@ -325,7 +325,7 @@ def _decided(finding: of.Decided) -> str:
     trial = finding.place.trial
     if trial and finding.lost > 1:
         trial += f", one of {finding.lost} that lost points"
-    parts = [finding.agent, trial, in_side(finding.place.side)]
+    parts = [finding.agent, trial, side_words(finding.place.side)]
     if finding.place.turn:
         parts.append(f"turn {finding.place.turn}")
     says = _short(finding.says, LONGEST_SAYS)
@@ -518,24 +518,24 @@ def _one_condition(finding: of.OneCondition) -> str:
 def _nothing_to_gain(finding: of.NothingToGain) -> str:
     if not finding.enough:
         return f"no: {_spelt(finding.trials.used, 'trial')}; nothing was left to gain"
-    return f"yes: nothing was left to gain{_over(finding.trials, all_equal=True)}"
+    return f"yes: nothing was left to gain{_basis_words(finding.trials, all_equal=True)}"
 
 
 @write_sure.register
 def _no_effect_of_facts(finding: of.NoEffectOfFacts) -> str:
-    return f"yes: the facts change nothing{_over(finding.trials, all_equal=True)}"
+    return f"yes: the facts change nothing{_basis_words(finding.trials, all_equal=True)}"
 
 
 @write_sure.register
 def _effect_of_facts(finding: of.EffectOfFacts) -> str:
     verb = "help" if finding.by > 0 else "hurt"
-    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
+    over = _basis_words(finding.trials, finding.interval, all_equal=finding.all_equal)
     return f"yes: the facts {verb}, {signed(finding.by)}{over}"
 
 
 @write_sure.register
 def _effect_within_chance(finding: of.EffectWithinChance) -> str:
-    over = _over(finding.trials, finding.interval)
+    over = _basis_words(finding.trials, finding.interval)
     return f"no: {signed(finding.by)} cannot be distinguished from chance{over}"
 
 
@@ -836,7 +836,7 @@ def _runs_compared(finding: of.RunsCompared) -> str:
     if not measured:
         return "The runs cannot be compared: no pair of conversations has both scores."
     called = {run: _run_name(run, name) for run, name in zip("AB", finding.names, strict=True)}
-    same = [in_side(one.side) for one in measured if not _higher(one)]
+    same = [side_words(one.side) for one in measured if not _higher(one)]
     higher = {
         run: ", ".join(map(_lead, some)) for run in "AB" if (some := _where_higher(run, measured))
     }
@@ -885,7 +885,7 @@ def _pairs_compared(one: of.ConditionCompared) -> str:
 def _lead(one: of.ConditionCompared) -> str:
     """Return in how many pairs of a condition the higher run was higher, and by how much."""
     pairs, mean = len(one.difference.estimate.points), one.difference.mean or 0.0
-    text = f"{in_side(one.side)} ({signed(abs(mean))})"
+    text = f"{side_words(one.side)} ({signed(abs(mean))})"
     if pairs == 1:
         return text
     return f"in {max(one.a_higher, one.b_higher)} of {pairs} pairs {text}"
@@ -909,7 +909,7 @@ def _write_sure_runs_compared(finding: of.RunsCompared) -> str:
     first = max(measured, key=lambda one: abs(one.difference.mean or 0.0))
     words = f"B − A {difference_words(first.difference)}"
     if len(measured) > 1:
-        words = f"{in_side(first.side)}, {words}"
+        words = f"{side_words(first.side)}, {words}"
     if finding.sure:
         return f"yes: {words}"
     if finding.needed:
@@ -929,7 +929,7 @@ def _why_apart(finding: of.WhyApart) -> str:
         "broken": "only A passes",
         "changed": f"{better} passes more often",
     }
-    parts = [f"{in_side(finding.side)}, {points}"]
+    parts = [f"{side_words(finding.side)}, {points}"]
     if finding.title:
         parts.append(f"“{_short(finding.title)}”")
     parts.append(passes.get(finding.words, finding.words))
@@ -1463,7 +1463,7 @@ def _fact_just_given(finding: of.FactJustGiven) -> str:
 @write.register
 def _awaits_verdict(finding: of.AwaitsVerdict) -> str:
     reads = "Rules judge" if finding.by_rules else "The judge reads"
-    where = in_side(finding.side)
+    where = side_words(finding.side)
     return (
         f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
     )
@@ -1476,7 +1476,7 @@ def _ends_without_score(finding: of.EndsWithoutScore) -> str:
 
 @write.register
 def _ends_with_score(finding: of.EndsWithScore) -> str:
-    where = upper_first(in_side(finding.score.side))
+    where = upper_first(side_words(finding.score.side))
     return f"{where} the agent scores {number(finding.score.score)}: {_holds(finding)}."
 
 
@@ -1666,7 +1666,7 @@ def under(title: str, text: str) -> str:
     return f"{upper_first(title)}: {text[:1].lower()}{text[1:]}"
 
 
-def in_side(side: of.Side) -> str:
+def side_words(side: of.Side) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows
     nothing”`; nothing where there is no condition to speak of.
     """
@@ -1705,7 +1705,9 @@ _SUBJECT = re.compile(r"(the|an?|s?he|they|his|her|their) ", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]*\)")
 
 
-def _over(trials: of.Trials, interval: Interval | None = None, *, all_equal: bool = False) -> str:
+def _basis_words(
+    trials: of.Trials, interval: Interval | None = None, *, all_equal: bool = False
+) -> str:
     """Return what a difference rests on: ` in each of 5 trials`, or ` over 5 trials` with its
     interval.
     """
@@ -1743,7 +1745,7 @@ def _is_or_are(count: int) -> str:
 
 def _conversation(place: of.TalkPlace) -> str:
     """Return such as `in the conversation with the facts of trial 2`."""
-    text = f"in the conversation {in_side(place.side).removeprefix('in ')}"
+    text = f"in the conversation {side_words(place.side).removeprefix('in ')}"
     if place.trial:
         text += f" of {place.trial}"
     return text
@@ -1835,7 +1837,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "Clause": lambda clause: upper_first(_short(clause)),
     "share": share,
     "short": _short,
-    "side": in_side,
+    "side": side_words,
     "title": _title,
 }
 """How the texts of `TEXTS` write a field."""
