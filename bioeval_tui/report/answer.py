@@ -139,15 +139,17 @@ NEVER_STARTED = Answer(
 def answer_run(run: RecordedRun, summary: Summary) -> Answer:
     """Return a run's answer."""
     finding = (
-        _without_end(run)
+        _no_result(run)
         or _missing_score(run)
         or _broken_by_agent(run)
-        or _about_facts(run, summary)
+        or _facts_finding(run, summary)
     )
-    what = _scores_of(run, summary) if sentences.has_scores(finding) else finding
+    what = _run_scores(run, summary) if sentences.has_scores(finding) else finding
     failed = sentences.cause(finding)
-    decided = None if failed else _deciding(run.lowest, what)
-    why, passage = (failed, None) if failed else _why(run, run.lowest, decided)
+    why, decided, passage = failed, None, None
+    if not failed:
+        decided = _deciding(run.lowest, what)
+        why, passage = _why(run, run.lowest, decided)
     is_rehearsal = run.started.rehearsal and run.ended is not None
     return Answer(
         finding,
@@ -180,7 +182,7 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     """
     if len(runs) == 1:
         return answer_run(runs[0], summarise_runs(runs)[0])
-    finding, models = _about_models(runs)
+    finding, models = _compare_models(runs)
     what = of.ModelScores(models) if models else finding
     lowest = min(
         (run for run in runs if run.lowest), key=lambda run: _score(run.lowest), default=None
@@ -193,7 +195,9 @@ def answer_batch(runs: Sequence[RecordedRun]) -> Answer:
     name = clean_line(lowest.started.model or lowest.brief.agent_words, LONGEST_NAME)
     why, _ = _why(lowest, lowest.lowest, _deciding(lowest.lowest), name)
     rehearsal = all(run.started.rehearsal for run in runs)
-    steps = [of.Step("passage", (lowest.run_id,))] if why else []
+    steps: list[of.Step] = []
+    if why:
+        steps.append(of.Step("passage", (lowest.run_id,)))
     if len(runs) == 2:
         steps.append(of.Step("compare", tuple(run.run_id for run in runs)))
     if isinstance(finding, of.TooFewForBest) and finding.few.unit == "trial" and not rehearsal:
@@ -214,7 +218,7 @@ def answer_grading(report: TaskReport) -> Answer:
     if not report.submission_exists:
         missing = of.NothingSubmitted(report.task_id)
         return Answer(missing, sentences.sentence(missing), sentences.sure(missing), "", (board,))
-    named = (report.submission_path, report.task_id) if report.submission_path else ()
+    named = _submission_named(report)
     mend = (of.Step("edit_file"), of.Step("grade", submission=named))
     if not report.valid_submission or report.score is None:
         invalid = of.InvalidSubmission(report.task_id)
@@ -231,7 +235,9 @@ def answer_grading(report: TaskReport) -> Answer:
         report.rows_note,
         report.doubt_words,
     )
-    sure = sentences.sure(graded) if graded.doubts else sure_words(report) or sentences.sure(graded)
+    sure = sentences.sure(graded)
+    if not graded.doubts:
+        sure = sure_words(report) or sure
     limits = of.MedalLimits(
         report.bronze_threshold,
         report.silver_threshold,
@@ -242,6 +248,13 @@ def answer_grading(report: TaskReport) -> Answer:
     return Answer(
         graded, sentences.sentence(graded), sure, sentences.sentence(limits), (board, *mend)
     )
+
+
+def _submission_named(report: TaskReport) -> tuple[str, ...]:
+    """Return a submission's file and task as `grade-sample` takes them; empty without a file."""
+    if not report.submission_path:
+        return ()
+    return report.submission_path, report.task_id
 
 
 def answer_not_graded(task_id: str, reason: str) -> Answer:
@@ -281,14 +294,15 @@ def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
     invalid = next((one for one in reports if not one.valid_submission), None)
     steps: list[of.Step] = []
     if invalid is not None:
-        path, task = invalid.submission_path, invalid.task_id
-        named = (path, task) if path else ()
+        named = _submission_named(invalid)
         steps = [of.Step("invalid_file"), of.Step("findings", submission=named)]
     if len(agents) > 1:
         steps.append(of.Step("agents"))
     steps = [*steps, of.Step("grade_list")][:MOST_STEPS]
     mend = _first_to_mend(reports, failed)
-    why = "" if mend is None else sentences.sentence(mend)
+    why = ""
+    if mend is not None:
+        why = sentences.sentence(mend)
     return Answer(finding, sentences.sentence(finding), sentences.sure(finding), why, tuple(steps))
 
 
@@ -321,7 +335,7 @@ def _known(agent: str) -> str:
     return agent
 
 
-def _without_end(run: RecordedRun) -> ConclusionFinding | None:
+def _no_result(run: RecordedRun) -> ConclusionFinding | None:
     """Return why a run has no result as a whole; None if it was completed."""
     ended, talks = run.ended, run.conversations
     planned = len(run.started.conditions) * run.started.trials
@@ -347,7 +361,7 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
         # The agent answered in the other condition: that nothing was measured would be wrong.
         return _no_score_there(run, first) if scored else _absent_agent(first)
     if first.ended.reason == "evaluator_failed":
-        failed = _ended_by(unscored, "evaluator_failed")
+        failed = _ended(unscored, "evaluator_failed")
         # The user's message was void twice; a mark ends no conversation.
         void = [
             talk for talk in failed if any(slip.outcome == "not sent" for slip in talk.violations)
@@ -361,39 +375,45 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
         return of.JudgeFailures(of.Breakdown(_places(run, failed), first.judge_error))
     reasons = {talk.reason for talk in unscored if talk.is_scored}
     if not scored and len(reasons) == 1 and len(run.conversations) > 1:
-        return of.NoScoreAnywhere(_cause_of(first))
+        return of.NoScoreAnywhere(_why_unscored(first))
     return _no_score_there(run, first)
 
 
 def _no_score_there(run: RecordedRun, talk: ConversationResult) -> of.NoScoreThere:
-    return of.NoScoreThere(_place(run, talk), _cause_of(talk))
+    return of.NoScoreThere(_place(run, talk), _why_unscored(talk))
 
 
 def _absent_agent(talk: ConversationResult) -> ConclusionFinding:
     """Return whether an agent that never answered was reached."""
     tried = [failure for failure in talk.request_failures if failure.peer == "agent"]
     if tried and all(failure.unreachable for failure in tried):
-        return of.AgentUnreached(_cause_of(talk))
-    return of.NoConversation(_cause_of(talk))
+        return of.AgentUnreached(_why_unscored(talk))
+    return of.NoConversation(_why_unscored(talk))
 
 
-def _cause_of(talk: ConversationResult) -> str:
+def _why_unscored(talk: ConversationResult) -> str:
     """Return why a conversation has no score.
 
     What ended it is no reason unless the score says so.
     """
-    detail = talk.ended.detail if talk.ended else ""
+    detail = _ending_detail(talk)
     if detail and detail in talk.reason:
         return detail
     return talk.reason
+
+
+def _ending_detail(talk: ConversationResult) -> str:
+    if talk.ended is None:
+        return ""
+    return talk.ended.detail
 
 
 def _broken_by_agent(run: RecordedRun) -> of.AgentBroke | None:
     """Return how the agent ended a conversation early, which explains its score better than any
     assertion.
     """
-    failed = _breakdown(run, _ended_by(run.conversations, "agent_failed"))
-    late = _breakdown(run, _ended_by(run.conversations, "timed_out"))
+    failed = _breakdown(run, _ended(run.conversations, "agent_failed"))
+    late = _breakdown(run, _ended(run.conversations, "timed_out"))
     if failed is None and late is None:
         return None
     taken: list[of.SideScore] = []
@@ -412,7 +432,7 @@ def _broken_by_agent(run: RecordedRun) -> of.AgentBroke | None:
 # What the facts do
 
 
-def _about_facts(run: RecordedRun, summary: Summary) -> ConclusionFinding:
+def _facts_finding(run: RecordedRun, summary: Summary) -> ConclusionFinding:
     uplift = summary.uplift
     if run.only_condition:
         return _one_condition(run, summary, run.only_condition)
@@ -457,9 +477,10 @@ def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
     if all(one.score == two.score == 1 for one, two in pairs):
         return of.NothingToGain(trials, uplift.verdict != "too few")
     match uplift.verdict:
+        case "too few" if uplift.of_trials:
+            return of.TooFewForEffect(trials, None, FEWEST)
         case "too few":
-            counted = None if uplift.of_trials else uplift.units
-            return of.TooFewForEffect(trials, counted, FEWEST if counted is None else uplift.needed)
+            return of.TooFewForEffect(trials, uplift.units, uplift.needed)
         case "same":
             return of.NoEffectOfFacts(trials)
         case "not distinguishable":
@@ -470,20 +491,24 @@ def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
 # What came out
 
 
-def _scores_of(run: RecordedRun, summary: Summary) -> of.RunScores:
+def _run_scores(run: RecordedRun, summary: Summary) -> of.RunScores:
     """Return the scores of a run, what both conditions share of them, and what fails in every
     trial.
     """
     means = _means(summary)
     scores = tuple(of.SideScore(_side(run, name), means.get(name)) for name in run.conditions)
     scored = [talk for talk in run.conversations if talk.score is not None]
-    everywhere = () if run.started.cases else _fail_everywhere(run, scored, summary.conditions)
+    broken = len(_ended(run.conversations, "agent_failed"))
+    everywhere: tuple[of.Fails, ...] = ()
     lower, there = _fail_in_lower(run)
-    if _ended_by(run.conversations, "agent_failed"):
-        everywhere, there = (), ()  # what was not reached any more is no finding of its own
+    if broken:
+        there = ()  # what was not reached any more is no finding of its own
+    elif not run.started.cases:
+        everywhere = _fail_everywhere(run, scored, summary.conditions)
     times = max((len(run.conversations_in(name)) for name in run.conditions), default=0)
-    on_shared = tuple(run.shared_means.values()) if summary.shared is not None else ()
-    broken = len(_ended_by(run.conversations, "agent_failed"))
+    on_shared: tuple[float, ...] = ()
+    if summary.shared is not None:
+        on_shared = tuple(run.shared_means.values())
     held = len(run.conversations)
     full = None
     if len(scores) == 1 and held > 1:
@@ -507,7 +532,7 @@ def _fail_everywhere(
     """
     if not talks:
         return ()
-    failed = set.intersection(*(_checks(talk, passed=False) for talk in talks))
+    failed = set.intersection(*map(_failed_checks, talks))
     return _named(talks[0], failed, _task_scores(talks, conditions))
 
 
@@ -524,9 +549,9 @@ def _fail_in_lower(run: RecordedRun) -> tuple[of.Side | None, tuple[of.Fails, ..
     )
     if [_score(talk) for talk in low] == [_score(talk) for talk in high]:
         return None, ()
-    failed = set.intersection(*(_checks(talk, passed=False) for talk in low))
+    failed = set.intersection(*map(_failed_checks, low))
     for talk in high:
-        failed -= _checks(talk, passed=False)
+        failed -= _failed_checks(talk)
     return _side(run, low[0].condition), _named(low[0], failed, {})
 
 
@@ -567,13 +592,14 @@ def _task_scores(
     return {number: tuple(values) for number, values in scores.items()}
 
 
-def _checks(talk: ConversationResult, *, passed: bool) -> set[tuple[str, int]]:
-    """Return the assertions and tasks that passed, or those that failed, as `Gain` numbers them."""
-    status = "passed" if passed else "failed"
-    checks = {
-        ("assertion", index) for index, check in talk.final_checks.items() if check.status == status
+def _failed_checks(talk: ConversationResult) -> set[tuple[str, int]]:
+    """Return the assertions and tasks that failed, as `Gain` numbers them."""
+    assertions = {
+        ("assertion", index)
+        for index, check in talk.final_checks.items()
+        if check.status == "failed"
     }
-    return checks | {("task", task.task) for task in talk.tasks if task.outcome == status}
+    return assertions | {("task", task.task) for task in talk.tasks if task.outcome == "failed"}
 
 
 def _score(talk: ConversationResult | None) -> float:
@@ -591,8 +617,9 @@ def _deciding(talk: ConversationResult | None, what: Finding | None = None) -> o
     """
     if talk is None or not talk.gains:
         return None
-    fails = (*what.everywhere, *what.there) if isinstance(what, of.RunScores) else ()
-    named = {(fail.kind, fail.number) for fail in fails}
+    named: set[tuple[str, int]] = set()
+    if isinstance(what, of.RunScores):
+        named = {(fail.kind, fail.number) for fail in (*what.everywhere, *what.there)}
     return next((gain for gain in talk.gains if (gain.kind, gain.index) in named), talk.gains[0])
 
 
@@ -612,16 +639,16 @@ def _why(
         says = sentences.sentence(of.Failing(gain.title))
         number = talk.answer_in(rows.decided_in(talk.timelines.get(gain.index, [])))
         number = number or rows.parting(run.state, talk.trial)
-    message = talk.message(number or 0)
-    if message is not None and gain.kind == "assertion":
-        quoted = clean_line(message.text)
-    trial = talk.trial_words if run.started.trials > 1 else ""
-    turn = loss.turn if message is None else message.turn
-    place = of.TalkPlace(_side(run, talk.condition), trial, turn)
+    message, turn, passage = talk.message(number or 0), loss.turn, None
+    if message is not None:
+        turn = message.turn
+        passage = Passage(talk.condition, talk.trial, message.message)
+        if gain.kind == "assertion":
+            quoted = clean_line(message.text)
+    place = of.TalkPlace(_side(run, talk.condition), _trial_words(run, talk), turn)
     alike = run.conversations_in(talk.condition)
     lost = sum(one.score is not None and one.score < 1 for one in alike)
     decided = of.Decided(place, shorten(quoted, LONGEST_QUOTED), by, says, agent, lost)
-    passage = None if message is None else Passage(talk.condition, talk.trial, message.message)
     return sentences.sentence(decided), passage
 
 
@@ -669,7 +696,7 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
 # Which model is best
 
 
-def _about_models(
+def _compare_models(
     runs: Sequence[RecordedRun],
 ) -> tuple[ConclusionFinding, tuple[of.ModelScore, ...]]:
     """Return what can be said of the models of a batch, and their mean scores, the best first."""
@@ -689,10 +716,12 @@ def _about_models(
         return of.OneModelOnly(len(runs)), models
     if len(models) == 1:
         return of.OneModelMeasured(models[0].name), models
-    return _best_of(models, [_apart(other, ranked[0]) for other in ranked[1:]]), models
+    return _best_finding(models, [_apart(other, ranked[0]) for other in ranked[1:]]), models
 
 
-def _best_of(models: Sequence[of.ModelScore], apart: Sequence[Difference]) -> ConclusionFinding:
+def _best_finding(
+    models: Sequence[of.ModelScore], apart: Sequence[Difference]
+) -> ConclusionFinding:
     """Return what the differences of the first model from the others can show; one for each of the
     others.
     """
@@ -706,8 +735,9 @@ def _best_of(models: Sequence[of.ModelScore], apart: Sequence[Difference]) -> Co
     best = models[0].name
     if not close:
         margin = min(difference.mean or 0.0 for difference in apart)
-        return of.BestModel(best, models[1].name if len(models) == 2 else "", margin)
-    if not any(round(point, 2) for _, difference in close for point in difference.estimate.points):
+        only_other = models[1].name if len(models) == 2 else ""
+        return of.BestModel(best, only_other, margin)
+    if all(_is_level(difference) for _, difference in close):
         fewest = _fewest(difference for _, difference in close)
         few = of.Units(fewest.units, fewest.unit) if fewest.units < FEWEST else None
         return of.ModelsTied((best, *(other.name for other, _ in close)), few)
@@ -716,6 +746,11 @@ def _best_of(models: Sequence[of.ModelScore], apart: Sequence[Difference]) -> Co
         least = _fewest(uncertain)
         return of.TooFewForBest(of.Units(least.units, least.unit), least.needed)
     return of.ModelsWithinChance()
+
+
+def _is_level(difference: Difference) -> bool:
+    """Return whether no pair differs in the decimals that are shown."""
+    return not any(round(point, 2) for point in difference.estimate.points)
 
 
 def _fewest(differences: Iterable[Difference]) -> Difference:
@@ -737,19 +772,18 @@ def _apart(other: Summary, best: Summary) -> Difference:
     """Return best − other, paired by job and trial; the conditions of a trial are averaged, since
     they are one test of the agent.
     """
-    sides = [
-        {
-            (run.started.job_name, trial): _trial_sample(run, trial)
-            for run in summary.runs
-            for trial in run.trials
-        }
-        for summary in (other, best)
-    ]
-    keys = sorted(sides[0].keys() | sides[1].keys())
-    pairs: list[tuple[Sample | None, Sample | None]] = [
-        (sides[0].get(key), sides[1].get(key)) for key in keys
-    ]
-    return difference(differences(pairs))
+    before, after = _trial_samples(other), _trial_samples(best)
+    keys = sorted(before.keys() | after.keys())
+    return difference(differences([(before.get(key), after.get(key)) for key in keys]))
+
+
+def _trial_samples(summary: Summary) -> dict[tuple[str, int], Sample | None]:
+    """Return the mean score of each trial, by its job and number."""
+    samples: dict[tuple[str, int], Sample | None] = {}
+    for run in summary.runs:
+        for trial in run.trials:
+            samples[run.started.job_name, trial] = _trial_sample(run, trial)
+    return samples
 
 
 def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
@@ -781,7 +815,7 @@ def _overall(summary: Summary) -> float | None:
 # Parts of findings
 
 
-def _ended_by(talks: Iterable[ConversationResult], reason: EndReason) -> list[ConversationResult]:
+def _ended(talks: Iterable[ConversationResult], reason: EndReason) -> list[ConversationResult]:
     return [talk for talk in talks if talk.ended and talk.ended.reason == reason]
 
 
@@ -795,9 +829,15 @@ def _side(run: RecordedRun, condition: Condition) -> of.Side:
 
 
 def _place(run: RecordedRun, talk: ConversationResult) -> of.TalkPlace:
-    trial = talk.trial_words if run.started.trials > 1 else ""
     turn = talk.messages[-1].turn if talk.messages else None
-    return of.TalkPlace(_side(run, talk.condition), trial, turn)
+    return of.TalkPlace(_side(run, talk.condition), _trial_words(run, talk), turn)
+
+
+def _trial_words(run: RecordedRun, talk: ConversationResult) -> str:
+    """Return which trial a conversation belongs to; nothing where there is only one."""
+    if run.started.trials > 1:
+        return talk.trial_words
+    return ""
 
 
 def _places(run: RecordedRun, talks: Iterable[ConversationResult]) -> of.Places:
@@ -810,5 +850,4 @@ def _breakdown(
     """Return where and why these conversations failed; None without any."""
     if not talks:
         return None
-    detail = talks[0].ended.detail if talks[0].ended else ""
-    return of.Breakdown(_places(run, talks), detail or otherwise)
+    return of.Breakdown(_places(run, talks), _ending_detail(talks[0]) or otherwise)

@@ -109,10 +109,12 @@ TEXTS: dict[type, str] = {
     of.RunUnfinished: "{0.run} did not finish",
     of.NothingRun: "no conversation was run",
     of.ConditionNotRun: "the job was not run {0.title}",
-    of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word for word.",
+    of.ConversationsPart: "The conversations differ from here. Until now, they were the same, word"
+    " for word.",
     of.CouldNotStart: "The run could not be started.",
     of.StillUnfinished: "The run has not ended: {0:scored} scored.",
-    of.WasCancelled: "The run was cancelled{0.detail:bracket} with {0:scored} scored, so it has no result.",
+    of.WasCancelled: "The run was cancelled{0.detail:bracket} with {0:scored} scored, so it has no"
+    " result.",
     of.NothingScored: "{0.place:Conversation} nothing was scored, so the run has no result.",
     of.AgentUnreached: "The agent could not be reached, so nothing was measured.",
     of.NoConversation: "No conversation took place, so nothing was measured.",
@@ -121,14 +123,17 @@ TEXTS: dict[type, str] = {
     of.SameStart: "both conditions started from the same {0.shared:and}",
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
-    of.TimesNotCompared: "timing is not compared: A ran {0.a:conversation} at a time with its agent, B {0.b}",
+    of.TimesNotCompared: "timing is not compared: A ran {0.a:conversation} at a time with its"
+    " agent, B {0.b}",
     of.TrialsDiffer: "A has {0.a:trial}, B {0.b}: only trials with the same number are paired",
     of.JudgeNotCalibrated: "judge not calibrated: no sample of its verdicts was reviewed",
-    of.ManyExcluded: "more than {0.most:share} of the conversations could not be used: {0.counted:counted}",
-    of.HeldAgain: "{0.counted.again:conversation} held again, because the connection to the agent broke; an agent may break it "
-    "where it does badly, so no threshold is met: run it again",
+    of.ManyExcluded: "more than {0.most:share} of the conversations could not be used:"
+    " {0.counted:counted}",
+    of.HeldAgain: "{0.counted.again:conversation} held again, because the connection to the agent"
+    " broke; an agent may break it where it does badly, so no threshold is met: run it again",
     of.NoLongerHolds: "No longer true {0.side:side}: {0.title:title}.",
-    of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the answer.",
+    of.AgentAsks: "The agent asks. This user knows no facts, so the agent has to go on without the"
+    " answer.",
 }  # fmt: skip
 """The findings whose words need little grammar: `{0.name}` is a field, and `{0.name:short}` a field
 as `_FORMS` writes it.
@@ -200,9 +205,11 @@ def _agent_broke(finding: of.AgentBroke) -> str:
     parts = [
         f"{what} {_places(which.places)}{_bracket(which.detail)}" for what, which in did if which
     ]
-    lost = [f"by {number(taken.score)} {in_side(taken.side)}" for taken in finding.penalties]
-    lowered = f"; failed requests lowered this {' and '.join(lost)}" if lost else ""
-    return f"{' and '.join(parts)}{lowered}"
+    text = " and ".join(parts)
+    if finding.penalties:
+        lost = [f"by {number(taken.score)} {side_words(taken.side)}" for taken in finding.penalties]
+        text += f"; failed requests lowered this {' and '.join(lost)}"
+    return text
 
 
 # What came out of a run, and why
@@ -214,7 +221,7 @@ def _run_scores(finding: of.RunScores) -> str:
 
     Fails both times: task 2 “A forgotten dose” (0.30, 0.35).`.
     """
-    text = _conditions(finding.scores) + _by_what(finding)
+    text = _conditions(finding.scores) + _shared_scores(finding)
     if finding.broken:
         text = (
             f"The agent failed in {finding.broken} of {plural(finding.held, 'conversation')}:"
@@ -227,11 +234,11 @@ def _run_scores(finding: of.RunScores) -> str:
     if finding.everywhere:
         parts.append(f"Fails {_every_time(finding)}: {_fails(finding.everywhere)}")
     if finding.there and finding.lower is not None:
-        parts.append(f"Fails {in_side(finding.lower)} only: {_fails(finding.there)}")
+        parts.append(f"Fails {side_words(finding.lower)} only: {_fails(finding.there)}")
     return ". ".join(parts) + "."
 
 
-def _by_what(finding: of.RunScores) -> str:
+def _shared_scores(finding: of.RunScores) -> str:
     """Return the scores on what both conditions share, if they do not share everything."""
     if finding.shared is None:
         return ""
@@ -256,7 +263,7 @@ def _conditions(scores: Sequence[of.SideScore]) -> str:
     if [one.side.title for one in scores] == published:
         without, with_facts = (number(one.score) for one in scores)
         return f"{without} → {with_facts} with the facts"
-    return " → ".join(f"{number(one.score)} {in_side(one.side)}".rstrip() for one in scores)
+    return " → ".join(f"{number(one.score)} {side_words(one.side)}".rstrip() for one in scores)
 
 
 def _every_time(finding: of.RunScores) -> str:
@@ -274,14 +281,25 @@ def _fails(fails: Sequence[of.Fails]) -> str:
     """Return the first of these tasks and assertions, with a task's scores, and how many more there
     are.
     """
-    named = []
-    for fail in fails[:MOST_FAILS]:
-        scores = f" ({', '.join(map(number, fail.scores))})" if fail.scores else ""
+    return _listed_with_more(list(map(_fail, fails[:MOST_FAILS])), len(fails))
+
+
+def _fail(fail: of.Fails) -> str:
+    words = f"“{_short(fail.title, LONGEST_FAIL)}”"
+    if fail.kind == "task":
         # A number alone reads as how many there are.
-        mark = f"task {fail.number} " if fail.kind == "task" else ""
-        named.append(f"{mark}“{_short(fail.title, LONGEST_FAIL)}”{scores}")
-    more = [f"{len(fails) - len(named)} more"] if len(fails) > len(named) else []
-    return listed([*named, *more])
+        words = f"task {fail.number} {words}"
+    if fail.scores:
+        words += f" ({', '.join(map(number, fail.scores))})"
+    return words
+
+
+def _listed_with_more(named: Sequence[str], count: int) -> str:
+    """Return the first names of so many, and how many more there are."""
+    more = count - len(named)
+    if more > 0:
+        return listed([*named, f"{more} more"])
+    return listed(named)
 
 
 @write.register
@@ -289,10 +307,10 @@ def _model_scores(finding: of.ModelScores) -> str:
     """Return such as `Mean of both conditions: large 0.95 (0.90 → 1.00 with the facts), small 0.75
     (0.50 → 1.00).`.
     """
-    return f"{_mean_of(finding.models)}{_models(finding.models)}."
+    return f"{_mean_words(finding.models)}{_models(finding.models)}."
 
 
-def _mean_of(models: Sequence[of.ModelScore]) -> str:
+def _mean_words(models: Sequence[of.ModelScore]) -> str:
     """Return of how many conditions the scores of these models are means; nothing if each has
     one.
     """
@@ -307,12 +325,16 @@ def _decided(finding: of.Decided) -> str:
     trial = finding.place.trial
     if trial and finding.lost > 1:
         trial += f", one of {finding.lost} that lost points"
-    turn = f"turn {finding.place.turn}" if finding.place.turn else ""
-    quoted = f" — “{finding.quoted}”" if finding.quoted else ""
-    by = {"clock": "", "failures": ""}.get(finding.said_by, f"{finding.said_by}: ")
-    place = ", ".join(filter(None, (finding.agent, trial, in_side(finding.place.side), turn)))
-    start = f"{place}, " if place else ""
-    return f"{start}{by}{_short(finding.says, LONGEST_SAYS)}{quoted}"
+    parts = [finding.agent, trial, side_words(finding.place.side)]
+    if finding.place.turn:
+        parts.append(f"turn {finding.place.turn}")
+    says = _short(finding.says, LONGEST_SAYS)
+    if finding.said_by not in ("clock", "failures"):
+        says = f"{finding.said_by}: {says}"
+    text = ", ".join(filter(None, (*parts, says)))
+    if finding.quoted:
+        text += f" — “{finding.quoted}”"
+    return text
 
 
 class NextStep(NamedTuple):
@@ -374,11 +396,18 @@ def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
     if rehearsal and isinstance(finding, _REPEATABLE):
         would_do = f"with models, {_enough(finding)} would do"
         return f"no: only {_REHEARSAL}, so repeating it tells nothing new; {would_do}"
-    text = SURE.get(type(finding))
-    words = write_sure(finding) if text is None else _WRITER.format(text, finding)
+    words = _how_sure(finding)
     if not rehearsal:
         return words
     return f"no: only {_REHEARSAL}; {words.removeprefix('no: ').removeprefix('yes: ')}"
+
+
+def _how_sure(finding: of.ConclusionFinding) -> str:
+    """Return how sure an answer is that no rehearsal gave."""
+    text = SURE.get(type(finding))
+    if text is None:
+        return write_sure(finding)
+    return _WRITER.format(text, finding)
 
 
 def _enough(finding: of.ConclusionFinding) -> str:
@@ -435,14 +464,17 @@ SURE: dict[type, str] = {
     of.JudgeFailures: "no: there is no verdict; the conversations are kept and can be judged again",
     of.NoScoreAnywhere: _NOTHING,
     of.NoScoreThere: "no: one condition says nothing of the other",
-    of.AgentBroke: "yes: the agent failed; what it would have scored otherwise, a run without failures would tell",
+    of.AgentBroke: "yes: the agent failed; what it would have scored otherwise, a run without"
+    " failures would tell",
     of.UncleanStart: "no: {0.why:short}, so the difference cannot be attributed to the facts",
     of.NoPairOfScores: "no: no trial has both scores, so there is no difference",
-    of.SharedNotRecorded: "no: the recording lacks verdicts on what both share, so no effect of the facts is claimed",
+    of.SharedNotRecorded: "no: the recording lacks verdicts on what both share, so no effect of the"
+    " facts is claimed",
     of.NoFactsInJob: "no effect to measure: the job has no facts, so both conditions ask the same",
     of.NoFactGiven: "no: the user gave the agent no fact, so the facts cannot explain a difference",
     of.FactsUnread: "no: {0.why:short}, so nothing is said about what the facts change",
-    of.NoSharedCriteria: "no: the conditions share no criteria, so no effect of the facts is claimed",
+    of.NoSharedCriteria: "no: the conditions share no criteria, so no effect of the facts is"
+    " claimed",
     of.OneOfTrials: "no: trial {0.trial} of {0.of}; the card of all trials says how sure",
     of.NoRunMeasured: _NOTHING,
     of.OneModelOnly: "no comparison: one agent and model in {0.runs:run}",
@@ -486,34 +518,33 @@ def _one_condition(finding: of.OneCondition) -> str:
 def _nothing_to_gain(finding: of.NothingToGain) -> str:
     if not finding.enough:
         return f"no: {_spelt(finding.trials.used, 'trial')}; nothing was left to gain"
-    return f"yes: nothing was left to gain{_over(finding.trials, all_equal=True)}"
+    return f"yes: nothing was left to gain{_basis_words(finding.trials, all_equal=True)}"
 
 
 @write_sure.register
 def _no_effect_of_facts(finding: of.NoEffectOfFacts) -> str:
-    return f"yes: the facts change nothing{_over(finding.trials, all_equal=True)}"
+    return f"yes: the facts change nothing{_basis_words(finding.trials, all_equal=True)}"
 
 
 @write_sure.register
 def _effect_of_facts(finding: of.EffectOfFacts) -> str:
     verb = "help" if finding.by > 0 else "hurt"
-    over = _over(finding.trials, finding.interval, all_equal=finding.all_equal)
+    over = _basis_words(finding.trials, finding.interval, all_equal=finding.all_equal)
     return f"yes: the facts {verb}, {signed(finding.by)}{over}"
 
 
 @write_sure.register
 def _effect_within_chance(finding: of.EffectWithinChance) -> str:
-    over = _over(finding.trials, finding.interval)
+    over = _basis_words(finding.trials, finding.interval)
     return f"no: {signed(finding.by)} cannot be distinguished from chance{over}"
 
 
 @write_sure.register
 def _too_few_for_effect(finding: of.TooFewForEffect) -> str:
-    one = finding.cases == 1 or (finding.cases is None and finding.trials.used == 1)
-    verb = "is" if one else "are"
+    count = finding.trials.used if finding.cases is None else finding.cases
     return (
-        f"no: {_few(finding)} {verb} too few to tell what the facts change; {finding.needed}"
-        " would do"
+        f"no: {_few(finding)} {_is_or_are(count)} too few to tell what the facts change;"
+        f" {finding.needed} would do"
     )
 
 
@@ -528,16 +559,18 @@ def _few(finding: of.TooFewForEffect) -> str:
 
 @write_sure.register
 def _best_model(finding: of.BestModel) -> str:
-    than, by = (finding.other, "by") if finding.other else ("every other model", "by at least")
-    return (
-        f"yes: {finding.model} does better than {than}, {by} {number(finding.margin)} in the mean"
-    )
+    margin = f"{number(finding.margin)} in the mean"
+    if finding.other:
+        return f"yes: {finding.model} does better than {finding.other}, by {margin}"
+    return f"yes: {finding.model} does better than every other model, by at least {margin}"
 
 
 @write_sure.register
 def _models_tied(finding: of.ModelsTied) -> str:
-    few = f"; {_too_few(finding.few)} to tell more" if finding.few else ""
-    return f"no: {listed(finding.tied)} score the same{few}"
+    text = f"no: {listed(finding.tied)} score the same"
+    if finding.few:
+        text += f"; {_too_few(finding.few)} to tell more"
+    return text
 
 
 @write_sure.register
@@ -554,27 +587,30 @@ def _medal_counts(finding: of.MedalCounts) -> str:
     )
     if not valid:
         return "no: no submission has a score"
-    beware = (
-        f"{plural(finding.doubtful, 'score')} of {valid:,} in doubt" if finding.doubtful else "",
-        (
-            f"{plural(finding.partial, 'score')} over only a part of the rows"
-            if finding.partial
-            else ""
-        ),
-    )
+    beware = []
+    if finding.doubtful:
+        beware.append(f"{plural(finding.doubtful, 'score')} of {valid:,} in doubt")
+    if finding.partial:
+        beware.append(f"{plural(finding.partial, 'score')} over only a part of the rows")
+    enough, basis = _medals_basis(finding)
+    start = "yes" if enough and not beware else "no"
+    return f"{start}: {'; '.join((*beware, basis))}"
+
+
+def _medals_basis(finding: of.MedalCounts) -> tuple[bool, str]:
+    """Return whether a medal table rests on enough tasks, and what it rests on."""
     basis = finding.basis
-    enough = finding.tasks >= finding.needed if basis is None else basis.shared >= basis.needed
     if basis is not None:
-        over = sentence(basis) if enough else f"who is better cannot be told: {sentence(basis)}"
-    elif enough:
-        over = f"over {finding.tasks:,} tasks"
-    else:
-        over = (
-            f"{plural(finding.tasks, 'task')}: too few for an interval of the share of medals,"
-            f" which needs {finding.needed}"
-        )
-    found = [*filter(None, beware), over]
-    return f"{'yes' if enough and len(found) == 1 else 'no'}: {'; '.join(found)}"
+        words = sentence(basis)
+        if basis.shared >= basis.needed:
+            return True, words
+        return False, f"who is better cannot be told: {words}"
+    if finding.tasks >= finding.needed:
+        return True, f"over {finding.tasks:,} tasks"
+    return False, (
+        f"{plural(finding.tasks, 'task')}: too few for an interval of the share of medals, which"
+        f" needs {finding.needed}"
+    )
 
 
 # What the difference rests on
@@ -601,10 +637,10 @@ def shared_words(shared: of.Shared) -> str:
 
 @write.register
 def _no_uplift(finding: of.NoUplift) -> str:
-    return (
-        f"{finding.cleanness}:"
-        f" {finding.why}{', so no difference is shown' if finding.missed else ''}"
-    )
+    text = f"{finding.cleanness}: {finding.why}"
+    if finding.missed:
+        text += ", so no difference is shown"
+    return text
 
 
 @write.register
@@ -632,16 +668,20 @@ def _never_asked(finding: of.NeverAsked) -> str:
 @write.register
 def _user_erred(finding: of.UserErred) -> str:
     kinds = ", ".join(f"{kind.replace('_', ' ')} {count}" for kind, count in finding.kinds)
-    judged = f" ({finding.judged} found by the judge)" if finding.judged else ""
-    return (
+    text = (
         f"the simulated user erred in {finding.conversations} of"
-        f" {plural(finding.of, 'conversation')}: {kinds}{judged}"
+        f" {plural(finding.of, 'conversation')}: {kinds}"
     )
+    if finding.judged:
+        text += f" ({finding.judged} found by the judge)"
+    return text
 
 
 def seen_in(where: Sequence[str], text: str) -> str:
     """Return a warning with the conversation that it is about, or in how many it was seen."""
-    return f"{where[0] if len(where) == 1 else f'{len(where)} conversations'}: {text}"
+    if len(where) == 1:
+        return f"{where[0]}: {text}"
+    return f"{len(where)} conversations: {text}"
 
 
 # Submissions
@@ -666,48 +706,53 @@ def _write_medal_counts(finding: of.MedalCounts) -> str:
     if not finding.submissions:
         return "Nothing is graded."
     counts = ", ".join(f"{number:,} {_COUNTED.get(name, name)}" for name, number in finding.counts)
-    by = f" by {plural(finding.agents, 'agent')}" if finding.agents else ""
-    parts = (
-        f"{counts} of {plural(finding.submissions, 'submission')}{by}",
-        f"{finding.above:,} above the median" if finding.above else "",
-        f"{finding.beats_human:,} above the human median" if finding.beats_human else "",
-        _average(finding),
-    )
+    text = f"{counts} of {plural(finding.submissions, 'submission')}"
+    if finding.agents:
+        text += f" by {plural(finding.agents, 'agent')}"
+    parts = [text]
+    if finding.above:
+        parts.append(f"{finding.above:,} above the median")
+    if finding.beats_human:
+        parts.append(f"{finding.beats_human:,} above the human median")
+    parts.append(_average(finding))
     return f"{'; '.join(filter(None, parts))}."
 
 
 def _average(finding: of.MedalCounts) -> str:
     if finding.average is None:
         return finding.over
-    zeros = f", {number1(finding.with_zeros)} with {finding.others} as 0" if finding.others else ""
-    return f"average percentile {number1(finding.average)} {finding.over}{zeros}"
+    text = f"average percentile {number1(finding.average)} {finding.over}"
+    if finding.others:
+        text += f", {number1(finding.with_zeros)} with {finding.others} as 0"
+    return text
 
 
 @write.register
-def _without_score(finding: of.WithoutScore) -> str:
+def _write_without_score(finding: of.WithoutScore) -> str:
     reason = shorten(clean_line(finding.reason, 2000), LONGEST_LOSS)
     return f"{_whose(finding)}: {finding.kind}: {reason}"
 
 
 @write.register
 def _furthest_from_medal(finding: of.FurthestFromMedal) -> str:
-    away = f", {finding.away}" if finding.away else ""
-    return (
-        f"furthest from a medal: {_whose(finding)}: percentile {number1(finding.percentile)}{away}"
-    )
+    place = f"percentile {number1(finding.percentile)}"
+    how_far = ", ".join(filter(None, (place, finding.away)))
+    return f"furthest from a medal: {_whose(finding)}: {how_far}"
 
 
 def _whose(finding: of.WithoutScore | of.FurthestFromMedal) -> str:
-    by = f" by {finding.agent}" if finding.agent else ""
-    return clean_line(f"{finding.task}{by}", 160)
+    return clean_line(" by ".join(filter(None, (finding.task, finding.agent))), 160)
 
 
 @write.register
 def _write_graded_submission(finding: of.GradedSubmission) -> str:
-    medal = finding.medal.capitalize() if finding.medal else "No medal"
-    median = "above the median" if finding.above_median else "not above the median"
-    place = f"place {finding.place}" if finding.place else ""
-    parts = (finding.score, finding.rows, place, "" if finding.medal else median, finding.away)
+    medal = finding.medal.capitalize() or "No medal"
+    parts = [finding.score, finding.rows]
+    if finding.place:
+        parts.append(f"place {finding.place}")
+    if not finding.medal:
+        parts.append("above the median" if finding.above_median else "not above the median")
+    parts.append(finding.away)
     return f"{medal} on {finding.task}: {', '.join(filter(None, parts))}."
 
 
@@ -716,10 +761,12 @@ def _medal_limits(finding: of.MedalLimits) -> str:
     bronze, silver, gold, median = map(
         score_text, (finding.bronze, finding.silver, finding.gold, finding.median)
     )
-    of_entries = f" of its {plural(finding.entries, 'entry', 'entries')}" if finding.entries else ""
+    of_what = "the median"
+    if finding.entries:
+        of_what += f" of its {plural(finding.entries, 'entry', 'entries')}"
     return (
-        f"by the leaderboard, bronze begins at {bronze}, silver at {silver}, gold at {gold}; the"
-        f" median{of_entries} is {median}"
+        f"by the leaderboard, bronze begins at {bronze}, silver at {silver}, gold at {gold};"
+        f" {of_what} is {median}"
     )
 
 
@@ -733,8 +780,10 @@ def _gain(finding: of.Gain) -> str:
             return f"assertion “{finding.title}”"
         case "task" if finding.met is None:
             return f"task “{finding.title}” to 1.0"
+        case "task" if finding.met:
+            return f"“{finding.title}” met"
         case "task":
-            return f"“{finding.title}” {'met' if finding.met else 'not met'}"
+            return f"“{finding.title}” not met"
         case "timing":
             return f"answers within {latency(finding.target_s * 1000)} on average"
         case "failures":
@@ -749,9 +798,10 @@ def _task_fell_short(finding: of.TaskFellShort) -> str:
 
 @write.register
 def _assertion_fails(finding: of.AssertionFails) -> str:
-    since = f" since turn {finding.since}" if finding.since else ""
-    reason = f": {finding.reason}" if finding.reason else ""
-    return _loss(f"“{finding.title}” fails{since}{reason}")
+    text = f"“{finding.title}” fails"
+    if finding.since:
+        text += f" since turn {finding.since}"
+    return _loss(_with_reason(text, finding.reason))
 
 
 @write.register
@@ -763,9 +813,11 @@ def _slow_answers(finding: of.SlowAnswers) -> str:
 
 @write.register
 def _requests_failed(finding: of.RequestsFailed) -> str:
-    return _loss(
-        plural(finding.count, "failed request") + (f": {finding.error}" if finding.error else "")
-    )
+    return _loss(_with_reason(plural(finding.count, "failed request"), finding.error))
+
+
+def _with_reason(text: str, reason: str) -> str:
+    return ": ".join(filter(None, (text, reason)))
 
 
 def _loss(text: str) -> str:
@@ -783,24 +835,31 @@ def _runs_compared(finding: of.RunsCompared) -> str:
     measured = [one for one in finding.conditions if one.difference.mean is not None]
     if not measured:
         return "The runs cannot be compared: no pair of conversations has both scores."
-    within = ", on what both jobs share" if finding.in_part else ""
-    called = {
-        run: f"{run} ({name})" if name else run
-        for run, name in zip("AB", finding.names, strict=True)
-    }
-    same = [in_side(one.side) for one in measured if not _higher(one)]
+    called = {run: _run_name(run, name) for run, name in zip("AB", finding.names, strict=True)}
+    same = [side_words(one.side) for one in measured if not _higher(one)]
     higher = {
-        run: list(map(_by_how_much, some)) for run in "AB" if (some := _where_higher(run, measured))
+        run: ", ".join(map(_lead, some)) for run in "AB" if (some := _where_higher(run, measured))
     }
     if not higher:
         both = " and ".join(called.values())
-        return f"{both} score the same {_in_pairs(measured[0])} {listed(same)}{within}."
-    also = f"; the same {listed(same)}" if same else ""
-    if len(higher) == 1:
-        run, sides = next(iter(higher.items()))
-        return f"{called[run]} scored higher: {', '.join(sides)}{also}{within}."
-    parts = [f"{called[run]} {', '.join(sides)}" for run, sides in higher.items()]
-    return f"Neither scored higher throughout: {'; '.join(parts)}{also}{within}."
+        text = f"{both} score the same {_pairs_compared(measured[0])} {listed(same)}"
+    elif len(higher) == 1:
+        run, leads = next(iter(higher.items()))
+        text = f"{called[run]} scored higher: {leads}"
+    else:
+        parts = [f"{called[run]} {leads}" for run, leads in higher.items()]
+        text = f"Neither scored higher throughout: {'; '.join(parts)}"
+    if higher and same:
+        text += f"; the same {listed(same)}"
+    if finding.in_part:
+        text += ", on what both jobs share"
+    return f"{text}."
+
+
+def _run_name(run: str, name: str) -> str:
+    if name:
+        return f"{run} ({name})"
+    return run
 
 
 def _where_higher(run: str, measured: Sequence[of.ConditionCompared]) -> list[of.ConditionCompared]:
@@ -816,18 +875,20 @@ def _higher(one: of.ConditionCompared) -> str:
     return ""
 
 
-def _in_pairs(one: of.ConditionCompared) -> str:
+def _pairs_compared(one: of.ConditionCompared) -> str:
     pairs = len(one.difference.estimate.points)
     if pairs == 1:
         return "in the only pair"
     return f"over {pairs} pairs"
 
 
-def _by_how_much(one: of.ConditionCompared) -> str:
+def _lead(one: of.ConditionCompared) -> str:
+    """Return in how many pairs of a condition the higher run was higher, and by how much."""
     pairs, mean = len(one.difference.estimate.points), one.difference.mean or 0.0
-    most = max(one.a_higher, one.b_higher)
-    of_pairs = "" if pairs == 1 else f"in {most} of {pairs} pairs "
-    return f"{of_pairs}{in_side(one.side)} ({signed(abs(mean))})"
+    text = f"{side_words(one.side)} ({signed(abs(mean))})"
+    if pairs == 1:
+        return text
+    return f"in {max(one.a_higher, one.b_higher)} of {pairs} pairs {text}"
 
 
 @write.register
@@ -846,47 +907,58 @@ def _write_sure_runs_compared(finding: of.RunsCompared) -> str:
     if not measured:
         return "no: nothing was measured in both"
     first = max(measured, key=lambda one: abs(one.difference.mean or 0.0))
-    where = f"{in_side(first.side)}, " if len(measured) > 1 else ""
-    words = f"{where}B − A {difference_words(first.difference)}"
-    enough = f"; {finding.needed} would do" if finding.needed and not finding.sure else ""
-    return f"{'yes' if finding.sure else 'no'}: {words}{enough}"
+    words = f"B − A {difference_words(first.difference)}"
+    if len(measured) > 1:
+        words = f"{side_words(first.side)}, {words}"
+    if finding.sure:
+        return f"yes: {words}"
+    if finding.needed:
+        words += f"; {finding.needed} would do"
+    return f"no: {words}"
 
 
 @write.register
 def _why_apart(finding: of.WhyApart) -> str:
     part = PARTS.get(finding.part, finding.part)
     better, worse = "BA" if finding.by > 0 else "AB"
-    gained = f"{better}'s {part} {signed(abs(finding.by))}"
-    lost = f"{worse}'s {part} {signed(-abs(finding.by))}"
-    points = f"{in_side(finding.side)}, {lost if finding.part == 'penalty' else gained}"
+    points = f"{better}'s {part} {signed(abs(finding.by))}"
+    if finding.part == "penalty":
+        points = f"{worse}'s {part} {signed(-abs(finding.by))}"
     passes = {
         "fixed": "only B passes",
         "broken": "only A passes",
         "changed": f"{better} passes more often",
     }
-    words = passes.get(finding.words, finding.words)
-    title = f": “{_short(finding.title)}”" if finding.title else ""
-    equal = "; tasks and assertions are equal" if finding.else_equal else ""
-    return f"{points}{title}{f': {words}' if words else ''}{equal}"
+    parts = [f"{side_words(finding.side)}, {points}"]
+    if finding.title:
+        parts.append(f"“{_short(finding.title)}”")
+    parts.append(passes.get(finding.words, finding.words))
+    text = ": ".join(filter(None, parts))
+    if finding.else_equal:
+        text += "; tasks and assertions are equal"
+    return text
 
 
 @write.register
 def _nothing_apart(finding: of.NothingApart) -> str:
-    fail = f"; in both fails {_named(finding.failing)}" if finding.failing else ""
-    return f"no part of the score differs{fail}"
+    text = "no part of the score differs"
+    if finding.failing:
+        text += f"; in both fails {_named(finding.failing)}"
+    return text
 
 
 def _named(titles: Sequence[str]) -> str:
     """Return the first titles, and how many more there are."""
     named = [f"“{_short(title, LONGEST_FAIL)}”" for title in titles[:MOST_FAILS]]
-    more = [f"{len(titles) - MOST_FAILS} more"] if len(titles) > MOST_FAILS else []
-    return listed([*named, *more])
+    return _listed_with_more(named, len(titles))
 
 
 @write.register
 def _checks_corrected(finding: of.ChecksCorrected) -> str:
     parts = ", ".join(f"{_checked(what)}{_p(p)}" for what, p in finding.different)
-    what = f"significantly different: {parts}" if parts else "none is significantly different"
+    what = "none is significantly different"
+    if parts:
+        what = f"significantly different: {parts}"
     return (
         f"{upper_first(finding.title)}: of {finding.tested} tasks and assertions, corrected for"
         f" looking at all (Holm), {what}."
@@ -904,11 +976,9 @@ def _fell_beyond_chance(finding: of.FellBeyondChance) -> str:
 @write.register
 def _regression_undecided(finding: of.RegressionUndecided) -> str:
     needed, few = finding.needed, finding.few
-    enough = (
-        f"{needed} trials of each run (--repeat {needed})"
-        if finding.of_trials
-        else f"{needed} cases"
-    )
+    enough = f"{needed} cases"
+    if finding.of_trials:
+        enough = f"{needed} trials of each run (--repeat {needed})"
     pairs = f"{plural(few.count, few.unit)} that both runs scored"
     return f"cannot tell whether B is worse: {pairs} may differ by chance alone; {enough} would do"
 
@@ -978,39 +1048,37 @@ def _nothing_compared(finding: of.NothingCompared) -> str:
 
 @write.register
 def _cases_of_one_run(finding: of.CasesOfOneRun) -> str:
-    cases = f"{plural(finding.count, 'case')} {'is' if finding.count == 1 else 'are'}"
-    return (
-        f"{cases} only in {finding.run} and not compared: {_first_of(finding.named, finding.count)}"
-    )
+    cases = f"{plural(finding.count, 'case')} {_is_or_are(finding.count)}"
+    names = _first_names(finding.named, finding.count)
+    return f"{cases} only in {finding.run} and not compared: {names}"
 
 
-def _first_of(named: Sequence[str], count: int) -> str:
+def _first_names(named: Sequence[str], count: int) -> str:
     """Return the first names of so many."""
-    more = f" and {count - len(named)} more" if count > len(named) else ""
-    return f"{', '.join(named)}{more}"
+    names = ", ".join(named)
+    if count > len(named):
+        names += f" and {count - len(named)} more"
+    return names
 
 
 @write.register
 def _contents_differ(finding: of.ContentsDiffer) -> str:
     changes = "; ".join(map(_changed, finding.changed))
-    what = (
-        "only what is the same in them is compared" if finding.in_part else "they are not compared"
-    )
     if not finding.named:
-        what = (
-            "only tasks and assertions that are the same are compared"
-            if finding.in_part
-            else "nothing is compared"
-        )
+        what = "nothing is compared"
+        if finding.in_part:
+            what = "only tasks and assertions that are the same are compared"
         return (
             f"what the user knows, or what is scored, is not the same in both runs: {what}"
             f" ({changes})"
         )
-    has = (
-        f"{finding.count} of {plural(finding.of, 'case')} {'has' if finding.count == 1 else 'have'}"
-    )
-    names = _first_of(finding.named, finding.count)
-    return f"{has} other contents in B than in A, and {what}: {names} (the first: {changes})"
+    what = "they are not compared"
+    if finding.in_part:
+        what = "only what is the same in them is compared"
+    has = "has" if finding.count == 1 else "have"
+    cases = f"{finding.count} of {plural(finding.of, 'case')} {has}"
+    names = _first_names(finding.named, finding.count)
+    return f"{cases} other contents in B than in A, and {what}: {names} (the first: {changes})"
 
 
 @write.register
@@ -1021,20 +1089,28 @@ def _identity_differs(finding: of.IdentityDiffers) -> str:
 
 @write.register
 def _timing_left_out(finding: of.TimingLeftOut) -> str:
-    why = ", because the targets for response times differ" if finding.targets_differ else ""
-    return f"scores here leave out the timing part on both sides{why}"
+    text = "scores here leave out the timing part on both sides"
+    if finding.targets_differ:
+        text += ", because the targets for response times differ"
+    return text
 
 
 @write.register
 def _people_would_say(finding: of.PeopleWouldSay) -> str:
-    where = f"{finding.title}: " if finding.title else ""
+    text = _people_said(finding)
+    if finding.title:
+        return f"{finding.title}: {text}"
+    return text
+
+
+def _people_said(finding: of.PeopleWouldSay) -> str:
     if finding.estimate is None or finding.interval is None:
-        return f"{where}what people would say about the tasks is unknown: {finding.refused}"
+        return f"what people would say about the tasks is unknown: {finding.refused}"
     span = f"[{number(finding.interval.low)}, {number(finding.interval.high)}]"
     of_all = f"{finding.reviews} of {finding.verdicts:,} verdicts reviewed"
     return (
-        f"{where}tasks: people would say {number(finding.estimate)} {span} ({of_all}; the judge"
-        f" said {number(finding.judge)})"
+        f"tasks: people would say {number(finding.estimate)} {span} ({of_all}; the judge said"
+        f" {number(finding.judge)})"
     )
 
 
@@ -1072,14 +1148,14 @@ def _judge_not_examined(finding: of.JudgeNotExamined) -> str:
 def _judge_exam(finding: of.JudgeExam) -> str:
     if finding.refusal:
         return finding.refusal
-    left = plural(finding.left_out, "task")
-    out = f"; {left} that silence meets left out" if finding.left_out else ""
-    when = " in an earlier run" if finding.remembered else ""
+    examined = "judge examined"
+    if finding.remembered:
+        examined += " in an earlier run"
+    basis = f"at most {number(finding.best)}"
+    if finding.left_out:
+        basis += f"; {plural(finding.left_out, 'task')} that silence meets left out"
     controls = plural(finding.controls, "control")
-    return (
-        f"judge examined{when}: it believes none of {controls} (at most"
-        f" {number(finding.best)}{out})"
-    )
+    return f"{examined}: it believes none of {controls} ({basis})"
 
 
 @write.register
@@ -1089,28 +1165,30 @@ def _simulated_users(finding: of.SimulatedUsers) -> str:
         return (
             f"{finding.title}: no conversation that simulated users held was also held by a person"
         )
-    both = plural(finding.difference.units, finding.difference.unit)
-    spread = (
-        f", 95 % interval {interval_words(interval)}" if interval else ", too few for an interval"
-    )
+    spread = "too few for an interval"
+    if interval is not None:
+        spread = f"95 % interval {interval_words(interval)}"
+    basis = f"{plural(finding.difference.units, finding.difference.unit)}, {spread}"
     if finding.difference.verdict in ("better", "worse"):
         more = "higher" if apart > 0 else "lower"
         return (
             f"{finding.title}: simulated users score the agent {number(abs(apart))} {more} than a"
-            f" person ({both}{spread})"
+            f" person ({basis})"
         )
     end = VERDICTS[finding.difference.verdict]
     return (
         f"{finding.title}: scores with simulated users lie {signed(apart)} from a person's"
-        f" ({both}{spread}): {end}"
+        f" ({basis}): {end}"
     )
 
 
 @write.register
 def _verdicts_replaced(finding: of.VerdictsReplaced) -> str:
-    run = f"{finding.run}: " if finding.run else ""
-    what = f"{run}{finding.conversations} of {plural(finding.held, 'conversation')} judged again"
-    what += f" by the criteria of {clean_line(finding.job, 80)}" if finding.job else ""
+    what = f"{finding.conversations} of {plural(finding.held, 'conversation')} judged again"
+    if finding.run:
+        what = f"{finding.run}: {what}"
+    if finding.job:
+        what += f" by the criteria of {clean_line(finding.job, 80)}"
     if finding.waits:
         return (
             f"{what}: the verdicts before them count until all that can be judged are; the same"
@@ -1127,11 +1205,14 @@ def _verdicts_replaced(finding: of.VerdictsReplaced) -> str:
 
 @write.register
 def _criteria_changed(finding: of.CriteriaChanged) -> str:
-    recorded, given = (
-        f"“{shorten(clean_line(words), LONGEST_CRITERIA)}”" if words else "nothing"
-        for words in (finding.recorded, finding.given)
-    )
+    recorded, given = map(_criteria, (finding.recorded, finding.given))
     return f"task {finding.task}: recorded {recorded}, in {clean_line(finding.job, 80)} {given}"
+
+
+def _criteria(words: str) -> str:
+    if not words:
+        return "nothing"
+    return f"“{shorten(clean_line(words), LONGEST_CRITERIA)}”"
 
 
 @write.register
@@ -1139,12 +1220,13 @@ def _assertion_changed(finding: of.AssertionChanged) -> str:
     recorded, given = (
         words.replace("_", " ") or "not asked" for words in (finding.recorded, finding.given)
     )
-    why = f" ({shorten(clean_line(finding.why), LONGEST_CRITERIA)})" if finding.why else ""
     title = shorten(clean_line(finding.title), LONGEST_CRITERIA)
-    return (
-        f"{finding.where}, “{title}”: recorded {recorded}, in {clean_line(finding.job, 80)}"
-        f" {given}{why}"
+    text = (
+        f"{finding.where}, “{title}”: recorded {recorded}, in {clean_line(finding.job, 80)} {given}"
     )
+    if finding.why:
+        text += f" ({shorten(clean_line(finding.why), LONGEST_CRITERIA)})"
+    return text
 
 
 # The gate, the stop rule, ranks and plans
@@ -1174,17 +1256,13 @@ def needs_all(conditions: int) -> str:
 def _not_excused(finding: of.NotExcused) -> str:
     ours = dict(finding.counted.reasons).get("program", 0)
     theirs = finding.counted.unexcused - ours
-    by_agent = (
-        f"{plural(theirs, 'conversation')} because of what the agent sent, or did not send"
-        if theirs
-        else ""
+    causes = (
+        (theirs, "what the agent sent, or did not send"),
+        (ours, "a bug in this program: please report it"),
     )
-    by_bug = (
-        f"{plural(ours, 'conversation')} because of a bug in this program: please report it"
-        if ours
-        else ""
+    left_out = "; ".join(
+        f"{plural(count, 'conversation')} because of {what}" for count, what in causes if count
     )
-    left_out = "; ".join(filter(None, (by_agent, by_bug)))
     return f"left out: {left_out}; no gate passes over that, however few they are"
 
 
@@ -1217,42 +1295,42 @@ def _assertion_missed(finding: of.AssertionMissed) -> str:
 
 @write.register
 def _stop_decision(finding: of.StopDecision) -> str:
-    left = (
-        f"; {plural(finding.left_out, 'round')} left out, since a conversation could not be"
-        " measured"
-    )
-    tail = left if finding.left_out else ""
+    text = _decision(finding)
+    if finding.left_out:
+        rounds = plural(finding.left_out, "round")
+        text += f"; {rounds} left out, since a conversation could not be measured"
+    return text
+
+
+def _decision(finding: of.StopDecision) -> str:
     if finding.interval is None:
-        return f"undecided: no round could be measured{tail}"
+        return "undecided: no round could be measured"
     rounds, subject = plural(finding.rounds, "round"), _subject(finding)
     low, high = signless(finding.interval.low), signless(finding.interval.high)
     width = f"[{low}, {high}], valid at every look"
     if finding.decision == "undecided":
-        return f"undecided after {rounds}: {subject} lies in {width}{tail}"
+        return f"undecided after {rounds}: {subject} lies in {width}"
     if finding.models:
         better, worse = finding.models if finding.decision == "above" else finding.models[::-1]
-        return (
-            f"decided after {rounds}: {better} is better than {worse}; {subject} lies in"
-            f" {width}{tail}"
-        )
+        return f"decided after {rounds}: {better} is better than {worse}; {subject} lies in {width}"
     return (
         f"decided after {rounds}: {subject} is {finding.decision} {finding.bar:g}; it lies in"
-        f" {width}{tail}"
+        f" {width}"
     )
 
 
 def _subject(finding: of.StopDecision) -> str:
-    over = (
-        f" over {plural(len(finding.jobs), 'job')}"
-        if len(finding.jobs) > 1
-        else f" of {finding.jobs[0]}"
-    )
+    where = f"of {finding.jobs[0]}"
+    if len(finding.jobs) > 1:
+        where = f"over {plural(len(finding.jobs), 'job')}"
     facts = published_title(finding.conditions[0])
     if finding.models:
         first, second = finding.models
-        return f"{first} − {second}, {facts}{over},"
+        return f"{first} − {second}, {facts} {where},"
     count = len(finding.conditions)
-    return f"{f'the mean of {both_or_all(count)} conditions' if count > 1 else facts}{over}"
+    if count > 1:
+        return f"the mean of {both_or_all(count)} conditions {where}"
+    return f"{facts} {where}"
 
 
 @write.register
@@ -1260,8 +1338,10 @@ def _ranks_basis(finding: of.RanksBasis) -> str:
     cases = plural(finding.cases, "common case")
     if finding.cases < finding.needed:
         return f"{cases}: too few for ranks that hold on other cases, {finding.needed} are needed"
-    left = f"; {finding.left_out} that not all agents have are left out" if finding.left_out else ""
-    return f"with 95 % confidence, all true ranks are in these intervals; {cases}{left}"
+    text = f"with 95 % confidence, all true ranks are in these intervals; {cases}"
+    if finding.left_out:
+        text += f"; {finding.left_out} that not all agents have are left out"
+    return text
 
 
 @write.register
@@ -1274,10 +1354,8 @@ def _agent_ranks_basis(finding: of.AgentRanksBasis) -> str:
         of = "all other agents have"
         rest = f"; no rank for {join_names(finding.unranked)}: no percentile is known"
     if finding.shared < finding.needed:
-        is_or_are = "is" if finding.shared == 1 else "are"
-        return (
-            f"ranks need {finding.needed} tasks that {of}; there {is_or_are} {finding.shared}{rest}"
-        )
+        there_are = f"there {_is_or_are(finding.shared)} {finding.shared}"
+        return f"ranks need {finding.needed} tasks that {of}; {there_are}{rest}"
     return (
         f"ranks on {finding.shared:,} tasks that {of}, with 95 % confidence in all of them"
         f" together{rest}"
@@ -1294,7 +1372,7 @@ def _behind_next(finding: of.BehindNext) -> str:
     if mean is None:
         return ""
     verdict = finding.behind.verdict
-    shown = f"{signed(mean, 1)} percentiles on {pairs:,} shared task{'' if pairs == 1 else 's'}"
+    shown = f"{signed(mean, 1)} percentiles on {plural(pairs, 'shared task')}"
     if interval is None:
         return f"{shown}: {VERDICTS[verdict]}"
     low, high = signed(interval.low, 1), signed(interval.high, 1)
@@ -1348,7 +1426,9 @@ def _beginning(finding: of.Beginning) -> str:
 
 def _knows(finding: of.Beginning) -> str:
     if finding.scripted_model:
-        words = "does not name the medicine" if finding.withheld else "names the medicine this time"
+        words = "names the medicine this time"
+        if finding.withheld:
+            words = "does not name the medicine"
         return f"a script plays the user and {words}; the agent is a real language model"
     if finding.withheld:
         return "the user knows no facts, and cannot answer when the agent asks"
@@ -1368,11 +1448,10 @@ def _request_just_failed(finding: of.RequestJustFailed) -> str:
 
 @write.register
 def _now_true(finding: of.NowTrue) -> str:
-    more = f" and {finding.more} more" if finding.more else ""
-    return (
-        f"Now true: {_title(finding.title)}{more}. This is checked in the agent's state, not in its"
-        " answers."
-    )
+    what = _title(finding.title)
+    if finding.more:
+        what += f" and {finding.more} more"
+    return f"Now true: {what}. This is checked in the agent's state, not in its answers."
 
 
 @write.register
@@ -1384,7 +1463,7 @@ def _fact_just_given(finding: of.FactJustGiven) -> str:
 @write.register
 def _awaits_verdict(finding: of.AwaitsVerdict) -> str:
     reads = "Rules judge" if finding.by_rules else "The judge reads"
-    where = in_side(finding.side)
+    where = side_words(finding.side)
     return (
         f"The conversation {where} has ended. {reads} it, and every assertion is checked once more."
     )
@@ -1397,7 +1476,7 @@ def _ends_without_score(finding: of.EndsWithoutScore) -> str:
 
 @write.register
 def _ends_with_score(finding: of.EndsWithScore) -> str:
-    where = upper_first(in_side(finding.score.side))
+    where = upper_first(side_words(finding.score.side))
     return f"{where} the agent scores {number(finding.score.score)}: {_holds(finding)}."
 
 
@@ -1483,20 +1562,24 @@ def spread_words(finding: Estimate) -> str:
         return "one value, no interval"
     if finding.all_equal:
         return f"all {len(points)} values are equal, too few for an interval"
-    listed = ", ".join(signless(point) for point in points[:FEWEST]) + ", …" * (
-        len(points) > FEWEST
-    )
+    shown = list(map(signless, points[:FEWEST]))
+    if len(points) > FEWEST:
+        shown.append("…")
     spread = f"range {signless(min(points))} to {signless(max(points))}"
-    return f"{len(points)} values: {listed}; {spread}, too few for an interval"
+    return f"{len(points)} values: {', '.join(shown)}; {spread}, too few for an interval"
 
 
 def counted_words(finding: Counted) -> str:
     """Return such as `9 of 10 used (the judge failed in 1), 2 held again because the connection
     broke`.
     """
-    why = ", ".join(_left_out(reason, count) for reason, count in finding.reasons)
-    again = f", {finding.again} held again because the connection broke" if finding.again else ""
-    return f"{finding.used} of {finding.held} used{f' ({why})' if why else ''}{again}"
+    text = f"{finding.used} of {finding.held} used"
+    if finding.reasons:
+        why = (_left_out(reason, count) for reason, count in finding.reasons)
+        text += f" ({', '.join(why)})"
+    if finding.again:
+        text += f", {finding.again} held again because the connection broke"
+    return text
 
 
 def counted_with_causes(finding: Counted) -> str:
@@ -1504,13 +1587,14 @@ def counted_with_causes(finding: Counted) -> str:
     within 60 s)`.
     """
     causes = dict(finding.causes)
-    listed = [
-        _left_out(reason, count) + (f": {causes[reason]}" if reason in causes else "")
+    why = "; ".join(
+        _with_reason(_left_out(reason, count), causes.get(reason, ""))
         for reason, count in finding.reasons
-    ]
-    return counted_words(replace(finding, reasons=())) + (
-        f" ({'; '.join(listed)})" if listed else ""
     )
+    text = counted_words(replace(finding, reasons=()))
+    if why:
+        text += f" ({why})"
+    return text
 
 
 def _left_out(reason: str, count: int) -> str:
@@ -1532,10 +1616,10 @@ def difference_words(finding: Difference) -> str:
         return f"{mean} in each of {len(points)} pairs: {end}"
     if interval is None:
         return f"{mean}, {len(points)} pairs from {low} to {high}: {end}"
-    return (
-        f"{mean}, 95 % interval {interval_words(interval)}:"
-        f" {end}{_p(finding.p) if finding.beyond_interval else ''}"
-    )
+    text = f"{mean}, 95 % interval {interval_words(interval)}: {end}"
+    if finding.beyond_interval:
+        text += _p(finding.p)
+    return text
 
 
 def effect_words(finding: Difference, shared: of.Shared | None) -> str:
@@ -1567,11 +1651,11 @@ def rank_words(finding: AgentRank) -> str:
 
 def concurrency_words(finding: LatencySummary) -> str:
     """Return such as `1 conversation at a time`."""
-    listed = " and ".join(str(number) for number in finding.concurrency)
-    plain = finding.concurrency == (1,)
-    if listed:
-        return f"{listed} conversation{'' if plain else 's'} at a time"
-    return "concurrency unknown"
+    if not finding.concurrency:
+        return "concurrency unknown"
+    if finding.concurrency == (1,):
+        return "1 conversation at a time"
+    return f"{' and '.join(map(str, finding.concurrency))} conversations at a time"
 
 
 # Parts of sentences
@@ -1582,7 +1666,7 @@ def under(title: str, text: str) -> str:
     return f"{upper_first(title)}: {text[:1].lower()}{text[1:]}"
 
 
-def in_side(side: of.Side) -> str:
+def side_words(side: of.Side) -> str:
     """Return `without the facts`, or the condition by the name that the job gives it: `in “knows
     nothing”`; nothing where there is no condition to speak of.
     """
@@ -1594,8 +1678,10 @@ def in_side(side: of.Side) -> str:
 
 
 def _models(models: Sequence[of.ModelScore]) -> str:
-    listed = ", ".join(_model(model, at == 0) for at, model in enumerate(models[:LISTED]))
-    return listed + (f", {len(models) - LISTED} more" if len(models) > LISTED else "")
+    shown = [_model(model, at == 0) for at, model in enumerate(models[:LISTED])]
+    if len(models) > LISTED:
+        shown.append(f"{len(models) - LISTED} more")
+    return ", ".join(shown)
 
 
 def _model(model: of.ModelScore, is_first: bool) -> str:
@@ -1604,10 +1690,10 @@ def _model(model: of.ModelScore, is_first: bool) -> str:
     """
     if len(model.scores) < 2:
         return f"{model.name} {number(model.score)}"
-    plain = " → ".join(number(one.score) for one in model.scores)
-    return (
-        f"{model.name} {number(model.score)} ({_conditions(model.scores) if is_first else plain})"
-    )
+    scores = " → ".join(number(one.score) for one in model.scores)
+    if is_first:
+        scores = _conditions(model.scores)
+    return f"{model.name} {number(model.score)} ({scores})"
 
 
 MOST_FACTS, LONGEST_FACTS = 3, 110
@@ -1619,54 +1705,66 @@ _SUBJECT = re.compile(r"(the|an?|s?he|they|his|her|their) ", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]*\)")
 
 
-def _over(trials: of.Trials, interval: Interval | None = None, *, all_equal: bool = False) -> str:
-    """Return what a difference rests on: ` (one trial)`, ` in each of 5 trials`, or ` over 5
-    trials` with its interval.
+def _basis_words(
+    trials: of.Trials, interval: Interval | None = None, *, all_equal: bool = False
+) -> str:
+    """Return what a difference rests on: ` in each of 5 trials`, or ` over 5 trials` with its
+    interval.
     """
     if trials.used == 1:
-        only = f"the only one of {trials.planned} trials with both scores"
-        return f" ({'one trial' if trials.planned == 1 else only})"
+        return f" (the only one of {trials.planned} trials with both scores)"
     if all_equal:
         return f" in each of {_used(trials)}"
-    around = (
-        f" (95 % interval of the difference {interval_words(interval)})"
-        if interval is not None
-        else ""
-    )
-    return f" over {_used(trials)}{around}"
+    text = f" over {_used(trials)}"
+    if interval is not None:
+        text += f" (95 % interval of the difference {interval_words(interval)})"
+    return text
 
 
 def _used(trials: of.Trials) -> str:
     """Return such as `4 of 5 trials`, `36 trials of 12 cases`, or `50 cases` of one trial each."""
     if trials.used == trials.planned == trials.cases:
         return f"{trials.cases} cases"
-    used = (
-        f"{trials.used} of {trials.planned}" if trials.used < trials.planned else str(trials.used)
-    )
-    return f"{used} trials" + (f" of {plural(trials.cases, 'case')}" if trials.cases else "")
+    text = f"{trials.used} trials"
+    if trials.used < trials.planned:
+        text = f"{trials.used} of {trials.planned} trials"
+    if trials.cases:
+        text += f" of {plural(trials.cases, 'case')}"
+    return text
 
 
 def _too_few(few: of.Units) -> str:
-    return f"{plural(few.count, few.unit)} {'is' if few.count == 1 else 'are'} too few"
+    return f"{plural(few.count, few.unit)} {_is_or_are(few.count)} too few"
+
+
+def _is_or_are(count: int) -> str:
+    if count == 1:
+        return "is"
+    return "are"
 
 
 def _conversation(place: of.TalkPlace) -> str:
     """Return such as `in the conversation with the facts of trial 2`."""
-    trial = f" of {place.trial}" if place.trial else ""
-    return f"in the conversation {in_side(place.side).removeprefix('in ')}{trial}"
+    text = f"in the conversation {side_words(place.side).removeprefix('in ')}"
+    if place.trial:
+        text += f" of {place.trial}"
+    return text
 
 
 def _places(places: of.Places, *, turns: bool = True) -> str:
     """Return where something happened: in one conversation, in both, or in how many, and first in
     which.
     """
-    shown = [f"{f'{_turn(place)} ' if turns else ''}{_conversation(place)}" for place in places.at]
+    shown = list(map(_conversation, places.at))
+    moments: list[str] = []
+    if turns:
+        moments = list(map(_turn, places.at))
+        shown = [f"{moment} {talk}" for moment, talk in zip(moments, shown, strict=True)]
     if len(shown) == 1:
         return shown[0]
     if len(shown) == places.held == 2:
-        moments = {_turn(place) if turns else "" for place in places.at}
-        if len(moments) == 1:
-            return f"{moments.pop()} in both conversations".lstrip()
+        if len(set(moments)) < 2:
+            return " ".join((*moments[:1], "in both conversations"))
         return " and ".join(shown)
     return f"in {len(shown)} of {places.held} conversations, first {shown[0]}"
 
@@ -1705,7 +1803,9 @@ def _share(scored: int, planned: int) -> str:
 def _spelt(count: int, noun: str) -> str:
     if count >= len(_COUNTS):
         return plural(count, noun)
-    return f"{_COUNTS[count]} {noun}{'' if count == 1 else 's'}"
+    if count == 1:
+        return f"one {noun}"
+    return f"{_COUNTS[count]} {noun}s"
 
 
 def _bracket(detail: str) -> str:
@@ -1737,7 +1837,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "Clause": lambda clause: upper_first(_short(clause)),
     "share": share,
     "short": _short,
-    "side": in_side,
+    "side": side_words,
     "title": _title,
 }
 """How the texts of `TEXTS` write a field."""

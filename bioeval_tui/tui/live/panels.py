@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -93,11 +94,11 @@ class Bar:
     running: bool = False
 
 
-def scale_of(bars: list[Bar], target_ms: float) -> float:
+def full_width_ms(bars: Iterable[Bar], target_ms: float) -> float:
     """Return the time in ms of a full-width bar: slightly more than the longest answer or the
     target.
     """
-    return max([bar.ms for bar in bars] + [target_ms, 1.0]) * 1.05
+    return max(target_ms, 1.0, *(bar.ms for bar in bars)) * 1.05
 
 
 def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) -> list[Cell]:
@@ -108,26 +109,25 @@ def latency_bar(bar: Bar | None, scale_ms: float, target_ms: float, width: int) 
     """
     if width <= 0:
         return []
-    target = min(width - 1, round(target_ms / scale_ms * width)) if target_ms > 0 else -1
-    if bar is None:
-        return joined((TARGET if x == target else " ", "quiet") for x in range(width))
-    length = max(1, min(width, round(bar.ms / scale_ms * width)))
-    first = (
-        min(length - 1, round(bar.first_ms / scale_ms * width)) if bar.first_ms is not None else 0
-    )
-    if bar.running:
-        first = length
-    late: Tone = "warn" if target_ms and bar.ms > target_ms else "plain"
-    cells: list[tuple[str, Tone]] = []
-    for x in range(width):
-        if x == target:
-            cells.append((CROSSED if x < length else TARGET, late if x < length else "quiet"))
-        elif x < first:
-            cells.append((WAIT, "busy" if bar.running else "quiet"))
-        elif x < length:
-            cells.append((STREAM, late if late == "warn" else "busy"))
-        else:
-            cells.append((" ", "quiet"))
+    cells: list[tuple[str, Tone]] = [(" ", "quiet")] * width
+    target = min(width - 1, round(target_ms / scale_ms * width))
+    mark: tuple[str, Tone] = (TARGET, "quiet")
+    if bar is not None:
+        length = max(1, min(width, round(bar.ms / scale_ms * width)))
+        streamed: Tone = "busy"
+        passed: Tone = "plain"
+        if 0 < target_ms < bar.ms:
+            streamed = passed = "warn"
+        cells[:length] = [(STREAM, streamed)] * length
+        if bar.running:
+            cells[:length] = [(WAIT, "busy")] * length
+        elif bar.first_ms is not None:
+            first = min(length - 1, round(bar.first_ms / scale_ms * width))
+            cells[:first] = [(WAIT, "quiet")] * first
+        if target < length:
+            mark = (CROSSED, passed)
+    if target_ms > 0:
+        cells[target] = mark
     return joined(cells)
 
 
@@ -144,7 +144,9 @@ def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[Late
     turns: dict[int, dict[Condition, Bar]] = {}
     for condition in conditions(state):
         conversation = state.conversation(condition, trial)
-        for message in conversation.messages if conversation else ():
+        if conversation is None:
+            continue
+        for message in conversation.messages:
             if message.role != "assistant":
                 continue
             bar = None
@@ -162,19 +164,21 @@ def assertion_marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
     """Return one mark per turn: `·` for not true yet, `✗` for no longer true, or false at the
     end.
     """
-    assertion_marks: dict[int, Cell] = {}
+    marks: dict[int, Cell] = {}
     held = False
     for check in checks:
+        mark = Cell("·", "quiet")
         if check.status == "passed":
             held = True
-            assertion_marks[check.after_turn] = Cell("✓", "good")
+            mark = Cell("✓", "good")
         elif check.status == "not_measured":
-            assertion_marks[check.after_turn] = Cell("?", "warn")
+            mark = Cell("?", "warn")
         elif check.error:
-            assertion_marks[check.after_turn] = Cell("!", "bad")
-        else:
-            assertion_marks[check.after_turn] = Cell("✗", "bad") if held else Cell("·", "quiet")
-    return assertion_marks
+            mark = Cell("!", "bad")
+        elif held:
+            mark = Cell("✗", "bad")
+        marks[check.after_turn] = mark
+    return marks
 
 
 def latest_mark(row: rows.AssertionRow, condition: Condition) -> Cell:
@@ -183,8 +187,13 @@ def latest_mark(row: rows.AssertionRow, condition: Condition) -> Cell:
     """
     if row.outcome(condition) == "elsewhere":
         return Cell("–", "quiet")
+    final = final_mark(row.finals[condition])
+    if final is not None:
+        return final
     marks = assertion_marks(row.timelines[condition])
-    return final_mark(row.finals[condition]) or (marks[max(marks)] if marks else Cell("·", "quiet"))
+    if not marks:
+        return Cell("·", "quiet")
+    return marks[max(marks)]
 
 
 def final_mark(check: AssertionChecked | None) -> Cell | None:
@@ -226,7 +235,9 @@ def difference_cells(
         return [uplift_cell(difference)]
     if shared.is_nothing:
         return [Cell("none claimed: own criteria", "quiet")]
-    basis = "what both share" if brief else shared_words(shared)
+    basis = shared_words(shared)
+    if brief:
+        basis = "what both share"
     return [uplift_cell(difference), Cell(f"  on {basis}", "quiet")]
 
 
@@ -253,7 +264,7 @@ class Panel(Vertical):
         yield self.rows
         yield self._foot
 
-    def lines_for(self, titles: Sequence[str], start: int, cells: int, others: int) -> int:
+    def lines_a_row(self, titles: Sequence[str], start: int, cells: int, others: int) -> int:
         """Return how many lines a row needs for these titles between `start` and `cells`, as far as
         all rows stay visible.
 
@@ -281,7 +292,7 @@ class Panel(Vertical):
         self.rows.set_rows(count, painter, lines=row_lines)
 
 
-def column_for(names: Iterable[str]) -> int:
+def column_width(names: Iterable[str]) -> int:
     """Return how wide the columns below these names are: narrow, unless a name needs more than one
     line.
     """
@@ -315,10 +326,15 @@ def wrapped_row(
     """Return a row: `start`, the label over up to so many `lines`, and the cells at the end of the
     first.
     """
-    title, tone = label if isinstance(label, Cell) else Cell(label)
+    if isinstance(label, str):
+        label = Cell(label)
+    title, tone = label
     under = width - start.cell_length
     room = under - sum(cell.cell_length for cell in cells)
-    first, *others = title_lines(title, room, under) if lines > 1 else [title]
+    first = title
+    others: list[str] = []
+    if lines > 1:
+        first, *others = title_lines(title, room, under)
     if len(others) >= lines:
         others = [*others[: lines - 2], " ".join(others[lines - 2 :])]
     below = [
@@ -358,8 +374,8 @@ class TasksPanel(Panel):
         tasks = rows.task_rows(state, look.trial)
         conversations = rows.trial_talks(state, look.trial)
         names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
-        column = column_for(names)
-        lines = self.lines_for([row.title for row in tasks], 3, column * len(conversations), 3)
+        column = column_width(names)
+        lines = self.lines_a_row([row.title for row in tasks], 3, column * len(conversations), 3)
 
         def paint_row(index: int, width: int) -> Content:
             row = tasks[index]
@@ -370,11 +386,14 @@ class TasksPanel(Panel):
             number = Content.assemble(right(Cell(str(row.number), "quiet"), 2), " ")
             return wrapped_row(number, row.title, cells, width, lines)
 
+        note = Content("")
+        if not tasks:
+            note = Content("the job has no tasks")
         self.set_panel(
             names_head(names, [column] * len(names)),
             len(tasks),
             paint_row,
-            lambda _: Content("" if tasks else "the job has no tasks"),
+            lambda _: note,
             row_lines=lines,
         )
 
@@ -389,7 +408,7 @@ class LatencyPanel(Panel):
         self.rows.tail = True
         turns = latency_rows(state, look.trial, look.now)
         target = rows.target_ms(state)
-        scale = scale_of([bar for row in turns for bar in row.bars.values()], target)
+        scale = full_width_ms(chain.from_iterable(row.bars.values() for row in turns), target)
 
         def paint_row(index: int, width: int) -> Content:
             row = turns[index]
@@ -410,8 +429,8 @@ class LatencyPanel(Panel):
             return Content.assemble(*pieces)
 
         summaries = [(c, rows.latency(state, c, look.trial)) for c in look.conditions]
-        wanted = f"target {TARGET} {latency_short(target)}" if target else ""
-        goal = paint(Cell("   ".join(filter(None, ("by turn", wanted))), "quiet"))
+        wanted = [f"target {TARGET} {latency_short(target)}"] if target else []
+        goal = paint(Cell("   ".join(("by turn", *wanted)), "quiet"))
         share = max(2, (self.size.width - 2) // len(look.conditions))
         names = [
             paint(" ", left(Cell(_brief_side(state, c, share - 1), "quiet"), share - 1))
@@ -419,7 +438,7 @@ class LatencyPanel(Panel):
         ]
         title = "Latency"
         if len(look.conditions) > 1:
-            title = ", ".join(filter(None, ("Latency by turn", wanted)))
+            title = ", ".join(("Latency by turn", *wanted))
             goal = paint("  ", *names)
         if title != self._title:
             self._title = title
@@ -432,11 +451,7 @@ class LatencyPanel(Panel):
             lines = [paint(Cell(titles, "quiet")).truncate(width)]
             for name, times in summaries:
                 figures = (
-                    Cell(
-                        padded(latency_short(ms), column, "right"),
-                        "plain" if ms is not None else "quiet",
-                    )
-                    for ms in (times.average_ms, times.p90_ms, times.max_ms)
+                    _figure(ms, column) for ms in (times.average_ms, times.p90_ms, times.max_ms)
                 )
                 title = left(Cell(_brief_side(state, name, room - 1), "quiet"), room - 1)
                 lines.append(paint(title, " ", *figures).truncate(width))
@@ -444,11 +459,19 @@ class LatencyPanel(Panel):
 
         self.set_panel([goal], len(turns), paint_row, foot, 1 + len(summaries))
 
-    def message_at(self, state: RunState, look: Look, index: int) -> int | None:
+    def message_number(self, state: RunState, look: Look, index: int) -> int | None:
         """Return the number of the message that row `index` is about."""
         turns = latency_rows(state, look.trial, look.now)
-        bars = turns[index].bars.values() if index < len(turns) else ()
-        return next((bar.message for bar in bars), None)
+        if index >= len(turns):
+            return None
+        return next((bar.message for bar in turns[index].bars.values()), None)
+
+
+def _figure(ms: float | None, width: int) -> Cell:
+    text = padded(latency_short(ms), width, "right")
+    if ms is None:
+        return Cell(text, "quiet")
+    return Cell(text)
 
 
 class AssertionsPanel(Panel):
@@ -457,10 +480,8 @@ class AssertionsPanel(Panel):
     def show(self, state: RunState, look: Look) -> None:
         """Draw from the run."""
         checked = rows.assertion_rows(state, look.trial)
-        turns = max(
-            [c.after_turn for row in checked for line in row.timelines.values() for c in line],
-            default=0,
-        )
+        timelines = chain.from_iterable(row.timelines.values() for row in checked)
+        turns = max((check.after_turn for check in chain.from_iterable(timelines)), default=0)
         titles = [row.title for row in checked]
         names = [heads_view.side(state, condition) for condition in look.conditions]
         longest = max(map(cell_len, titles), default=0)
@@ -473,11 +494,11 @@ class AssertionsPanel(Panel):
 
         def column(width: int) -> int:
             count, between = shown(width)
-            return max(column_for(names), count * (1 + len(between)) + 2)
+            return max(column_width(names), count * (1 + len(between)) + 2)
 
         width = self.size.width
         head = names_head(names, [column(width)] * len(names))
-        lines = self.lines_for(titles, 4, column(width) * len(look.conditions), len(head) + 1)
+        lines = self.lines_a_row(titles, 4, column(width) * len(look.conditions), len(head) + 1)
 
         def paint_row(index: int, width: int) -> Content:
             row = checked[index]
@@ -487,9 +508,11 @@ class AssertionsPanel(Panel):
             weight = Content.assemble(right(Cell(f"{row.weight:g}×", "quiet"), 3), " ")
             return wrapped_row(weight, row.title, marks, width, lines)
 
-        uplift = uplift_cells(state, look.trial) if checked else [Cell("the job has no assertions")]
-        label = Cell("difference  " if checked else "", "quiet")
-        summary = paint(label, *uplift) if uplift else Content("")
+        summary = Content("")
+        if not checked:
+            summary = Content("the job has no assertions")
+        elif uplift := uplift_cells(state, look.trial):
+            summary = paint(Cell("difference  ", "quiet"), *uplift)
         count, _ = shown(width)
         if count < turns:
             head[-1] = spread(
@@ -531,9 +554,10 @@ def status_line(state: RunState, condition: Condition, trial: int) -> Content:
         parts.append(paint(Cell("tasks ", "quiet"), *map(_first_sign, judged)))
     average, target = rows.latency(state, condition, trial).average_ms, rows.target_ms(state)
     if average is not None:
-        late = 0 < target < average
-        said = f"{latency_short(average)} slow" if late else latency_short(average)
-        parts.append(paint(Cell(said, "warn" if late else "quiet")))
+        said = Cell(latency_short(average), "quiet")
+        if 0 < target < average:
+            said = Cell(f"{said.text} slow", "warn")
+        parts.append(paint(said))
     if checked:
         name = "assertions so far " if goes_on else "assertions "
         failing = [
@@ -617,10 +641,11 @@ class PanelDeck(Vertical):
     @property
     def look(self) -> Look:
         """The conditions to draw: both if there is room, otherwise the active one."""
-        state, watched = self.watched.state, self.watched
-        both = heads_view.conditions(state) if state else (watched.condition,)
-        wide = self.app.size.width >= 120
-        return Look(watched.trial, both if wide else (watched.condition,), watched.link.now)
+        watched = self.watched
+        shown: tuple[Condition, ...] = (watched.condition,)
+        if watched.state is not None and self.app.size.width >= 120:
+            shown = heads_view.conditions(watched.state)
+        return Look(watched.trial, shown, watched.link.now)
 
     def show(self) -> None:
         """Draw the line, and every panel."""
@@ -691,7 +716,7 @@ class PanelDeck(Vertical):
         elif name == "assertions":
             self.post_message(self.AssertionChosen(event.index))
         elif self.watched.state is not None:
-            number = self._latency.message_at(self.watched.state, self.look, event.index)
+            number = self._latency.message_number(self.watched.state, self.look, event.index)
             if number is not None:
                 self.post_message(self.MessageChosen(number))
 

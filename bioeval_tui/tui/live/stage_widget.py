@@ -88,19 +88,21 @@ class StageScore(Vertical):
     def show(self, state: RunState, trial: int, active: bool) -> None:
         """Draw from the run."""
         conversation = state.conversation(self.condition, trial)
-        scored = conversation.score if conversation is not None else None
-        value = scored.score if scored is not None else None
-        mark = "▌" if active else " "
+        value, note = None, "–"
+        if conversation is not None:
+            note = heads_view.score_cell(conversation).text
+            if conversation.score is not None:
+                value, note = conversation.score.score, "score"
         self.set_class(active, "-active")
         for tone in ("good", "warn", "bad"):
             self.set_class(score_tone(value) == tone, f"-{tone}")
-        title = Cell(
-            f"{mark}{heads_view.side(state, self.condition)}", "strong" if active else "quiet"
-        )
+        name = heads_view.side(state, self.condition)
+        title = Cell(f" {name}", "quiet")
+        if active:
+            title = Cell(f"▌{name}", "strong")
         self._title.draw(partial(left, title))
         self._digits.update("-" if value is None else number(value))
-        so_far = heads_view.score_cell(conversation) if conversation is not None else Cell("–")
-        self._note.draw(partial(left, Cell(f" {'score' if scored else so_far.text}", "quiet")))
+        self._note.draw(partial(left, Cell(f" {note}", "quiet")))
 
 
 def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
@@ -108,32 +110,38 @@ def _checks(state: RunState, trial: int, width: int, wide: bool) -> Content:
     the first assertions below.
     """
     names = [heads_view.side(state, condition) for condition in heads_view.conditions(state)]
-    columns = [panels.column_for(names)] * len(names)
+    columns = [panels.column_width(names)] * len(names)
     head = [
         Content.assemble(" " * (width - sum(columns)), line)
         for line in panels.names_head(names, columns)
     ]
     talks = rows.trial_talks(state, trial)
-    lines = []
+    lines: list[Content] = []
     if state.started is not None and wide:
         brief = make_brief(state, state.started, trial)
         about = [
             [Cell(brief.topic_words, "strong")],
             [Cell("agent  ", "quiet"), Cell(brief.agent_words)],
         ]
-        facts = [[Cell("facts  ", "quiet"), Cell(brief.facts_words)]]
-        lines = [part for line in (*about, *facts) for part in hanging(line, width)]
+        facts = [Cell("facts  ", "quiet"), Cell(brief.facts_words)]
+        for line in (*about, facts):
+            lines += hanging(line, width)
     listed = [
         (Cell(row.title), [panels.task_cell(row, name, talk) for name, talk in talks.items()])
         for row in rows.task_rows(state, trial)
     ]
     checked = [
         (Cell(row.title, "quiet"), [panels.latest_mark(row, name) for name in talks])
-        for row in rows.assertion_rows(state, trial)[: MOST_ASSERTIONS if wide else 0]
+        for row in rows.assertion_rows(state, trial)[:MOST_ASSERTIONS]
     ]
-    if listed or checked:
-        lines += [*([Content("")] if lines else []), *head]
-    for title, marks in (*listed, *checked):
+    shown = listed
+    if wide:
+        shown = [*listed, *checked]
+    if shown:
+        if lines:
+            lines.append(Content(""))
+        lines += head
+    for title, marks in shown:
         cells = [right(mark, column) for mark, column in zip(marks, columns, strict=True)]
         lines.append(wrapped_row(Content(""), title, cells, width, 2))
     return Content("\n").join(lines)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from bioeval_tui.base.text import plural
 from bioeval_tui.base.widths import padded
@@ -126,9 +126,9 @@ def histogram(
     """
     sign = -1.0 if lower_is_better else 1.0
     marks = {name: score for name, score in marks.items() if math.isfinite(score)}
-    values = [
-        sign * score for score in (*scores, *marks.values(), *(() if own is None else (own,)))
-    ]
+    values = [sign * score for score in (*scores, *marks.values())]
+    if own is not None:
+        values.append(sign * own)
     worst, best = min(values), max(values)
     median = sign * marks.get("median", sign * best)
     if best > median:
@@ -151,45 +151,26 @@ def lines(histogram: Histogram, width: int, height: int) -> list[Line]:
     if len(histogram.scores) <= MOST_ON_A_STRIP:
         return _strip(histogram, width)
     histogram = replace(histogram, bins=min(histogram.bins, width))
-    closely = _medal_part(histogram) if _is_crowded(histogram, width) else None
-    named = _mark_words(
-        {
-            name: histogram.marks[name]
-            for name in histogram.marks
-            if closely is None or name not in MEDALS
-        }
-    )
-    start, end = f"{number(histogram.scale.worst)} worse", f"better {number(histogram.scale.best)}"
-    most = max(map(len, histogram.columns))
-    middle = (
-        f"up to {most:,} of {plural(len(histogram.scores), 'entry', 'entries')} a column"
-        if most
-        else ""
-    )
-    if len(start) + len(middle) + len(end) + 4 > width:
-        middle = ""
-    shown = [
-        *_picture(histogram, width, height, named),
-        [
-            Cell(
-                f"{start}{padded(middle, max(1, width - len(start) - len(end)), 'middle')}{end}",
-                "quiet",
-            )
-        ],
-    ]
-    if histogram.below:
-        shown.append(
-            [Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")]
-        )
+    closely, marks = None, histogram.marks
+    if _is_crowded(histogram, width):
+        closely = _medal_part(histogram)
     if closely is not None:
-        names = {
-            name: f"{words} {number(closely.marks[name])}"
-            for name, words in _mark_words(closely.marks).items()
-        }
+        marks = {name: score for name, score in marks.items() if name not in MEDALS}
+    most = max(map(len, histogram.columns))
+    scale = ""
+    if most:
+        entries = plural(len(histogram.scores), "entry", "entries")
+        scale = f"up to {most:,} of {entries} a column"
+    shown = [
+        *_picture(histogram, width, height, _mark_words(marks)),
+        _ends(histogram, width, scale),
+        *_further_out(histogram),
+    ]
+    if closely is not None:
         shown += [
             [],
             [Cell("the medals, enlarged", "quiet")],
-            *_picture(closely, width, height // 2, names),
+            *_picture(closely, width, height // 2, _numbered_marks(closely.marks)),
         ]
     return shown
 
@@ -205,26 +186,39 @@ def _strip(histogram: Histogram, width: int) -> list[Line]:
     cells: list[tuple[str, Tone]] = [("·", "quiet")] * width
     for at, column in enumerate(histogram.columns):
         if column:
-            cells[at] = (
-                "●" if len(column) == 1 else f"{min(9, len(column))}",
-                histogram.tones(column, 1)[0],
-            )
+            sign = "●" if len(column) == 1 else f"{min(9, len(column))}"
+            cells[at] = (sign, histogram.tones(column, 1)[0])
     for name, place in places.items():  # over the scores: a limit is mostly an entry's own
         cells[place] = (SIGNS[name], TONES[name])
-    names = {
-        name: f"{words} {number(histogram.marks[name])}"
-        for name, words in _mark_words(histogram.marks).items()
-    }
-    start, end = f"{number(histogram.scale.worst)} worse", f"better {number(histogram.scale.best)}"
-    gap = max(1, width - len(start) - len(end))
-    further = [[Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")]]
+    names = _numbered_marks(histogram.marks)
     return [
-        *([_pointer(histogram, histogram.own, width)] if histogram.own is not None else []),
+        *_pointer(histogram, width),
         joined(cells),
         *_labels({name: places[name] for name in names}, names, width),
-        [Cell(f"{start}{' ' * gap}{end}", "quiet")],
-        *(further if histogram.below else []),
+        _ends(histogram, width),
+        *_further_out(histogram),
     ]
+
+
+def _ends(histogram: Histogram, width: int, middle: str = "") -> Line:
+    """Return the scores at both ends of the axis, and between them a text that has room there."""
+    start, end = f"{number(histogram.scale.worst)} worse", f"better {number(histogram.scale.best)}"
+    room = width - len(start) - len(end)
+    if len(middle) + 4 > room:
+        middle = ""
+    return [Cell(f"{start}{padded(middle, max(1, room), 'middle')}{end}", "quiet")]
+
+
+def _further_out(histogram: Histogram) -> list[Line]:
+    """Return a line with the number of entries that the axis leaves out; none without any."""
+    if not histogram.below:
+        return []
+    return [[Cell(f"◂ {plural(histogram.below, 'entry', 'entries')} further out", "quiet")]]
+
+
+def _numbered_marks(marks: Mapping[str, float]) -> dict[str, str]:
+    """Return the words below each mark with its score."""
+    return {name: f"{words} {number(marks[name])}" for name, words in _mark_words(marks).items()}
 
 
 def _mark_words(marks: Mapping[str, float]) -> dict[str, str]:
@@ -240,8 +234,10 @@ def _medal_part(histogram: Histogram) -> Histogram | None:
     begin at one score.
     """
     medals = {name: histogram.marks[name] for name in MEDALS if name in histogram.marks}
-    near = Scale(medals["bronze"], medals["gold"]) if {"bronze", "gold"} <= medals.keys() else None
-    if near is None or near.worst == near.best:
+    if not {"bronze", "gold"} <= medals.keys():
+        return None
+    near = Scale(medals["bronze"], medals["gold"])
+    if near.worst == near.best:
         return None
     start, end = 0.0, 1.0
     if histogram.own is not None and -1 <= near.at(histogram.own) <= 2:
@@ -263,7 +259,7 @@ def _picture(histogram: Histogram, width: int, height: int, names: Mapping[str, 
     """Return the own score above columns and axis, and the marks' names below them."""
     places = {name: histogram.cell(score, width) for name, score in histogram.marks.items()}
     return [
-        *([_pointer(histogram, histogram.own, width)] if histogram.own is not None else []),
+        *_pointer(histogram, width),
         *_columns(histogram, width, height),
         _axis(places, width, cut=histogram.below > 0),
         *_labels({name: places[name] for name in names}, names, width),
@@ -284,18 +280,17 @@ def _columns(histogram: Histogram, width: int, height: int) -> list[Line]:
     levels = [0] * width
     ranges: list[Sequence[Tone]] = [()] * width
     for at, column in enumerate(columns):
+        if not column:
+            continue
         begins, ends = histogram.begin(at, width), histogram.begin(at + 1, width)
-        level = max(1, round(len(column) / most * height * 8)) if column else 0
+        level = max(1, round(len(column) / most * height * 8))
         levels[begins + gap : ends] = [level] * (ends - begins - gap)
         ranges[begins + gap : ends] = [histogram.tones(column, -(-level // 8))] * (
             ends - begins - gap
         )
-    own = histogram.own
-    pointed = (
-        histogram.cell(own, width)
-        if own is not None and 0 <= histogram.scale.at(own) <= 1
-        else None
-    )
+    own, pointed = histogram.own, None
+    if own is not None and 0 <= histogram.scale.at(own) <= 1:
+        pointed = histogram.cell(own, width)
     lines: list[Line] = []
     for row in reversed(range(height)):
         cells = [
@@ -317,10 +312,13 @@ def _axis(places: Mapping[str, int], width: int, *, cut: bool) -> Line:
     return joined(cells)
 
 
-def _pointer(histogram: Histogram, own: float, width: int) -> Line:
-    """Return the line with `▼` at the own score and its number beside it; an arrow at the edge if
-    it lies beyond.
+def _pointer(histogram: Histogram, width: int) -> list[Line]:
+    """Return a line with `▼` at the own score and its number beside it, an arrow at the edge if it
+    lies beyond; none without an own score.
     """
+    own = histogram.own
+    if own is None:
+        return []
     at, words = histogram.cell(own, width), f"this {number(own)}"
     share, sign = histogram.scale.at(own), "▼"
     if share < 0:
@@ -328,8 +326,8 @@ def _pointer(histogram: Histogram, own: float, width: int) -> Line:
     elif share > 1:
         sign = "▸"
     if at + len(words) + 2 <= width:
-        return [Cell(" " * at), Cell(f"{sign} {words}", "strong")]
-    return [Cell(" " * max(0, at - len(words) - 1)), Cell(f"{words} {sign}", "strong")]
+        return [[Cell(" " * at), Cell(f"{sign} {words}", "strong")]]
+    return [[Cell(" " * max(0, at - len(words) - 1)), Cell(f"{words} {sign}", "strong")]]
 
 
 def _labels(places: Mapping[str, int], names: Mapping[str, str], width: int) -> list[Line]:
@@ -350,8 +348,10 @@ def _labels(places: Mapping[str, int], names: Mapping[str, str], width: int) -> 
     lines = []
     for index, row in enumerate(rows):
         texts = {start: (names[name], TONES[name]) for start, name in row.items()}
-        taken = {at for start, name in row.items() for at in range(start, start + len(names[name]))}
-        for name in (name for later in rows[index + 1 :] for name in later.values()):
+        taken: set[int] = set()
+        for start, name in row.items():
+            taken.update(range(start, start + len(names[name])))
+        for name in chain.from_iterable(later.values() for later in rows[index + 1 :]):
             if places[name] not in taken:
                 texts[places[name]] = ("│", TONES[name])
         lines.append(_label_line(texts))

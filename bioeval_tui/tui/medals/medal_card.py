@@ -65,16 +65,20 @@ def head(
     With `findings`, which the card lists, why a file is invalid is left out.
     """
     medal = medal_cell(row)
-    name = Cell(row.task_id if row.agent == UNKNOWN else f"{row.task_id} · {row.agent}", "strong")
-    fits = cell_len(medal.text) + 3 + cell_len(name.text) <= width
-    lines: list[Line] = [[medal, Cell("   "), name]] if fits else [[medal], [name]]
-    answer = answer_of(row)
+    title = row.task_id
+    if row.agent != UNKNOWN:
+        title += f" · {row.agent}"
+    name = Cell(title, "strong")
+    lines: list[Line] = [[medal], [name]]
+    if cell_len(medal.text) + 3 + cell_len(title) <= width:
+        lines = [[medal, Cell("   "), name]]
+    answer = row_answer(row)
     if findings is not None and findings.findings:
         answer = replace(answer, why="")
     return [*lines, *answer_lines(answer, keys), *_graded_lines(row)]
 
 
-def answer_of(row: MedalRow) -> Answer:
+def row_answer(row: MedalRow) -> Answer:
     """Return a submission's answer."""
     if row.report is None:
         return answer_not_graded(row.task_id, row.not_graded or "")
@@ -86,8 +90,10 @@ def _graded_lines(row: MedalRow) -> list[Line]:
     if row.at is None:
         return []
     count = len(row.earlier)
-    often = f", {ordinal(count + 1)} time · {count:,} earlier ▾" if count else ""
-    lines: list[Line] = [[Cell(f"graded {row.at:%Y-%m-%d %H:%M} UTC{often}", "quiet")]]
+    graded = f"graded {row.at:%Y-%m-%d %H:%M} UTC"
+    if count:
+        graded += f", {ordinal(count + 1)} time · {count:,} earlier ▾"
+    lines: list[Line] = [[Cell(graded, "quiet")]]
     lines += [
         [Cell(f"  {at:%Y-%m-%d %H:%M}  {words}", "quiet")]
         for at, words in row.earlier[:MOST_EARLIER]
@@ -113,15 +119,17 @@ def card(
         return []
     if standing_of(row.report) == "invalid":
         return [*_finding_lines(findings, again), [Cell(home_relative(Path(row.file)), "quiet")]]
-    leaderboard = report.extra.leaderboard if report.extra else ""
+    leaderboard: Line = []
+    if report.extra is not None and report.extra.leaderboard:
+        leaderboard = [Cell(f"leaderboard: {report.extra.leaderboard}", "quiet")]
     return [
         *_warning_lines(report),
         *_standing_lines(report, width),
-        *(_chance_lines(report.uncertainty, width) if report.uncertainty else []),
+        *_chance_lines(report.uncertainty, width),
         *_scale_lines(row, report, width, height),
         *_board_lines(row, report),
         [],
-        [Cell(f"leaderboard: {leaderboard}", "quiet")] if leaderboard else [],
+        leaderboard,
         [Cell(home_relative(Path(row.file)), "quiet")],
     ]
 
@@ -133,8 +141,10 @@ def _finding_lines(found: Validation | None, again: str) -> list[Line]:
     if found is None:
         return []
     if found.status == "valid":
-        then = f": {again} grades it again" if again else ""
-        return [[Cell(f"✓ the file is valid now{then}", "good")], []]
+        words = "✓ the file is valid now"
+        if again:
+            words += f": {again} grades it again"
+        return [[Cell(words, "good")], []]
     lines: list[Line] = [[Cell(plural(len(found.findings), "finding"), "strong")]]
     return [*lines, *([Cell("· "), Cell(sentence)] for sentence in found.findings), []]
 
@@ -149,33 +159,35 @@ def _warning_lines(report: TaskReport) -> list[Line]:
         "self-trained" in warning for warning in warnings
     ):
         warnings.append("leaderboard of models trained for bioeval-tui, not of people")
-    return [*([Cell(f"! {warning}", "warn")] for warning in warnings), *([[]] if warnings else [])]
+    if not warnings:
+        return []
+    return [*([Cell(f"! {warning}", "warn")] for warning in warnings), []]
 
 
 def _standing_lines(report: TaskReport, width: int) -> list[Line]:
+    better = "lower is better" if report.is_lower_better else "higher is better"
     facts = [
         Cell(report.rows_words, "warn" if report.rows_missing else "plain"),
-        Cell("lower is better" if report.is_lower_better else "higher is better", "quiet"),
-        Cell("" if report.place_words else "place not known"),
+        Cell(better, "quiet"),
     ]
+    if not report.place_words:
+        facts.append(Cell("place not known"))
     if report.leaderboard_percentile is not None:
         facts.append(Cell(f"percentile {report.leaderboard_percentile:.1f}"))
     lines = packed([[fact] for fact in facts if fact.text], width, " · ")
     lines += _attempt_lines(report)
     if report.beats_human is not None:
         words = "above the human median" if report.beats_human else "not above the human median"
-        share = (
-            ""
-            if report.human_percentile is None
-            else f", human percentile {report.human_percentile:.1f}"
-        )
-        lines.append([Cell(words + share)])
+        if report.human_percentile is not None:
+            words += f", human percentile {report.human_percentile:.1f}"
+        lines.append([Cell(words)])
     return [*lines, []]
 
 
 def _attempt_lines(report: TaskReport) -> list[Line]:
-    extra = report.extra
-    own = (extra.agent_looks or extra.looks or 0) if extra else 0
+    if report.extra is None:
+        return []
+    own = report.extra.agent_looks or report.extra.looks or 0
     if own < 2:
         return []
     words = (
@@ -184,9 +196,9 @@ def _attempt_lines(report: TaskReport) -> list[Line]:
     return [[Cell(words, "warn")]]
 
 
-def _chance_lines(uncertainty: Uncertainty, width: int) -> list[Line]:
+def _chance_lines(uncertainty: Uncertainty | None, width: int) -> list[Line]:
     """Return the chance of each medal as the parts of one bar, named in figures below it."""
-    if not uncertainty.medals:
+    if uncertainty is None or not uncertainty.medals:
         return []
     bar: Line = []
     figures: list[Line] = []
@@ -209,8 +221,9 @@ def _scale_lines(row: MedalRow, report: TaskReport, width: int, height: int) -> 
         "bronze": report.bronze_threshold,
         "silver": report.silver_threshold,
         "gold": report.gold_threshold,
-        **({"human": row.human} if row.human is not None else {}),
     }
+    if row.human is not None:
+        marks["human"] = row.human
     histogram = histogram_view.histogram(
         row.leaderboard, marks, lower_is_better=report.is_lower_better, own=report.score
     )
@@ -219,47 +232,30 @@ def _scale_lines(row: MedalRow, report: TaskReport, width: int, height: int) -> 
 
 def _board_lines(row: MedalRow, report: TaskReport) -> list[Line]:
     """Return the entries around the place that the score would take."""
-    place = report.extra.leaderboard_position if report.extra else None
-    if place is None or not row.leaderboard or report.score is None:
+    if report.extra is None or report.extra.leaderboard_position is None:
         return []
-    board = row.leaderboard
-    lines: list[Line] = [[Cell("leaderboard around it", "quiet")]]
+    if not row.leaderboard or report.score is None:
+        return []
+    board, place = row.leaderboard, report.extra.leaderboard_position
     width = len(f"#{len(board):,}")
+
+    def entry(rank: str, score: float, mark: str = " ", tone: Tone = "quiet") -> Cell:
+        return Cell(f"{mark} {padded(rank, width, 'right')}  {column_number(score)}", tone)
+
+    lines: list[Line] = [[Cell("leaderboard around it", "quiet")]]
     first = max(1, place - AROUND)
     if first > 1:
-        lines.append(
-            [Cell(f"  {padded('#1', width, 'right')}  {column_number(board[0])}", "quiet")]
-        )
-        if first > 2:
-            lines.append([Cell(f"  {padded('…', width, 'right')}", "quiet")])
-    for rank in range(first, place):
-        lines.append(
-            [
-                Cell(
-                    f"  {padded(f'#{rank:,}', width, 'right')}  {column_number(board[rank - 1])}",
-                    "quiet",
-                )
-            ]
-        )
-    lines.append(
-        [
-            Cell(
-                f"▶ {padded(f'#{place:,}', width, 'right')}  {column_number(report.score)}",
-                "strong",
-            ),
-            Cell(f" this one{f', {report.note}' if report.note else ''}", "quiet"),
-        ]
-    )
-    for rank in range(place, min(len(board), place + AROUND - 1) + 1):
-        lines.append(
-            [
-                Cell(
-                    f"  {padded(f'#{rank + 1:,}', width, 'right')} "
-                    f" {column_number(board[rank - 1])}",
-                    "quiet",
-                )
-            ]
-        )
+        lines.append([entry("#1", board[0])])
+    if first > 2:
+        lines.append([Cell(f"  {padded('…', width, 'right')}", "quiet")])
+    lines += [[entry(f"#{rank:,}", board[rank - 1])] for rank in range(first, place)]
+    which = " this one"
+    if report.note:
+        which += f", {report.note}"
+    lines.append([entry(f"#{place:,}", report.score, "▶", "strong"), Cell(which, "quiet")])
+    # Below the place that the score would take, each entry is one place further down.
+    last = min(len(board), place + AROUND - 1)
+    lines += [[entry(f"#{rank + 1:,}", board[rank - 1])] for rank in range(place, last + 1)]
     return lines
 
 
@@ -304,8 +300,9 @@ class FindingsDialog(Dialog[None]):
     def compose_body(self) -> Iterable[Widget]:
         """What validation says, then the findings."""
         validation = self._found
-        is_marked = validation.is_only_for_grader
-        head = Cell(f"! {validation.words}", "warn") if is_marked else HEADS[validation.status]
+        head = HEADS[validation.status]
+        if validation.is_only_for_grader:
+            head = Cell(f"! {validation.words}", "warn")
         lines = [paint(head), paint(Cell(self._file, "quiet")), Content("")]
         if validation.findings:
             lines.append(paint(Cell(plural(len(validation.findings), "finding"), "strong")))
@@ -482,13 +479,13 @@ class MedalDetail(Dialog[None]):
         return (
             Copied(
                 "this submission, separated by tabs",
-                lambda: medals_view.as_tabs([self._row], marks),
+                lambda: medals_view.rows_tabbed([self._row], marks),
             ),
         )
 
     def caption(self) -> str:
         """What came out of the submission."""
-        return answer_of(self._row).what
+        return row_answer(self._row).what
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer findings only for an invalid file, and error views only for a scored one."""
@@ -524,7 +521,7 @@ _LINE = re.compile(r"\bline (\d+)")
 
 def first_line(findings: Sequence[str]) -> int:
     """Return the first line of the file that findings name; 0 if they name none."""
-    return min((int(number) for words in findings for number in _LINE.findall(words)), default=0)
+    return min(map(int, _LINE.findall("\n".join(findings))), default=0)
 
 
 class Mender(Protocol):

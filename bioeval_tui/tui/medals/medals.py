@@ -29,11 +29,11 @@ from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medal_card import (
     MedalCard,
     MedalDetail,
-    answer_of,
     examine,
     explain,
     first_line,
     mendable,
+    row_answer,
 )
 from bioeval_tui.tui.medals.tables import Agents, GradedFeed, Submissions
 from bioeval_tui.tui.shared.answer_block import answer_lines
@@ -179,7 +179,9 @@ class MedalsScreen(BaseScreen):
             return
         row, path = self.looked_at.row, self.looked_at.row.path
         found, self._examined = self.findings.pop(id(row), None), None
-        line = first_line(found[1].findings) if found else 0
+        line = 0
+        if found is not None:
+            line = first_line(found[1].findings)
         try:
             with self.app.suspend():
                 refused = edit(path, line)
@@ -261,13 +263,19 @@ class MedalsScreen(BaseScreen):
     def show_card(self) -> None:
         """Show the card of the selected row."""
         row = self.looked_at.row if self.looked_at else None
-        found = self.findings.get(id(row))
-        self.query_one(MedalCard).show(row, self.submissions.opinions, found[1] if found else None)
+        found = self._row_findings(row)
+        self.query_one(MedalCard).show(row, self.submissions.opinions, found)
         if row is None or found is not None or not self._may_have_findings(row):
             return
         if row is not self._examined:  # a second look would begin anew, and end the first
             self._examined = row
             self._read_findings(row)
+
+    def _row_findings(self, row: MedalRow | None) -> Validation | None:
+        found = self.findings.get(id(row))
+        if found is None:
+            return None
+        return found[1]
 
     def _may_have_findings(self, row: MedalRow) -> bool:
         return row.path is not None and standing_of(row.report) == "invalid"
@@ -288,23 +296,28 @@ class MedalsScreen(BaseScreen):
         self.show_card()
 
     def _show_words(self) -> None:
-        count = len(self.table.entries)
-        shown = len(self.table.visible)
-        notes = [
-            *([Cell("shipped samples", "warn")] if self.feed.samples else []),
-            Cell(plural(count, "report"), "quiet"),
-            Cell(plural(len(self.table.agents), "agent"), "quiet"),
-        ]
-        if self.table.filter:
-            notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
-        self.title_bar.say(
-            (self.NAME, "by agent") if self.grouped else (self.NAME,),
-            notes if count else (),
-            self.feed.state,
-        )
+        path = [self.NAME]
+        if self.grouped:
+            path.append("by agent")
+        self.title_bar.say(path, self._counts(), self.feed.state)
         unread = "; ".join(self.bioeval.services.unread)
         self.show_trouble((self.feed.failure and f"Grading stopped: {self.feed.failure}") or unread)
         self.query_one("#notice", Static).update(self._notice())
+
+    def _counts(self) -> list[Cell]:
+        """Return how many submissions of how many agents there are, and how many are shown."""
+        if not self.table.entries:
+            return []
+        notes = [
+            Cell(plural(len(self.table.entries), "report"), "quiet"),
+            Cell(plural(len(self.table.agents), "agent"), "quiet"),
+        ]
+        if self.feed.samples:
+            notes.insert(0, Cell("shipped samples", "warn"))
+        if self.table.filter:
+            shown = len(self.table.visible)
+            notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
+        return notes
 
     def _notice(self) -> Content:
         looked = [("\n\n" + "\n".join(self.bioeval.services.looked), "$quiet")]
@@ -331,9 +344,8 @@ class MedalsScreen(BaseScreen):
 
     def _fit_table(self) -> None:
         """Leave the card what a table of few rows does not need."""
-        self.query_one("#table").styles.max_height = (
-            None if self.grouped else len(self.table.visible) + 1
-        )
+        most = None if self.grouped else len(self.table.visible) + 1
+        self.query_one("#table").styles.max_height = most
 
     def show_answer(self) -> None:
         """Show what all submissions came to; what is to be done with the selected one stands on its
@@ -344,12 +356,15 @@ class MedalsScreen(BaseScreen):
             return
         steps: dict[StepAction, str] = {
             "invalid_file": self.key("next_invalid"),
-            "agents": "" if self.grouped else self.key("group"),
             "grade_list": self.key("grade_list"),
         }
+        if not self.grouped:
+            steps["agents"] = self.key("group")
         keys = {step: key for step, key in steps.items() if key}
-        # A low terminal has little room for rows: what is to be mended stands on its row.
-        answer = replace(self.table.answer, why="") if self.has_class("-low") else self.table.answer
+        answer = self.table.answer
+        if self.has_class("-low"):
+            # Little room for rows: what is to be mended stands on its row.
+            answer = replace(answer, why="")
         self.query_one("#answer", Labelled).show(answer_lines(answer, keys))
 
     def on_resize(self) -> None:
@@ -365,7 +380,10 @@ class MedalsScreen(BaseScreen):
 
     def focus_rows(self) -> None:
         """Focus the visible rows."""
-        (self.agents if self.grouped else self.submissions).rows.focus()
+        if self.grouped:
+            self.agents.rows.focus()
+        else:
+            self.submissions.rows.focus()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Filtering needs rows; findings need a faulty file."""
@@ -419,10 +437,8 @@ class MedalsScreen(BaseScreen):
             return
         report = entry.row.report
         if not card.size or card.max_scroll_y or report is None:
-            found = self.findings.get(id(entry.row))
-            self.app.push_screen(
-                MedalDetail(entry.row, self.submissions.opinions, found[1] if found else None, self)
-            )
+            found = self._row_findings(entry.row)
+            self.app.push_screen(MedalDetail(entry.row, self.submissions.opinions, found, self))
         elif report.valid_submission:  # the card is whole below the table: what it does not show
             explain(self.bioeval, entry.row)
         else:
@@ -477,11 +493,11 @@ class MedalsScreen(BaseScreen):
         return (
             Copied(
                 "this submission, separated by tabs",
-                lambda: medals_view.as_tabs([entry.row], marks),
+                lambda: medals_view.rows_tabbed([entry.row], marks),
             ),
             Copied(
                 f"the submissions shown ({len(shown):,}), separated by tabs",
-                lambda: medals_view.as_tabs(rows, marks),
+                lambda: medals_view.rows_tabbed(rows, marks),
             ),
         )
 
@@ -491,7 +507,7 @@ class MedalsScreen(BaseScreen):
             if self.table.entries:
                 return self.table.answer.what
             return ""
-        return answer_of(self.looked_at.row).what
+        return row_answer(self.looked_at.row).what
 
     def action_export(self) -> None:
         """Ask for the format, then write the rows that are shown."""
@@ -503,7 +519,7 @@ class MedalsScreen(BaseScreen):
             return
         rows, folder = [entry.row for entry in self.table.visible], self.bioeval.folder
         try:
-            text = medals_view.as_document(rows, self.submissions.marks, chosen)
+            text = medals_view.rows_document(rows, self.submissions.marks, chosen)
             name = f"bioeval-tui-medals-{datetime.now():%Y-%m-%d-%H%M%S}"
             path = write_numbered(folder, name, chosen.endings[0], text)
         except StorageError as error:

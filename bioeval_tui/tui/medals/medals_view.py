@@ -105,7 +105,8 @@ def next_medal(row: MedalRow) -> Cell:
     ):
         return Cell("–", "quiet")
     away = extra.score_needed - report.score
-    return Cell(f"{extra.next_medal} {'+' if away >= 0 else '−'}{number(abs(away))}")
+    sign = "+" if away >= 0 else "−"
+    return Cell(f"{extra.next_medal} {sign}{number(abs(away))}")
 
 
 def row_cells(row: MedalRow) -> dict[str, Cell]:
@@ -131,18 +132,18 @@ def row_cells(row: MedalRow) -> dict[str, Cell]:
     }
 
 
-def outcome_of(row: MedalRow) -> TaskReport | NotGraded:
+def row_outcome(row: MedalRow) -> TaskReport | NotGraded:
     """Return a row's report, or why it was not graded."""
     return row.report or NotGraded(row.task_id, row.file, row.not_graded or "", agent=row.agent)
 
 
-def as_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
+def rows_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen: Format) -> str:
     """Return a document of these rows as `medals` writes it; `marks` has the reviews of each, by
     its identity.
     """
     graded, reports, failed = [], [], []
     for row in rows:
-        outcome = outcome_of(row)
+        outcome = row_outcome(row)
         if isinstance(outcome, NotGraded):
             failed.append(outcome)
         else:
@@ -152,9 +153,9 @@ def as_document(rows: Iterable[MedalRow], marks: Mapping[int, Opinions], chosen:
     return str(chosen.write("medals", reports, reviews, failed))
 
 
-def as_tabs(rows: Sequence[MedalRow], marks: Mapping[int, Opinions]) -> str:
+def rows_tabbed(rows: Sequence[MedalRow], marks: Mapping[int, Opinions]) -> str:
     """Return submissions as rows for a spreadsheet, numbers unrounded."""
-    return tabbed(csv.reader(StringIO(as_document(rows, marks, named_format("csv")))))
+    return tabbed(csv.reader(StringIO(rows_document(rows, marks, named_format("csv")))))
 
 
 def _yes_cell(value: bool | None) -> Cell:
@@ -207,7 +208,7 @@ class MedalTable(Sorted):
     def answer(self) -> Answer:
         """What all rows came to, filtered or not."""
         if self._answer is None:
-            self._answer = answer_medals([outcome_of(entry.row) for entry in self.entries])
+            self._answer = answer_medals([row_outcome(entry.row) for entry in self.entries])
         return self._answer
 
     def add(self, row: MedalRow) -> None:
@@ -291,7 +292,9 @@ class MedalTable(Sorted):
 
 def _medal(entry: Entry) -> float:
     report = entry.row.report
-    return _RANK[entry.standing] - (report.leaderboard_percentile or 0.0 if report else 0.0)
+    if report is None:
+        return _RANK[entry.standing]
+    return _RANK[entry.standing] - (report.leaderboard_percentile or 0.0)
 
 
 def _best_first(value: float | None) -> float:
@@ -300,28 +303,41 @@ def _best_first(value: float | None) -> float:
     return -value
 
 
+def _valid_report(entry: Entry) -> TaskReport | None:
+    """Return the report of a valid submission; None for any other."""
+    if entry.standing == "invalid":
+        return None
+    return entry.row.report
+
+
 def _score(entry: Entry) -> float:
-    report = entry.row.report
-    return _best_first(report.score if report and entry.standing != "invalid" else None)
+    report = _valid_report(entry)
+    if report is None:
+        return inf
+    return _best_first(report.score)
 
 
 def _percentile(entry: Entry) -> float:
-    report = entry.row.report
-    return _best_first(
-        report.leaderboard_percentile if report and entry.standing != "invalid" else None
-    )
+    report = _valid_report(entry)
+    if report is None:
+        return inf
+    return _best_first(report.leaderboard_percentile)
 
 
 def _above_median(entry: Entry) -> float:
-    report = entry.row.report
-    if report is None or entry.standing == "invalid":
+    report = _valid_report(entry)
+    if report is None:
         return 2000.0
-    return (0.0 if report.above_median else 1000.0) - (report.leaderboard_percentile or 0.0)
+    percentile = report.leaderboard_percentile or 0.0
+    if report.above_median:
+        return -percentile
+    return 1000.0 - percentile
 
 
 def _beats_human(entry: Entry) -> float:
-    beats = entry.row.report.beats_human if entry.row.report else None
-    return {True: 0.0, False: 1.0, None: 2.0}[beats]
+    if entry.row.report is None:
+        return 2.0
+    return {True: 0.0, False: 1.0, None: 2.0}[entry.row.report.beats_human]
 
 
 def _next_medal(entry: Entry) -> float:
@@ -338,7 +354,9 @@ def _next_medal(entry: Entry) -> float:
 
 def _width(entry: Entry) -> float:
     """Narrow intervals first."""
-    uncertainty = entry.row.report.uncertainty if entry.row.report else None
+    if entry.row.report is None:
+        return inf
+    uncertainty = entry.row.report.uncertainty
     if uncertainty is None or uncertainty.low is None or uncertainty.high is None:
         return inf
     return uncertainty.high - uncertainty.low

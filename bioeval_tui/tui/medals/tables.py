@@ -124,17 +124,19 @@ class Submissions(ListTable):
         """Draw the rows in their order."""
         table = self.table
         self.show(len(table.visible), self._cells, table.sorting)
-        at = table.place_of(self.looked_at) if self.rows.user_moved else 0
+        at = 0
+        if self.rows.user_moved:
+            at = table.place_of(self.looked_at)
         if at != self.rows.cursor:
             self.rows.move_to(at)
-        self._look_at(at)
+        self._select(at)
         self.post_message(self.Changed())
 
     @on(RowList.Highlighted)
     def _moved(self, event: RowList.Highlighted) -> None:
-        self._look_at(event.index)
+        self._select(event.index)
 
-    def _look_at(self, index: int) -> None:
+    def _select(self, index: int) -> None:
         visible = self.table.visible
         self.looked_at = visible[index] if index < len(visible) else None
 
@@ -144,7 +146,9 @@ class Submissions(ListTable):
         if cell_len(row.task_id) > width:
             # Its own name says more than its domain.
             name = row.task_id.rpartition("/")[2]
-            cells["task"] = Cell(f"…/{name}" if cell_len(name) + 2 <= width else name)
+            if cell_len(name) + 2 <= width:
+                name = f"…/{name}"
+            cells["task"] = Cell(name)
         if opinions := self.marks.get(id(row)):
             cells["medal"] = with_mark(
                 cells["medal"], medals_view.file_mark(row), reviewed_mark(opinions)
@@ -206,13 +210,13 @@ class Submissions(ListTable):
 
     @on(TableHead.Picked)
     def _head_picked(self, event: TableHead.Picked) -> None:
-        self._sort_by(event.column)
+        self._sort(event.column)
 
     def action_sort(self, by: int) -> None:
         """Sort by another column."""
-        self._sort_by(self.table.sorting.column + by)
+        self._sort(self.table.sorting.column + by)
 
-    def _sort_by(self, column: int) -> None:
+    def _sort(self, column: int) -> None:
         self.table.sort_by(column)
         self._sorted()
 
@@ -273,7 +277,9 @@ class GradedFeed:
             return Cell("● watching", "quiet")
         if self.is_stopped:
             return Cell("■ stopped before the rest was graded", "warn")
-        return Cell("■ all graded" if self._submissions.table.entries else "")
+        if self._submissions.table.entries:
+            return Cell("■ all graded")
+        return Cell("")
 
     def start(self, rows: Callable[[], AsyncIterator[MedalRow | None]] | None = None) -> None:
         """Take rows in: these, or those that the session shows."""
@@ -286,9 +292,11 @@ class GradedFeed:
         """
         self.is_stopped = self.is_done = False
         self.failure = ""
-        rows = self._screen.bioeval.services.medals() if self._rows is None else self._rows()
         if self._rows is None:
+            rows = self._screen.bioeval.services.medals()
             self._submissions.clear()
+        else:
+            rows = self._rows()
         self._screen.run_worker(self._take(rows, watching=self._watching), group="medals")
 
     def finish(self) -> None:
@@ -385,7 +393,7 @@ class Group(NamedTuple):
         known.
         """
         tally = Tally.of(entry.row.report for entry in entries)
-        own = submissions_of(entries) if ranked else []
+        own = agent_entries(entries) if ranked else []
         means = (mean_percentile(own, others_as_zero=zero) for zero in (True, False))
         return cls(agent, domain, tally, *means)
 
@@ -402,7 +410,7 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
     by name, if there are several.
     """
     everything = list(entries)
-    ranked = percentiles_known(submissions_of(everything))
+    ranked = percentiles_known(agent_entries(everything))
     by_agent = grouped((entry.row.agent, entry) for entry in everything)
     found: list[Group] = []
     agents = (Group.of(agent, None, own, ranked=ranked) for agent, own in by_agent.items())
@@ -412,7 +420,9 @@ def groups(entries: Iterable[Entry]) -> list[Group]:
             Group.of(group.agent, domain, domains[domain], ranked=ranked)
             for domain in sorted(domains)
         ]
-        found += [group, *(parts if len(parts) > 1 else [])]
+        found.append(group)
+        if len(parts) > 1:
+            found += parts
     return found
 
 
@@ -431,7 +441,7 @@ def _rank(group: Group) -> tuple[float | str, ...]:
     )
 
 
-def submissions_of(table: Iterable[Entry]) -> list[AgentEntry]:
+def agent_entries(table: Iterable[Entry]) -> list[AgentEntry]:
     """Return the submissions in the form that the statistics of agents need."""
     return [agent_entry(entry.row.agent, entry.row.task_id, entry.row.report) for entry in table]
 
@@ -448,7 +458,9 @@ def submission_lines(group: Group, submissions: Iterable[Entry]) -> list[list[Ce
         medal = medal_cell(row)
         line = [Cell(padded(medal.text, 13), medal.tone), Cell(f"{padded(row.task_id, 28)} ")]
         if report is not None and entry.standing != "invalid":
-            place = f"place {report.place_words} " if report.place_words else ""
+            place = ""
+            if report.place_words:
+                place = f"place {report.place_words} "
             line += [Cell(f"{padded(report.score_words, 20)} ", "strong"), Cell(padded(place, 22))]
         lines.append([*line, next_medal(row)])
     return lines
@@ -464,23 +476,26 @@ def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str
     """Return a group's cells by the names of the columns; `standing` is the agent's, once it is
     known.
     """
-    waiting = "…" if group.domain is None else ""
     totals, by = group.totals, group.totals.by
-    whole = group.domain is None
-    partial = " !" if totals.partial or totals.in_doubt else ""
-    name = (
-        Cell(group.agent, "strong") if group.domain is None else Cell(f"   {group.domain or '–'}")
-    )
-    name = name._replace(text=name.text + partial)
+    name = f"   {group.domain or '–'}"
+    tone: Tone = "plain"
+    medal = rank = ""
+    if group.domain is None:
+        name, tone = group.agent, "strong"
+        medal = rank = "…"
+        if standing is not None:
+            medal, rank = standing.medal_words, _rank_words(standing)
+    if totals.partial or totals.in_doubt:
+        name += " !"
 
-    def count(number: int, tone: Tone) -> Cell:
+    def count(number: int, shade: Tone) -> Cell:
         if number:
-            return Cell(f"{number:,}", tone)
+            return Cell(f"{number:,}", shade)
         return Cell("·", "quiet")
 
     return {
-        "agent, domain": name,
-        "reports": Cell(f"{totals.submissions:,}", "strong" if whole else "plain"),
+        "agent, domain": Cell(name, tone),
+        "reports": Cell(f"{totals.submissions:,}", tone),
         "● gold": count(by["gold"], "gold"),
         "◐ silver": count(by["silver"], "silver"),
         "◔ bronze": count(by["bronze"], "bronze"),
@@ -489,9 +504,9 @@ def group_cells(group: Group, standing: AgentStanding | None = None) -> dict[str
         "not graded": count(by["not_graded"], "warn"),
         "> median": count(totals.above_median, "plain"),
         "pctl valid": Cell(number1(group.percentile_graded), "plain"),
-        "pctl all": Cell(number1(group.percentile), "strong" if whole else "plain"),
-        "any medal": Cell(standing.medal_words if standing and whole else waiting),
-        "rank": Cell(_rank_words(standing) if standing and whole else waiting),
+        "pctl all": Cell(number1(group.percentile), tone),
+        "any medal": Cell(medal),
+        "rank": Cell(rank),
     }
 
 
@@ -549,7 +564,7 @@ class Agents(ListTable):
     @work(exclusive=True)
     async def rank(self, submissions: Sequence[Entry]) -> None:
         """Compare the agents beside the screen: with many of them it takes a moment."""
-        ranked = await asyncio.to_thread(standings, submissions_of(submissions))
+        ranked = await asyncio.to_thread(standings, agent_entries(submissions))
         self._standings = {one.agent: one for one in ranked.agents}
         self.draw(submissions)
 

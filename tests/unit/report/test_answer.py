@@ -47,8 +47,8 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     assert found.outcome == "too_few"
     assert (
         found.what
-        == "0.44 → 1.00 with the facts. Fails without the facts only: task 1 “Get a reminder to take"
-        " warfarin tom…”, “a reminder exists” and 2 more."
+        == "0.44 → 1.00 with the facts. Fails without the facts only: task 1 “Get a reminder to"
+        " take warfarin tom…”, “a reminder exists” and 2 more."
     )
     assert (
         found.sure
@@ -62,8 +62,9 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     ("withheld", "supplied", "outcome", "says"),
     [
         ([FAILS], [KNOWS], "too_few",
-            "WHAT 0.43 → 1.00 with the facts. Fails without the facts only: “check 1”. SURE no: one trial is "
-         "too few to tell what the facts change; 5 would do WHY without the facts, assertion: “check 1” fails NEXT "),
+            "WHAT 0.43 → 1.00 with the facts. Fails without the facts only: “check 1”. SURE no: "
+            "one trial is too few to tell what the facts change; 5 would do WHY without the "
+            "facts, assertion: “check 1” fails NEXT "),
         ([FAILS] * 5, [KNOWS] * 5, "facts_help",
             "SURE yes: the facts help, +0.57 in each of 5 trials"),
         ([Talk()], [Talk(holds=(False,), fact=True)], "too_few",
@@ -84,34 +85,42 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
             "Fails with the facts only: “check 1”."),
         ([Talk()], [Talk()], "facts_not_given", "SURE no: the user gave the agent no fact"),
         ([FAILS], [Talk(unread=True)], "facts_unread",
-            "SURE no: whether it was given cannot be told, so nothing is said about what the facts change"),
+            "SURE no: whether it was given cannot be told, so nothing is said about what the facts "
+            "change"),
         ([FAILS], [replace(KNOWS, unread=True)], "too_few",
             "one trial is too few to tell what the facts change"),
         ([FAILS] * 5, [*[Talk(tasks=None, fact=True)] * 4, KNOWS], "too_few",
             "no: 1 of 5 trials with both scores is too few to tell"),
         ([FAILS] * 5, [Talk(tasks=None, fact=True), *[KNOWS] * 4], "too_few",
-            "no: 4 of 5 trials with both scores are too few to tell what the facts change; 5 would do"),
+            "no: 4 of 5 trials with both scores are too few to tell what the facts change; 5 would "
+            "do"),
         ([Talk(ends=False)], [Talk(ends=False)], "not_measured",
             "nothing was scored, so the run has no result. SURE no: nothing was measured"),
         ([Talk(tasks=None)] * 3, [Talk(tasks=None)] * 3, "judge_failed",
             "failed in 6 of 6 conversations, first in the conversation without"),
         ([Talk(holds=(None,))], [Talk(holds=(None,))], "not_measured",
-            "No conversation has a score. SURE no: nothing was measured WHY assertion not measured"),
+            "No conversation has a score. SURE no: nothing was measured WHY assertion not "
+            "measured"),
         ([Talk(reason="timed_out")], [Talk(reason="agent_failed", failures=1)], "agent_failed",
             "and the conversation ran out of time at"),
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)],
             "agent_failed",
-         "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the agent failed; what it would have scored otherwise, a run without failures would tell WHY the "
-         "agent failed at turn 1 in both conversations; failed requests lowered this by 0.50 without the facts and by 0.30 with the facts"),
+         "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the "
+         "agent failed; what it would have scored otherwise, a run without failures would tell WHY "
+         "the agent failed at turn 1 in both conversations; failed requests lowered this by 0.50 "
+         "without the facts and by 0.30 with the facts"),
         ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition",
-            "WHAT 0.71 without the facts, a full score in 5 of 10 conversations. SURE yes, to about ±0.23 (95 % interval 0.44 to 0.91, this job only, 10 trials); four times as many"),
+            "WHAT 0.71 without the facts, a full score in 5 of 10 conversations. SURE yes, to "
+            "about ±0.23 (95 % interval 0.44 to 0.91, this job only, 10 trials); four times as "
+            "many"),
         ([FAILS, KNOWS], [], "one_condition", "SURE no: 2 trials, too few for an interval"),
         ([FAILS], [], "one_condition",
             "WHAT 0.43 without the facts. Fails at the end: “check 1”. SURE no: one trial"),
         ([Talk(tasks=None)], [KNOWS], "judge_failed",
             "The judge failed in the conversation without the facts (the judge was away)"),
         ([Talk()], [Talk(holds=(None,))], "not_measured",
-            "In the conversation with the facts the agent has no score. SURE no: one condition says nothing of the other WHY assertion not measured"),
+            "In the conversation with the facts the agent has no score. SURE no: one condition "
+            "says nothing of the other WHY assertion not measured"),
         ([Talk(reason="agent_failed", fault="agent")], [KNOWS], "agent_failed",
             "failed at turn 1 in the conversation without the facts"),
         ([replace(FAILS, failures=1)],
@@ -124,11 +133,14 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(reason="evaluator_failed", fault="evaluator", unsent="x", detail="leak: x"),
           *[Talk(reason="evaluator_failed", fault="evaluator", detail="cut off")] * 4], [KNOWS] * 5,
           "evaluator_failed",
-         "stepped out of its role at turn 2 in the conversation without the facts of trial 1 (leak: x) and failed in 4 of 10 "
-         "conversations, first at turn 1 in the conversation without the facts of trial 2 (cut off), so they say nothing"),
+         "stepped out of its role at turn 2 in the conversation without the facts of trial 1 "
+         "(leak: x) and failed in 4 of 10 "
+         "conversations, first at turn 1 in the conversation without the facts of trial 2 (cut "
+         "off), so they say nothing"),
         ([Talk(reason="max_turns", holds=(None,), detail="6 messages without a sign-off")] * 2, [],
             "not_measured",
-         "No conversation has a score. SURE no: nothing was measured WHY assertion not measured: 1 of 1 assertions could not be measured"),
+         "No conversation has a score. SURE no: nothing was measured WHY assertion not measured: 1 "
+         "of 1 assertions could not be measured"),
         ([Talk(reason="evaluator_failed", fault="infrastructure")], [KNOWS], "evaluator_failed",
             "The simulated user failed at turn 1"),
     ],
@@ -407,7 +419,10 @@ def test_models_with_different_jobs_are_not_compared() -> None:
 # Submissions
 
 
-LIMITS = "by the leaderboard, bronze begins at 0.97, silver at 0.98, gold at 0.995; the median of its 119 entries is 0.95"
+LIMITS = (
+    "by the leaderboard, bronze begins at 0.97, silver at 0.98, gold at 0.995; the median of its"
+    " 119 entries is 0.95"
+)
 
 
 def graded(**fields: object) -> TaskReport:
@@ -427,12 +442,15 @@ def graded(**fields: object) -> TaskReport:
 @pytest.mark.parametrize(
     ("report", "outcome", "what", "why"),
     [
-        (graded(), "medal", "Silver on breast-cancer: score 0.99, place 11 of 120, 0.005 short of gold.", LIMITS),
+        (graded(), "medal",
+         "Silver on breast-cancer: score 0.99, place 11 of 120, 0.005 short of gold.", LIMITS),
         (graded(gold_medal=True, silver_medal=False, score=0.9961,
                 extra=ReportExtra(metric="roc_auc", leaderboard_position=1)), "medal",
-                "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold needs.", LIMITS),
+                "Gold on breast-cancer: roc_auc 0.9961, place 1 of 120, 0.0011 better than gold "
+                "needs.", LIMITS),
         (graded(silver_medal=False, any_medal=False), "no_medal",
-            "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short of gold.", LIMITS),
+            "No medal on breast-cancer: score 0.99, place 11 of 120, above the median, 0.005 short "
+            "of gold.", LIMITS),
         (graded(valid_submission=False, score=None, extra=ReportExtra(error="17 ids are missing")),
             "invalid", "The submission for breast-cancer is invalid: it has no score.",
             "17 ids are missing"),

@@ -88,51 +88,64 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.WasCancelled("", 1, 2),
         "The run was cancelled with 1 of 2 conversations scored, so it has no result."),
     (of.WasCancelled("the budget is spent", 0, 1),
-        "The run was cancelled (the budget is spent) with 0 of 1 conversation scored, so it has no result."),
+        "The run was cancelled (the budget is spent) with 0 of 1 conversation scored, so it has "
+        "no result."),
     (of.CouldNotStart(""), "The run could not be started."),
     (of.NothingScored(FIRST),
-        "In the conversation without the facts of trial 1 nothing was scored, so the run has no result."),
+        "In the conversation without the facts of trial 1 nothing was scored, so the run has no "
+        "result."),
     (of.AgentUnreached("connection refused."),
         "The agent could not be reached, so nothing was measured."),
     (of.NoConversation("503"), "No conversation took place, so nothing was measured."),
     (of.EvaluatorFailures(of.Breakdown(ONE, "leak: x"), None),
-     "The simulated user stepped out of its role at turn 3 in the conversation without the facts (leak: x), so that conversation says nothing about the agent."),
+     "The simulated user stepped out of its role at turn 3 in the conversation without the facts "
+     "(leak: x), so that conversation says nothing about the agent."),
     (of.EvaluatorFailures(of.Breakdown(ONE, "leak: x"), of.Breakdown(SOME, "cut off")),
-     "The simulated user stepped out of its role at turn 3 in the conversation without the facts (leak: x) and failed in 2 of 6 conversations, "
-     "first at turn 3 in the conversation without the facts of trial 1 (cut off), so they say nothing about the agent."),
+     "The simulated user stepped out of its role at turn 3 in the conversation without the facts "
+     "(leak: x) and failed in 2 of 6 conversations, "
+     "first at turn 3 in the conversation without the facts of trial 1 (cut off), so they say "
+     "nothing about the agent."),
     (of.JudgeFailures(of.Breakdown(BOTH, "away")),
-     "The judge failed in both conversations (away), so there is no score; the conversations are kept and can be judged again."),
+     "The judge failed in both conversations (away), so there is no score; the conversations are "
+     "kept and can be judged again."),
     (of.NoScoreAnywhere("assertion not measured"), "No conversation has a score."),
     (of.NoScoreThere(of.TalkPlace(NAMED, "", 1), "away"),
         "In the conversation “has the card” the agent has no score."),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, (of.SideScore(WITH, 0.5),)),
-     "the agent failed at turn 3 in both conversations (500); failed requests lowered this by 0.50 with the facts"),
+     "the agent failed at turn 3 in both conversations (500); failed requests lowered this by 0.50 "
+     "with the facts"),
     (of.AgentBroke(None, of.Breakdown(of.Places((FIRST, SECOND), 2), ""), ()),
-     "the conversation ran out of time at turn 3 in the conversation without the facts of trial 1 and before the first turn in the conversation "
+     "the conversation ran out of time at turn 3 in the conversation without the facts of trial 1 "
+     "and before the first turn in the conversation "
      "with the facts of trial 2"),
     (of.RunScores(SCORES, None, (), (), None, (), 1), "0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, SOME_SHARED, (0.5, 0.9), (DOSE,), WITHOUT, (EXISTS,), 3),
-     "0.44 → 1.00 with the facts; 0.50 → 0.90 on what both share (2 tasks, 1 assertion). Fails both times: task 2 “A forgotten dose” (0.30, 0.35). "
+     "0.44 → 1.00 with the facts; 0.50 → 0.90 on what both share (2 tasks, 1 assertion). Fails "
+     "both times: task 2 “A forgotten dose” (0.30, 0.35). "
      "Fails without the facts only: “a reminder exists”."),
     (of.RunScores(SCORES, None, (), (), None, (), 1, 1, 2),
         "The agent failed in 1 of 2 conversations: 0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, SOME_SHARED, (0.44, 1.0), (), None, (), 1),
         "0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, of.Shared(0, 1, 0, 0), (), (DOSE, EXISTS, EXISTS), None, (), 3),
-     "0.44 → 1.00 with the facts, each by its own criteria. Fails both times: task 2 “A forgotten dose” (0.30, 0.35), “a reminder exists” and 1 more."),
+     "0.44 → 1.00 with the facts, each by its own criteria. Fails both times: task 2 “A forgotten "
+     "dose” (0.30, 0.35), “a reminder exists” and 1 more."),
     (of.RunScores((LOW, of.SideScore(NAMED, None), HIGH), None, (), (EXISTS,), None, (), 1),
-     "0.44 without the facts → – in “has the card” → 1.00 with the facts. Fails in all 3 conditions: “a reminder exists”."),
+     "0.44 without the facts → – in “has the card” → 1.00 with the facts. Fails in all 3 "
+     "conditions: “a reminder exists”."),
     (of.RunScores((LOW,), None, (), (EXISTS,), None, (), 1),
         "0.44 without the facts. Fails at the end: “a reminder exists”."),
     (of.RunScores((LOW,), None, (), (EXISTS,), None, (), 2),
         "0.44 without the facts. Fails every time: “a reminder exists”."),
-    (of.RunScores((of.SideScore(of.Side("supplied", ""), 0.5),), None, (), (), None, (), 2, 0, 4, 2),
+    (of.RunScores(
+        (of.SideScore(of.Side("supplied", ""), 0.5),), None, (), (), None, (), 2, 0, 4, 2),
         "0.50, a full score in 2 of 4 conversations."),
     (of.ModelScores(FIVE_MODELS), "large 0.80, small 0.30, a 0.20, b 0.20, 1 more."),
     (
         of.ModelScores((of.ModelScore("large", 0.72, SCORES),
                 of.ModelScore("small", 0.72, SCORES))),
-        "Mean of both conditions: large 0.72 (0.44 → 1.00 with the facts), small 0.72 (0.44 → 1.00).",
+        "Mean of both conditions: large 0.72 (0.44 → 1.00 with the facts), small 0.72 (0.44 → "
+        "1.00).",
     ),
     (of.Failing("a reminder exists"), "“a reminder exists” fails"),
     (of.Decided(of.TalkPlace(WITHOUT, "", 5), "Take two.", "judge", "says never two at once"),
@@ -161,12 +174,14 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NotScored("away"), "not scored: away"),
     (
         of.NeverAsked("user"),
-        "The user never asked for it and could have: not measured, the user's fault and not the agent's",
+        "The user never asked for it and could have: not measured, the user's fault and not the "
+        "agent's",
     ),
     (of.NeverAsked("turns"), "The user had not asked for it when the turns were used up"),
     (of.NeverAsked("agent"), "The user had not asked for it when the agent failed or said goodbye"),
     (of.UserErred(2, 20, (("non_answer", 3), ("gave_up", 1)), 1),
-        "the simulated user erred in 2 of 20 conversations: non answer 3, gave up 1 (1 found by the judge)"),
+        "the simulated user erred in 2 of 20 conversations: non answer 3, gave up 1 (1 found by "
+        "the judge)"),
     (of.WasResumed(1), "the run was interrupted and resumed 1 time"),
     (of.NewerEvents(("a", "b")), "events of a newer version are not shown: a, b"),
     (of.NoRunMeasured(), "No run of this batch could be measured, so nothing can be compared."),
@@ -179,8 +194,10 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.GradedSubmission("t", "", "auc 0.2", "", "", False),
         "No medal on t: auc 0.2, not above the median."),
     (of.NotGradedSubmission("t"), "The submission for t was not graded: the file is not at fault."),
-    (COUNTS, "1 gold, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents; 2 above the median; "
-     "1 above the human median; average percentile 71.5 over 2 valid, 35.8 with 1 invalid and 1 not graded as 0."),
+    (COUNTS,
+     "1 gold, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents; 2 above the "
+     "median; 1 above the human median; average percentile 71.5 over 2 valid, 35.8 with 1 invalid "
+     "and 1 not graded as 0."),
     (ALONE, "1 without a medal of 1 submission; percentile unknown for all 1 valid."),
     (replace(ALONE, counts=(), submissions=0, over=""), "Nothing is graded."),
     (of.WithoutScore("invalid", "t", "ada", "7 ids are missing"),
@@ -189,6 +206,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "furthest from a medal: t: percentile 12.3, 0.1 short of bronze"),
     (GAIN, "assertion “a reminder exists”"),
     (of.Gain("task", 1, "remind me"), "task “remind me” to 1.0"),
+    (of.Gain("task", 1, "remind me", met=True), "“remind me” met"),
     (of.Gain("task", 1, "remind me", met=False), "“remind me” not met"),
     (of.Gain("timing", 0, "response times", target_s=1.5), "answers within 1.50 s on average"),
     (of.Gain("failures", 0, "failed requests", failures=2), "no failures (now 2)"),
@@ -199,18 +217,23 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.SlowAnswers(None, None), "slow answers"),
     (of.RequestsFailed(2, "503"), "2 failed requests: 503"),
     (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, UP, 0, 3)), False, 5),
-     "B scored higher: in 3 of 3 pairs without the facts (+0.20), in 3 of 3 pairs with the facts (+0.20)."),
+     "B scored higher: in 3 of 3 pairs without the facts (+0.20), in 3 of 3 pairs with the facts "
+     "(+0.20)."),
     (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, SAME, 0, 0)), False, 5),
      "B scored higher: in 3 of 3 pairs without the facts (+0.20); the same with the facts."),
     (of.RunsCompared((compared(WITHOUT, UP, 0, 3), compared(WITH, FELL, 12, 0)), False, 5,
             ("careful", "guessing"), True),
-     "Neither scored higher throughout: A (careful) in 12 of 12 pairs with the facts (+0.76); B (guessing) in 3 of 3 pairs "
+     "Neither scored higher throughout: A (careful) in 12 of 12 pairs with the facts (+0.76); B "
+     "(guessing) in 3 of 3 pairs "
      "without the facts (+0.20), on what both jobs share."),
+    (of.RunsCompared((compared(WITHOUT, paired((0.5, 0.6)), 0, 1),), False, 5),
+        "B scored higher: without the facts (+0.10)."),
     (of.NothingApart(()), "no part of the score differs"),
     (of.NothingApart(("a", "b", "c")),
         "no part of the score differs; in both fails “a”, “b” and 1 more"),
     (of.MedalLimits(0.9, 0.95, 0.99, 0.8, 14),
-        "by the leaderboard, bronze begins at 0.9, silver at 0.95, gold at 0.99; the median of its 14 entries is 0.8"),
+        "by the leaderboard, bronze begins at 0.9, silver at 0.95, gold at 0.99; the median of its "
+        "14 entries is 0.8"),
     (of.MedalLimits(3, 2, 1, 4.5, None),
         "by the leaderboard, bronze begins at 3, silver at 2, gold at 1; the median is 4.5"),
     (of.NothingShared("dose", "reminder"),
@@ -229,45 +252,59 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "with the facts, A's assertions +0.40: “a reminder exists”: only A passes"),
     (of.WhyApart(WITH, "penalty", -0.4, "", ""), "with the facts, B's penalty −0.40"),
     (of.WhyApart(WITH, "penalty", -0.4, "", "6 of 11 requests failed in B", else_equal=True),
-     "with the facts, B's penalty −0.40: 6 of 11 requests failed in B; tasks and assertions are equal"),
+     "with the facts, B's penalty −0.40: 6 of 11 requests failed in B; tasks and assertions are "
+     "equal"),
     (of.ChecksCorrected("without the facts", 3, ((of.Checked("task", "remind me"), 0.0004),)),
-     "Without the facts: of 3 tasks and assertions, corrected for looking at all (Holm), significantly different: task “remind me” (p < 0.001)."),
+     "Without the facts: of 3 tasks and assertions, corrected for looking at all (Holm), "
+     "significantly different: task “remind me” (p < 0.001)."),
     (of.ChecksCorrected("without the facts", 3, ()),
-        "Without the facts: of 3 tasks and assertions, corrected for looking at all (Holm), none is significantly different."),
+        "Without the facts: of 3 tasks and assertions, corrected for looking at all (Holm), none "
+        "is significantly different."),
     (of.FellBeyondChance("without the facts", of.Checked("part", "task"), FELL),
-     "without the facts: the score from tasks fell, −0.76, 95 % interval −0.79 to −0.73: worse (p < 0.001)"),
+     "without the facts: the score from tasks fell, −0.76, 95 % interval −0.79 to −0.73: worse (p "
+     "< 0.001)"),
     (of.FellBeyondChance("without the facts", of.Checked("score"), FELL),
      "without the facts: the score fell, −0.76, 95 % interval −0.79 to −0.73: worse (p < 0.001)"),
     (of.RegressionUndecided(of.Units(2, "trial"), 5, True),
-     "cannot tell whether B is worse: 2 trials that both runs scored may differ by chance alone; 5 trials of each run (--repeat 5) would do"),
+     "cannot tell whether B is worse: 2 trials that both runs scored may differ by chance alone; 5 "
+     "trials of each run (--repeat 5) would do"),
     (of.NothingPaired(), "Nothing can be concluded: no pair of conversations has both scores."),
     (of.PairsWithoutInterval(1),
-        "One pair shows what happened, not what to expect: 5 trials of each run could tell a large difference."),
+        "One pair shows what happened, not what to expect: 5 trials of each run could tell a large "
+        "difference."),
     (of.PairsWithinChance(of.Units(4, "case"), 7),
         "4 cases cannot tell a difference from chance: 7 would do."),
     (of.UnseenDifference(0.43, 0.1, 35, False),
-     "A difference in up to 43 % of trials could have been missed; 35 trials of each run without one would leave less than 10 %."),
+     "A difference in up to 43 % of trials could have been missed; 35 trials of each run without "
+     "one would leave less than 10 %."),
     (of.UnseenDifference(0.09, 0.1, None, True),
         "A difference in up to 9 % of trials could have been missed."),
     (of.OpenDifference(SPAN, 1200, 0.05, 0.8, True),
-        "A difference from −0.10 to 0.30 remains possible; about 1,200 cases would show one of 0.05 (80 % power)."),
+        "A difference from −0.10 to 0.30 remains possible; about 1,200 cases would show one of "
+        "0.05 (80 % power)."),
     (of.OpenDifference(None, None, 0.0, 0.8, False), "The difference may be chance."),
     (of.OpenDifference(SPAN, None, 0.0, 0.8, False),
         "A difference from −0.10 to 0.30 remains possible."),
     (of.TimesNotCompared(4, 1),
         "timing is not compared: A ran 4 conversations at a time with its agent, B 1"),
     (of.JobsDiffer((("tasks[0].weight", "none", "2"),), 3),
-     "the job files differ (tasks[0].weight: A none, B 2; and 3 more): tasks and assertions are matched by their titles"),
+     "the job files differ (tasks[0].weight: A none, B 2; and 3 more): tasks and assertions are "
+     "matched by their titles"),
     (of.JobsDiffer((),
-            0), "the job files differ (only in layout or comments): tasks and assertions are matched by their titles"),
+            0),
+            "the job files differ (only in layout or comments): tasks and assertions are matched "
+            "by their titles"),
     (
         of.IdentityDiffers((("judge", "a", "b"), ("agent's model", "", "m"))),
         "the runs differ in more than their results (judge: A a, B b; agent's model: A none, B m)",
     ),
     (of.RehearsalCompared(), "one of the runs is a rehearsal"),
-    (of.TimingLeftOut(True), "scores here leave out the timing part on both sides, because the targets for response times differ"),
+    (of.TimingLeftOut(True),
+     "scores here leave out the timing part on both sides, because the targets for response times "
+     "differ"),
     (of.PeopleWouldSay("without the facts", 0.75, 0.58, SPAN, 30, 1200),
-     "without the facts: tasks: people would say 0.58 [−0.10, 0.30] (30 of 1,200 verdicts reviewed; the judge said 0.75)"),
+     "without the facts: tasks: people would say 0.58 [−0.10, 0.30] (30 of 1,200 verdicts "
+     "reviewed; the judge said 0.75)"),
     (of.PeopleWouldSay("", 0.75, refused="3 reviews: at least 30 are required"),
      "what people would say about the tasks is unknown: 3 reviews: at least 30 are required"),
     (of.JudgeNotCalibrated(), "judge not calibrated: no sample of its verdicts was reviewed"),
@@ -275,44 +312,60 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "this judge gets nothing wrong about 12 conversations with known verdicts beyond chance"),
     (of.JudgeOnSentinels((("lenient", 0.35), ("strict", 0.4), ("drifting", -0.5), ("changed", 0.1),
                 ("inventing", 0.25)), 12),
-     "on 12 conversations with known verdicts, this judge is too lenient (scores what is not met 0.35, right is 0), "
-     "is too strict (what is met lacks 0.40, right is 0), drifts (−0.50 from its first to its last calls), "
-     "has changed (+0.10 since the earlier test), invents quotations (in 25 % of the conversations)"),
+     "on 12 conversations with known verdicts, this judge is too lenient (scores what is not met "
+     "0.35, right is 0), "
+     "is too strict (what is met lacks 0.40, right is 0), drifts (−0.50 from its first to its last "
+     "calls), "
+     "has changed (+0.10 since the earlier test), invents quotations (in 25 % of the "
+     "conversations)"),
     (of.JudgeNotExamined(), "judge not examined: it was asked about no control"),
     (of.JudgeNotExamined("a control has no verdict: refused"),
         "judge not examined: a control has no verdict: refused"),
     (of.JudgeExam(3, 0.25), "judge examined: it believes none of 3 controls (at most 0.25)"),
     (of.JudgeExam(6, 0.0, remembered=True, left_out=1),
-     "judge examined in an earlier run: it believes none of 6 controls (at most 0.00; 1 task that silence meets left out)"),
+     "judge examined in an earlier run: it believes none of 6 controls (at most 0.00; 1 task that "
+     "silence meets left out)"),
     (of.JudgeExam(3, 1.0, "the judge believes a control: so"), "the judge believes a control: so"),
     (of.SimulatedUsers("without the facts", FELL),
-     f"without the facts: simulated users score the agent 0.76 lower than a person (12 trials, 95 % interval {interval_words(FELL.estimate.interval)})"),
+     "without the facts: simulated users score the agent 0.76 lower than a person (12 trials, 95 % "
+     f"interval {interval_words(FELL.estimate.interval)})"),
     (of.SimulatedUsers("without the facts", SAME),
-     "without the facts: scores with simulated users lie ±0.00 from a person's (1 trial, too few for an interval): too few to tell"),
+     "without the facts: scores with simulated users lie ±0.00 from a person's (1 trial, too few "
+     "for an interval): too few to tell"),
     (of.SimulatedUsers("without the facts", difference([])),
      "without the facts: no conversation that simulated users held was also held by a person"),
-    (of.NothingCompared(()), "cannot tell whether B is worse: no score is of the same in both runs"),
+    (of.NothingCompared(()),
+     "cannot tell whether B is worse: no score is of the same in both runs"),
     (of.CasesOfOneRun("B", 1, ("c4",)), "1 case is only in B and not compared: c4"),
     (of.CasesOfOneRun("A", 12, ("c1", "c2")),
         "12 cases are only in A and not compared: c1, c2 and 10 more"),
     (of.ContentsDiffer(("c1", "c2"), 2, 10, (("facts[0]", "x", "y"),), False),
-     "2 of 10 cases have other contents in B than in A, and they are not compared: c1, c2 (the first: facts[0]: A x, B y)"),
+     "2 of 10 cases have other contents in B than in A, and they are not compared: c1, c2 (the "
+     "first: facts[0]: A x, B y)"),
     (of.ContentsDiffer(("c1",), 1, 10, (("facts[0]", "x", "y"),), True),
-     "1 of 10 cases has other contents in B than in A, and only what is the same in them is compared: c1 (the first: facts[0]: A x, B y)"),
+     "1 of 10 cases has other contents in B than in A, and only what is the same in them is "
+     "compared: c1 (the first: facts[0]: A x, B y)"),
     (of.ContentsDiffer((), 1, 1, (("facts[0]", "x", "y"),), False),
-     "what the user knows, or what is scored, is not the same in both runs: nothing is compared (facts[0]: A x, B y)"),
+     "what the user knows, or what is scored, is not the same in both runs: nothing is compared "
+     "(facts[0]: A x, B y)"),
     (of.ContentsDiffer((), 1, 1, (("tasks[1].task", "none", "y"),), True),
      "what the user knows, or what is scored, is not the same in both runs: "
      "only tasks and assertions that are the same are compared (tasks[1].task: A none, B y)"),
     (of.TrialsDiffer(5, 1), "A has 5 trials, B 1: only trials with the same number are paired"),
     (of.VerdictsReplaced(1, 2, False, ("j",), "A"),
-        "A: 1 of 2 conversations judged again: the recorded verdicts count, the later ones are shown beside them"),
+        "A: 1 of 2 conversations judged again: the recorded verdicts count, the later ones are "
+        "shown beside them"),
     (of.VerdictsReplaced(2, 2, True, ("j", "k")),
-        "2 of 2 conversations judged again: the latest verdict of each counts (j, k), the recorded ones are shown beside them"),
+        "2 of 2 conversations judged again: the latest verdict of each counts (j, k), the recorded "
+        "ones are shown beside them"),
     (of.VerdictsReplaced(2, 2, True, ("j",), "", "new.yml"),
-        "2 of 2 conversations judged again by the criteria of new.yml: the latest verdict of each counts (j), the recorded ones are shown beside them"),
+        "2 of 2 conversations judged again by the criteria of new.yml: the latest verdict of each "
+        "counts (j), the recorded ones are shown beside them"),
     (of.VerdictsReplaced(1, 2, False, ("j",), "", "new.yml", waits=True),
-        "1 of 2 conversations judged again by the criteria of new.yml: the verdicts before them count until all that can be judged are; the same command goes on"),
+        "1 of 2 conversations judged again by the criteria of new.yml: the verdicts before them "
+        "count until all that can be judged are; the same command goes on"),
+    (of.CriteriaChanged(2, "", "Names vitamin K", "new.yml"),
+        "task 2: recorded nothing, in new.yml “Names vitamin K”"),
     (of.CriteriaChanged(2, "Names bleeding", "Names vitamin K", "new.yml"),
         "task 2: recorded “Names bleeding”, in new.yml “Names vitamin K”"),
     (of.AssertionChanged("with the facts, trial 1", "a reminder exists", "failed", "passed",
@@ -320,20 +373,24 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "with the facts, trial 1, “a reminder exists”: recorded failed, in new.yml passed"),
     (of.AssertionChanged("with the facts, trial 1", "a reminder exists", "", "not_measured",
             "new.yml", "it asks the graph"),
-     "with the facts, trial 1, “a reminder exists”: recorded not asked, in new.yml not measured (it asks the graph)"),
+     "with the facts, trial 1, “a reminder exists”: recorded not asked, in new.yml not measured "
+     "(it asks the graph)"),
     (of.RunOfOneCondition("A", "without the facts"), "A was run with without the facts only"),
     (of.UncleanRun("A", "not clean", "the graph differs"), "A: not clean, the graph differs"),
     (of.RunUnfinished("B"), "B did not finish"),
     (of.ManyExcluded(USED, 0.1),
-        "more than 10 % of the conversations could not be used: 9 of 10 used (the judge failed in 1)"),
+        "more than 10 % of the conversations could not be used: 9 of 10 used (the judge failed in "
+        "1)"),
     (
         of.NotExcused(Counted(7, 10, (("program", 2), ("unclear", 1)), unexcused=3)),
-        "left out: 1 conversation because of what the agent sent, or did not send; 2 conversations because of a bug in "
+        "left out: 1 conversation because of what the agent sent, or did not send; 2 conversations "
+        "because of a bug in "
         "this program: please report it; no gate passes over that, however few they are",
     ),
     (
         of.HeldAgain(Counted(9, 9, (), again=2)),
-        "2 conversations held again, because the connection to the agent broke; an agent may break it where it does badly, so "
+        "2 conversations held again, because the connection to the agent broke; an agent may break "
+        "it where it does badly, so "
         "no threshold is met: run it again",
     ),
     (of.NothingRun(), "no conversation was run"),
@@ -346,33 +403,41 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.ScoreBasis((("withheld", USED),), needed=2),
         "needs both conditions; without the facts 9 of 10 used (the judge failed in 1)"),
     (of.ScoreBasis((("withheld", USED), ("supplied", USED)), needed=2),
-        "without the facts 9 of 10 used (the judge failed in 1); with the facts 9 of 10 used (the judge failed in 1)"),
+        "without the facts 9 of 10 used (the judge failed in 1); with the facts 9 of 10 used (the "
+        "judge failed in 1)"),
     (of.ConditionNotRun("supplied"), "the job was not run with the facts"),
     (of.PassShareBasis(3, 2, 5, True), "over 3 tasks"),
     (of.PassShareBasis(3, 2, 1, False), "2 trials are needed, there are 1"),
     (of.TimesBasis(95, 40, 0), "of 40 answers in conversations that count"),
     (of.TimesBasis(95, 19, 2),
-        "of 19 answers in conversations that count, so few that p95 is the longest; 2 failed requests left out"),
+        "of 19 answers in conversations that count, so few that p95 is the longest; 2 failed "
+        "requests left out"),
     (of.TimesBasis(50, 0, 1), "no answer in a conversation that counts"),
     (of.PassShareBasis(0, 2, 0, False), "the job has no tasks"),
     (of.AssertionMissed("trial 1", ""), "trial 1: failed"),
     (of.StopDecision(0, 1, None, "undecided", 0.5, ("supplied",), ("a",), ()),
-     "undecided: no round could be measured; 1 round left out, since a conversation could not be measured"),
+     "undecided: no round could be measured; 1 round left out, since a conversation could not be "
+     "measured"),
     (of.StopDecision(3, 0, SPAN, "undecided", 0.5, ("withheld", "supplied"), ("a", "b"), ()),
-     "undecided after 3 rounds: the mean of both conditions over 2 jobs lies in [−0.10, 0.30], valid at every look"),
+     "undecided after 3 rounds: the mean of both conditions over 2 jobs lies in [−0.10, 0.30], "
+     "valid at every look"),
     (of.StopDecision(3, 0, SPAN, "below", 0.5, ("supplied",), ("a",), ()),
-     "decided after 3 rounds: with the facts of a is below 0.5; it lies in [−0.10, 0.30], valid at every look"),
+     "decided after 3 rounds: with the facts of a is below 0.5; it lies in [−0.10, 0.30], valid at "
+     "every look"),
     (of.StopDecision(3, 0, SPAN, "above", 0.0, ("supplied",), ("a",), ("large", "small")),
-     "decided after 3 rounds: large is better than small; large − small, with the facts of a, lies in [−0.10, 0.30], valid at every look"),
+     "decided after 3 rounds: large is better than small; large − small, with the facts of a, lies "
+     "in [−0.10, 0.30], valid at every look"),
     (of.RanksBasis(4, 0, 10),
         "4 common cases: too few for ranks that hold on other cases, 10 are needed"),
     (of.RanksBasis(40, 2, 10),
-        "with 95 % confidence, all true ranks are in these intervals; 40 common cases; 2 that not all agents have are left out"),
+        "with 95 % confidence, all true ranks are in these intervals; 40 common cases; 2 that not "
+        "all agents have are left out"),
     (of.AgentRanksBasis(9, 10), "ranks need 10 tasks that all agents have; there are 9"),
     (of.AgentRanksBasis(0, 10, ("ada", "bob"), 2),
         "no ranks: percentiles on leaderboards are unknown for all valid submissions"),
     (of.AgentRanksBasis(9, 10, ("bob",), 3),
-        "ranks need 10 tasks that all other agents have; there are 9; no rank for bob: no percentile is known"),
+        "ranks need 10 tasks that all other agents have; there are 9; no rank for bob: no "
+        "percentile is known"),
     (of.AgentRanksBasis(40, 10),
         "ranks on 40 tasks that all agents have, with 95 % confidence in all of them together"),
     (of.BehindNext(paired()), ""),
@@ -380,10 +445,12 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.BehindNext(FEW_FELL), "−0.8 percentiles on 6 shared tasks: worse"),
     (of.BehindNext(FELL), "−0.8 percentiles on 12 shared tasks, 95 % interval −0.8 to −0.7: worse"),
     (of.MannerBasis(1, 5, "MTS", "CC BY", "visits", 200),
-     "1 conversation is too few to tell whether this user is like people; 5 would give intervals. people: MTS (CC BY), visits; mean and the middle "
+     "1 conversation is too few to tell whether this user is like people; 5 would give intervals. "
+     "people: MTS (CC BY), visits; mean and the middle "
      "90 % of 200 conversations; English phrases"),
     (of.MannerBasis(5, 5, "MTS", "CC BY", "visits", 200),
-        "people: MTS (CC BY), visits; mean and the middle 90 % of 200 conversations; English phrases"),
+        "people: MTS (CC BY), visits; mean and the middle 90 % of 200 conversations; English "
+        "phrases"),
     (of.PartNeeded(Needed("task", 0.5, None, 0.7), 0.8),
         "tasks alone cannot reach 0.80: even 1.00 gives 0.70"),
     (of.PartNeeded(Needed("task", 0.5, 0.3, 0.9), 0.8),
@@ -396,27 +463,38 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "1 trial: no interval; 5 give an interval of about ±0.25, if trials vary by 0.20"),
     (of.Beginning(1, 2, True, 2, False),
         "Conversation 1 of 2: the user knows no facts, and cannot answer when the agent asks."),
+    (of.Beginning(1, 2, True, 1, True),
+     "Conversation 1 of 2: a script plays the user and does not name the medicine; the agent is a "
+     "real language model."),
     (of.Beginning(2, 2, False, 2, False),
-        "Conversation 2 of 2: the same user again, who now knows 2 facts and shares them when asked."),
+        "Conversation 2 of 2: the same user again, who now knows 2 facts and shares them when "
+        "asked."),
     (of.Beginning(2, 2, False, 1, True),
-     "Conversation 2 of 2: a script plays the user and names the medicine this time; the agent is a real language model."),
+     "Conversation 2 of 2: a script plays the user and names the medicine this time; the agent is "
+     "a real language model."),
     (of.NoLongerHolds(WITHOUT, "none"), "No longer true without the facts: “none”."),
     (of.RequestJustFailed("agent", "503"),
         "A request to the agent failed (503); failures of the agent lower its score."),
     (of.NowTrue("a reminder exists", 2),
-        "Now true: “a reminder exists” and 2 more. This is checked in the agent's state, not in its answers."),
+        "Now true: “a reminder exists” and 2 more. This is checked in the agent's state, not in "
+        "its answers."),
     (of.FactJustGiven(1, True), "The user gives fact 1 because the agent asked."),
     (of.FactJustGiven(2, False), "The user gives fact 2 without being asked."),
-    (of.ConversationsPart(), "The conversations differ from here. Until now, they were the same, word for word."),
-    (of.AgentAsks(), "The agent asks. This user knows no facts, so the agent has to go on without the answer."),
+    (of.ConversationsPart(),
+     "The conversations differ from here. Until now, they were the same, word for word."),
+    (of.AgentAsks(),
+     "The agent asks. This user knows no facts, so the agent has to go on without the answer."),
     (of.AwaitsVerdict(WITHOUT, True),
-        "The conversation without the facts has ended. Rules judge it, and every assertion is checked once more."),
+        "The conversation without the facts has ended. Rules judge it, and every assertion is "
+        "checked once more."),
     (of.AwaitsVerdict(WITH, False),
-        "The conversation with the facts has ended. The judge reads it, and every assertion is checked once more."),
+        "The conversation with the facts has ended. The judge reads it, and every assertion is "
+        "checked once more."),
     (of.EndsWithoutScore("the judge was away"),
         "This conversation could not be scored: the judge was away."),
     (of.EndsWithScore(LOW, 4, 3, "a reminder exists"),
-        "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as “a reminder exists”."),
+        "Without the facts the agent scores 0.44: 3 of 4 assertions do not hold, such as “a "
+        "reminder exists”."),
     (of.EndsWithScore(LOW, 4, 1, "a reminder exists"),
         "Without the facts the agent scores 0.44: “a reminder exists” does not hold."),
     (of.EndsWithScore(HIGH, 4, 0, ""),
@@ -437,6 +515,8 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
         "all 5 values are equal, too few for an interval"),
     (sentences.spread_words, estimate(of_values(*(0.4, 0.5, 0.6, 0.5, 0.4) * 2)),
         "95 % interval 0.42 to 0.54, this job only, 10 trials"),
+    (sentences.counted_words, Counted(4, 4, again=2),
+        "4 of 4 used, 2 held again because the connection broke"),
     (sentences.counted_words, Counted(2, 4, (("judge", 1), ("not run", 1))),
         "2 of 4 used (the judge failed in 1, 1 not run)"),
     (sentences.difference_words, paired(), "not measured (0 of 0 used)"),
@@ -457,7 +537,8 @@ ESTIMATES: list[tuple[Callable[[Any], str], object, str]] = [
     (sentences.concurrency_words, summarise([], [], []), "concurrency unknown"),
     (partial(sentences.effect_words, shared=None), SAME, "±0.00 in one pair: too few to tell"),
     (partial(sentences.effect_words, shared=SOME_SHARED), SAME,
-     "±0.00 in one pair: too few to tell; the difference is of what both conditions share: 2 of 3 tasks and 1 of 5 assertions"),
+     "±0.00 in one pair: too few to tell; the difference is of what both conditions share: 2 of 3 "
+     "tasks and 1 of 5 assertions"),
     (partial(sentences.effect_words, shared=SOME_SHARED), paired(), "not measured (0 of 0 used)"),
     (partial(sentences.effect_words, shared=of.Shared(0, 1, 0, 0)), paired(),
         "each condition has its own criteria, so no difference is claimed"),
@@ -483,18 +564,23 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.NoScoreAnywhere("x"), "no: nothing was measured"),
     (of.NoScoreThere(FIRST, "x"), "no: one condition says nothing of the other"),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, ()),
-        "yes: the agent failed; what it would have scored otherwise, a run without failures would tell"),
+        "yes: the agent failed; what it would have scored otherwise, a run without failures would "
+        "tell"),
     (of.OneCondition(SINGLE, False, None), "no: one trial"),
     (of.OneCondition(FIVE, True, SPAN), "the same in each of 5 trials"),
     (of.OneCondition(of.Trials(2, 2), False, None), "no: 2 trials, too few for an interval"),
-    (of.OneCondition(FIVE, False, SPAN), "yes, to about ±0.20 (95 % interval −0.10 to 0.30, this job only, 5 trials); four times as many"
+    (of.OneCondition(FIVE, False, SPAN),
+     "yes, to about ±0.20 (95 % interval −0.10 to 0.30, this job only, 5 trials); four times as "
+     "many"
      " would halve that"),
     (of.OneOfTrials(2, 3), "no: trial 2 of 3; the card of all trials says how sure"),
     (of.UncleanStart("the graph differs", False),
         "no: the graph differs, so the difference cannot be attributed to the facts"),
     (of.NoPairOfScores(), "no: no trial has both scores, so there is no difference"),
-    (of.NoFactsInJob(), "no effect to measure: the job has no facts, so both conditions ask the same"),
-    (of.NoFactGiven(), "no: the user gave the agent no fact, so the facts cannot explain a difference"),
+    (of.NoFactsInJob(),
+     "no effect to measure: the job has no facts, so both conditions ask the same"),
+    (of.NoFactGiven(),
+     "no: the user gave the agent no fact, so the facts cannot explain a difference"),
     (of.FactsUnread("it cannot be told"),
         "no: it cannot be told, so nothing is said about what the facts change"),
     (of.NothingToGain(SINGLE, False), "no: one trial; nothing was left to gain"),
@@ -504,15 +590,19 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.EffectOfFacts(FIVE, -0.2, False, SPAN),
         "yes: the facts hurt, −0.20 over 5 trials (95 % interval of the difference −0.10 to 0.30)"),
     (of.EffectWithinChance(FIVE, 0.1, SPAN),
-        "no: +0.10 cannot be distinguished from chance over 5 trials (95 % interval of the difference −0.10 to 0.30)"),
+        "no: +0.10 cannot be distinguished from chance over 5 trials (95 % interval of the "
+        "difference −0.10 to 0.30)"),
     (of.EffectWithinChance(of.Trials(50, 50, 50), 0.1, None),
         "no: +0.10 cannot be distinguished from chance over 50 cases"),
     (of.EffectWithinChance(of.Trials(36, 36, 12), 0.1, None),
         "no: +0.10 cannot be distinguished from chance over 36 trials of 12 cases"),
     (of.EffectWithinChance(of.Trials(1, 5), 0.1, None),
-        "no: +0.10 cannot be distinguished from chance (the only one of 5 trials with both scores)"),
+        "no: +0.10 cannot be distinguished from chance (the only one of 5 trials with both "
+        "scores)"),
     (of.TooFewForEffect(SINGLE, None, 5),
         "no: one trial is too few to tell what the facts change; 5 would do"),
+    (of.TooFewForEffect(of.Trials(2, 2), None, 5),
+        "no: two trials are too few to tell what the facts change; 5 would do"),
     (of.TooFewForEffect(of.Trials(2, 5), None, 5),
         "no: 2 of 5 trials with both scores are too few to tell what the facts change; 5 would do"),
     (of.TooFewForEffect(of.Trials(13, 13), None, 20),
@@ -521,7 +611,8 @@ SURE: list[tuple[ConclusionFinding, str]] = [
         "no: 4 cases are too few to tell what the facts change; 7 would do"),
     (of.NoSharedCriteria(False),
         "no: the conditions share no criteria, so no effect of the facts is claimed"),
-    (of.SharedNotRecorded(), "no: the recording lacks verdicts on what both share, so no effect of the facts is claimed"),
+    (of.SharedNotRecorded(),
+     "no: the recording lacks verdicts on what both share, so no effect of the facts is claimed"),
     (of.NoRunMeasured(), "no: nothing was measured"),
     (of.OneModelOnly(2), "no comparison: one agent and model in 2 runs"),
     (of.OneModelMeasured("large"), "no: only large could be measured"),
@@ -548,6 +639,8 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (COUNTS, "no: 1 score of 2 in doubt; 1 score over only a part of the rows; "
      "who is better cannot be told: ranks need 10 tasks that all agents have; there are 3"),
     (ALONE, "no: 1 task: too few for an interval of the share of medals, which needs 10"),
+    (replace(COUNTS, doubtful=0, partial=0, basis=of.AgentRanksBasis(40, 10, (), 2)),
+     "yes: ranks on 40 tasks that all agents have, with 95 % confidence in all of them together"),
     (replace(ALONE, tasks=12), "yes: over 12 tasks"),
     (replace(ALONE, counts=(("invalid", 1),)), "no: no submission has a score"),
     (of.GradedSubmission("t", "", "auc 0.2", "", "", False), "no interval was computed"),
