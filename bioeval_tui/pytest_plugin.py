@@ -94,8 +94,8 @@ class Evaluation:
         for run, conditions in self._chosen_runs(condition):
             if condition is None and len(conditions) == 1:
                 pytest.fail(
-                    f"the mean needs both conditions, and only {published_title(conditions[0])} was run: "
-                    f"write assert_score({bar:g}, condition={conditions[0]!r})",
+                    "the mean needs both conditions, and only"
+                    f" {published_title(conditions[0])} was run: write assert_score({bar:g}, condition={conditions[0]!r})",
                     pytrace=False,
                 )
             wanted = conditions if condition is None else (condition,)

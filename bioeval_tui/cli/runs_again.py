@@ -203,8 +203,8 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
         for item in judged:
             for warning in (*item.warnings, *([item.error] if item.error else [])):
                 say(
-                    f"{rescorer.run_id}, {published_title(item.key.condition)}, trial {item.key.trial}:"
-                    f" {current().text(warning)}",
+                    f"{rescorer.run_id}, {published_title(item.key.condition)},"
+                    f" trial {item.key.trial}: {current().text(warning)}",
                     err=True,
                 )
         if not judged:

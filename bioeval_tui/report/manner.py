@@ -49,9 +49,9 @@ STOP_WORDS: Collection[str] = frozenset(
     re.findall(
         r"\w+",
         """a about after all also an and any are as at be been but by can did do does for from had has
-        have he her his i if in into is it its just me my no not of on or our out she so some such
-        than that the their them then there these they this to up was we were what when which who
-        will with would you your""",
+        have he her his i if in into is it its just me my no not of on or our out she so
+        some such than that the their them then there these they this to up was we were what
+        when which who will with would you your""",
     )
 )
 """Words without information about a fact."""

@@ -914,6 +914,8 @@ def _write_sure_runs_compared(finding: of.RunsCompared) -> str:
         return f"yes: {words}"
     if finding.needed:
         words += f"; {finding.needed} would do"
+    elif first.difference.estimate.interval is not None:
+        words += "; four times as many pairs would halve the interval"
     return f"no: {words}"
 
 
