@@ -3,11 +3,11 @@
 
     uv run python benchmarks/wire_agent.py [--tokens-per-second 300] [--words 200]
 
-It prints its address. It answers with Markdown tables, one cell after the other at their pace,
-over the REST protocol with server-sent events. `GET /wire` gives, for every answer, in seconds since 1970: when the last byte
-of the request had arrived, when the first word and when the last byte of the answer left. Where the
-kernel stamps packets (Linux, SO_TIMESTAMPING), these are its stamps, which nothing that this
-process does can delay; elsewhere the process reads the clock itself.
+It prints its address. It answers with Markdown tables, one cell after the other at their pace, over
+the REST protocol with server-sent events. `GET /wire` gives, for every answer, in seconds since
+1970: when the last byte of the request had arrived, when the first word and when the last byte of
+the answer left. Where the kernel stamps packets (Linux, SO_TIMESTAMPING), these are its stamps,
+which nothing that this process does can delay; elsewhere the process reads the clock itself.
 """
 
 from __future__ import annotations

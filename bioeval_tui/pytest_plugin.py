@@ -95,7 +95,8 @@ class Evaluation:
             if condition is None and len(conditions) == 1:
                 pytest.fail(
                     "the mean needs both conditions, and only"
-                    f" {published_title(conditions[0])} was run: write assert_score({bar:g}, condition={conditions[0]!r})",
+                    f" {published_title(conditions[0])} was run: "
+                    f"write assert_score({bar:g}, condition={conditions[0]!r})",
                     pytrace=False,
                 )
             wanted = conditions if condition is None else (condition,)

@@ -48,8 +48,8 @@ HEDGE = re.compile(
 STOP_WORDS: Collection[str] = frozenset(
     re.findall(
         r"\w+",
-        """a about after all also an and any are as at be been but by can did do does for from had has
-        have he her his i if in into is it its just me my no not of on or our out she so
+        """a about after all also an and any are as at be been but by can did do does for from had
+        has have he her his i if in into is it its just me my no not of on or our out she so
         some such than that the their them then there these they this to up was we were what
         when which who will with would you your""",
     )

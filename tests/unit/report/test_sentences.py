@@ -633,8 +633,8 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.RunsCompared((compared(WITHOUT, paired(), 0, 0),), False, 0),
         "no: nothing was measured in both"),
     (of.RunsCompared((compared(WITH, FELL, 12, 0),), False, 0),
-        "no: B − A −0.76, 95 % interval −0.79 to −0.73: worse; four times as many pairs would halve "
-        "the interval"),
+        "no: B − A −0.76, 95 % interval −0.79 to −0.73: worse; four times as many pairs would "
+        "halve the interval"),
     (of.NothingShared("dose", "reminder"), "no: nothing is the same in both"),
     (of.NothingSubmitted("t"), "yes: there is no file"),
     (of.InvalidSubmission("t"), "yes: the file breaks the task's rules"),
