@@ -208,7 +208,8 @@ def _agent_broke(finding: of.AgentBroke) -> str:
     text = " and ".join(parts)
     if finding.penalties:
         lost = [f"by {number(taken.score)} {side_words(taken.side)}" for taken in finding.penalties]
-        text += f"; failed requests lowered this {' and '.join(lost)}"
+        # Tasks that were not reached any more may have lowered it, too.
+        text += f"; the failed requests alone lowered the score {' and '.join(lost)}"
     return text
 
 
@@ -846,6 +847,8 @@ def _runs_compared(finding: of.RunsCompared) -> str:
     elif len(higher) == 1:
         run, leads = next(iter(higher.items()))
         text = f"{called[run]} scored higher: {leads}"
+        if not finding.sure and not finding.needed:
+            text = f"{called[run]} scored higher, but not beyond chance: {leads}"
     else:
         parts = [f"{called[run]} {leads}" for run, leads in higher.items()]
         text = f"Neither scored higher throughout: {'; '.join(parts)}"
@@ -888,7 +891,10 @@ def _lead(one: of.ConditionCompared) -> str:
     text = f"{side_words(one.side)} ({signed(abs(mean))})"
     if pairs == 1:
         return text
-    return f"in {max(one.a_higher, one.b_higher)} of {pairs} pairs {text}"
+    higher, lower = max(one.a_higher, one.b_higher), min(one.a_higher, one.b_higher)
+    if lower:
+        return f"in {higher} of {pairs} pairs, lower in {lower}, {text}"
+    return f"in {higher} of {pairs} pairs {text}"
 
 
 @write.register

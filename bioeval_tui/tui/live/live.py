@@ -16,6 +16,8 @@ from textual.widgets import Static
 from bioeval_tui.base.text import plural
 from bioeval_tui.record.names import SPEAKERS
 from bioeval_tui.report.brief import make_brief
+from bioeval_tui.report.findings import StillUnfinished
+from bioeval_tui.report.sentences import sure
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view, operator
 from bioeval_tui.tui.live.conversations_widget import Conversations, FindLine
@@ -25,7 +27,7 @@ from bioeval_tui.tui.live.panels import PanelDeck
 from bioeval_tui.tui.live.replay_bar import ReplayControls
 from bioeval_tui.tui.live.stage_widget import STAGE_CSS, Stage
 from bioeval_tui.tui.shared.base import BaseScreen
-from bioeval_tui.tui.shared.cells import brief_head, who_and_what
+from bioeval_tui.tui.shared.cells import Cell, brief_head, who_and_what
 from bioeval_tui.tui.shared.line_widgets import AskLine
 from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.rows_widget import Labelled
@@ -345,7 +347,13 @@ class LiveScreen(BaseScreen):
         """Show what is tested: it stays while conversations fill the screen."""
         if state.started is not None:
             brief = make_brief(state, state.started, self.watched.trial)
-            lines = brief_head(brief) if self.has_class("-tall") else who_and_what(brief)
+            if not self.has_class("-tall"):
+                self.query_one("#brief", Labelled).show(who_and_what(brief))
+                return
+            lines = brief_head(brief)
+            if state.ended is None:
+                how = sure(StillUnfinished(0, 0), rehearsal=brief.rehearsal)
+                lines.append([Cell("SURE   ", "quiet"), Cell(how, "warn")])
             self.query_one("#brief", Labelled).show(lines)
 
     def show_caption(self) -> None:

@@ -565,7 +565,8 @@ def status_line(state: RunState, condition: Condition, trial: int) -> Content:
             for row, mark in zip(assertions, checked, strict=True)
             if mark.tone == "bad"
         ]
-        parts.append(paint(Cell(name, "quiet"), *map(_first_sign, checked), *failing[:1]))
+        told = failing[:1] or [Cell("  none fails", "quiet")]
+        parts.append(paint(Cell(name, "quiet"), *map(_first_sign, checked), *told))
     return Content.styled(" │ ", "$quiet").join(parts)
 
 

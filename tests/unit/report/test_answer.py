@@ -107,7 +107,8 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
             "agent_failed",
          "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the "
          "agent failed; what it would have scored otherwise, a run without failures would tell WHY "
-         "the agent failed at turn 1 in both conversations; failed requests lowered this by 0.50 "
+         "the agent failed at turn 1 in both conversations; the failed requests alone "
+         "lowered the score by 0.50 "
          "without the facts and by 0.30 with the facts"),
         ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition",
             "WHAT 0.71 without the facts, a full score in 5 of 10 conversations. SURE yes, to "

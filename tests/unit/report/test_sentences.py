@@ -112,7 +112,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.NoScoreThere(of.TalkPlace(NAMED, "", 1), "away"),
         "In the conversation “has the card” the agent has no score."),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, (of.SideScore(WITH, 0.5),)),
-     "the agent failed at turn 3 in both conversations (500); failed requests lowered this by 0.50 "
+     "the agent failed at turn 3 in both conversations (500); the failed requests alone "
+     "lowered the score by 0.50 "
      "with the facts"),
     (of.AgentBroke(None, of.Breakdown(of.Places((FIRST, SECOND), 2), ""), ()),
      "the conversation ran out of time at turn 3 in the conversation without the facts of trial 1 "
@@ -242,6 +243,9 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "A and B are not compared: both are runs of dose, but of other tasks, facts or cases."),
     (of.RunsCompared((compared(WITH, FELL, 12, 0),), True, 0),
         "A scored higher: in 12 of 12 pairs with the facts (+0.76)."),
+    (of.RunsCompared((compared(WITH, FELL, 9, 3),), False, 0),
+        "A scored higher, but not beyond chance: in 9 of 12 pairs, lower in 3, with the facts "
+        "(+0.76)."),
     (of.RunsCompared((compared(WITHOUT, SAME, 0, 0),), False, 5),
         "A and B score the same in the only pair without the facts."),
     (of.RunsCompared((compared(WITHOUT, LEVEL, 0, 0),), False, 5),
