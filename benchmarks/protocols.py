@@ -27,8 +27,10 @@ from aiohttp import web
 
 from bioeval_tui import plugins
 from bioeval_tui.jobs.models import TargetConfig
-from bioeval_tui.peers.http import Arrivals, Timeouts, make_client
+from bioeval_tui.peers.arrivals import Arrivals
+from bioeval_tui.peers.http import make_client
 from bioeval_tui.peers.seams import AgentTerms
+from bioeval_tui.peers.timeouts import Timeouts
 
 WORDS = [f"word{number} " for number in range(20)]
 TEXT = "".join(WORDS)

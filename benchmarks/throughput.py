@@ -154,8 +154,9 @@ async def hold(
 
 async def bare(url: str, requests: list[dict[str, Any]], conversations: int) -> None:
     """Send the requests of so many conversations at once through the program's own HTTP client."""
-    from bioeval_tui.peers.http import Timeouts, make_client
+    from bioeval_tui.peers.http import make_client
     from bioeval_tui.peers.models.model import MOST_CONNECTIONS
+    from bioeval_tui.peers.timeouts import Timeouts
 
     async def ask_model(body: dict[str, Any]) -> None:
         await models.post(f"{url}/v1/chat/completions", json=body)

@@ -35,12 +35,9 @@ from bioeval_tui.peers.agents.connection import (
     words_of_error as words_of_error,
 )
 from bioeval_tui.peers.agents.tools import NO_RESULT as NO_RESULT, DeclaredTools as DeclaredTools
-from bioeval_tui.peers.http import (
-    Timeouts as Timeouts,
-    received_text as received_text,
-    timeouts_of as timeouts_of,
-)
+from bioeval_tui.peers.failures import received_text as received_text
 from bioeval_tui.peers.sse import TAIL_S as TAIL_S, drain as drain
+from bioeval_tui.peers.timeouts import Timeouts as Timeouts, timeouts_of as timeouts_of
 from bioeval_tui.record.attachments import (
     attachment_event as attachment_event,
     bytes_of as bytes_of,

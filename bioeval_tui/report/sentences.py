@@ -104,7 +104,7 @@ TEXTS: dict[type, str] = {
     of.NothingSubmitted: "Nothing was submitted for {0.task}.",
     of.NothingPaired: "Nothing can be concluded: no pair of conversations has both scores.",
     of.RehearsalCompared: "one of the runs is a rehearsal",
-    of.RunOfOneCondition: "{0.run} was run with {0.title} only",
+    of.RunOfOneCondition: "{0.run} was run in one condition only: {0.title}",
     of.UncleanRun: "{0.run}: {0.cleanness}, {0.why}",
     of.RunUnfinished: "{0.run} did not finish",
     of.NothingRun: "no conversation was run",

@@ -71,7 +71,7 @@ def says(message: str) -> str:
 
 
 async def held(folder: Path, what: dict[str, Any], **options: Any) -> WholeRun:
-    """Run a job with the without the facts, and let no message or failure pass unseen: pytest
+    """Run a job with the facts withheld, and let no message or failure pass unseen: pytest
     prints them if a test fails.
     """
     found = await hold(

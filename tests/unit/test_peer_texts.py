@@ -25,7 +25,7 @@ from bioeval_tui.guards.specifics import Known
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.peers.agents.connection import parse_message, parse_object
-from bioeval_tui.peers.http import received_text
+from bioeval_tui.peers.failures import received_text
 from bioeval_tui.peers.models import evaluator
 from bioeval_tui.peers.models.answer import AnswerReader, hide_keys, strip_reasoning
 from bioeval_tui.peers.models.prompting import find_prompt, states_shown, tool_calls

@@ -28,16 +28,12 @@ from bioeval_tui.base.text import (
     is_large,
     parse_json,
 )
-from bioeval_tui.peers.http import (
-    Arrivals,
-    Timeouts,
-    connection_error,
-    make_client,
-    received_text,
-    status_error,
-)
+from bioeval_tui.peers.arrivals import Arrivals
+from bioeval_tui.peers.failures import connection_error, received_text, status_error
+from bioeval_tui.peers.http import make_client
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.peers.sse import ServerSentEvent, read_events
+from bioeval_tui.peers.timeouts import Timeouts
 from bioeval_tui.record.names import Peer, Role
 
 NONE_HERE = frozenset({404, 405, 501})

@@ -21,10 +21,11 @@ from bioeval_tui.base.peer_limits import MAX_ROUNDS
 from bioeval_tui.base.text import clean, clean_value, excess_of
 from bioeval_tui.peers.agents.connection import SESSION, StateUrl, fill_session
 from bioeval_tui.peers.agents.tools import NO_RESULT, DeclaredTools
-from bioeval_tui.peers.http import Arrivals, timeouts_of
+from bioeval_tui.peers.arrivals import Arrivals
 from bioeval_tui.peers.models.answer import ChatAnswer, ModelToolCall, text_of
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply
+from bioeval_tui.peers.timeouts import timeouts_of
 from bioeval_tui.record.attachments import attachment_event, bytes_of, shorten_picture
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.spans import known_sum

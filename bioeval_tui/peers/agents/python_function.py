@@ -35,8 +35,8 @@ from bioeval_tui.jobs.models import TargetConfig
 from bioeval_tui.peers import function_calls, python_code, spending, traces
 from bioeval_tui.peers.agents.connection import StateUrl
 from bioeval_tui.peers.function_calls import LAST_S, Conversation, FunctionCalls, FunctionError
-from bioeval_tui.peers.http import timeouts_of
 from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply
+from bioeval_tui.peers.timeouts import timeouts_of
 from bioeval_tui.record.names import Role
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, parse_arguments, result_event

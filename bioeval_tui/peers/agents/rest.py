@@ -30,9 +30,9 @@ from bioeval_tui.peers.agents.connection import (
     told_history,
     words_of_error,
 )
-from bioeval_tui.peers.http import timeouts_of
 from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peers.sse import drain
+from bioeval_tui.peers.timeouts import timeouts_of
 from bioeval_tui.record.names import Role
 
 

@@ -31,7 +31,8 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import NO_OPTIONS, Api, ModelOptions
 from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers import spending
-from bioeval_tui.peers.http import Arrivals, Timeouts, make_client
+from bioeval_tui.peers.arrivals import Arrivals
+from bioeval_tui.peers.http import make_client
 from bioeval_tui.peers.models.answer import (
     AnswerReader,
     ChatAnswer,
@@ -43,6 +44,7 @@ from bioeval_tui.peers.models.answer import (
 from bioeval_tui.peers.models.google_credentials import GoogleCredentials
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.peers.sse import drain, read_events
+from bioeval_tui.peers.timeouts import Timeouts
 from bioeval_tui.record.names import Peer
 
 MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)

@@ -232,8 +232,8 @@ class Answers(Kind):
             await agent.aclose()
 
     async def _chat(self) -> None:
-        from bioeval_tui.peers.http import Timeouts
         from bioeval_tui.peers.models.model import ChatModel, ChatRequest
+        from bioeval_tui.peers.timeouts import Timeouts
 
         limits = Timeouts(2, 4)
         model = ChatModel(

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.peers.http import Timeouts, make_client
+from bioeval_tui.peers.http import make_client
+from bioeval_tui.peers.timeouts import Timeouts
 from tests.integration.program import run_job
 from tests.integration.test_key_hosts import job
 from tests.servers.rest_agent import RestAgentServer

@@ -487,7 +487,7 @@ def test_runs_are_compared_on_the_condition_that_both_have_and_say_so() -> None:
     )
     assert [side.condition for side in found.conditions] == ["supplied"]
     assert found.measured
-    assert "B was run with with the facts only" in found.notes
+    assert "B was run in one condition only: with the facts" in found.notes
 
 
 def test_runs_without_a_common_condition_cannot_be_compared() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.peer_limits import MAX_ANSWER_BYTES
-from bioeval_tui.peers.http import Timeouts
+from bioeval_tui.peers.timeouts import Timeouts
 from bioeval_tui.protocols import Agent, Delta, Generation, PeerError, Reply
 from tests.servers.agents import rest_agent
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bioeval_tui.peers.http import STAMPED, Arrivals
+from bioeval_tui.peers.arrivals import STAMPED, Arrivals
 from bioeval_tui.protocols import Delta, Reply
 from tests.servers.agents import rest_agent
 

@@ -7,8 +7,9 @@ from collections.abc import AsyncIterator, Iterable
 import httpx2
 import pytest
 
-from bioeval_tui.peers.http import BoundedTransport, Timeouts
+from bioeval_tui.peers.http import BoundedTransport
 from bioeval_tui.peers.sse import read_events
+from bioeval_tui.peers.timeouts import Timeouts
 from bioeval_tui.protocols import PeerError
 
 STREAM = (

@@ -11,7 +11,8 @@ import pytest
 from aiohttp import web
 
 from bioeval_tui.base.hosts import HIDDEN, Hider
-from bioeval_tui.peers.http import BoundedTransport, Timeouts
+from bioeval_tui.peers.http import BoundedTransport
+from bioeval_tui.peers.timeouts import Timeouts
 from bioeval_tui.protocols import Agent, PeerError, Reply
 from tests.servers.agents import rest_agent
 

@@ -8,7 +8,7 @@ import pytest
 from aiohttp import ClientConnectorError
 from aiohttp.client_reqrep import ConnectionKey
 
-from bioeval_tui.peers.http import connection_error
+from bioeval_tui.peers.failures import connection_error
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS])

@@ -1,0 +1,164 @@
+"""How long a peer may take: an agent or model that is silent for too long is given up here.
+
+Time in which this process stood still is not the peer's, and requests that wait for each other at
+one host are told so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from weakref import WeakSet
+
+from bioeval_tui.base.hosts import Hider
+from bioeval_tui.peers.failures import (
+    TRANSPORT_ERRORS,
+    LostConnectionError,
+    connection_error,
+    received_text,
+)
+from bioeval_tui.peers.seams import PeerError
+from bioeval_tui.record.names import Peer
+
+STOOD_STILL_S = 0.5
+"""If a timer fires later than this, in seconds, this process was suspended."""
+
+_under_way: dict[str, WeakSet[Exchange]] = {}
+"""The exchanges of this process with each host that are not finished."""
+
+_given_up: dict[str, tuple[float, float]] = {}
+"""When a crowded exchange with a host last timed out, and until when the host may still work on all
+that did.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Timeouts in seconds: to connect, and for the complete answer (no separate limit for its first
+    byte).
+    """
+
+    connect: float = 5.0
+    whole: float = 180.0
+
+
+def timeouts_of(whole_s: float | None) -> Timeouts:
+    """Return the default timeouts, or with another one for the whole answer."""
+    if whole_s is None:
+        return Timeouts()
+    return Timeouts(whole=whole_s)
+
+
+class Exchange:
+    """One request and its answer while it is read; it is in `response.extensions["exchange"]`.
+
+    Time in which this process did not run (stopped, or the machine was asleep) does not count as
+    the peer's. A timeout is `crowded` if this process had other exchanges with the host meanwhile,
+    which may have waited for each other there, or if the host may still work on such ones, because
+    many servers do not notice that nobody waits any more; only a `stateless` peer may be asked
+    again then.
+    """
+
+    def __init__(
+        self, peer: Peer, host: str, whole_s: float, hider: Hider, *, stateless: bool = False
+    ) -> None:
+        self.host = host
+        self.hider = hider
+        self.lost = False
+        """Whether a connection that had been used before was closed under the request, without any
+        answer.
+        """
+        self._stateless = stateless
+        others = _under_way.setdefault(host, WeakSet())
+        self._crowded = len(others) > 0
+        for other in others:
+            other._crowded = True
+        others.add(self)
+        self.started = time.monotonic()
+        self.head = b""
+        """The first bytes of the answer, for error messages."""
+        self._peer = peer
+        self._whole_s = whole_s
+        self._ends = self.started + whole_s
+
+    @asynccontextmanager
+    async def step(self) -> AsyncIterator[None]:
+        """Limit one step to the remaining time; any failure in it is a `PeerError`.
+
+        Raises:
+            PeerError: the step failed, or the time is used up.
+        """
+        loop = asyncio.get_running_loop()
+        timer: asyncio.TimerHandle
+
+        def expire() -> None:
+            nonlocal timer
+            if self._is_expired():
+                limit.reschedule(loop.time())
+            else:
+                timer = loop.call_later(self._ends - time.monotonic(), expire)
+
+        timer = loop.call_later(self._ends - time.monotonic(), expire)
+        try:
+            async with asyncio.timeout(None) as limit:
+                try:
+                    yield
+                finally:
+                    timer.cancel()
+            # Steps that never wait, as those of an endless stream, meet no timeout.
+            if self._is_expired():
+                raise TimeoutError
+        except TimeoutError:
+            raise self._too_late() from None
+        except TRANSPORT_ERRORS as error:
+            self.lost = isinstance(error.__cause__, LostConnectionError) and error.__cause__.reused
+            failure = connection_error(self._peer, self.host, error)
+            failure.args = tuple(self.hider.text(str(part)) for part in failure.args)
+            failure.received = received_text(self.head)
+            raise failure from None
+
+    def _is_expired(self) -> bool:
+        late_s = time.monotonic() - self._ends
+        if late_s > STOOD_STILL_S:
+            self._ends = time.monotonic() + min(late_s, self._whole_s)
+            return False
+        return late_s >= 0
+
+    def finish(self) -> None:
+        """Note that nothing more is expected of the peer."""
+        _under_way.get(self.host, WeakSet()).discard(self)
+
+    def answered(self) -> None:
+        """Note that the peer has answered, so that it no longer works on what was sent before this
+        request.
+        """
+        since, _ = _given_up.get(self.host, (math.inf, 0.0))
+        if self.started > since:
+            _given_up.pop(self.host, None)
+
+    def _too_late(self) -> PeerError:
+        error = self.error(f"did not finish its answer within {self._whole_s:g} s")
+        _, until = _given_up.get(self.host, (0.0, 0.0))
+        if self._crowded:
+            now = time.monotonic()
+            _given_up[self.host] = now, max(now, until) + self._whole_s
+        if self._crowded or self.started < until:
+            error.args = (
+                (
+                    f"{error} while other requests of this program waited for it: use a lower"
+                    " --concurrency, or allow more time"
+                ),
+            )
+            error.crowded, error.retryable = True, self._stateless
+        return error
+
+    def error(self, what: str, *, disagrees: bool = False) -> PeerError:
+        """Return the error for an unusable answer; with `disagrees`, it is not the peer's
+        failure.
+        """
+        received = received_text(self.head)
+        return PeerError(self._peer, f"{self.host} {what}", received=received, disagrees=disagrees)
