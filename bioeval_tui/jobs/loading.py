@@ -271,8 +271,8 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator
     for condition in job.held_in:
         if counting and not any(each.applies(condition.name) for each in counting):
             message = (
-                f"{condition.title}: only response times are scored, since all tasks and assertions "
-                "are for other conditions"
+                f"{condition.title}: only response times are scored, since all tasks and"
+                " assertions are for other conditions"
             )
             yield warning(message, "tasks")
     most = max(sum(task.applies(condition.name) for task in job.tasks) for condition in job.held_in)

@@ -200,22 +200,20 @@ async def agents_graph_id(agent_url: str) -> str | None:
     not answer.
     """
     # Only in the engine, because the process that starts it has a screen to paint.
-    from bioeval_tui.peers.failures import TRANSPORT_ERRORS
-    from bioeval_tui.peers.http import make_client
-    from bioeval_tui.peers.timeouts import Timeouts
+    from bioeval_tui.peers import failures, http, timeouts
 
     if not agent_url:
         return ""
     try:
-        limits = Timeouts(ABOUT_S, ABOUT_S)
-        async with make_client([agent_url], limits, most=MAX_ABOUT) as asking:
+        limits = timeouts.Timeouts(ABOUT_S, ABOUT_S)
+        async with http.make_client([agent_url], limits, most=MAX_ABOUT) as asking:
             answer = await asking.get(f"{agent_url}/api/v1/about")
             told = parse_json(answer.content) if answer.status_code == 200 else None
     except PeerError as error:
         if error.unreachable:
             return None
         return ""
-    except (*TRANSPORT_ERRORS, ValueError):  # it answers with something else
+    except (*failures.TRANSPORT_ERRORS, ValueError):  # it answers with something else
         return ""
     if not isinstance(told, dict):
         return ""
