@@ -16,8 +16,8 @@ from pydantic_core import ErrorDetails
 
 from bioeval_tui import plugins
 from bioeval_tui.base.addresses import HTTP, url_problem
+from bioeval_tui.base.credentials import strip_credentials
 from bioeval_tui.base.errors import JobError, Problem, RecordingError, UsageError
-from bioeval_tui.base.hosts import strip_credentials
 from bioeval_tui.base.text import clean_line, clean_value, listed
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 from bioeval_tui.jobs import models

@@ -19,7 +19,7 @@ import truststore
 from httpx_aiohttp.httpx2 import AiohttpTransport
 
 from bioeval_tui import __version__
-from bioeval_tui.base.hosts import Hider, request_credentials
+from bioeval_tui.base.credentials import Hider, request_credentials
 from bioeval_tui.base.peer_limits import (
     MAX_ANSWER_BYTES,
     MAX_HEADER_BYTES,

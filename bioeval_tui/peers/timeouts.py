@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from weakref import WeakSet
 
-from bioeval_tui.base.hosts import Hider
+from bioeval_tui.base.credentials import Hider
 from bioeval_tui.peers.failures import (
     TRANSPORT_ERRORS,
     LostConnectionError,

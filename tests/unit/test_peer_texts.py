@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from bioeval_tui.base import text
+from bioeval_tui.base.credentials import Hider
 from bioeval_tui.base.errors import NotMeasuredError
-from bioeval_tui.base.hosts import Hider
 from bioeval_tui.guards.checks import check
 from bioeval_tui.guards.content import asks_for, asks_for_anything, disclosed_facts
 from bioeval_tui.guards.specifics import Known

@@ -18,8 +18,8 @@ from typing import Any, Literal, NamedTuple
 from typing_extensions import TypedDict
 
 from bioeval_tui import plugins
+from bioeval_tui.base.credentials import strip_credentials
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.hosts import strip_credentials
 from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings, plain_environment
 from bioeval_tui.base.text import clean_line, listed, plural

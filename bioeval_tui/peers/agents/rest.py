@@ -13,8 +13,8 @@ from urllib.parse import quote, urlsplit
 
 import httpx2
 
+from bioeval_tui.base.credentials import PUBLISHED_KEY
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.hosts import PUBLISHED_KEY
 from bioeval_tui.base.peer_limits import MAX_SESSION
 from bioeval_tui.base.text import clean, clean_line, clean_value, compact_json
 from bioeval_tui.peers.agents.connection import (

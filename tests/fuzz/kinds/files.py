@@ -78,7 +78,8 @@ class Jobs(_Files):
         self.path.write_bytes(case)
 
     def run(self, case: bytes) -> str:
-        from bioeval_tui.base.hosts import host_of, strip_credentials
+        from bioeval_tui.base.credentials import strip_credentials
+        from bioeval_tui.base.hosts import host_of
         from bioeval_tui.evaluation.assertions import holds_on_nothing
         from bioeval_tui.evaluation.wiring.check_job import check_job
         from bioeval_tui.jobs.loading import job_from_data, job_snapshot

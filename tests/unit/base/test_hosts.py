@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from bioeval_tui.base.credentials import strip_credentials
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.hosts import host_of, strip_credentials
+from bioeval_tui.base.hosts import host_of
 
 
 @pytest.mark.parametrize(

@@ -379,7 +379,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
             "new.yml", "it asks the graph"),
      "with the facts, trial 1, “a reminder exists”: recorded not asked, in new.yml not measured "
      "(it asks the graph)"),
-    (of.RunOfOneCondition("A", "without the facts"), 
+    (of.RunOfOneCondition("A", "without the facts"),
         "A was run in one condition only: without the facts"),
     (of.UncleanRun("A", "not clean", "the graph differs"), "A: not clean, the graph differs"),
     (of.RunUnfinished("B"), "B did not finish"),

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 from aiohttp import web
 
-from bioeval_tui.base.hosts import HIDDEN, Hider
+from bioeval_tui.base.credentials import HIDDEN, Hider
 from bioeval_tui.peers.http import BoundedTransport
 from bioeval_tui.peers.timeouts import Timeouts
 from bioeval_tui.protocols import Agent, PeerError, Reply
