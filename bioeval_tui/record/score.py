@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 
 from bioeval_tui.base.text import clean_line, shorten
-from bioeval_tui.record.events import EXCUSED, AssertionChecked, Fault, ScorePart, TaskScored
+from bioeval_tui.record.events import AssertionChecked, ScorePart, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.statistics.means import average, exact_mean
 
@@ -199,24 +199,6 @@ def assertion_part(results: Sequence[tuple[float, bool | None]], reason: str = "
         [float(bool(passed)) for _, passed in results], [weight for weight, _ in results]
     )
     return ScorePart(name="assertion", weight=ASSERTION_WEIGHT, value=value)
-
-
-def blame(faults: Sequence[Fault], judged: Sequence[TaskScored] | None = None) -> Fault:
-    """Return who is to blame for a missing score, given the faults: of a judge without a verdict,
-    and of each assertion that could not be measured.
-
-    First what is not excused (`EXCUSED`): one missing answer of a model must not cover it.
-    `evaluator` if the user did not ask for a task; `none` if each assertion only asks for what the
-    agent does not report.
-    """
-    unexcused = [fault for fault in faults if fault not in EXCUSED and fault != "none"]
-    if unexcused:
-        return unexcused[0]
-    if any(not task.measured for task in judged or ()):
-        return "evaluator"
-    return next(
-        (fault for fault in faults if fault != "none"), "none" if faults else "infrastructure"
-    )
 
 
 def failure_penalty(failures: int) -> float:

@@ -23,13 +23,14 @@ from bioeval_tui.evaluation.conversation.attempts import (
     recorded_attempts,
     stream_whole,
 )
+from bioeval_tui.evaluation.conversation.blame import Outcome
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.observe import what_differs
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels
 from bioeval_tui.evaluation.conversation.sessions import APART, OverheardAgent, Session
-from bioeval_tui.evaluation.conversation.turns import Dialogue, Outcome
+from bioeval_tui.evaluation.conversation.turns import Dialogue
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
 from bioeval_tui.jobs.loading import job_snapshot
 from bioeval_tui.jobs.models import CypherAssertion, EvaluationJob, Seed, TextSeed
@@ -733,11 +734,15 @@ class _Conversation:
                 with attempt:
                     self.transcript.session_id = await dialogue.agent.open()
         except PeerError as error:
-            return dialogue.peer_outcome(error)
+            return dialogue.ended_by(error)
         self.session.require_apart()
         require_graph(self.plan, self.parts)
         await apply_seeds(
-            self.plan, dialogue.agent, self.emitter, dialogue.deserves_patience, self.parts.budget
+            self.plan,
+            dialogue.agent,
+            self.emitter,
+            dialogue.blame.deserves_patience,
+            self.parts.budget,
         )
         self.emitter.emit(
             events.ConversationStarted,

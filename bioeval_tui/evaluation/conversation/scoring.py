@@ -19,6 +19,7 @@ import yaml
 
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.base.text import clean, clean_line, compact_json, shorten
+from bioeval_tui.evaluation.conversation.blame import blame_for_score
 from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
 from bioeval_tui.peers.models.prompting import states_shown
 from bioeval_tui.peers.models.verdicts import MAX_QUOTE, locate, only_of_the_user
@@ -401,7 +402,7 @@ def score_fields(
         faults = [check.fault for check in unchecked]
         if tasks is None and judged:
             faults.insert(0, judge_fault)
-        fault = score.blame(faults, tasks)
+        fault = blame_for_score(faults, tasks)
     return {
         **unscored_fields(transcript, whole.reason, fault),
         "score": whole.score,

@@ -9,14 +9,11 @@ from typing import Any
 
 from tenacity import AsyncRetrying
 
-from bioeval_tui import plugins
 from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT, MAX_SESSION
 from bioeval_tui.base.text import (
     clean,
     clean_line,
     clean_value,
-    is_html,
-    page_title,
     plural,
     shorten,
 )
@@ -28,6 +25,7 @@ from bioeval_tui.evaluation.conversation.attempts import (
     recorded_attempts,
     stream_whole,
 )
+from bioeval_tui.evaluation.conversation.blame import Blame, Outcome
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
@@ -47,28 +45,10 @@ from bioeval_tui.peers.seams import (
 from bioeval_tui.peers.spending import Used
 from bioeval_tui.peers.transcript import SpokenTranscript, without_signoff
 from bioeval_tui.record import events
-from bioeval_tui.record.events import Ending, Fault
 from bioeval_tui.record.names import Role
 
 ENOUGH = 3
 """A user who had this many messages, with the greeting, could have brought up a task."""
-
-
-class Outcome(Ending):
-    """How a conversation ended, and what the run needs to know besides.
-
-    `never_held`: the agent opened no session, or never answered. `broken_at` is the number of the
-    user's message during whose answer the connection to the agent broke, else 0.
-    """
-
-    fault: Fault = "none"
-    never_held: bool = False
-    broken_at: int = 0
-
-    @property
-    def recorded(self) -> dict[str, Any]:
-        """What is recorded of it, as fields of `ConversationEnded`."""
-        return {name: getattr(self, name) for name in Ending.model_fields}
 
 
 class _LeftRoleTwice(Exception):
@@ -89,6 +69,7 @@ class Dialogue:
         transcript: SpokenTranscript,
     ) -> None:
         self.plan = plan
+        self.blame = Blame(plan.job.target.protocol, plan.shared_agent)
         self.parts = parts
         self.emitter = emitter
         self.control = control
@@ -124,7 +105,7 @@ class Dialogue:
                 if outcome is not None:
                     return self._unless_nothing_was_asked(outcome)
         except PeerError as error:
-            return self.peer_outcome(error)
+            return self.ended_by(error)
         except _LeftRoleTwice as error:
             return Outcome(reason="evaluator_failed", fault="evaluator", detail=str(error))
         finally:
@@ -487,14 +468,14 @@ class Dialogue:
             self.plan.limits.agent_retries,
             message=message,
             counts=self._counts_against_agent,
-            ours=self.deserves_patience,
+            ours=self.blame.deserves_patience,
         )
 
     def _counts_against_agent(self, error: PeerError) -> bool:
         """Count a failed attempt, but not one that we caused, or a failure while this process was
         suspended.
         """
-        counted = error.peer == "agent" and not error.disagrees and not self.is_our_doing(error)
+        counted = error.peer == "agent" and not error.disagrees and not self.blame.is_ours(error)
         if counted and (still_s := self.parts.watchdog.suspension(self._asked_at)):
             why, what = (
                 self.parts.watchdog.pause_cause(self._asked_at),
@@ -514,51 +495,10 @@ class Dialogue:
         )
         self.emitter.emit(events.Warned, code="blocked", message=message)
 
-    def is_our_doing(self, error: PeerError) -> bool:
-        """Return whether this program or machine is to blame: too many requests at once, or no free
-        sockets.
-        """
-        too_many = error.status == 429 and self.plan.shared_agent > 1
-        return error.peer == "agent" and (too_many or error.exhausted or error.crowded)
-
-    def deserves_patience(self, error: PeerError) -> bool:
-        """Return whether a request is worth more attempts than usual: others of ours are under way,
-        or it never left.
-        """
-        return self.is_our_doing(error) and (self.plan.shared_agent > 1 or error.exhausted)
-
-    def peer_outcome(self, error: PeerError) -> Outcome:
+    def ended_by(self, error: PeerError) -> Outcome:
         """Return how a peer's last failure ends the conversation."""
-        never_held = error.peer == "agent" and not self.transcript.answers
-        ways: tuple[str, ...] = ()
-        if never_held:
-            ways = _ways_out(error, self.plan.job.target.protocol)
-        detail, received = clean_line(str(error)), _received_instead(error)
-        if error.peer == "agent" and error.exhausted:
-            return Outcome(
-                reason="cancelled",
-                fault="infrastructure",
-                detail=detail,
-                ways=ways,
-                received=received,
-            )
-        if self.is_our_doing(error) or (error.disagrees and error.peer == "agent"):
-            return Outcome(
-                reason="cancelled", fault="unclear", detail=detail, ways=ways, received=received
-            )
-        if error.peer == "agent":
-            broken_at = len(self.transcript.messages) if error.broken else 0
-            return Outcome(
-                reason="agent_failed",
-                fault="agent",
-                detail=detail,
-                never_held=never_held,
-                ways=ways,
-                received=received,
-                broken_at=broken_at,
-            )
-        return Outcome(
-            reason="evaluator_failed", fault=error.fault, detail=detail, received=received
+        return self.blame.outcome(
+            error, answers=self.transcript.answers, messages=len(self.transcript.messages)
         )
 
     async def _end_observing(self) -> None:
@@ -579,53 +519,3 @@ class Dialogue:
             raise
         if not task.cancelled():
             task.result()
-
-
-def _ways_out(error: PeerError, protocol: str) -> tuple[str, ...]:
-    """Return what you can do if no conversation took place, for one who reads only this."""
-    known = plugins.agent_protocol(protocol)
-    if known is not None and known.is_function:
-        return ()
-    if error.status in (401, 403):
-        return ("set BIOEVAL_AGENT_API_KEY to the key that the agent expects",)
-    where = "with --agent-url, BIOEVAL_AGENT_URL or target.url"
-    if error.unreachable:
-        return (f"start the agent, or give its address {where}",)
-    failed = error.status is not None and error.status >= 500 and error.status != 501
-    elsewhere = error.status in (301, 302, 303, 307, 308, 404, 405, 410, 501)
-    # An unusable answer of a chat endpoint is empty, filtered or too long, but one in this
-    # protocol.
-    foreign = error.unusable and protocol != "openai"
-    if elsewhere or foreign or (error.received.lstrip().startswith("<") and not failed):
-        address = f"give the agent's address {where}"
-        if protocol == "rest":
-            address += ", without /api/v1"
-        if is_html(error.received):
-            address = f"no agent seems to answer there: {address}"
-        others = [
-            one.name
-            for one in plugins.own_agent_protocols()
-            if not one.is_function and one.name != protocol
-        ]
-        return (
-            address,
-            (
-                f"it was asked with the protocol {protocol}: if it speaks {', '.join(others[:-1])}"
-                f" or {others[-1]}, say so in target.protocol"
-            ),
-        )
-    return ("look at the agent's log",)
-
-
-def _received_instead(error: PeerError) -> str:
-    """Return what was received instead of an answer, unless the error says so; of an HTML page only
-    its title.
-    """
-    said, came = clean_line(str(error)), shorten(clean_line(error.received), 120)
-    if is_html(error.received):
-        came = "HTML"
-        if title := page_title(error.received):
-            came = f"the page “{title}”"
-    if came.rstrip("…") not in said:
-        return came
-    return ""

@@ -24,6 +24,7 @@ from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.evaluation.conversation import exam
+from bioeval_tui.evaluation.conversation.blame import blame_for_score
 from bioeval_tui.evaluation.conversation.scoring import (
     Held,
     counts_elsewhere,
@@ -643,7 +644,7 @@ class Rescorer:
         if whole.score is None:
             if verdict.error:
                 unchecked.insert(0, judges_fault)
-            fault = composite.blame(unchecked, verdict.tasks)
+            fault = blame_for_score(unchecked, verdict.tasks)
         return events.ConversationScored(
             **self._where(talk, author),
             score=whole.score,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from bioeval_tui.evaluation.conversation.blame import blame_for_score
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.events import AssertionChecked, CheckStatus, Fault, TaskScored
 from bioeval_tui.record.names import PUBLISHED_NAMES
@@ -161,7 +162,7 @@ def test_of_two_that_are_at_fault_the_one_that_no_gate_allows_for_is_named(
     """What an agent may have caused comes before a task that was not asked for, and both before
     what nobody reports.
     """
-    assert composite.blame(faults, judged) == at_fault
+    assert blame_for_score(faults, judged) == at_fault
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from bioeval_tui.evaluation.conversation.blame import (
+    Blame,
+    _received_instead,
+    _ways_out,
+    blame_for_score,
+)
 from bioeval_tui.evaluation.conversation.scoring import (
     Held,
     combine_verdicts,
@@ -18,7 +24,7 @@ from bioeval_tui.evaluation.conversation.scoring import (
     usable_verdicts,
     verdicts_problem,
 )
-from bioeval_tui.evaluation.conversation.turns import Dialogue, _received_instead, _ways_out
+from bioeval_tui.evaluation.conversation.turns import Dialogue
 from bioeval_tui.peers.seams import ListedFaults
 from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.protocols import (
@@ -31,7 +37,6 @@ from bioeval_tui.protocols import (
     Verdict,
 )
 from bioeval_tui.record.events import EXCUSED, EndReason, Fault, TaskScored
-from bioeval_tui.record.score import blame
 from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeEvaluator, FakeJudge, Stage, job
 
 FAULTS: tuple[Fault, ...] = (
@@ -66,14 +71,14 @@ ASKED = (TaskScored(task=1, title="t", score=0.0, asked=1),)
 def test_what_is_not_excused_comes_first_then_an_unasked_task_then_the_first_fault(
     faults: list[Fault], judged: tuple[TaskScored, ...] | None, who: str
 ) -> None:
-    assert blame(faults, judged) == who
+    assert blame_for_score(faults, judged) == who
 
 
 @given(st.lists(st.sampled_from(FAULTS)), st.sampled_from([None, ASKED, UNASKED]))
 def test_no_excuse_covers_what_an_agent_may_have_caused(faults: list[Fault], judged: Any) -> None:
-    found = blame(faults, judged)
+    found = blame_for_score(faults, judged)
     assert (found not in EXCUSED and found != "none") == bool({*faults} - EXCUSED - {"none"})
-    assert blame([*faults, "agent"], judged) not in EXCUSED
+    assert blame_for_score([*faults, "agent"], judged) not in EXCUSED
 
 
 def fields(
@@ -396,7 +401,7 @@ def dialogue(*, shared: int = 1, answers: int = 1) -> Dialogue:
     agent.
     """
     one = Dialogue.__new__(Dialogue)
-    one.plan = type("Plan", (), {"shared_agent": shared, "job": job()})()
+    one.blame = Blame("rest", shared)
     one.parts = type("P", (), {"watchdog": type("W", (), {"suspension": lambda self, at: 0.0})()})()
     one.transcript = SpokenTranscript(job(), "withheld", 1, None)
     one.transcript.messages = [
@@ -438,12 +443,12 @@ def test_only_what_the_agent_did_by_itself_counts_against_it(
     error: PeerError, shared: int, reason: str, fault: str, counted: bool, waits: bool
 ) -> None:
     one = dialogue(shared=shared)
-    outcome = one.peer_outcome(error)
+    outcome = one.ended_by(error)
     assert (outcome.reason, outcome.fault) == (reason, fault)
     assert outcome.broken_at == (3 if error.broken else 0)
     assert one._counts_against_agent(error) == counted
     assert one.transcript.failures == counted
-    assert one.deserves_patience(error) == waits
+    assert one.blame.deserves_patience(error) == waits
 
 
 @pytest.mark.parametrize(
@@ -453,7 +458,7 @@ def test_only_what_the_agent_did_by_itself_counts_against_it(
 def test_a_conversation_without_an_answer_was_never_held(
     peer: str, answers: int, never_held: bool
 ) -> None:
-    outcome = dialogue(answers=answers).peer_outcome(failed(peer))
+    outcome = dialogue(answers=answers).ended_by(failed(peer))
     assert outcome.never_held == never_held
     assert bool(outcome.ways) == never_held
 
