@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from bioeval_tui.base.errors import InvalidSubmissionError
 from bioeval_tui.grade import tables
@@ -89,6 +89,17 @@ def test_a_frame_is_what_pandas_reads(tmp_path: Path, data: st.DataObject) -> No
         st.from_regex(r"[+-]?[0-9]{0,25}(\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True),
     )
 )
+# one power of ten more or less than can be scaled by at once; as many digits as are read, and more
+@example("1e308")
+@example("1e309")
+@example("10e307")
+@example("1e-308")
+@example("1e-309")
+@example("1e-616")
+@example("1e-617")
+@example("9" * 17)
+@example("9" * 18)
+@example("0." + "9" * 18)
 def test_a_leaderboard_is_read_as_by_pandas_2(text: str) -> None:
     with io.StringIO(f"score\n{text}\n0.5\n") as file:
         column = pd.read_csv(file, skip_blank_lines=False)["score"]
