@@ -107,6 +107,34 @@ def test_a_leaderboard_is_read_as_by_pandas_2(text: str) -> None:
         assert float_of_pandas_2(text) == column[0]
 
 
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        ("a,b,c,d,e,f", "1,2,3,4,5,6", ""),
+        ("a,b,c,d,e,f,g", "1,2,3,4,5,6,7", "a row of 7 columns; the limit is 6"),
+        ("a,a,a,b", "1,2,3,4", ""),
+        ("a,a,a,a,b", "1,2,3,4,5", "3 columns that repeat the name of another; the limit is 2"),
+        ("a,a,b,b,b", "1,2,3,4,5", "3 columns that repeat the name of another; the limit is 2"),
+        ("a,,,,b", "1,2,3,4,5", ""),  # without a name they repeat none
+        ("a,b", "1,2,3", ""), ("a,b", "1,2,3,4", "a row of 4 columns; the limit is 3"),
+        # two at once: the header comes first
+        ("a,a,a,a,b,c,d", "1,2", "a row of 7 columns; the limit is 6"),
+    ],
+)  # fmt: skip
+def test_each_limit_of_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: str, row: str, said: str
+) -> None:
+    for name, most in (("MAX_COLUMNS", 6), ("MAX_REPEATED", 2), ("MAX_SURPLUS", 1)):
+        monkeypatch.setattr(tables, name, most)
+    path = tmp_path / "s.csv"
+    path.write_text(f"{header}\n{row}\n")
+    if not said:
+        assert len(read_frame(path)) == 1
+        return
+    with pytest.raises(InvalidSubmissionError, match=said):
+        read_frame(path)
+
+
 TRUTH = pd.DataFrame({"id": [f"p{n}" for n in range(6)], "y": np.arange(6) / 7})
 GOOD = "id,y,note\n" + "".join(f"p{n},{n / 9!r},fine\n" for n in range(6))
 

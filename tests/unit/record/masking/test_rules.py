@@ -197,6 +197,29 @@ def test_an_invalid_rules_file_is_one_sentence_with_its_line(
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("names: [Al]", ""), ("identifiers: [A12]", ""),
+        (f"names: [{{text: Ada, as: {'A' * 20}}}]", ""),
+        (f"names: [{{text: Ada, as: {'A' * 21}}}]", "at most 20 characters"),
+        (f"names: [{', '.join(f'n{n}' for n in range(5000))}]", ""),
+        (f"names: [{', '.join(f'n{n}' for n in range(5001))}]", "5,001 entries; the limit is 5,000"),
+        ("names: [Ada] #".ljust(1_000_000, "x"), ""),
+        ("names: [Ada] #".ljust(1_000_001, "x"), "larger than 1,000,000 bytes"),
+    ],
+    ids=range(8),
+)  # fmt: skip
+def test_each_limit_of_a_rules_file(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "rules.yml"
+    path.write_text(text, "utf-8")
+    if not said:
+        load_rules(path, tmp_path)
+        return
+    with pytest.raises(InputError, match=said):
+        load_rules(path, tmp_path)
+
+
 def test_a_missing_or_binary_rules_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: No such file"):
         load_rules(tmp_path / "none.yml", tmp_path)
