@@ -20,7 +20,7 @@ from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.doubts import Doubt, score_text
 from bioeval_tui.grade.leaderboard import build_leaderboard, guess_direction, rank
 from bioeval_tui.grade.order import Difference, ExpectedForm, findings, not_tried
-from bioeval_tui.grade.outcomes import NotGraded
+from bioeval_tui.grade.outcomes import NotGraded, Tally
 from bioeval_tui.grade.report_files import (
     Graded,
     Loaded,
@@ -577,6 +577,37 @@ def graded(
     return Graded(
         outcome, Path(batch), batch, DAY + timedelta(days=day), None if key is None else (key,)
     )
+
+
+@pytest.mark.parametrize(
+    ("percentiles", "invalid", "not_graded", "mean", "with_zeros", "words", "others"),
+    [
+        ([], 0, 0, None, None, "no percentile yet", ""),
+        ([], 1, 0, None, 0.0, "no percentile yet", "1 invalid"),
+        ([], 0, 1, None, 0.0, "no percentile yet", "1 not graded"),
+        ([80.0], 0, 0, 80.0, 80.0, "over 1 valid", ""),
+        ([80.0], 1, 0, 80.0, 40.0, "over 1 valid", "1 invalid"),
+        ([80.0], 0, 1, 80.0, 40.0, "over 1 valid", "1 not graded"),
+        ([80.0, 40.0], 1, 1, 60.0, 30.0, "over 2 valid", "1 invalid and 1 not graded"),
+        ([0.0, None], 0, 0, 0.0, 0.0, "over 1 of 2 valid", ""),
+        ([None], 0, 1, None, 0.0, "percentile unknown for all 1 valid", "1 not graded"),
+    ],
+)  # fmt: skip
+def test_what_has_no_score_counts_as_0_in_the_second_mean_percentile(
+    percentiles: list[float | None],
+    invalid: int,
+    not_graded: int,
+    mean: float | None,
+    with_zeros: float | None,
+    words: str,
+    others: str,
+) -> None:
+    reports = [report(leaderboard_percentile=one) for one in percentiles]
+    reports += [report(valid_submission=False, score=None)] * invalid
+    tally = Tally.of(reports, not_graded)
+    assert (tally.percentile, tally.percentile_with_zeros) == (mean, with_zeros)
+    assert (tally.percentile_words, tally.others_words) == (words, others)
+    assert tally.valid == len(percentiles)
 
 
 @pytest.mark.parametrize(

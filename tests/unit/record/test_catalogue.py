@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 import stat
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,7 @@ from tests.command import call
 from tests.journals import write_hostile_journal
 from tests.unit.record.test_state import recorded
 from tests.unit.record.test_versions import GOLDEN
-from tests.unit.report.recorded import Recorded, Talk
+from tests.unit.report.recorded import Recorded, Talk, scoring
 from tests.unit.report.test_judged_again import judged
 
 ID = "20260101-000000-abcd"
@@ -215,6 +216,40 @@ def test_runs_can_be_filtered_by_job_status_score_fault_time_and_model(
         write(tmp_path, f"20260102-00000{number}-beef", [first, *others])
     write(tmp_path, ID, list(recorded())[:5])
     assert len(Catalogue(tmp_path).runs(wanted)) == found
+
+
+@pytest.mark.parametrize(
+    ("seconds", "since", "before"), [(-0.001, True, False), (0, True, False), (0.001, False, True)]
+)
+def test_a_run_that_began_at_the_time_itself_is_since_it_and_not_before(
+    tmp_path: Path, seconds: float, since: bool, before: bool
+) -> None:
+    run = Recorded([Talk()])
+    run.write(tmp_path)
+    at = run.events()[0].at + timedelta(seconds=seconds)
+    assert bool(Catalogue(tmp_path).runs(RunFilter(since=at))) is since
+    assert bool(Catalogue(tmp_path).runs(RunFilter(before=at))) is before
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({"min_score": 0.14}, 1), ({"min_score": 0.15}, 1), ({"min_score": 0.1 + 0.05}, 1),
+        ({"min_score": 0.1501}, 0),
+        # a whole fault, of one or two
+        ({"fault": "agent"}, 1), ({"fault": "unclear"}, 1), ({"fault": "clear"}, 0),
+        ({"fault": "age"}, 0), ({"fault": "agent, unclear"}, 1), ({"fault": "none"}, 0),
+        # both at once
+        ({"min_score": 0.15, "fault": "agent"}, 1), ({"min_score": 0.16, "fault": "agent"}, 0),
+        ({"min_score": 0.15, "fault": "judge"}, 0),
+    ],
+)  # fmt: skip
+def test_a_run_is_found_at_its_score_and_by_a_whole_fault(
+    tmp_path: Path, wanted: dict[str, Any], found: int
+) -> None:
+    blamed = [replace(scoring(0.1), fault="agent"), replace(scoring(0.2), fault="unclear")]
+    Recorded([blamed[0]], [blamed[1]]).write(tmp_path)
+    assert len(Catalogue(tmp_path).runs(RunFilter(**wanted))) == found
 
 
 def test_the_newest_runs_come_first_up_to_the_limit(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
 from bioeval_tui.record import reading
 from bioeval_tui.record.events import MessageCompleted, RunEvent
-from bioeval_tui.record.reading import RecordedEvents, read_recording
+from bioeval_tui.record.reading import LineReader, RecordedEvents, read_recording
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
 KEPT = 20
@@ -24,6 +24,18 @@ KEPT = 20
 def few_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "MOST_KEPT", KEPT)
     monkeypatch.setattr(reading, "BLOCK", 1_000)
+
+
+@pytest.mark.parametrize(("less", "events"), [(0, 1), (1, 0)])
+def test_an_unfinished_line_of_just_the_limit_is_kept_until_its_end(
+    monkeypatch: pytest.MonkeyPatch, less: int, events: int
+) -> None:
+    line = GOLDEN.read_bytes().splitlines()[0]
+    monkeypatch.setattr(reading, "MAX_LINE", len(line) - less)
+    reader = LineReader("run.jsonl")
+    assert reader.feed(line) == []
+    assert len(reader.problems) == less
+    assert len(reader.feed(b"\n")) == events
 
 
 @pytest.mark.usefixtures("few_kept")

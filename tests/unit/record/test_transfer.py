@@ -20,6 +20,7 @@ from bioeval_tui.record.reviews import fold_reviews
 from bioeval_tui.record.runs import LiveInfo, is_imported, overlay_path, process_start, write_live
 from bioeval_tui.record.transfer import delete_runs, import_recording
 from tests.unit.record.test_versions import GOLDEN
+from tests.unit.report.recorded import import_scores
 
 
 @pytest.fixture
@@ -196,6 +197,38 @@ def test_an_interrupted_deletion_never_leaves_an_imported_run_unmarked(
             delete_runs([done.path], tmp_path)
         assert is_imported(done.path) or not done.path.exists()
     assert not is_imported(done.path)
+
+
+@pytest.mark.parametrize(("less", "whole"), [(0, True), (1, False)])
+def test_a_line_and_an_overlay_of_just_the_limit_are_imported(
+    mailed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, less: int, whole: bool
+) -> None:
+    lines = mailed.read_bytes().splitlines(keepends=True)
+    longest = max(map(len, lines))
+    monkeypatch.setattr(transfer, "MAX_LINE", longest - less)
+    overlay_path(mailed).write_bytes(lines[-1])
+    monkeypatch.setattr(transfer, "MAX_OVERLAY", len(lines[-1]) - less)
+    done = import_recording(mailed, tmp_path / "runs")
+    kept = [line for line in lines if whole or len(line) < longest]
+    assert done.path.read_bytes() == b"".join(kept)
+    assert overlay_path(done.path).exists() is whole
+    assert ("were imported" in done.notes[0]) is whole
+
+
+@pytest.mark.parametrize(("less", "whole"), [(0, True), (1, False)])
+def test_a_message_of_just_the_limit_is_imported_from_another_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, less: int, whole: bool
+) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+    first = import_scores(tmp_path / "first", "t", [[1.0]])
+    longest = max(map(len, first.read_bytes().splitlines(keepends=True)))
+    monkeypatch.setattr(transfer, "MAX_LINE", longest - less)
+    if whole:
+        assert import_scores(tmp_path / "second", "t", [[1.0]]).name == first.name
+        return
+    with pytest.raises(RecordingError, match="has a message of more than"):
+        import_scores(tmp_path / "second", "t", [[1.0]])
 
 
 def test_an_overlay_that_is_too_large_is_left_out_of_an_import(

@@ -49,6 +49,15 @@ def test_pruning_deletes_the_trash_and_nothing_else(data_dir: Path) -> None:
     assert [run["run_id"] for run in json.loads(call("runs", "list", "--json").stdout)] == [IDS[1]]
 
 
+@pytest.mark.parametrize(("ticks", "is_before"), [(-1, False), (0, False), (1, True)])
+def test_a_deletion_at_the_time_itself_is_not_before_it(
+    data_dir: Path, ticks: int, is_before: bool
+) -> None:
+    (kept,) = deletions(data_dir / "trash")
+    before = kept.at + timedelta(microseconds=ticks)
+    assert bool(deletions(data_dir / "trash", before)) is is_before
+
+
 def test_the_age_of_trash_counts_from_its_deletion(data_dir: Path) -> None:
     (kept,) = deletions(data_dir / "trash")
     # both runs began long ago, the deletion was just now

@@ -163,6 +163,21 @@ def test_up_to_ten_per_cent_may_be_excluded() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("under", "options", "noted"),
+    [
+        (("withheld:0.5",), {}, True), (("task:0.5",), {}, True), (("timing:0.5",), {}, True),
+        ((), {"min_pass_k": ["1:0"]}, True), ((), {"fail_slower": ["p50:1s"]}, False),
+        ((), {"fail_on_assertion": True}, False), ((), {}, False),
+    ],
+)  # fmt: skip
+def test_a_judge_that_was_not_examined_is_noted_where_a_threshold_rests_on_scores(
+    under: tuple[str, ...], options: dict[str, Any], noted: bool
+) -> None:
+    result = gate(Recorded([scoring(0.9)]), *under, **options)
+    assert any("judge not examined" in note for note in result.notes) is noted
+
+
 @pytest.mark.parametrize("fault", ["agent", "unclear", "program"])
 def test_what_an_agent_may_have_caused_is_never_allowed_for_however_rare(fault: Fault) -> None:
     lost = Talk(reason="cancelled", fault=fault)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from bioeval_tui.base.errors import InvalidSubmissionError
 from bioeval_tui.grade import tables
@@ -89,11 +89,50 @@ def test_a_frame_is_what_pandas_reads(tmp_path: Path, data: st.DataObject) -> No
         st.from_regex(r"[+-]?[0-9]{0,25}(\.[0-9]{0,25})?([eE][+-]?[0-9]{1,3})?", fullmatch=True),
     )
 )
+# one power of ten more or less than can be scaled by at once; as many digits as are read, and more
+@example("1e308")
+@example("1e309")
+@example("10e307")
+@example("1e-308")
+@example("1e-309")
+@example("1e-616")
+@example("1e-617")
+@example("9" * 17)
+@example("9" * 18)
+@example("0." + "9" * 18)
 def test_a_leaderboard_is_read_as_by_pandas_2(text: str) -> None:
     with io.StringIO(f"score\n{text}\n0.5\n") as file:
         column = pd.read_csv(file, skip_blank_lines=False)["score"]
     if column.dtype.kind == "f" and not np.isnan(column[0]):
         assert float_of_pandas_2(text) == column[0]
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "said"),
+    [
+        ("a,b,c,d,e,f", "1,2,3,4,5,6", ""),
+        ("a,b,c,d,e,f,g", "1,2,3,4,5,6,7", "a row of 7 columns; the limit is 6"),
+        ("a,a,a,b", "1,2,3,4", ""),
+        ("a,a,a,a,b", "1,2,3,4,5", "3 columns that repeat the name of another; the limit is 2"),
+        ("a,a,b,b,b", "1,2,3,4,5", "3 columns that repeat the name of another; the limit is 2"),
+        ("a,,,,b", "1,2,3,4,5", ""),  # without a name they repeat none
+        ("a,b", "1,2,3", ""), ("a,b", "1,2,3,4", "a row of 4 columns; the limit is 3"),
+        # two at once: the header comes first
+        ("a,a,a,a,b,c,d", "1,2", "a row of 7 columns; the limit is 6"),
+    ],
+)  # fmt: skip
+def test_each_limit_of_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, header: str, row: str, said: str
+) -> None:
+    for name, most in (("MAX_COLUMNS", 6), ("MAX_REPEATED", 2), ("MAX_SURPLUS", 1)):
+        monkeypatch.setattr(tables, name, most)
+    path = tmp_path / "s.csv"
+    path.write_text(f"{header}\n{row}\n")
+    if not said:
+        assert len(read_frame(path)) == 1
+        return
+    with pytest.raises(InvalidSubmissionError, match=said):
+        read_frame(path)
 
 
 TRUTH = pd.DataFrame({"id": [f"p{n}" for n in range(6)], "y": np.arange(6) / 7})

@@ -71,6 +71,28 @@ def test_names_and_identifiers_are_masked_in_any_spelling(
     assert rules.replace(masked) == masked
 
 
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        # cut to four letters, on either side, and to three
+        ("ada l… and …lace", "[PATIENT-1]… and …[PATIENT-1]"),
+        ("ada… and …ace", "ada… and …ace"), ("hada l… and …laces", "hada l… and …laces"),
+        # side by side, and one inside the other
+        ("AdaLovelaceGraceHopper", "[PATIENT-1][PATIENT-2]"), ("Grace Hopper", "[PATIENT-2]"),
+        ("MRN-0042943 476 5919", "[ID-1][ID-2]"),
+        # four signs between the words of a name, and five
+        ("Ada    Lovelace", "[PATIENT-1]"), ("Ada     Lovelace", "Ada     Lovelace"),
+        # six letters and digits, and five, inside a longer word
+        ("xAB1234y", "x[ID-4]y"), ("xCD123y", "xCD123y"), ("(CD123)", "([ID-5])"),
+    ],
+)  # fmt: skip
+def test_each_limit_of_a_match(tmp_path: Path, text: str, masked: str) -> None:
+    (tmp_path / "rules.yml").write_text(
+        RULES.replace("  - 'X-77'\n", "  - 'X-77'\n  - AB1234\n  - CD123\n"), "utf-8"
+    )
+    assert load_rules(tmp_path / "rules.yml", tmp_path).replace(text) == masked
+
+
 def test_a_pattern_does_not_mask_what_is_already_masked(tmp_path: Path) -> None:
     (tmp_path / "rules.yml").write_text(
         r"patterns: [{pattern: '\[?[A-Z]+-\w+\]?', as: CODE}]", "utf-8"
@@ -173,6 +195,29 @@ def test_an_invalid_rules_file_is_one_sentence_with_its_line(
         load_rules(path, tmp_path)
     assert len(caught.value.problems) == 1, caught.value.problems
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("names: [Al]", ""), ("identifiers: [A12]", ""),
+        (f"names: [{{text: Ada, as: {'A' * 20}}}]", ""),
+        (f"names: [{{text: Ada, as: {'A' * 21}}}]", "at most 20 characters"),
+        (f"names: [{', '.join(f'n{n}' for n in range(5000))}]", ""),
+        (f"names: [{', '.join(f'n{n}' for n in range(5001))}]", "5,001 entries; the limit"),
+        ("names: [Ada] #".ljust(1_000_000, "x"), ""),
+        ("names: [Ada] #".ljust(1_000_001, "x"), "larger than 1,000,000 bytes"),
+    ],
+    ids=range(8),
+)  # fmt: skip
+def test_each_limit_of_a_rules_file(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "rules.yml"
+    path.write_text(text, "utf-8")
+    if not said:
+        load_rules(path, tmp_path)
+        return
+    with pytest.raises(InputError, match=said):
+        load_rules(path, tmp_path)
 
 
 def test_a_missing_or_binary_rules_file_is_reported(tmp_path: Path) -> None:
