@@ -238,11 +238,13 @@ def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -
         for condition in job.held_in if rules else ():
             counts = any(rule.applies(condition.name) for rule in rules)
             if item.applies(condition.name) and not counts:
-                yield problem(path, f"no rule counts with {condition.title}")
+                yield problem(path, f"no rule counts in the condition {condition.name}")
 
 
 def _conditional_parts(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.OfCondition]]:
-    """Yield whatever can be meant for one condition, with its place."""
+    """Yield whatever may name in `only` the one condition that it is for: tasks, a rubric's items,
+    assertions, the user's lines, and rules of tasks and items; each with its place in the job.
+    """
     parts: dict[FieldPath, Sequence[Any]] = {
         ("tasks",): job.tasks,
         ("rubric",): job.rubric,
@@ -254,9 +256,8 @@ def _conditional_parts(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.O
             if isinstance(item, models.OfCondition):
                 yield (*path, index), item
             if isinstance(item, models.JobTask | models.RubricItem):
-                yield from (
-                    ((*path, index, "rules", at), rule) for at, rule in enumerate(item.rules)
-                )
+                for at, rule in enumerate(item.rules):
+                    yield (*path, index, "rules", at), rule
 
 
 def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:
@@ -271,8 +272,8 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator
     for condition in job.held_in:
         if counting and not any(each.applies(condition.name) for each in counting):
             message = (
-                f"all tasks and assertions are for other conditions, so with {condition.title} "
-                "only response times are scored"
+                "all tasks and assertions are for other conditions, so in the condition"
+                f" {condition.name} only response times are scored"
             )
             yield warning(message, "tasks")
     most = max(sum(task.applies(condition.name) for task in job.tasks) for condition in job.held_in)

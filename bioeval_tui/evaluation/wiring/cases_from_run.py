@@ -41,8 +41,8 @@ class CasesOfRun:
 
 
 def is_unjudged(recording: Path, runs_dir: Path) -> bool:
-    """Return whether a run came from elsewhere and nothing in it was scored: there is no failure to
-    write a job from.
+    """Return whether a run has no failure to write a job from: it came from elsewhere, and nothing
+    in it was scored.
 
     Raises:
         RecordingError: the recording cannot be read.
