@@ -258,7 +258,7 @@ def row_loss_draws(name: str, losses: Sequence[Floats]) -> Draws:
     if name == "rmse":
         if len(losses) == 1:
             roots = np.sqrt(np.maximum(0, mean_percentiles([losses[0]])))
-            return drawn(roots, _EXACT, rows, _skew(losses[0]))
+            return drawn(roots, _BY_SADDLEPOINT, rows, _skew(losses[0]))
         # The mean of several roots, each taken as linear about its mean.
         means = [np.sqrt(each.mean()) for each in losses]
         losses = [
@@ -266,7 +266,7 @@ def row_loss_draws(name: str, losses: Sequence[Floats]) -> Draws:
             for root, each in zip(means, losses, strict=True)
         ]
     whole = np.mean(losses, axis=0)
-    return drawn(mean_percentiles([whole]), _EXACT, rows, _skew(whole))
+    return drawn(mean_percentiles([whole]), _BY_SADDLEPOINT, rows, _skew(whole))
 
 
 def _skew(values: Floats) -> float:
@@ -288,11 +288,11 @@ def _effective(
     effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
     if effective:
         most = min(most, effective)
-    return _share_draws(share, most, bounds, rows, _SHARE)
+    return _share_draws(share, most, bounds, rows, _BY_SHARE)
 
 
-_SHARE = "effective number of rows (Clopper-Pearson)"
-_EXACT = "percentiles of the bootstrap of a mean (saddlepoint)"
+_BY_SHARE = "effective number of rows (Clopper-Pearson)"
+_BY_SADDLEPOINT = "percentiles of the bootstrap of a mean (saddlepoint)"
 
 
 def mean_percentiles(strata: Sequence[Floats]) -> Floats:
@@ -371,7 +371,7 @@ def _auc_draws(positive: Any, guess: Floats) -> Draws:
     parts = float(won.var(ddof=1) / m), float(_won(lower, higher).var(ddof=1) / n)
     variance, half = sum(parts), 3 * m * n / (m + n)
     if variance < 1e-18:
-        return _share_draws(float(won.mean()), half, UNIT, m + n, _SHARE)
+        return _share_draws(float(won.mean()), half, UNIT, m + n, _BY_SHARE)
     degrees = variance**2 / (parts[0] ** 2 / (m - 1) + parts[1] ** 2 / (n - 1))
     return _effective(float(won.mean()), np.sqrt(variance), UNIT, m + n, degrees, 3 * half)
 
@@ -486,7 +486,7 @@ def _confusion_draws(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     # Fewer rows widen the interval like Student's t.
     effective_rows *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
     return _share_draws(
-        (table_score(table) - low) / (high - low), effective_rows, metric.bounds, rows, _SHARE
+        (table_score(table) - low) / (high - low), effective_rows, metric.bounds, rows, _BY_SHARE
     )
 
 

@@ -49,7 +49,7 @@ def is_unjudged(recording: Path, runs_dir: Path) -> bool:
     """
     if is_own(recording, runs_dir):
         return False
-    state, _, _ = started_run(recording, by_words=True)
+    state, _, _ = started_run(recording)
     return not any(
         talk.verdict is not None
         or talk.final_checks

@@ -76,8 +76,11 @@ class _Growing:
         self.number = 0
         self.last: events.MessageDelta | None = None
         self._text = ""
+        """What was added, without what was emitted long ago (`CONTEXT`)."""
         self._given = 0
+        """How much of `_text` was emitted."""
         self._hidden = False
+        """Whether the rest of the message is not shown."""
 
     def add(self, text: str, rules: Rules) -> str:
         """Add a piece; return the text that may be emitted now."""
