@@ -238,7 +238,7 @@ def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -
         for condition in job.held_in if rules else ():
             counts = any(rule.applies(condition.name) for rule in rules)
             if item.applies(condition.name) and not counts:
-                yield problem(path, f"no rule counts in the condition {condition.name}")
+                yield problem(path, f"no rule counts with {condition.title}")
 
 
 def _conditional_parts(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.OfCondition]]:
@@ -272,8 +272,8 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator
     for condition in job.held_in:
         if counting and not any(each.applies(condition.name) for each in counting):
             message = (
-                "all tasks and assertions are for other conditions, so in the condition"
-                f" {condition.name} only response times are scored"
+                f"all tasks and assertions are for other conditions, so with {condition.title} "
+                "only response times are scored"
             )
             yield warning(message, "tasks")
     most = max(sum(task.applies(condition.name) for task in job.tasks) for condition in job.held_in)

@@ -1,8 +1,8 @@
 """The conditions of a run as data: what each is called, which of the job's facts the user has, and
 which criteria hold.
 
-embabel-agent-eval has two, which are the default: without the facts, and with them when the agent
-asks. A job may list others. Nothing else in this program knows how many there are, or what they are
+embabel-agent-eval has two, which are the default: the without the facts, and supplied when asked
+for. A job may list others. Nothing else in this program knows how many there are, or what they are
 called.
 """
 

@@ -91,7 +91,7 @@ def test_a_wrong_name_of_a_condition_says_what_would_be_right(names: str, proble
         ("order: given-first", "order: given is no condition of the job"),
         ("order: sideways", "order: must be random, parallel, or a condition with -first"),
         ("rubric: [{criterion: a, points: 1, rules: [{pattern: b, only: supplied}]}]",
-            "rubric[0]: no rule counts in the condition withheld"),
+            "rubric[0]: no rule counts with without the facts"),
     ],
 )  # fmt: skip
 def test_a_condition_that_the_job_does_not_have_is_a_problem(part: str, problem: str) -> None:
@@ -100,7 +100,7 @@ def test_a_condition_that_the_job_does_not_have_is_a_problem(part: str, problem:
 
 def test_rules_that_leave_out_a_condition_are_refused() -> None:
     rules = "tasks:\n  - task: Remind me\n    rules: [{pattern: done, only: supplied}]\n"
-    assert "tasks[0]: no rule counts in the condition withheld" in " ".join(
+    assert "tasks[0]: no rule counts with without the facts" in " ".join(
         problems_of(MINIMAL.replace("tasks:\n  - task: Remind me\n", rules))
     )
 
@@ -180,7 +180,7 @@ def test_too_few_messages_for_the_tasks_give_a_warning() -> None:
 def test_a_condition_in_which_nothing_is_judged_or_asserted_gives_a_warning() -> None:
     job = MINIMAL.replace("  - task: Remind me\n", "  - {task: Remind me, only: supplied}\n")
     (warning,) = parse_job(job, Path("job.yml")).problems
-    assert "in the condition withheld only response times are scored" in warning.message
+    assert "with without the facts only response times are scored" in warning.message
     both = job + 'assertions: [{expression: "true", only: withheld}]\n'
     assert parse_job(both, Path("job.yml")).problems == ()
 
