@@ -370,8 +370,8 @@ class Timeline:
         self._begun = 0
         """How many events there are up to the first conversation's beginning; 0 before it."""
         self._turns: dict[tuple[Condition | None, int, int, int], tuple[int, float | None]] = {}
-        """For each turn (condition, trial, attempt, number): how many events there are up to its end, and the share of assertions that
-        hold there.
+        """For each turn (condition, trial, attempt, number): how many events there are up to its
+        end, and the share of assertions that hold there.
         """
         self._checks: dict[tuple[Condition | None, int, int], dict[int, AssertionChecked]] = {}
         """The last check of each assertion, by its index, for each conversation that has no score
