@@ -93,7 +93,7 @@ def evaluate(
     progress: bool = True,
     **options: Any,
 ) -> Results:
-    """Run a job's conversations with an agent, with without the facts and supplied, and return the
+    """Run a job's conversations with an agent, without the facts and with them, and return the
     results.
 
     Works in scripts, and in notebooks, where an event loop is running: the conversations have their

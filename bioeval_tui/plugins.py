@@ -259,14 +259,17 @@ def find(kind: type[Described], group: Group, own: Iterable[Any], name: str) -> 
     )
 
 
-def called(group: Group, name: str, function: str | Callable[..., Any], *given: Any) -> Any:
-    """Call a function of a plug-in, imported if it is named as `module:function`.
+def call(group: Group, name: str, function: str | Callable[..., Any], *given: Any) -> Any:
+    """Call a function of a plug-in with what is given, and return its result.
+
+    The function is imported if it is named as `module:function`.
 
     Raises:
         UsageError: it failed, and is another package's.
     """
     with blamed(group, name):
-        return (resolve_name(function) if isinstance(function, str) else function)(*given)
+        callee = resolve_name(function) if isinstance(function, str) else function
+        return callee(*given)
 
 
 def help_line(group: Group, own: Iterable[Any]) -> str:

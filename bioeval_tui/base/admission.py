@@ -34,14 +34,19 @@ RESERVE = 4 * BACKLOG
 others are closed.
 """
 
+_UNLIMITED = 1_000_000
+"""Stands for no limit of file descriptors: more connections than a server here ever has."""
+
 
 def most_connections() -> int:
-    """Return how many connections this process has file descriptors for."""
+    """Return how many connections this process has file descriptors for: all but `RESERVE`, or half
+    of them where the limit is so low that the reserve would leave fewer.
+    """
     if resource is None:
         return 10_000  # Windows has no such limit
     limit: int = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit == resource.RLIM_INFINITY:
-        return 1_000_000
+        return _UNLIMITED
     return max(limit - RESERVE, limit // 2)
 
 

@@ -95,8 +95,7 @@ class RunCommand(JsonFileCommand):
 @with_thresholds
 @add_gate_files_and_json
 def run(jobs: tuple[Path, ...], **options: Any) -> int:
-    """Evaluate an agent: run a job's conversations with without the facts and supplied, and score
-    them.
+    """Evaluate an agent: run a job's conversations without the facts and with them, and score them.
 
     JOB is a YAML file [data/eval/agent.yml], or the name of a sample (see `bioeval-tui samples`).
     Several jobs or models form a batch: one run for each job and model, with --repeat trials.

@@ -62,7 +62,8 @@ PrintedRun = Annotated[dict[str, Any], Fields(CataloguedRun, without=("folder",)
 def list_runs(as_json: bool, limit: int | None, since: str | None, **wanted: Any) -> int:
     """List the recorded runs, newest first."""
     start = parse_time(since, datetime.now(UTC)) if since else None
-    limit = limit if as_json else limit or SHOWN
+    if limit is None and not as_json:
+        limit = SHOWN
     runs = Catalogue(Settings.from_environment().runs_dir).runs(
         RunFilter(since=start, **wanted), limit
     )

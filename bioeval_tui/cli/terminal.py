@@ -19,7 +19,9 @@ _TERMINAL = 0
 
 
 def need_terminal(instead: str) -> None:
-    """Check that there is a terminal; `instead` suggests what works without one.
+    """Get the terminal ready for a screen, and end this process when it is closed from now on.
+
+    `instead` suggests what works without a terminal.
 
     Raises:
         UsageError: stdin or stdout is not a terminal, or it only prints lines.
@@ -32,6 +34,8 @@ def need_terminal(instead: str) -> None:
     if not has_screen():
         raise UsageError(f"this needs a terminal; without one, {instead}")
     make_lasting_for_screens()
+    # `_hang_up_with_terminal` waits all the time, so it has its own thread. Windows has neither
+    # poll nor SIGHUP.
     if hasattr(select, "poll") and os.isatty(_TERMINAL):
         threading.Thread(target=_hang_up_with_terminal, daemon=True).start()
 

@@ -95,16 +95,21 @@ def _check(assertion: Assertion, view: AssertionView) -> CheckResult:
 def _checked(
     assertion: Assertion, view: AssertionView, talk: ConversationState
 ) -> tuple[CheckResult, str]:
-    """Return the outcome on what is recorded, and why it could not be checked, if a state that it
-    needs is not there.
+    """Return the outcome on what is recorded, and why it could not be checked, if the state at the
+    end, which it needs, is not there; empty if it was checked.
+
+    That it is not there is nobody's fault: the recording lacks it.
     """
     needs_state = (
         isinstance(assertion, ExpressionAssertion) and "objectContext" in assertion.expression
     )
-    errors = [seen.error for seen in talk.observations[-1:]]
-    if not needs_state or view.object_context is not None or (errors and not errors[0]):
-        return _check(assertion, view), ""  # an agent without a state has null
-    error = clean_line("".join(filter(None, errors)))
+    # `view` has the state of the last observation. An agent without a state has null there, without
+    # an error.
+    at_end = talk.observations[-1] if talk.observations else None
+    is_known = view.object_context is not None or (at_end is not None and not at_end.error)
+    if not needs_state or is_known:
+        return _check(assertion, view), ""
+    error = clean_line(at_end.error or "") if at_end is not None else ""
     if view.agent_failed or _was_refused(talk, error):
         return CheckResult(False, error=error), ""
     why = ": ".join(filter(None, (NO_STATE, error)))

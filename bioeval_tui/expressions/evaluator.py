@@ -36,6 +36,9 @@ from bioeval_tui.expressions.values import (
 
 Environment = Mapping[str, Value]
 Candidate = tuple[Signature, list[int]]
+"""A signature that a call may mean, and for each argument of the call the index of its
+parameter.
+"""
 
 _RECEIVERS = "<receivers>"
 """The name under which the values of `this` are stored, innermost first."""
@@ -352,6 +355,12 @@ class ExpressionEvaluation:
     ) -> Value:
         """Return the result of the first signature that takes the arguments' values.
 
+        Args:
+            node: the call.
+            candidates: the signatures that it fits by name, number and kind of arguments.
+            receiver: the value before the dot of a method; nothing for a function.
+            names: the values of the names at the call.
+
         Raises:
             ExpressionError: no signature takes the arguments.
         """
@@ -361,6 +370,7 @@ class ExpressionEvaluation:
                 return signature.compute(
                     self.budget, *receiver, *_ordered_values(signature, places, given)
                 )
+        # Every candidate takes a lambda wherever the call has one, so another argument is wrong.
         shown = ", ".join(type_name(value) for value in given if type(value) is not Closure)
         raise ExpressionError(f"{node.name} does not take {shown}")
 

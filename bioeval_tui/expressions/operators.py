@@ -229,12 +229,18 @@ def _plus(left: Value, right: Value, budget: Budget) -> Value:
 
 
 def _merged(left: dict[object, Value], right: Value, budget: Budget) -> Value:
+    """Return Kotlin's `map + map` or `map + pair`: a new map, in which the right one's values win.
+
+    Raises:
+        ExpressionError: the right side is neither.
+    """
     if type(right) is Pair:
         right = {map_key(right.first, budget): right.second}
     if type(right) is not dict:
         raise _unfit("+", left, right)
-    budget.hold(2 * CELL * (len(left) + len(right)))
-    budget.step(len(left) + len(right))
+    most = len(left) + len(right)
+    budget.hold(2 * CELL * most)  # each entry has two cells: its key and its value
+    budget.step(most)
     return {**left, **right}
 
 

@@ -287,13 +287,16 @@ def _key_index(columns: pd.DataFrame, like: pd.Index | None = None) -> pd.Index:
 def labels(
     column: pd.Series, name: str, names: RowNames = LINES
 ) -> tuple[pd.Series | None, list[Problem]]:
-    """Return a column of labels as text, or None and what is wrong: missing values."""
+    """Return a column of labels as text, or None and what is wrong: missing values.
+
+    A label is the same text however its column is stored: whole numbers have no decimal point, and
+    True and False are 1 and 0, so that 1, 1.0 and True in two files are one label.
+    """
     missing = np.flatnonzero(column.isna().to_numpy())
     if len(missing):
         sentence = f"column `{name}` has no value in {names.where(missing)}"
         return None, [_problem(sentence, name, int(missing[0]) + names.first)]
     if isinstance(column.dtype, pd.CategoricalDtype) and column.cat.categories.dtype.kind in "fb":
-        # the same texts as from a column of numbers
         column = column.astype(column.cat.categories.dtype)
     if column.dtype.kind == "f" and (column == column.round()).all():
         column = column.astype("int64")

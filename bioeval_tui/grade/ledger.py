@@ -376,13 +376,19 @@ def _require_file(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _locked(path: Path, opened: Callable[[], int]) -> Iterator[int]:
-    """Open and lock a ledger; wait for whoever has it."""
+def _locked(path: Path, open_ledger: Callable[[], int]) -> Iterator[int]:
+    """Open and lock a ledger, waiting for whoever has it; yield its descriptor, which is closed at
+    the end.
+
+    `open_ledger` opens the file at `path` with the flags that the caller needs.
+    """
     while True:
         _require_file(path)
-        descriptor = opened()
+        descriptor = open_ledger()
         try:
             lock(descriptor, wait=True)
+            # Whoever had the lock may have replaced or removed the file meanwhile. What was written
+            # to the old one would be lost, so the one that is there now is opened.
             if is_same_file(descriptor, path):
                 yield descriptor
                 return

@@ -377,23 +377,23 @@ class ReportTotals:
         counts["total_beats_human"] += bool(report["beats_human"])
 
     def to_dict(
-        self, percentiles: Sequence[float], rounded: Callable[[float, int], float] = round
+        self, percentiles: Sequence[float], round_to: Callable[[float, int], float] = round
     ) -> dict[str, Any]:
         """Return the published keys without `task_reports`.
 
         Args:
             percentiles: of the valid submissions, in the reports' order: the mean is a plain sum
                 from left to right, which the order changes in its last bit.
-            rounded: as published, numpy's rule for numbers that were just graded, Python's for
-                those read back from JSON.
+            round_to: rounds a number to so many decimals. As published, it is numpy's rule for
+                numbers that were just graded, Python's for those read back from JSON.
         """
         average = best = worst = None
         if percentiles:
             total = 0.0
             for percentile in percentiles:
                 total += percentile
-            average = float(rounded(total / len(percentiles), 1))
-            best, worst = float(rounded(max(percentiles), 1)), float(rounded(min(percentiles), 1))
+            average = float(round_to(total / len(percentiles), 1))
+            best, worst = float(round_to(max(percentiles), 1)), float(round_to(min(percentiles), 1))
         return {
             **self._counts,
             "avg_leaderboard_percentile": average,

@@ -66,6 +66,13 @@ _REACH = 4.5
 intervals hold the truth, `scripts/validate-statistics scores` counts.
 """
 
+_NOTHING = 1e-12
+"""A spread of so little of the mean is a rounding error: all values are the same."""
+_VANISHED = 1e-9
+"""A curvature of so little of the variance is none."""
+_LEAST = 1e-300
+"""Instead of 0 or a rounding error below it, so that a root can be taken and divided by."""
+
 _PROBABILITIES = (np.arange(RESAMPLES) + 0.5) / RESAMPLES
 
 _STEP = 1e-4
@@ -251,7 +258,7 @@ def row_loss_draws(name: str, losses: Sequence[Floats]) -> Draws:
     if name == "rmse":
         if len(losses) == 1:
             roots = np.sqrt(np.maximum(0, mean_percentiles([losses[0]])))
-            return drawn(roots, _EXACT, rows, _skew(losses[0]))
+            return drawn(roots, _BY_SADDLEPOINT, rows, _skew(losses[0]))
         # The mean of several roots, each taken as linear about its mean.
         means = [np.sqrt(each.mean()) for each in losses]
         losses = [
@@ -259,7 +266,7 @@ def row_loss_draws(name: str, losses: Sequence[Floats]) -> Draws:
             for root, each in zip(means, losses, strict=True)
         ]
     whole = np.mean(losses, axis=0)
-    return drawn(mean_percentiles([whole]), _EXACT, rows, _skew(whole))
+    return drawn(mean_percentiles([whole]), _BY_SADDLEPOINT, rows, _skew(whole))
 
 
 def _skew(values: Floats) -> float:
@@ -281,47 +288,55 @@ def _effective(
     effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
     if effective:
         most = min(most, effective)
-    return _share_draws(share, most, bounds, rows, _SHARE)
+    return _share_draws(share, most, bounds, rows, _BY_SHARE)
 
 
-_SHARE = "effective number of rows (Clopper-Pearson)"
-_EXACT = "percentiles of the bootstrap of a mean (saddlepoint)"
+_BY_SHARE = "effective number of rows (Clopper-Pearson)"
+_BY_SADDLEPOINT = "percentiles of the bootstrap of a mean (saddlepoint)"
 
 
 def mean_percentiles(strata: Sequence[Floats]) -> Floats:
     """Return 2,000 evenly spaced percentiles of Σ mean of resampled values, drawn separately in
     each stratum.
 
-    By the saddlepoint approximation in Barndorff-Nielsen's form; see the module's sources.
+    By the saddlepoint approximation in Barndorff-Nielsen's form; see the module's sources. With K
+    the cumulant generating function of the sum about its centre, each tilt t belongs to the sum
+    s = centre + K′(t), and the share of sums below s is about Φ(z), where
+
+        r = sign(t) √(2 (t K′(t) − K(t))),  z = r + log(t √K″(t) / r) / r
     """
     centres = [values.mean() for values in strata]
     spread = np.sqrt(sum(values.var() / len(values) for values in strata))
     centre = float(sum(centres))
-    if not spread > 1e-12 * max(1.0, abs(centre)):
+    if not spread > _NOTHING * max(1.0, abs(centre)):
         return np.full(RESAMPLES, centre)
     tilts = np.linspace(-_REACH, _REACH, _TILTS) / spread  # an even number: never 0
-    generating, at, curvature = np.zeros(_TILTS), np.full(_TILTS, centre), np.zeros(_TILTS)
+    cumulants, sums, curvatures = np.zeros(_TILTS), np.full(_TILTS, centre), np.zeros(_TILTS)
     for values, mean in zip(strata, centres, strict=True):
-        size, away = len(values), values - mean
-        squares = away * away
+        size, deviations = len(values), values - mean
+        squares = deviations * deviations
         for n, tilt in enumerate(tilts):
-            exponent = away * (tilt / size)
-            top = exponent.max()
-            weights = np.exp(exponent - top)
+            exponents = deviations * (tilt / size)
+            top = exponents.max()  # taken out of exp, which would overflow
+            weights = np.exp(exponents - top)
             total = weights.sum()
-            first = weights @ away / total
-            generating[n] += size * (top + np.log(total / size))
-            at[n] += first
-            curvature[n] += max(0.0, weights @ squares / total - first * first) / size
+            tilted_mean = weights @ deviations / total
+            cumulants[n] += size * (top + np.log(total / size))
+            sums[n] += tilted_mean
+            variance = weights @ squares / total - tilted_mean * tilted_mean
+            curvatures[n] += max(0.0, variance) / size
     # If one value outweighs all others, the curvature vanishes: use the ends of the possible range.
-    inside = curvature > 1e-9 * spread**2
-    tilts, generating, at, curvature = (each[inside] for each in (tilts, generating, at, curvature))
-    root = np.sign(tilts) * np.sqrt(np.maximum(2 * (tilts * (at - centre) - generating), 1e-300))
-    z = root + np.log(tilts * np.sqrt(curvature) / root) / root
-    order = np.argsort(at)
-    percentiles: Floats = np.interp(
-        special().ndtri(_PROBABILITIES), np.maximum.accumulate(z[order]), at[order]
+    inside = curvatures > _VANISHED * spread**2
+    tilts, cumulants, sums, curvatures = (
+        each[inside] for each in (tilts, cumulants, sums, curvatures)
     )
+    r_squared = 2 * (tilts * (sums - centre) - cumulants)
+    r = np.sign(tilts) * np.sqrt(np.maximum(r_squared, _LEAST))
+    z = r + np.log(tilts * np.sqrt(curvatures) / r) / r
+    order = np.argsort(sums)
+    # `interp` needs z in ascending order, and the approximation need not rise everywhere.
+    rising = np.maximum.accumulate(z[order])
+    percentiles: Floats = np.interp(special().ndtri(_PROBABILITIES), rising, sums[order])
     return percentiles
 
 
@@ -356,7 +371,7 @@ def _auc_draws(positive: Any, guess: Floats) -> Draws:
     parts = float(won.var(ddof=1) / m), float(_won(lower, higher).var(ddof=1) / n)
     variance, half = sum(parts), 3 * m * n / (m + n)
     if variance < 1e-18:
-        return _share_draws(float(won.mean()), half, UNIT, m + n, _SHARE)
+        return _share_draws(float(won.mean()), half, UNIT, m + n, _BY_SHARE)
     degrees = variance**2 / (parts[0] ** 2 / (m - 1) + parts[1] ** 2 / (n - 1))
     return _effective(float(won.mean()), np.sqrt(variance), UNIT, m + n, degrees, 3 * half)
 
@@ -428,6 +443,9 @@ def _confusion_draws(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     (the delta method).
 
     The error is that of the table with one more wrong row, which may be any, so that it is never 0.
+
+    The score's share of its range is taken for that of right rows among as many rows, all alike, as
+    have its variance: n = share (1 − share) / variance. `_effective` does the same for means.
     """
     size = int(max(true.max(), guess.max())) + 1
     table = (
@@ -446,7 +464,7 @@ def _confusion_draws(metric: CountsMetric, true: Any, guess: Any) -> Draws:
     def table_score(cells: Floats) -> float:
         return metric.score(np.diagonal(cells), cells.sum(axis=1), cells.sum(axis=0))
 
-    smooth = table + wrong / wrong.sum()
+    smooth = table + wrong / wrong.sum()  # one wrong row, spread over all cells where it may be
     slopes = np.zeros_like(table)
     for at in zip(*np.nonzero(smooth), strict=True):
         more, less = smooth.copy(), smooth.copy()
@@ -462,12 +480,13 @@ def _confusion_draws(metric: CountsMetric, true: Any, guess: Any) -> Draws:
         raise CannotResampleError(
             "the score of these rows does not vary, which says nothing of other rows"
         )
-    effective = share * (1 - share) * (high - low) ** 2 / variance
+    effective_rows = share * (1 - share) * (high - low) ** 2 / variance
     # A mean over classes is known no better than the smallest class.
     degrees = smallest if metric.mean_of_classes else rows - 1
-    effective *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
+    # Fewer rows widen the interval like Student's t.
+    effective_rows *= (Z / t_quantile(1 - TAIL, degrees)) ** 2
     return _share_draws(
-        (table_score(table) - low) / (high - low), effective, metric.bounds, rows, _SHARE
+        (table_score(table) - low) / (high - low), effective_rows, metric.bounds, rows, _BY_SHARE
     )
 
 

@@ -383,7 +383,9 @@ class _Roles:
 
     def opens_foreach(self) -> bool:
         """Return whether the innermost open bracket is that of FOREACH ( … )."""
-        start = self.open[-1] if self.open else 0
+        if not self.open:
+            return False
+        start = self.open[-1]
         return (
             start > 0
             and self.found[start].upper == "("

@@ -242,7 +242,9 @@ def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -
 
 
 def _conditional_parts(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.OfCondition]]:
-    """Yield whatever can be meant for one condition, with its place."""
+    """Yield whatever may name in `only` the one condition that it is for: tasks, a rubric's items,
+    assertions, the user's lines, and rules of tasks and items; each with its place in the job.
+    """
     parts: dict[FieldPath, Sequence[Any]] = {
         ("tasks",): job.tasks,
         ("rubric",): job.rubric,
@@ -254,9 +256,8 @@ def _conditional_parts(job: EvaluationJob) -> Iterator[tuple[FieldPath, models.O
             if isinstance(item, models.OfCondition):
                 yield (*path, index), item
             if isinstance(item, models.JobTask | models.RubricItem):
-                yield from (
-                    ((*path, index, "rules", at), rule) for at, rule in enumerate(item.rules)
-                )
+                for at, rule in enumerate(item.rules):
+                    yield (*path, index, "rules", at), rule
 
 
 def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator[Problem]:

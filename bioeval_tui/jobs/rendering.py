@@ -108,19 +108,23 @@ class Templates:
         return "it takes too much time or memory to render"
 
     async def _kill(self) -> int | None:
+        """End the process; return its exit code, or None if there was none."""
         process, self._process = self._process, None
         if process is None:
             return None
         if process.stdin is not None:
             process.stdin.close()
+        # A process that died by itself gives the reason, which SIGKILL at once would hide.
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(0.2):  # a process that died by itself gives the reason
+            async with asyncio.timeout(DIES_S):
                 return await process.wait()
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         return await process.wait()
 
 
+DIES_S = 0.2
+"""How long a process may take to end by itself once its standard input is closed."""
 MAX_PROMPT = 2_000_000
 MEMORY = 512 << 20
 MAX_STEPS = 100_000

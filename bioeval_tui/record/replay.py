@@ -366,13 +366,19 @@ class Timeline:
         fails.
         """
         self._last: datetime | None = None
+        """When the last event was recorded."""
         self._begun = 0
+        """How many events there are up to the first conversation's beginning; 0 before it."""
         self._turns: dict[tuple[Condition | None, int, int, int], tuple[int, float | None]] = {}
-        """For each turn: how many events there are up to its end, and the share of assertions that
-        hold there.
+        """For each turn (condition, trial, attempt, number): how many events there are up to its
+        end, and the share of assertions that hold there.
         """
         self._checks: dict[tuple[Condition | None, int, int], dict[int, AssertionChecked]] = {}
+        """The last check of each assertion, by its index, for each conversation that has no score
+        yet.
+        """
         self._holding: set[tuple[object, ...]] = set()
+        """The assertions that passed when they were last checked: condition, trial and index."""
         self.add(events, timing(events))
 
     def add(self, events: Sequence[RunEvent], times: Iterable[float] | None = None) -> None:

@@ -368,10 +368,14 @@ def _judged(state: RunState, key: ConversationKey) -> dict[int, dict[str, Any]]:
 
 
 def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
-    """Return the parts of a conversation that was not scored when it was recorded."""
+    """Return the parts of a conversation that was not scored when it was recorded: of timing and
+    assertions what was recorded, and a task part that is not measured.
+    """
     listed = [item if isinstance(item, dict) else {} for item in state.job.get("assertions") or []]
     wanted = sum(is_counted(item, talk.key.condition) for item in listed)
     finals = [(check.weight, PASSED[check.status]) for check in talk.final_checks.values()]
+    # One assertion that was not checked at the end leaves the part not measured, of any weight but
+    # 0: 1 is an example.
     finals += [(1.0, None)] * (wanted - len(finals))
     return (
         composite.timing_part(
@@ -380,7 +384,7 @@ def _parts(state: RunState, talk: ConversationState) -> tuple[ScorePart, ...]:
             ended=True,
             answers=talk.blocked_answers,
         ),
-        composite.task_part(None, len(_judged(state, talk.key))),
+        composite.task_part(scores=None, task_count=len(_judged(state, talk.key))),
         composite.assertion_part(finals),
     )
 

@@ -136,24 +136,26 @@ def judged_part(judged: Sequence[TaskScored] | None, count: int, reason: str = "
     """Return the task part: the mean over `count` tasks or, if the job has a rubric, the rubric's
     score.
 
-    It is not measured if the user never asked for one of the tasks and could have.
+    It is not measured if nothing was judged, for this `reason`, or if the user never asked for one
+    of the tasks and could have.
     """
-    if judged is not None and (unasked := [task for task in judged if not task.measured]):
+    if judged is None:
+        return task_part(None, count, reason)
+    if unasked := [task for task in judged if not task.measured]:
         listed = ", ".join(
             f"{task.task} (“{shorten(clean_line(task.title), 60)}”)" for task in unasked
         )
-        reason = f"the user never asked for task {listed} and could have"
-        return task_part(None, count, reason)
-    if judged is None or not any(item.points is not None for item in judged):
-        if judged is None:
-            return task_part(None, count, reason)
-        scores, weights = [task.score for task in judged], [task.weight for task in judged]
-        if len({*weights}) < 2:
-            return task_part(scores, count, reason)
-        return task_part(scores, count, reason, weights)
-    earned, most = points(judged)
-    reason = f"{earned:g} of {most:g} points of the rubric"
-    return ScorePart(name="task", weight=TASK_WEIGHT, value=rubric_score(judged), reason=reason)
+        return task_part(None, count, f"the user never asked for task {listed} and could have")
+    if any(item.points is not None for item in judged):
+        earned, most = points(judged)
+        of_points = f"{earned:g} of {most:g} points of the rubric"
+        score = rubric_score(judged)
+        return ScorePart(name="task", weight=TASK_WEIGHT, value=score, reason=of_points)
+    scores, weights = [task.score for task in judged], [task.weight for task in judged]
+    # Equal weights cancel out: the sum is divided by the number of tasks, without multiplying by
+    # weights, which could round otherwise.
+    all_equal = len({*weights}) < 2
+    return task_part(scores, count, weights=None if all_equal else weights)
 
 
 def points(items: Sequence[TaskScored]) -> tuple[float, float]:

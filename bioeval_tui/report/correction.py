@@ -207,19 +207,19 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
 
 
 def progress(runs: Sequence[RecordedRun]) -> str:
-    """Return the progress of a sample's reviews; of a whole one what people would say, and the
-    effect of ten more.
+    """Return the progress of a sample's reviews, in words; once all are given, what people would
+    say of everything, and what ten more reviews would change.
 
-    Who knows how far the judge is from people may score the rest accordingly.
+    Not before: who knows how far the judge is from people may score the rest accordingly.
     """
     items = rated_tasks(runs, every=True)[0]
     drawn = _find_draw(runs, items)[0]
-    asked, given = 0, len(_counted(items, drawn))
-    if drawn:
-        asked = len(drawn.order)
+    given = len(_counted(items, drawn))
+    asked = len(drawn.order) if drawn else 0
     of_scores = [each for each in corrections(runs, items) if each.what == "score"]
     if given < asked or not of_scores:
         return f"{given} of {asked} drawn are reviewed"
+    # Each judge has a correction: the one with the most reviews is told.
     best = max(of_scores, key=lambda each: each.found.reviews if each.found else 0)
     if best.found:
         return f"{best.words}; {best.worth}"
@@ -289,32 +289,39 @@ def _corrected(
     what: Literal["score", "passes"],
     scored: Sequence[tuple[RatedTask, float]],
     drawn: _Draw | None,
-    why: str,
+    why_not: str,
     counted: Container[str],
 ) -> CorrectedMean:
-    """Return the correction of tasks with a judge's scores, from the reviews of those that are
-    `counted`.
+    """Return the correction of a judge's mean by people's reviews.
+
+    Args:
+        what: whether the mean is of scores, or of passes (1 or 0).
+        scored: every task with the judge's score.
+        drawn: the sample that people were asked to review; None without one, when every review
+            counts.
+        why_not: why nothing can be corrected; empty if it can.
+        counted: the names of the drawn tasks whose reviews count.
 
     Raises:
-        NotCorrectable: `why` says so, or the reviews do not allow it.
+        NotCorrectable: `why_not` says so, or the reviews do not allow it.
     """
-    if why:
-        raise NotCorrectable(why)
+    if why_not:
+        raise NotCorrectable(why_not)
     judged = []
-    for item, judge in scored:
-        people = None
-        if drawn is None and item.people:
-            people = item.people_score
-        elif drawn is not None and _name(item) in counted:
-            people = item.blind_score
-        if what == "passes":
-            judge = float(item.passed(judge))
-            if people is not None:
-                people = float(item.passed(people))
-        stratum = ""
+    for item, score in scored:
+        by_judge, by_people, stratum = score, None, ""
         if drawn is not None:
             stratum = _stratum(item, drawn.strata)
-        judged.append(JudgedItem(judge, people, item.cluster, stratum))
+            # Of a sample, only reviews by people who did not see the verdict count.
+            if _name(item) in counted:
+                by_people = item.blind_score
+        elif item.people:
+            by_people = item.people_score
+        if what == "passes":
+            by_judge = float(item.passed(by_judge))
+            if by_people is not None:
+                by_people = float(item.passed(by_people))
+        judged.append(JudgedItem(by_judge, by_people, item.cluster, stratum))
     return corrected_mean(judged, "stratified" if drawn is not None and drawn.strata else "random")
 
 

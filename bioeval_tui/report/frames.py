@@ -191,11 +191,19 @@ def _tasks(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
 
 
 def _assertions(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
+    """Yield a row for each assertion that counts in a conversation: what it asks, and how it ended.
+
+    `shared` says whether it counts in every condition.
+    """
     shared = run.criteria_shared(talk.trial).assertions.numbers
     for index, (title, weight) in run.assertion_titles(talk.condition, talk.trial).items():
         check = talk.final_checks.get(index)
-        cells: dict[str, Any] = {"assertion": index + 1, "title": title, "weight": weight}
-        cells["shared"] = index in shared
+        cells: dict[str, Any] = {
+            "assertion": index + 1,
+            "title": title,
+            "weight": weight,
+            "shared": index in shared,
+        }
         if check is None:
             yield {**cells, "status": "not_measured", "why": "it was not checked at the end"}
             continue

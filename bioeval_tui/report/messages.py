@@ -299,15 +299,17 @@ def _joined(texts: Iterable[StyledText]) -> str:
 
 
 def _evidence_marked(blocks: list[Texts], quotations: Sequence[Quotation]) -> Iterable[Texts]:
-    """Cut the texts where quotations begin and end."""
+    """Yield the blocks with their texts cut where quotations begin and end; each piece has the
+    numbers of the tasks whose quotations it is part of as `evidence`.
+    """
     whole = "\n".join(map(_joined, blocks))
-    marks = [
-        (*match.span(), quotation.task)
-        for quotation in quotations
-        if (pattern := passage_pattern(plain(quotation.text), MAX_TEXT))
-        and (match := pattern.search(whole))
-    ]
-    cuts = sorted(set(chain.from_iterable(mark[:2] for mark in marks)))
+    quoted: list[tuple[int, int, int]] = []
+    """Where each quotation that is found begins and ends in the whole text, and its task."""
+    for quotation in quotations:
+        pattern = passage_pattern(plain(quotation.text), MAX_TEXT)
+        if pattern and (match := pattern.search(whole)):
+            quoted.append((match.start(), match.end(), quotation.task))
+    cuts = sorted({*(first for first, _, _ in quoted), *(last for _, last, _ in quoted)})
     at = 0
     for texts in blocks:
         found: list[StyledText] = []
@@ -315,7 +317,7 @@ def _evidence_marked(blocks: list[Texts], quotations: Sequence[Quotation]) -> It
             end = at + len(one.text)
             between = cuts[bisect_right(cuts, at) : bisect_left(cuts, end)]
             for start, stop in pairwise([at, *between, end]):
-                tasks = {task for first, last, task in marks if first <= start and stop <= last}
+                tasks = {task for first, last, task in quoted if first <= start and stop <= last}
                 text = one.text[start - at : stop - at]
                 found.append(replace(one, text=text, evidence=tuple(sorted(tasks))))
             at = end

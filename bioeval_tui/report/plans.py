@@ -147,6 +147,16 @@ def _components(
     *,
     difference: bool,
 ) -> tuple[VarianceComponents, str]:
+    """Return the components of a mean or, for a `difference`, of that of two agents; and in words
+    what they are from.
+
+    `groups` are the scores of no agent, of one or of two. `assumed` are one agent's, where there is
+    nothing to estimate them from. `correlation` is assumed between two agents' case means; with the
+    scores of both, their pairs have it in them.
+
+    Raises:
+        UsageError: the scores are too few.
+    """
     if len(groups) == 2 and difference:
         components = paired_components(*groups)
         if components is None:
@@ -155,13 +165,11 @@ def _components(
                 " nothing about how cases differ; give one of them, and --detect plans more trials"
                 " of it"
             )
-        return (
-            components,
-            (
-                f"from {plural(components.trials, 'trial')} of both agents on"
-                f" {plural(components.cases, 'case')}"
-            ),
+        basis = (
+            f"from {plural(components.trials, 'trial')} of both agents on"
+            f" {plural(components.cases, 'case')}"
         )
+        return components, basis
     if groups:
         own = variance_components(groups[0])
         if own is None:

@@ -804,8 +804,14 @@ def reason_of(task: TaskScored) -> str:
 # What would raise a score, and where points were lost
 
 
-Mended = tuple[Gain, list[ScorePart], int]
-"""A possible gain, with the parts and failed requests that it would lead to."""
+class Mended(NamedTuple):
+    """A conversation as it would be with one thing mended: the gain, without what it is worth, and
+    the parts and the number of failed requests that it would lead to.
+    """
+
+    gain: Gain
+    parts: list[ScorePart]
+    failures: int
 
 
 class Loss(NamedTuple):
@@ -830,14 +836,17 @@ def gains(talk: ConversationResult) -> list[Gain]:
         return []
     gains_found = []
     for mended in (_assertions, _tasks, _timing, _failures):
-        for gain, parts, failures in mended(talk, scored):
-            better = composite.compose(parts, failures).score
+        for one in mended(talk, scored):
+            better = composite.compose(one.parts, one.failures).score
             if better is not None and better > scored.score:
-                gains_found.append(replace(gain, by=round(better - scored.score, 2)))
+                gains_found.append(replace(one.gain, by=round(better - scored.score, 2)))
     return sorted(gains_found, key=lambda found: -found.by)
 
 
 def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
+    """Yield the conversation with each failed assertion passed; failed requests stay as they
+    are.
+    """
     checks = talk.checks
     results = [(check.weight, check.status == "passed") for check in checks]
     for place, check in enumerate(checks):
@@ -845,7 +854,7 @@ def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterato
             mended = [*results[:place], (check.weight, True), *results[place + 1 :]]
             part = composite.assertion_part(mended)
             gain = Gain("assertion", check.index, check.title)
-            yield gain, _instead(scored, "assertion", part), scored.failures
+            yield Mended(gain, _with_part(scored, part), scored.failures)
 
 
 def _tasks(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
@@ -860,11 +869,8 @@ def _tasks(talk: ConversationResult, scored: ConversationScored) -> Iterator[Men
             best = float(met)
         better = [*tasks[:place], task.model_copy(update={"score": best}), *tasks[place + 1 :]]
         part = composite.judged_part(better, len(better))
-        yield (
-            Gain("task", task.task, task.title, met=met),
-            _instead(scored, "task", part),
-            scored.failures,
-        )
+        gain = Gain("task", task.task, task.title, met=met)
+        yield Mended(gain, _with_part(scored, part), scored.failures)
 
 
 def _timing(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
@@ -872,20 +878,18 @@ def _timing(talk: ConversationResult, scored: ConversationScored) -> Iterator[Me
         if part.name == "timing":
             gain = Gain("timing", 0, "response times", target_s=talk.target_ms / 1000)
             best = part.model_copy(update={"value": 1.0})
-            yield gain, _instead(scored, "timing", best), scored.failures
+            yield Mended(gain, _with_part(scored, best), scored.failures)
 
 
 def _failures(_: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
     if scored.failures:
-        yield (
-            Gain("failures", 0, "failed requests", failures=scored.failures),
-            list(scored.parts),
-            0,
-        )
+        gain = Gain("failures", 0, "failed requests", failures=scored.failures)
+        yield Mended(gain, list(scored.parts), failures=0)
 
 
-def _instead(scored: ConversationScored, name: str, part: ScorePart) -> list[ScorePart]:
-    return [part if old.name == name else old for old in scored.parts]
+def _with_part(scored: ConversationScored, part: ScorePart) -> list[ScorePart]:
+    """Return the parts of a score with one in place of that of the same name."""
+    return [part if old.name == part.name else old for old in scored.parts]
 
 
 def lost_points(talk: ConversationResult, gains_of_talk: Sequence[Gain]) -> tuple[Loss, ...]:

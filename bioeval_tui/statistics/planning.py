@@ -370,10 +370,14 @@ class ConfidenceSequence:
         """The position of the mean relative to the threshold. A decision is final."""
 
         self._threshold = self._scaled(threshold)
+        # A fair game brings a fortune of 1 / α ever with a chance of at most α. There are two
+        # gamblers, and each has half of 1 − LEVEL. Fortunes are logarithms here.
         self._needed = log(2 / (1 - LEVEL))
-        self._rounds: list[tuple[float, float]] = []
+        self._played: list[tuple[float, float]] = []
+        """The stake and the scaled value of each round."""
         self._above, self._below = _Fortune(self._threshold, True), _Fortune(self._threshold, False)
-        # A first guess of mean 1/2 and variance 1/4, as one value's worth.
+        # A first guess of mean 1/2 and variance 1/4, as one value's worth: `_squares` is the sum of
+        # squared deviations, and / `_count` the variance.
         self._count, self._sum, self._squares = 1, 0.5, 0.25
 
     def observe(self, values: Sequence[float]) -> Decision:
@@ -389,7 +393,7 @@ class ConfidenceSequence:
         scaled = self._scaled(average(values))
         stake = self._stake()
         self.rounds += 1
-        self._rounds.append((stake, scaled))
+        self._played.append((stake, scaled))
         above, below = self._above.bet(stake, scaled), self._below.bet(stake, scaled)
         if self.decision == "undecided" and max(above, below) >= self._needed:
             self.decision = "above" if above > below else "below"
@@ -419,7 +423,7 @@ class ConfidenceSequence:
         for _ in range(40):
             middle = (excluded + kept) / 2
             fortune = _Fortune(middle, upwards)
-            if any(fortune.bet(stake, value) >= self._needed for stake, value in self._rounds):
+            if any(fortune.bet(stake, value) >= self._needed for stake, value in self._played):
                 excluded = middle
             else:
                 kept = middle

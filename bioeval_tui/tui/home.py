@@ -172,8 +172,9 @@ def next_steps(
     ended = [run for run in runs if run.status == "completed" and run.measured]
     steps = [_watch(run) for run in runs if run.status == "running"]
     if ended:
-        in_question = ended[0] in last_runs(runs)
-        if in_question:
+        # If the job's newest run failed, more trials are not what comes next.
+        is_jobs_newest = ended[0] in last_runs(runs)
+        if is_jobs_newest:
             steps += _repeat(ended[0], jobs, previews)
         steps += _compare(ended)
     steps += _review(ended)
@@ -457,16 +458,16 @@ class HomeList(Vertical):
         return None
 
     def show(self, entries: Sequence[HomeEntry], empty: str) -> None:
-        """Show these entries, or why the list is empty."""
+        """Show these entries, or `empty`, why there are none, as the only row."""
         self.entries = entries
         self.rows.can_focus = bool(entries)
 
-        def painted(at: int, width: int) -> Content:
+        def paint_row(index: int, width: int) -> Content:
             if not self.entries:
                 return _whole_cells((Cell(empty, "quiet"),), width)
-            return _whole_cells(self.entries[at].row, width)
+            return _whole_cells(self.entries[index].row, width)
 
-        self.rows.set_rows(max(1, len(entries)), painted)
+        self.rows.set_rows(max(1, len(entries)), paint_row)
 
 
 def _whole_cells(row: Sequence[Cell], width: int) -> Content:

@@ -717,8 +717,12 @@ class RunDialog(FormDialog[RunForm]):
 
     @work(group="earlier")
     async def _read_earlier(self) -> None:
+        """Read the newest completed run of this job with a score, for the estimate of this run's
+        length and cost, and tell it.
+        """
         services = self.bioeval.services
         try:
+            # With a lambda, the list of runs is imported in the thread, too.
             runs = await services.in_thread(lambda: services.run_list.runs())
             # A run without a score broke off early: it tells nothing about the length of a
             # conversation.

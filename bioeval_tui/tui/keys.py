@@ -486,14 +486,14 @@ class KeyOwners:
         self._bindings[owner] = BindingsMap(bindings(place))
 
     def binding_of(self, action: str) -> Binding | None:
-        """Return the binding of an action of one of the owners."""
-        bindings = (
-            binding
-            for own in self._bindings.values()
-            for _, binding in own
-            if binding.action == action
-        )
-        return next(bindings, None)
+        """Return the binding of an action, of the owner that was added first if several have it;
+        None if no owner has it.
+        """
+        for owned in self._bindings.values():
+            for _, binding in owned:
+                if binding.action == action:
+                    return binding
+        return None
 
     def chain(self, chain: list[tuple[DOMNode, BindingsMap]]) -> list[tuple[DOMNode, BindingsMap]]:
         """Return Textual's chain of bindings with the owners' before the screen's, but for keys

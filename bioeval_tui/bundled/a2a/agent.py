@@ -194,11 +194,17 @@ class A2AAgent:
         return self._context
 
     async def _card(self, url: str) -> dict[str, Any]:
-        """Return the agent card at `url`, or where older agents have it. Raises `PeerError`."""
+        """Return the agent card at `url`; if nothing is there, the one where older agents have it,
+        unless the job gives the card's own URL.
+
+        Raises:
+            PeerError: there is no card; of two that are missing, the one at `url` is named.
+        """
+        is_given = url == self._base
         try:
             return await self._connection.object("GET", url)
         except PeerError as error:
-            if error.status != 404 or url == self._base:
+            if error.status != 404 or is_given:
                 raise
             missing = error
         try:
@@ -622,20 +628,31 @@ class _A2ACall:
         await self._asked.__aexit__(*raised)
 
     async def _frames(self, response: httpx2.Response) -> AsyncGenerator[dict[str, Any], None]:
+        """Yield the agent's results without their JSON-RPC envelope: one from a whole answer, one
+        from each event of a stream.
+
+        Raises:
+            PeerError: one is no object, or an error of the agent.
+        """
         if not is_stream(response):
             data = await response.aread()
             content_type = response.headers.get("Content-Type", "")
-            yield self._unwrapped(parse_object("agent", self._host, data, content_type))
+            yield self._result(parse_object("agent", self._host, data, content_type))
             return
         async for event in stream_of(response):
             if not event.data.strip():
                 continue
-            frame = self._unwrapped(parse_object("agent", self._host, event))
+            frame = self._result(parse_object("agent", self._host, event))
             if event.event == "error":
                 raise self._failed(frame)
             yield frame
 
-    def _unwrapped(self, value: dict[str, Any]) -> dict[str, Any]:
+    def _result(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Return the result in a JSON-RPC answer, in the form of 1.0; without JSON-RPC, the answer.
+
+        Raises:
+            PeerError: it is an error, or has no result.
+        """
         if isinstance(error := value.get("error"), dict):
             raise self._failed(error)
         if not self._is_rpc:

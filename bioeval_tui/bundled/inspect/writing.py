@@ -341,25 +341,28 @@ def _messages(conversation: ConversationResult, message: MessageState) -> list[d
                 "role": each["role"],
                 "content": each["content"] or "",
                 "metadata": metadata,
-                **_call_fields(each),
+                **_role_fields(each),
             }
         )
     return messages
 
 
-def _call_fields(message: dict[str, Any]) -> dict[str, Any]:
+def _role_fields(message: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that only some roles have in Inspect's format, from a message in OpenAI's:
+    a tool's answer has the id of its call, the assistant's message its source and its calls.
+    """
     if message["role"] == "tool":
         return {"tool_call_id": message["tool_call_id"]}
     fields: dict[str, Any] = {}
     if message["role"] == "assistant":
-        fields["source"] = "generate"
+        fields["source"] = "generate"  # Inspect's word for what a model wrote
     calls = []
     for call in message.get("tool_calls") or ():
         try:
             arguments = json.loads(call["function"]["arguments"])
         except ValueError:
             arguments = call["function"]["arguments"]
-        if not isinstance(arguments, dict):
+        if not isinstance(arguments, dict):  # in Inspect's format they are an object
             arguments = {"value": arguments}
         calls.append(
             {

@@ -273,7 +273,7 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
         question = ""
         if len(said) == 2:
             question = text_of(said[0].get("content"))
-        tasks = _tasks(question, row, expects)
+        tasks = _tasks(question, row, expected_column=expects)
         scores, author = scores_beside(row)
         yield ImportedConversation(
             name=str(row.get(named) or "") if named else "",
@@ -290,14 +290,17 @@ def read_questions(file: Path) -> Iterator[Header | ImportedConversation]:
 
 
 def _tasks(
-    question: str, row: Mapping[str, Any], expects: str | None
+    question: str, row: Mapping[str, Any], *, expected_column: str | None
 ) -> tuple[tuple[str, str], ...]:
-    """Return what is expected as a task, so that a judge can be asked; none if the file does not
-    say.
+    """Return what is expected as one task, (title, criteria), so that a judge can be asked; none if
+    the file has no such column, or the row nothing in it.
+
+    The question is the title. It is empty for a row with several messages, whose task is called
+    "question".
     """
-    if not expects:
+    if not expected_column:
         return ()
-    wanted = text_of(row.get(expects)).strip()
+    wanted = text_of(row.get(expected_column)).strip()
     if wanted:
         return ((question or "question", wanted),)
     return ()

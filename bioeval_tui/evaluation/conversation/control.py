@@ -102,19 +102,23 @@ class Control:
         is cancelled.
 
         Raises:
-            RunCancelledError: they are.
+            RunCancelledError: every condition is cancelled.
         """
         task = asyncio.current_task()
         assert task is not None
-        already = self.all_cancelled
-        if already:
+        # With a name, so that type checkers do not take `all_cancelled` for false from here on.
+        cancelled_before = self.all_cancelled
+        if cancelled_before:
             raise RunCancelledError
         self._beginning = task
         try:
             yield
         except asyncio.CancelledError:
-            if not self.all_cancelled or task.uncancel():
+            if not self.all_cancelled:
                 raise  # somebody else cancelled it
+            # `act` asked once. `uncancel` takes that back and returns how many others asked, too.
+            if task.uncancel() > 0:
+                raise
             raise RunCancelledError from None
         finally:
             self._beginning = None

@@ -469,7 +469,7 @@ class JobRun:
         If it breaks at the same message again, that is the agent's failure.
         """
         async with self.parts.slot():
-            why_not = self.stopped or self.parts.may_begin() or self._is_hopeless()
+            why_not = self.stopped or self.parts.may_begin() or self._why_hopeless()
             if why_not is not None:
                 self.stopped = why_not
                 return
@@ -487,14 +487,19 @@ class JobRun:
             elif record.judged:
                 self.unmeasured.clear()
 
-    def _is_hopeless(self) -> str | None:
-        """Return why no further conversation is worth starting: neither agent nor user kept the
-        last ones from being measured.
+    def _why_hopeless(self) -> str | None:
+        """Return why no further conversation is worth starting, a sentence: neither agent nor user
+        kept the last ones from being measured. None if it is worth it.
+
+        Their faults may differ: how many are enough is that of the last one's.
         """
-        if not self.unmeasured or len(self.unmeasured) < MOST_UNMEASURED[self.unmeasured[-1].fault]:
+        if not self.unmeasured:
+            return None
+        last = self.unmeasured[-1]
+        if len(self.unmeasured) < MOST_UNMEASURED[last.fault]:
             return None
         why = f"{len(self.unmeasured)} conversations in a row could not be measured"
-        return f"{why}, the last one: {shorten(self.unmeasured[-1].reason, 300)}"
+        return f"{why}, the last one: {shorten(last.reason, 300)}"
 
     async def _hold_once(
         self, condition: Condition, trial: int, attempt: int, before: Outcome | None

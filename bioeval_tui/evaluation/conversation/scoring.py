@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
@@ -264,20 +264,20 @@ def _mark_asking(
     task: TaskScored, verdicts: Sequence[Verdict], view: JudgeView, held: Held
 ) -> TaskScored:
     """Return a task's score with the message that asks for it or, if none does, with what kept the
-    user from it.
+    user from it; unchanged if that is unknown.
 
     This is the only place that decides it, for transcripts of any origin.
     """
-    asked = _message_that_asks(task.task, verdicts, view, held)
-    if asked is None or task.points is not None:
+    # Of a rubric's items, the judge is not asked which message asks for them.
+    if task.points is not None:
         return task
+    asked = _message_that_asks(task.task, verdicts, view, held)
+    if asked is None:
+        return task
+    if asked == 0:
+        return task.model_copy(update={"asked": asked, "kept_by": _obstacle(view, held)})
     words = next((message.content for message in view.transcript if message.message == asked), "")
-    kept_by = None if asked else _obstacle(view, held)
-    update = {
-        "asked": asked,
-        "asked_words": shorten(clean_line(words), MAX_QUOTE),
-        "kept_by": kept_by,
-    }
+    update = {"asked": asked, "asked_words": shorten(clean_line(words), MAX_QUOTE)}
     return task.model_copy(update=update)
 
 
@@ -477,6 +477,7 @@ def _place(
 
 
 SENTINELS_AT_ONCE = 4
+"""The maximum number of sentinels about which the judge is asked at the same time."""
 
 
 @cache
@@ -497,10 +498,16 @@ def sentinel_contents() -> dict[str, str]:
     return {name: hashlib.sha256(text.encode()).hexdigest()[:16] for name, text in written}
 
 
-def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]]]:
-    """Return the conversations with known verdicts: their names, what a judge of `job` sees, and
-    whether each task is met.
-    """
+class Sentinel(NamedTuple):
+    """A conversation with known verdicts: what a judge sees of it, and whether each task is met."""
+
+    name: str
+    view: JudgeView
+    met: tuple[bool, ...]
+
+
+def sentinels(job: EvaluationJob) -> list[Sentinel]:
+    """Return the conversations with known verdicts for a judge of `job`."""
     views = []
     for one in _written_sentinels():
         tasks = [
@@ -516,7 +523,7 @@ def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]
             for number, words in enumerate(one["messages"], start=1)
         )
         views.append(
-            (
+            Sentinel(
                 one["name"],
                 JudgeView(own, SUPPLIED.name, said),
                 tuple(task["met"] for task in one["tasks"]),
@@ -528,28 +535,32 @@ def sentinels(job: EvaluationJob) -> list[tuple[str, JudgeView, tuple[bool, ...]
 async def judge_sentinels(
     judge: Judge, job: EvaluationJob, limit_s: float, *, after: bool
 ) -> dict[str, Any]:
-    """Return the fields of `SentinelsJudged`; nothing is asked of a rules judge, which has no rules
-    for them.
+    """Return the fields of `events.SentinelsJudged` that are not those of every event.
+
+    Nothing is asked of a rules judge, which has no rules for the sentinels.
     """
     slots = asyncio.Semaphore(SENTINELS_AT_ONCE)
     scored: list[SentinelScored] = []
     errors: list[str] = []
 
-    async def ask(name: str, view: JudgeView, met: tuple[bool, ...]) -> None:
+    async def ask(sentinel: Sentinel) -> None:
         async with slots:
-            judged = await judge_transcript(judge, view, limit_s)
+            judged = await judge_transcript(judge, sentinel.view, limit_s)
         if judged.tasks is None:
-            errors.append(f"sentinel {name}: {judged.error}")
+            errors.append(f"sentinel {sentinel.name}: {judged.error}")
         for one in judged.tasks or ():
-            right, invented = met[one.task - 1], bool(one.fabricated)
             scored.append(
                 SentinelScored(
-                    sentinel=name, task=one.task, met=right, score=one.score, invented=invented
+                    sentinel=sentinel.name,
+                    task=one.task,
+                    met=sentinel.met[one.task - 1],  # tasks have numbers from 1
+                    score=one.score,
+                    invented=bool(one.fabricated),
                 )
             )
 
     if job.scorer.kind != "rules":
-        await asyncio.gather(*(ask(*sentinel) for sentinel in sentinels(job)))
+        await asyncio.gather(*map(ask, sentinels(job)))
     return {
         "after": after,
         "judge": judge.identity,

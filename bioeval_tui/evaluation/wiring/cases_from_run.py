@@ -41,15 +41,15 @@ class CasesOfRun:
 
 
 def is_unjudged(recording: Path, runs_dir: Path) -> bool:
-    """Return whether a run came from elsewhere and nothing in it was scored: there is no failure to
-    write a job from.
+    """Return whether a run has no failure to write a job from: it came from elsewhere, and nothing
+    in it was scored.
 
     Raises:
         RecordingError: the recording cannot be read.
     """
     if is_own(recording, runs_dir):
         return False
-    state, _, _ = started_run(recording, by_words=True)
+    state, _, _ = started_run(recording)
     return not any(
         talk.verdict is not None
         or talk.final_checks

@@ -78,8 +78,8 @@ def draft_job(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
 
 
 def _choose(state: RunState, trial: int | None) -> ConversationState | None:
-    """Return the conversation with the lowest score, with with the facts before withheld; one of a
-    named trial need not have failed.
+    """Return the conversation with the lowest score, of equal ones one with the facts before one
+    without them; one of a named trial need not have failed.
     """
     talks = [talk for talk in state.conversations.values() if any(map(_is_answer, talk.messages))]
     if trial is not None:
@@ -289,6 +289,11 @@ class _Draft:
     def __init__(
         self, state: RunState, started: RunStarted, talk: ConversationState, *, own: bool
     ) -> None:
+        """Read what the job is made of.
+
+        `own` says that this program recorded the run on this machine, so that nothing in its job is
+        a stranger's.
+        """
         self.started, self.talk, self.own = started, talk, own
         self.condition: Condition = talk.key.condition
         self.job = recorded_job(started, started.run_id, talk.case)
@@ -385,10 +390,14 @@ class _Draft:
         return self.job.evaluator.kind == "scripted" and bool(self.job.evaluator.lines)
 
     def _head(self, left_out: Mapping[str, Any]) -> str:
+        """Return the comments above the job: what went wrong, how to run it, and the keys of a
+        stranger's job that were left out.
+        """
         wrong = [f"#   - {shorten(line, 300)}" for line in self._went_wrong()]
-        options = " --rehearsal"
         if self.own:
             options = _options(self.started)
+        else:  # a stranger's models are left out, and a rehearsal needs none
+            options = " --rehearsal"
         lines = [
             f"# A job from {clean_line(self.title)}. What went wrong there:",
             *(wrong or ["#   - nothing that was checked"]),

@@ -595,8 +595,8 @@ def _judges(
         return {"judge": _unpriced("no tasks" if models else job.scorer.kind)}
     if job.scorer.sentinels:
         held_at = 1 if resumed else 2  # before a run that begins, and after every one
-        for _, _, met in sentinels(job):
-            transcripts[len(met)] += held_at
+        for sentinel in sentinels(job):
+            transcripts[len(sentinel.met)] += held_at
     prices = load_prices(settings.data_dir / FILE_NAME)
     host = makers.model_host("judge")
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS

@@ -353,7 +353,7 @@ class Rescorer:
                     talk,
                     author,
                     judging,
-                    by_others=given is not None,
+                    by_given=given is not None,
                     earlier=earlier,
                 )
                 kept.take(rescored)
@@ -455,33 +455,41 @@ class Rescorer:
         author: str,
         judging: str,
         *,
-        by_others: bool,
+        by_given: bool,
         earlier: events.TranscriptScored | None,
     ) -> Rescored:
-        """Judge one conversation, or keep the `earlier` verdict; `by_others` says that the criteria
-        are not the recorded ones.
+        """Judge one conversation, or keep the `earlier` verdict, and check its assertions again.
+
+        Args:
+            judge: who is asked.
+            identity: the judge's name, as recorded.
+            talk: the conversation.
+            author: the person who has it judged.
+            judging: the id of this judging, which every verdict of it has.
+            by_given: whether the criteria are those of a given job, and not the recorded ones.
+            earlier: the verdict on the same question, if there is one.
         """
         where = self._where(talk, author)
-        question = self.question(talk, identity)
         asked: dict[str, Any] = {
             "prompts": self._prompt(),
-            "question": question,
+            "question": self.question(talk, identity),
             "judging": judging,
-            "by_given": by_others,
+            "by_given": by_given,
         }
+        # First, because a score has them, whatever the judge says.
         checks = await self._check(talk, where)
+
+        def scored(verdict: events.TranscriptScored) -> Rescored:
+            score = self._score(talk, verdict, author, checks)
+            return Rescored(talk.key, verdict, score, checks=checks)
+
         if not self.job_of(talk).judged_in(talk.key.condition):
-            verdict = events.TranscriptScored(**where, **asked, judge=identity)
-            return Rescored(
-                talk.key, verdict, self._score(talk, verdict, author, checks), checks=checks
-            )
+            # A verdict on nothing: a conversation without one would count as still to be judged.
+            return scored(events.TranscriptScored(**where, **asked, judge=identity))
         if earlier is not None:
             # What it cost was counted when it was given.
             kept = {"kept": True, "tokens_in": None, "tokens_out": None}
-            verdict = earlier.model_copy(update={**where, **asked, **kept})
-            return Rescored(
-                talk.key, verdict, self._score(talk, verdict, author, checks), checks=checks
-            )
+            return scored(earlier.model_copy(update={**where, **asked, **kept}))
         with counting(UNLIMITED) as used:
             judged = await judge_transcript(
                 judge, self.view_of(talk), self._makers.judge_s, self._held(talk)
@@ -490,12 +498,11 @@ class Rescorer:
         warnings = tuple(message for _, message in judged.warnings)
         verdict = events.TranscriptScored(**where, **fields, **asked)
         if judged.tasks is not None:
-            score = self._score(talk, verdict, author, checks)
-            return Rescored(talk.key, verdict, score, warnings=warnings, checks=checks)
+            return replace(scored(verdict), warnings=warnings)
         # With the recorded criteria, the earlier verdict stands. With changed criteria there is no
         # verdict yet, and a judge that gives none is at fault. One that could not be reached says
         # nothing about the conversation.
-        if by_others and judged.fault != "infrastructure":
+        if by_given and judged.fault != "infrastructure":
             score = self._score(talk, verdict, author, checks, judged.fault)
             return Rescored(talk.key, verdict, score, judged.error, warnings, checks)
         return Rescored(talk.key, error=judged.error, warnings=warnings)

@@ -192,8 +192,8 @@ async def run_followed(
     ]
     task = asyncio.create_task(running)
     following = [
-        asyncio.create_task(_follow(run, passed, spec, settings, task, show))
-        for run, passed in zip(spec.runs, ends, strict=True)
+        asyncio.create_task(_follow(run, ended_before, spec, settings, task, show))
+        for run, ended_before in zip(spec.runs, ends, strict=True)
     ]
     await asyncio.wait({task})
     try:
@@ -204,27 +204,35 @@ async def run_followed(
 
 async def _follow(
     run: RunSpec,
-    ends: int,
+    ended_before: int,
     spec: EngineSpec,
     settings: Settings,
     running: asyncio.Task[object],
     show: Show,
 ) -> RunState:
+    """Show a run's events as the engine's task, `running`, records them; return the final state.
+
+    `ended_before` is how often the run had ended before it was resumed: nothing is shown until it
+    goes on. Of many conversations, the state keeps none that is scored, because a batch may have
+    thousands.
+    """
     state = RunState()
     path = recording_path(settings.runs_dir, run.run_id)
-    # The engine is this process: while its task runs, the file is being written.
     frame_s = FRAME_S if len(spec.runs) == 1 else SLOW_FRAME_S
-    writing = lambda: not running.done()  # noqa: E731
-    async for batch in follow(path, ends=ends, still_written=writing, frame_s=frame_s):
+    is_one = len(spec.runs) * spec.trials <= 1
+
+    def is_being_written() -> bool:
+        return not running.done()  # the engine is this process
+
+    async for batch in follow(
+        path, ends=ended_before, still_written=is_being_written, frame_s=frame_s
+    ):
         for event in batch:
             change = apply(state, event)
-            if state.resumed or not ends:
+            if state.resumed or not ended_before:
                 show(state, event, change)
-            if (
-                len(spec.runs) * spec.trials > 1
-                and change.kind == "conversation_scored"
-                and change.key is not None
-            ):
+            is_scored = change.kind == "conversation_scored"
+            if is_scored and change.key is not None and not is_one:
                 del state.conversations[change.key]
     return state
 

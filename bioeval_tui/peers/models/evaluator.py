@@ -422,9 +422,17 @@ def _strip_tokens(text: str) -> str:
     return text
 
 
+_LONGEST_INTRODUCTION = 200
+
+
 def _strip_introduction(text: str, names: Sequence[str]) -> str:
-    """Remove an introduction such as "Here is the next message of Ann:"."""
-    first, colon, rest = text[:200].partition(":")
+    """Remove an introduction such as "Here is the next message of Ann:".
+
+    `names` are what the simulated user is called. An introduction is one line of at most
+    `_LONGEST_INTRODUCTION` characters with a colon, and says whose message follows, that it is the
+    next one, or something like "Sure".
+    """
+    first, colon, _ = text[:_LONGEST_INTRODUCTION].partition(":")
     rest = text[len(first) + len(colon) :]
     if not colon or "\n" in first.strip() or not rest.strip():
         return text
@@ -447,6 +455,7 @@ def _strip_introduction(text: str, names: Sequence[str]) -> str:
         for name in (*(re.escape(name.casefold()) for name in names), "user", "person")
     )
     next_one = re.search(r"\bnext\b", label) is not None
+    # "Here is my message to the doctor: …" is no introduction, but what the user says.
     if opening.group(1) or of_user or next_one:
         return rest
     return text

@@ -258,7 +258,8 @@ class _Instructions:
         self._texts: dict[int, str] = {}
 
     async def text(self, size: int) -> str:
-        """Return the prompt with as much of the conversation as `FOR_JUDGES` has in this place.
+        """Return the prompt with as much of the conversation as `FOR_JUDGES[size]` has room for:
+        most for 0, and less for each greater one.
 
         Raises `UsageError`.
         """

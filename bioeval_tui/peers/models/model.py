@@ -253,8 +253,8 @@ class ChatModel:
     async def _read(
         self, response: httpx2.Response, sent: spending.Request, asked: str
     ) -> AsyncIterator[AnswerReader]:
-        """Return what reads the answer; close it at the end, and note the tokens and the model that
-        it named until then.
+        """Yield a reader of the answer; at the end, close the answer, and note in `sent` the tokens
+        that it named until then, and which model answered for the one that was `asked`.
         """
         clock = self._arrivals.last if self._arrivals else time.monotonic
         reader = AnswerReader(self.peer, self.host, response.extensions["exchange"].started, clock)

@@ -444,7 +444,7 @@ class ImportFormat:
         Raises:
             UsageError: another package's plug-in failed.
         """
-        return bool(plugins.called("importers", self.name, self.fits, look))
+        return bool(plugins.call("importers", self.name, self.fits, look))
 
     def read(self, file: Path) -> Iterator[Header | ImportedConversation]:
         """Yield the content of a file.
@@ -454,7 +454,7 @@ class ImportFormat:
             UsageError: another package's plug-in failed.
         """
         with plugins.blamed("importers", self.name):
-            yield from plugins.called("importers", self.name, self.reads, file)
+            yield from plugins.call("importers", self.name, self.reads, file)
 
 
 _HERE = "bioeval_tui.record.importing.chat:"

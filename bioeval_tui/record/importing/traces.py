@@ -397,7 +397,7 @@ def _calls(trace: _Trace, pieces: Sequence[ImportedPart]) -> list[Call]:
     known = list(open_calls)
     calls: list[Call] = []
     for call, output in trace.calls_of_steps():
-        match = _taken(open_calls, call)
+        match = _take_same(open_calls, call)
         if match is None:
             calls.append((call, output))
             known.append(call)
@@ -407,7 +407,7 @@ def _calls(trace: _Trace, pieces: Sequence[ImportedPart]) -> list[Call]:
                 piece.outputs.append(Output(output.value, match.id, output.failed))
     steps = {id(call): at for at, (call, _) in enumerate(calls)}
     for call, output in trace.calls_of_models():
-        match = _taken(known, call)
+        match = _take_same(known, call)
         if match is None:
             calls.append((call, output))
         elif id(match) in steps:
@@ -429,9 +429,12 @@ def _completed(step: Call, asked: ImportedCall, given: Output | None) -> Call:
     return made, output
 
 
-def _taken(waiting: list[ImportedCall], call: ImportedCall) -> ImportedCall | None:
-    """Take the call that another report is about off a list: of its id, else of its name and
-    arguments, else of its name.
+def _take_same(waiting: list[ImportedCall], call: ImportedCall) -> ImportedCall | None:
+    """Remove from `waiting` the call that is the same as `call`, which another span reports, and
+    return it; None if there is none.
+
+    It is the first with the same id, else with the same name and arguments, else with the same
+    name.
     """
     for is_same in (_has_its_id, _has_its_arguments, _has_its_name):
         for at, each in enumerate(waiting):

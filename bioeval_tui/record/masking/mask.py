@@ -76,23 +76,29 @@ class _Growing:
         self.number = 0
         self.last: events.MessageDelta | None = None
         self._text = ""
+        """What was added, without what was emitted long ago (`CONTEXT`)."""
         self._given = 0
+        """How much of `_text` was emitted."""
         self._hidden = False
+        """Whether the rest of the message is not shown."""
 
     def add(self, text: str, rules: Rules) -> str:
         """Add a piece; return the text that may be emitted now."""
         self._text += text
-        return self._give(rules.settled(self._text), rules)
+        return self._emit(rules.settled(self._text), rules)
 
     def rest(self, rules: Rules) -> str:
         """Return the text that was not emitted yet."""
-        return self._give(len(self._text), rules)
+        return self._emit(len(self._text), rules)
 
-    def _give(self, end: int, rules: Rules) -> str:
+    def _emit(self, end: int, rules: Rules) -> str:
+        """Return the text up to `end` that was not emitted yet, masked, and count it as emitted."""
         if end <= self._given or self._hidden:
             return ""
         spans = rules.spans(self._text)
         if any(span.instead == HIDDEN for span in spans):
+            # The text could not be searched in time, so this is its only span. Nothing of the
+            # message is emitted any more, whatever follows.
             self._hidden = True
             return HIDDEN
         # A match that starts in text already emitted: at least the rest of it is not shown.
@@ -262,13 +268,16 @@ class Mask:
         return self.text(key)
 
     def _model(self, model: Model) -> Model:
+        """Return a model with its texts masked: of all fields but those in `KEPT`, and numbers of
+        those in `FREE`, too.
+        """
         changes = {}
         for name, field in type(model).model_fields.items():
             if name in KEPT or not _holds_text(field.annotation):
                 continue
             value = getattr(model, name)
-            free = name in FREE and self.active
-            masked = self.value(value, free=free)
+            has_any_content = name in FREE and self.active
+            masked = self.value(value, free=has_any_content)
             if masked != value:
                 changes[name] = masked
         if changes:

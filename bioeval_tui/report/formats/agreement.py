@@ -140,7 +140,9 @@ def _print_among(among: AmongJudges, console: Console) -> None:
 
 
 def change_words(change: AgreementChange) -> list[str]:
-    """Return whether judging again agrees better with the people, in sentences."""
+    """Return whether judging again agrees better with the people: that in a sentence, then the
+    numbers before and after, and the change of the difference.
+    """
     before, after = change.before, change.after
     verdict = {
         "better": "the new verdicts are closer to the people",
@@ -278,14 +280,16 @@ class PrintedAgreement(TypedDict):
 
 
 def change_dict(change: AgreementChange | None) -> PrintedChange | None:
-    """Return the change as JSON."""
+    """Return the change as JSON; None without one."""
     if change is None:
         return None
+    # The numbers in the other lines have their own keys.
+    verdict_words, *_ = change_words(change)
     return {
         "before": asdict(change.before),
         "after": asdict(change.after),
         "verdict": change.closer.verdict,
-        "words": " ".join(change_words(change)[:1]),
+        "words": verdict_words,
         "mean_change_of_difference": change.closer.mean,
     }
 

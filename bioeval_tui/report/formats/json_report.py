@@ -17,6 +17,7 @@ from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.comparison import (
     Change,
     Comparison,
+    ConditionComparison,
     TurnComparison,
     ValueComparison,
     pair_comparison,
@@ -381,36 +382,41 @@ def comparison_dict(comparison: Comparison, *, turns: bool = True) -> PrintedCom
         "regressions": list(comparison.regressions),
         "undecided": comparison.undecided or None,
         "conditions": {
-            side.condition: {
-                "corrected": side.corrected or None,
-                **_sides(side.whole),
-                "parts": [{"name": part.name, **_sides(part)} for part in side.parts],
-                "average_latency_ms": dict(zip("ab", side.averages_ms, strict=True)),
-                "average_latency_difference_ms": difference_dict(side.latency),
-                "cost": {"a": cost_dict(side.cost_a), "b": cost_dict(side.cost_b)},
-                "tasks": [
-                    {
-                        "title": task.title,
-                        **_sides(task),
-                        "p_holm": task.difference.p if task.difference else None,
-                    }
-                    for task in side.tasks
-                ],
-                "assertions": [
-                    {
-                        "title": check.title,
-                        "weight": check.weight,
-                        "a": _proportion(check.a),
-                        "b": _proportion(check.b),
-                        "change": check.change,
-                        "p_holm": check.difference.p if check.difference else None,
-                    }
-                    for check in side.assertions
-                ],
-                "turns": [_turn(turn) for turn in side.turns] if turns else [],
-            }
-            for side in comparison.conditions
+            compared.condition: _compared_condition(compared, turns=turns)
+            for compared in comparison.conditions
         },
+    }
+
+
+def _compared_condition(compared: ConditionComparison, *, turns: bool) -> PrintedComparedCondition:
+    """Return two runs under one condition; without `turns`, their list is empty."""
+    return {
+        "corrected": compared.corrected or None,
+        **_sides(compared.whole),
+        "parts": [{"name": part.name, **_sides(part)} for part in compared.parts],
+        "average_latency_ms": dict(zip("ab", compared.averages_ms, strict=True)),
+        "average_latency_difference_ms": difference_dict(compared.latency),
+        "cost": {"a": cost_dict(compared.cost_a), "b": cost_dict(compared.cost_b)},
+        "tasks": [
+            {
+                "title": task.title,
+                **_sides(task),
+                "p_holm": task.difference.p if task.difference else None,
+            }
+            for task in compared.tasks
+        ],
+        "assertions": [
+            {
+                "title": check.title,
+                "weight": check.weight,
+                "a": _proportion(check.a),
+                "b": _proportion(check.b),
+                "change": check.change,
+                "p_holm": check.difference.p if check.difference else None,
+            }
+            for check in compared.assertions
+        ],
+        "turns": [_turn(turn) for turn in compared.turns] if turns else [],
     }
 
 

@@ -501,6 +501,7 @@ def _costs(page: RunResult) -> list[str]:
 
 
 def _judged_again(page: RunResult) -> list[str]:
+    """Return the section on later verdicts, and what their criteria changed; empty without any."""
     if not page.judged_again:
         return []
     rows = []
@@ -532,8 +533,11 @@ def _judged_again(page: RunResult) -> list[str]:
         "score",
         "",
     ]
+    lines = ["## Judged again", "", *table(head, rows), ""]
     changed = [f"- {escape(line)}" for line in (*page.changed_criteria, *page.changed_assertions)]
-    return ["## Judged again", "", *table(head, rows), "", *(changed and [*changed, ""])]
+    if changed:
+        lines += [*changed, ""]
+    return lines
 
 
 def _reviews(page: RunResult) -> list[str]:

@@ -93,7 +93,7 @@ class Format:
         return ""
 
     def _call(self, function: Function, returns: Any, *given: Any) -> Any:
-        made = plugins.called("formats", self.name, function, *given)
+        made = plugins.call("formats", self.name, function, *given)
         if not isinstance(made, returns):
             raise UsageError(
                 f"the format plug-in {self.name} failed: it returned a value of the type"

@@ -136,14 +136,17 @@ class ConversationFrame(Vertical):
 def framed_head(head: Head, active: bool, width: int) -> Content:
     """Return the upper edge of a frame of this width: condition, what it means, state and score, as
     far as they fit.
+
+    What the condition means goes first, then what the state has after its first part, such as
+    `· agent answers`, and after its turn, such as `of at most 10`.
     """
     name = Cell(head.title, "strong" if active else "plain")
-    means, nothing = Cell(f" · {head.means}", "quiet"), Cell("")
+    meaning, nothing = Cell(f" · {head.means}", "quiet"), Cell("")
     whole = head.state.text
     shorter = (whole, whole.partition(" · ")[0], whole.partition(" of ")[0])
     states = [head.state._replace(text=text) for text in shorter]
-    for meaning, state in ((means, states[0]), *((nothing, state) for state in states)):
-        start, end = paint(name, meaning, "  ", state, " "), paint(" ", head.score)
+    for after_name, state in ((meaning, states[0]), *((nothing, state) for state in states)):
+        start, end = paint(name, after_name, "  ", state, " "), paint(" ", head.score)
         room = width - start.cell_length - end.cell_length
         if room >= 0:
             return Content.assemble(start, ("─" * room, "$line"), end)

@@ -39,13 +39,16 @@ def reached_mark(marks: Sequence[TurnMark], given: int) -> int:
 
 
 def step(marks: Sequence[TurnMark], given: int, by: int) -> TurnMark | None:
-    """Return the position before or after the shown one; None at the ends.
+    """Return the position after the shown one (`by` above 0) or before it; None at the ends.
 
     In the middle of a turn, going back leads to the end of the previous turn.
     """
     at = reached_mark(marks, given)
-    exactly = at >= 0 and marks[at].given == given
-    wanted = at + 1 if by > 0 else at - exactly
+    wanted = at
+    if by > 0:
+        wanted = at + 1
+    elif at >= 0 and marks[at].given == given:
+        wanted = at - 1
     if 0 <= wanted < len(marks):
         return marks[wanted]
     return None
@@ -144,11 +147,10 @@ def assertions(
 def bar(
     marks: Sequence[TurnMark], given: int, now_s: float, width: int, *, demo: bool = False
 ) -> list[Cell]:
-    """Return the bar as cells of one line.
+    """Return the bar as cells of one line, after `given` events and `now_s` recorded seconds.
 
-    A turn is `●` once played, `○` before, `✗` where an assertion failed.
-
-    A `demo` does not say ahead where one will.
+    A turn is `●` once played, `○` before, `✗` where an assertion failed. A `demo` does not say
+    ahead where an assertion will fail.
     """
     if width <= 0 or not marks:
         return []
@@ -158,13 +160,14 @@ def bar(
         (PLAYED, "busy") if x <= now else (AHEAD, "quiet") for x in range(width)
     ]
     turns = [mark for mark in marks if mark.condition is not None]
+    # Without a cell between the turns, the bar would be all dots: only failures are marked.
     crowded = len(turns) > width // 2
     for mark in turns:
         x = round(mark.at_s / whole * (width - 1))
         played = mark.given <= given
         if mark.failed and (played or not demo):
             cells[x] = (FAILED, "bad" if played else "quiet")
-        elif not crowded and cells[x][0] != FAILED:
+        elif not crowded and cells[x][0] != FAILED:  # a failure in the same cell stays visible
             cells[x] = (TURN_PLAYED, "busy") if played else (TURN_AHEAD, "quiet")
     return joined(cells)
 

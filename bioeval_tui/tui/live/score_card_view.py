@@ -720,8 +720,8 @@ def _or_both_fail(row: Row) -> Row:
 
 
 def _where_lowest(result: RunResult, condition: Condition, title: str) -> tuple[int | None, str]:
-    """Return the trial in which a task scores lowest, and what the judge says of it there; nothing
-    if it always scores 1.
+    """Return the trial in which a task scores lowest, and what the judge says of it there, to be
+    appended to a line; None and no words if it always scores 1.
     """
     lost = []
     for talk in result.conversations_in(condition):
@@ -732,8 +732,9 @@ def _where_lowest(result: RunResult, condition: Condition, title: str) -> tuple[
         return None, ""
     lowest, there = min(lost, key=lambda one: one[0].score)
     said = f"; {there.trial_words}: {reason_of(lowest)}"
-    if quoted := report_rows.task_evidence(lowest):
-        said += f"  turn {there.turns.get(quoted[0])}: “{plain(quoted[1])}”"
+    if evidence := report_rows.task_evidence(lowest):
+        message, quoted = evidence
+        said += f"  turn {there.turns.get(message)}: “{plain(quoted)}”"
     return there.trial, said
 
 

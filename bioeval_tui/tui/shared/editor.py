@@ -97,7 +97,8 @@ def deciding_line(path: Path, decided: Gain | None) -> int:
     items = "tasks"
     if isinstance(document.value, dict) and document.value.get("rubric"):
         items = "rubric"
-    return document.place((items, decided.index - 1)).line
+    index = decided.index - 1  # `Gain.index` of a task is its number, from 1
+    return document.place((items, index)).line
 
 
 def _any_editor() -> str:

@@ -323,8 +323,11 @@ class PageView(ScrollView):
         self._page = Document()
         self._top = Spot(0, 0, 0)
         self._wanted: Spot | None = None
+        """The line to bring into view once the page is laid out."""
         self._laid_out: tuple[Any, ...] = ()
+        """The width and styles of the page as it is laid out; empty before."""
         self._laid_out_in = Size(0, 0)
+        """The size of the view when the page was laid out last."""
         self._placing = False
         self.may_follow = True
         """Whether a new conversation is followed, and one that was scrolled to its end."""
@@ -457,6 +460,9 @@ class PageView(ScrollView):
         return self.get_component_rich_style(f"transcript--{name}")
 
     def _lay_out(self, *, again: bool = False) -> None:
+        """Lay out the page if its width or styles changed, or `again` in any case; then scroll to
+        where it was, or to the line that was asked for in the meantime.
+        """
         width = self.scrollable_content_region.width
         if width <= 0 or not self.is_mounted:
             # Hidden: everything is laid out when it is shown again.

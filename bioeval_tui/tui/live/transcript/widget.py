@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from time import monotonic
 from typing import ClassVar
@@ -284,7 +284,7 @@ class Transcript(PageView, can_focus=True):
 
     def action_next_fold(self, direction: int) -> None:
         """Move the mark to the next or previous line that can be opened."""
-        spot = self._neighbour(direction)
+        spot = self._next_fold(direction)
         if spot is None:
             return
         self._cursor = self._page.blocks(spot.item)[spot.block].fold
@@ -326,7 +326,9 @@ class Transcript(PageView, can_focus=True):
     # Painting.
 
     def render_line(self, y: int) -> Strip:
-        """Return one line of the view."""
+        """Return line `y` of the view: its text with the running time, search, evidence and
+        selection marked in it, and the cursor of what can be opened.
+        """
         width = self.scrollable_content_region.width
         at = self.scroll_offset.y + y
         if not self._laid_out or at >= self._page.height:
@@ -334,24 +336,34 @@ class Transcript(PageView, can_focus=True):
         spot = self._page.locate(at)
         block = self._page.blocks(spot.item)[spot.block]
         lines = self._page.lines(spot.item, block)
+        # Until it is painted, here, a block's height is an estimate, which may be too large.
         line = lines[min(spot.line, len(lines) - 1)]
         strip = line.strip
         if line.timer:
             strip = add_timer(strip, self._page, self._now)
-        spans = self._highlights.spans(spot.item, spot.block, block, spot.line)
         key = line_key(spot)
-        selection = self._selected
-        if selection is not None and (span := selection.get_span(key)) is not None:
-            start, end = (
-                max(0, span[0]),
-                len(line.text) if span[1] < 0 else min(span[1], len(line.text)),
-            )
-            spans = [*spans, Span(start, end, "selection")]
+        spans = [
+            *self._highlights.spans(spot.item, spot.block, block, spot.line),
+            *self._selected_spans(key, len(line.text)),
+        ]
         for start, end, style in spans:
             strip = restyled(strip, line, start, end, self._style(style))
         if block.fold is not None and block.fold == self._cursor and self.has_focus:
             strip = add_cursor(strip, block, self._page, self._style("cursor"))
         return strip.apply_offsets(-line.before, key)
+
+    def _selected_spans(self, key: int, length: int) -> Iterator[Span]:
+        """Yield the selected part of the line of that key, which is so long; nothing without
+        one.
+        """
+        if self._selected is None:
+            return
+        span = self._selected.get_span(key)
+        if span is None:
+            return
+        start, end = span
+        # Textual's -1 is the end of the line.
+        yield Span(max(0, start), length if end < 0 else min(end, length), "selection")
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """Return the selected text: what was said, without speakers, times and marks at the
@@ -410,7 +422,10 @@ class Transcript(PageView, can_focus=True):
         self._settle()
         self.refresh()
 
-    def _neighbour(self, direction: int) -> Spot | None:
+    def _next_fold(self, direction: int) -> Spot | None:
+        """Return the next line down (1) or up (−1) that can be opened, from the marked one or, with
+        none marked, from the edge of the view; None if there is none.
+        """
         page = self._page
         start = None
         if self._cursor is not None:
@@ -419,6 +434,7 @@ class Transcript(PageView, can_focus=True):
             edge = self._top
             if direction < 0:
                 edge = page.locate(self.scroll_offset.y + self._view_height)
+            # One block outside the view, so that the one at its edge is beyond the start.
             start = Spot(edge.item, edge.block - direction, 0)
         index = start.item
         while 0 <= index < len(page.items):
