@@ -16,7 +16,7 @@ from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals
 from bioeval_tui.report.formats.registry import Format, named_format
 from bioeval_tui.tui.shared.cells import Cell
-from bioeval_tui.tui.shared.list_table import Column, Sorted, Sorting
+from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting
 from bioeval_tui.tui.shared.output import tabbed
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def _yes_cell(value: bool | None) -> Cell:
     return Cell("✗   ", "quiet")
 
 
-TASK, AGENT, MEDAL = 0, 1, 2
+MEDAL = 2
 _RANK: dict[Standing, float] = {name: 1000.0 * rank for rank, name in enumerate(MEDALS)}
 
 
@@ -181,27 +181,25 @@ class Entry(NamedTuple):
         return self.row.domain or self.row.task_id.partition("/")[0]
 
 
-class MedalTable(Sorted):
-    """Rows, sorted and filtered, best or first letter on top.
+class MedalTable(Listing[Entry]):
+    """Submissions, the best or first letter on top; equal ones are ordered by name.
 
-    `visible` has the shown rows in order; call `arrange` after `add`.
+    Call `arrange` after `add`.
     """
 
-    columns = COLUMNS
-
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.visible: list[Entry] = []
-        self.sorting = Sorting(MEDAL)
-        self.filter = ""
+        super().__init__(
+            COLUMNS, _KEYS, _words, lambda entry: id(entry.row), Sorting(MEDAL), ties=_name
+        )
         self._answer: Answer | None = None
         self.agents: set[str] = set()
-        self._names: list[str] = []
-        self._by_name: list[int] = []
-        self._words: list[str] = []
-        self._keys: dict[int, list[float]] = {}
-        self._submissions: dict[tuple[str, ...], MedalRow] = {}
-        """The row of each submission that can be told from others."""
+        self._places: dict[tuple[str, ...], int] = {}
+        """The place of each submission that can be told from others."""
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All submissions, in the order in which they came."""
+        return self.items
 
     @property
     def answer(self) -> Answer:
@@ -215,78 +213,50 @@ class MedalTable(Sorted):
 
         A submission that was graded before keeps one row, that of its newest grading.
         """
-        if row.key is not None:
-            held = self._submissions.get((row.agent, *row.key))
-            if held is not None and not supersedes(row.report, row.at, held.report, held.at):
-                return
-            self._submissions[row.agent, *row.key] = row
-            if held is not None:
-                self.put({id(held): row})
-                return
         entry = Entry(row, standing_of(row.report))
-        self.entries.append(entry)
-        self._names.append(f"{row.task_id} {row.agent}".lower())
-        self._answer = None
-        self.agents.add(row.agent)
+        at = None if row.key is None else self._places.get((row.agent, *row.key))
+        if at is None:
+            self.append(entry)
+            self._note(len(self.entries) - 1)
+            return
+        held = self.entries[at].row
+        if supersedes(row.report, row.at, held.report, held.at):
+            self.replace(at, entry)
+            self._answer = None
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
         """Replace rows, which are found by identity; call `arrange` afterwards."""
-        before, self.entries, self._answer, self._keys = self.entries, [], None, {}
-        self.agents, self._submissions = set(), {}
-        self._names, self._by_name, self._words = [], [], []
-        for entry in before:
-            self.add(rows.get(id(entry.row), entry.row))
+        for at, entry in enumerate(self.entries):
+            row = rows.get(id(entry.row))
+            if row is not None:
+                self.replace(at, Entry(row, standing_of(row.report)))
+        self._note_all()
 
-    def arrange(self) -> None:
-        """Filter and sort.
+    def fill(self, items: Iterable[Entry]) -> None:
+        """Show these submissions instead; those that were known are not processed again."""
+        super().fill(items)
+        self._note_all()
 
-        All words of the filter must be found; equal rows are ordered by name.
-        """
-        known = len(self._by_name)
-        self._by_name.extend(range(known, len(self.entries)))
-        if known < len(self.entries):
-            self._by_name.sort(key=self._names.__getitem__)
-        kept = self._matching()
-        column, reverse = self.sorting
-        if column == AGENT:
-            kept.sort(key=lambda at: self.entries[at].row.agent.lower(), reverse=reverse)
-        elif column != TASK:
-            kept.sort(key=self._column(column).__getitem__, reverse=reverse)
-        elif reverse:
-            kept.reverse()
-        entries = self.entries
-        self.visible = [entries[at] for at in kept]
+    def _note_all(self) -> None:
+        self.agents, self._places, self._answer = set(), {}, None
+        for at in range(len(self.entries)):
+            self._note(at)
 
-    def place_of(self, entry: Entry | None) -> int:
-        """Return the current position of an entry; 0 if it is not shown."""
-        return next((at for at, other in enumerate(self.visible) if other is entry), 0)
+    def _note(self, at: int) -> None:
+        row = self.entries[at].row
+        self._answer = None
+        self.agents.add(row.agent)
+        if row.key is not None:
+            self._places[row.agent, *row.key] = at
 
-    def read_words(self) -> None:
-        """Prepare the search, which is half the work of the first search in 100,000 rows."""
-        for entry in self.entries[len(self._words) :]:
-            row = entry.row
-            text = (
-                f"{row.task_id} {row.domain} {row.agent} {MEDALS[entry.standing].text} {row.file}"
-            )
-            self._words.append(text.lower())
 
-    def _matching(self) -> list[int]:
-        wanted = self.filter.lower().split()
-        if not wanted:
-            return self._by_name[:]
-        self.read_words()
-        words = self._words
-        kept = self._by_name
-        for word in wanted:
-            kept = [at for at in kept if word in words[at]]
-        return kept
+def _name(entry: Entry) -> str:
+    return f"{entry.row.task_id} {entry.row.agent}".lower()
 
-    def _column(self, column: int) -> list[float]:
-        """Return the column's sort keys, the best smallest, by the number of the entry."""
-        keys = self._keys.setdefault(column, [])
-        key = _KEYS[COLUMNS[column].name]
-        keys.extend(key(entry) for entry in self.entries[len(keys) :])
-        return keys
+
+def _words(entry: Entry) -> str:
+    row = entry.row
+    return f"{row.task_id} {row.domain} {row.agent} {MEDALS[entry.standing].text} {row.file}"
 
 
 def _medal(entry: Entry) -> float:
@@ -344,7 +314,9 @@ def _width(entry: Entry) -> float:
     return uncertainty.high - uncertainty.low
 
 
-_KEYS: dict[str, Callable[[Entry], float]] = {
+_KEYS: dict[str, Callable[[Entry], Key]] = {
+    "task": _name,
+    "agent": lambda entry: entry.row.agent.lower(),
     "medal": _medal,
     "score": _score,
     "95 % interval": _width,
