@@ -213,41 +213,34 @@ class MedalTable(Listing[Entry]):
 
         A submission that was graded before keeps one row, that of its newest grading.
         """
-        entry = Entry(row, standing_of(row.report))
-        at = None if row.key is None else self._places.get((row.agent, *row.key))
-        if at is None:
+        entry, at = Entry(row, standing_of(row.report)), len(self.items)
+        if row.key is not None:
+            at = self._places.setdefault((row.agent, *row.key), at)
+        if at == len(self.items):
             self.append(entry)
-            self._note(len(self.entries) - 1)
-            return
-        held = self.entries[at].row
-        if supersedes(row.report, row.at, held.report, held.at):
+            self.agents.add(row.agent)
+        else:
+            held = self.items[at].row
+            if not supersedes(row.report, row.at, held.report, held.at):
+                return
             self.replace(at, entry)
-            self._answer = None
+        self._answer = None
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
-        """Replace rows, which are found by identity; call `arrange` afterwards."""
-        for at, entry in enumerate(self.entries):
-            row = rows.get(id(entry.row))
-            if row is not None:
-                self.replace(at, Entry(row, standing_of(row.report)))
-        self._note_all()
+        """Replace rows, which are found by identity."""
+        fresh = {old: Entry(row, standing_of(row.report)) for old, row in rows.items()}
+        self.fill([fresh.get(id(entry.row), entry) for entry in self.items])
 
     def fill(self, items: Iterable[Entry]) -> None:
         """Show these submissions instead; those that were known are not processed again."""
         super().fill(items)
-        self._note_all()
-
-    def _note_all(self) -> None:
-        self.agents, self._places, self._answer = set(), {}, None
-        for at in range(len(self.entries)):
-            self._note(at)
-
-    def _note(self, at: int) -> None:
-        row = self.entries[at].row
         self._answer = None
-        self.agents.add(row.agent)
-        if row.key is not None:
-            self._places[row.agent, *row.key] = at
+        self.agents = {entry.row.agent for entry in self.items}
+        self._places = {
+            (entry.row.agent, *entry.row.key): at
+            for at, entry in enumerate(self.items)
+            if entry.row.key is not None
+        }
 
 
 def _name(entry: Entry) -> str:

@@ -15,7 +15,7 @@ from collections.abc import (
 from contextlib import aclosing
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual import on, work
@@ -82,16 +82,10 @@ class Submissions(SortedTable[Entry]):
             return self.marks.get(id(self.looked_at.row))
         return None
 
-    def read_sorting(self, kept: object) -> Sorting | None:
-        """Return the sorting that was kept, here by the column's place."""
-        match kept:
-            case [int(column), bool(reverse)] if 0 <= column < len(self.columns):
-                return Sorting(column, reverse)
-        return None
-
-    def write_sorting(self, sorting: Sorting) -> list[Any]:
-        """Return the sorting as it is kept."""
-        return list(sorting)
+    @property
+    def column_names(self) -> Sequence[str | int]:
+        """What stands for the columns where the sorting is kept: their places."""
+        return range(len(self.columns))
 
     def _tell(self, sentence: str) -> None:
         self.app.notify(sentence, severity="warning", markup=False)
@@ -110,7 +104,6 @@ class Submissions(SortedTable[Entry]):
         at = self.looked_at
         self.listing.put(rows)
         self.marks |= {id(row): self.marks[old] for old, row in rows.items() if old in self.marks}
-        self.listing.arrange()
         self.draw(id(rows.get(id(at.row), at.row)) if at is not None else None)
 
     def redraw(self) -> None:

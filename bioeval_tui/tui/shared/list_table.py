@@ -381,14 +381,6 @@ class ListTable(Vertical):
         yield self._head
         yield self.rows
 
-    def set_least(self, least: int) -> None:
-        """Give the first column another least width, in cells; the rows follow with the next
-        `show`.
-        """
-        if least != self._least:
-            self._least = least
-            self._head.refresh()
-
     def show(
         self,
         count: int,

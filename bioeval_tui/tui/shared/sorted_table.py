@@ -4,8 +4,8 @@ on its item.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from rich.cells import cell_len
 from textual import on
@@ -127,9 +127,12 @@ class SortedTable(ListTable, Generic[Item]):
     # Heights
 
     def set_least(self, least: int) -> None:
-        """Give the first column another least width; other columns may have room then."""
+        """Give the first column another least width, in cells, with which other columns may have
+        room; the rows follow with the next `draw`.
+        """
         if least != self._least:
-            super().set_least(least)
+            self._least = least
+            self._head.refresh()
             self.call_after_refresh(self._sort_by_shown)
 
     def _heights(self, width: int) -> Heights:
@@ -152,23 +155,18 @@ class SortedTable(ListTable, Generic[Item]):
 
     # Order
 
+    @property
+    def column_names(self) -> Sequence[str | int]:
+        """What stands for the columns where the sorting is kept."""
+        return [column.name for column in self.columns]
+
     def restore(self) -> None:
         """Sort as the user did last."""
-        kept = self.read_sorting(self.services.preferences.get(self._kept_as))
-        if kept is not None:
-            self._wished_sorting = self.listing.sorting = kept
-
-    def read_sorting(self, kept: object) -> Sorting | None:
-        """Return the sorting that was kept; None if it is damaged."""
-        names = [column.name for column in self.columns]
-        match kept:
-            case [str(name), bool(reverse)] if name in names:
-                return Sorting(names.index(name), reverse)
-        return None
-
-    def write_sorting(self, sorting: Sorting) -> list[Any]:
-        """Return the sorting as it is kept."""
-        return [self.columns[sorting.column].name, sorting.reverse]
+        names = self.column_names
+        match self.services.preferences.get(self._kept_as):
+            case [str() | int() as name, bool(reverse)] if name in names:
+                self._wished_sorting = Sorting(names.index(name), reverse)
+                self.listing.sorting = self._wished_sorting
 
     @on(TableHead.Laid)
     def _sort_by_shown(self) -> None:
@@ -205,7 +203,8 @@ class SortedTable(ListTable, Generic[Item]):
     def _sorted(self) -> None:
         self._wished_sorting = self.listing.sorting
         self.draw()
-        self.services.preferences.keep(self._kept_as, self.write_sorting(self.listing.sorting))
+        column, reverse = self.listing.sorting
+        self.services.preferences.keep(self._kept_as, [self.column_names[column], reverse])
 
 
 def _count_lines(text: str, room: int) -> int:
