@@ -165,7 +165,7 @@ def _yes_cell(value: bool | None) -> Cell:
     return Cell("✗   ", "quiet")
 
 
-MEDAL = 2
+TASK, MEDAL = 0, 2
 _RANK: dict[Standing, float] = {name: 1000.0 * rank for rank, name in enumerate(MEDALS)}
 
 
@@ -189,7 +189,7 @@ class MedalTable(Listing[Entry]):
 
     def __init__(self) -> None:
         super().__init__(
-            COLUMNS, _KEYS, _words, lambda entry: id(entry.row), Sorting(MEDAL), ties=_name
+            COLUMNS, _KEYS, _words, lambda entry: id(entry.row), Sorting(MEDAL), ties=TASK
         )
         self._answer: Answer | None = None
         self.agents: set[str] = set()
@@ -241,10 +241,6 @@ class MedalTable(Listing[Entry]):
             for at, entry in enumerate(self.items)
             if entry.row.key is not None
         }
-
-
-def _name(entry: Entry) -> str:
-    return f"{entry.row.task_id} {entry.row.agent}".lower()
 
 
 def _words(entry: Entry) -> str:
@@ -308,7 +304,7 @@ def _width(entry: Entry) -> float:
 
 
 _KEYS: dict[str, Callable[[Entry], Key]] = {
-    "task": _name,
+    "task": lambda entry: f"{entry.row.task_id} {entry.row.agent}".lower(),
     "agent": lambda entry: entry.row.agent.lower(),
     "medal": _medal,
     "score": _score,

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import groupby, islice
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 from textual import events
@@ -136,7 +136,8 @@ class Listing(Generic[Item]):
         keys: what each column sorts by, by its name.
         words: the text in which the filter's words are looked for.
         identity: what tells items apart across refreshes.
-        ties: the order of items that a column sorts alike; by default, that in which they came.
+        ties: the column whose order items have that another sorts alike; by default, that in which
+            they came.
     """
 
     def __init__(
@@ -146,7 +147,7 @@ class Listing(Generic[Item]):
         words: Callable[[Item], str],
         identity: Callable[[Item], Hashable],
         sorting: Sorting = Sorting(0),  # noqa: B008 - an immutable value
-        ties: Callable[[Item], str] | None = None,
+        ties: int | None = None,
     ) -> None:
         self.columns = tuple(columns)
         self.sorting = sorting
@@ -157,7 +158,7 @@ class Listing(Generic[Item]):
         self._key_of = keys
         self._keys = [_Values(keys[column.name]) for column in self.columns]
         self._words: _Values[Item, str] = _Values(lambda item: words(item).lower())
-        self._ties = _Values(ties) if ties is not None else None
+        self._ties = ties
         self._order: list[int] = []
         """The places of all items in the order of ties."""
         self._kept: list[int] = []
@@ -170,21 +171,19 @@ class Listing(Generic[Item]):
     def replace(self, at: int, item: Item) -> None:
         """Put another item in the place of one; call `arrange` after the last one."""
         self.items[at], self._order = item, []
-        for values in self._all_values:
-            values.replace(at, item)
+        self._words.replace(at, item)
+        for keys in self._keys:
+            keys.replace(at, item)
 
     def fill(self, items: Iterable[Item]) -> None:
         """Show the items of a refresh; the same objects as before are not processed again."""
         known = {id(item): at for at, item in enumerate(self.items)}
         self.items, self._order = list(items), []
         places = [known.get(id(item)) for item in self.items]
-        for values in self._all_values:
-            values.move(self.items, places)
+        self._words.move(self.items, places)
+        for keys in self._keys:
+            keys.move(self.items, places)
         self.arrange()
-
-    @property
-    def _all_values(self) -> list[_Values[Item, Any]]:
-        return [*self._keys, self._words, *([self._ties] if self._ties is not None else [])]
 
     def forget_keys(self) -> None:
         """Find the keys anew, because what they depend on has changed."""
@@ -197,7 +196,7 @@ class Listing(Generic[Item]):
         if len(self._order) < len(items):
             self._order.extend(range(len(self._order), len(items)))
             if self._ties is not None:
-                self._order.sort(key=self._ties.all(items).__getitem__)
+                self._order.sort(key=self._keys[self._ties].all(items).__getitem__)
         kept = [*self._order]
         for word in self.filter.lower().split():
             words = self.read_words()
