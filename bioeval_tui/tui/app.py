@@ -227,7 +227,7 @@ class BioevalApp(TerminalApp[None]):
     async def show_runs(self, words: str) -> None:
         """Go to the history, showing only runs in which every word is found."""
         await self.action_go("runs")
-        cast("RunsScreen", self.screen).search(words)
+        cast("RunsScreen", self.screen).table.search(words)
 
     def caption(self, state: RunState, trial: int) -> str:
         """Return what a run shows at the moment, or its conclusion, in one sentence."""

@@ -153,23 +153,31 @@ def listing(boards: Mapping[str, BenchmarkDetail]) -> Listing[BenchmarkItem]:
     are computed.
     """
 
-    def keys(item: BenchmarkItem) -> tuple[Key, ...]:
+    def entries_key(item: BenchmarkItem) -> Key:
         board = find_board(boards, item)
-        entries, better = None, ""
-        if board is not None:
-            entries = float(len(board.scores))
-            better = _better(board)
-        readiness = 2.0 if item.problem else float(not item.prepared)
-        return (
-            text_key(item.task_id),
-            (0, readiness, item.task_id),
-            text_key(item.task_type),
-            (0, _HARD.get(item.difficulty.lower(), 9.0), item.difficulty.lower()),
-            text_key(item.source),
-            number_key(entries),
-            text_key(better),
-        )
+        return number_key(float(len(board.scores)) if board is not None else None)
 
+    def better_key(item: BenchmarkItem) -> Key:
+        board = find_board(boards, item)
+        return text_key(_better(board) if board is not None else "")
+
+    keys: dict[str, Callable[[BenchmarkItem], Key]] = {
+        "task": lambda item: text_key(item.task_id),
+        "ready": lambda item: (
+            0,
+            2.0 if item.problem else float(not item.prepared),
+            item.task_id,
+        ),
+        "type": lambda item: text_key(item.task_type),
+        "level": lambda item: (
+            0,
+            _HARD.get(item.difficulty.lower(), 9.0),
+            item.difficulty.lower(),
+        ),
+        "source": lambda item: text_key(item.source),
+        "entries": entries_key,
+        "better": better_key,
+    }
     return Listing(COLUMNS, keys, _words, lambda item: item.task_id)
 
 
@@ -503,8 +511,7 @@ class BenchmarksScreen(ListScreen[BenchmarkItem]):
         for item in items:
             if item.task_id not in self.details and not item.problem:
                 await self._read(item)
-        if self.listing.sorting.column >= len(COLUMNS) - 2:
-            self.listing.fill([*items])
+        self.listing.forget_keys()
         self.redraw()
 
     async def _read(self, item: BenchmarkItem) -> None:

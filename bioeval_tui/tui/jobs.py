@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -249,23 +249,26 @@ COLUMNS: tuple[Column, ...] = (
 def listing() -> Listing[JobItem]:
     """Return an empty table of jobs, sorted by name."""
     return Listing(
-        COLUMNS, _keys, lambda job: f"{job.name} {job.path} {check(job).text}", lambda job: job.path
+        COLUMNS, _KEYS, lambda job: f"{job.name} {job.path} {check(job).text}", lambda job: job.path
     )
 
 
-def _keys(job: JobItem) -> tuple[Key, ...]:
+def _problems_key(job: JobItem) -> Key:
     warnings = len(job.problems) - len(job.errors)
-    when = job.last_run.timestamp() if job.last_run else None
-    return (
-        (int(_is_shipped(job)), 0.0, job.name.lower()),  # your own before the samples
-        (0, -len(job.errors) * 1000.0 - warnings, job.name.lower()),
-        number_key(job.tasks),
-        number_key(job.facts),
-        number_key(job.assertions),
-        number_key(float(job.runs)),
-        number_key(job.last_score),
-        number_key(when),
-    )
+    return (0, -len(job.errors) * 1000.0 - warnings, job.name.lower())
+
+
+_KEYS: dict[str, Callable[[JobItem], Key]] = {
+    # your own before the samples
+    "job": lambda job: (int(_is_shipped(job)), 0.0, job.name.lower()),
+    "check": _problems_key,
+    "tasks": lambda job: number_key(job.tasks),
+    "facts": lambda job: number_key(job.facts),
+    "asserts": lambda job: number_key(job.assertions),
+    "last runs": lambda job: number_key(float(job.runs)),
+    "score": lambda job: number_key(job.last_score),
+    "last run": lambda job: number_key(job.last_run.timestamp() if job.last_run else None),
+}
 
 
 def check(job: JobItem) -> Cell:
@@ -445,7 +448,7 @@ class JobsScreen(ListScreen[JobItem]):
         """Put the cursor on a job; with `repeats`, open its run dialog with so many once it is
         listed.
         """
-        self.select_item(path)
+        self.table.select(path)
         if repeats:
             self._to_run = path, repeats
             self._run_wished()

@@ -244,7 +244,7 @@ def test_graded_submissions_are_shown_as_a_table_with_cards_and_can_be_exported(
     tmp_path: Path,
 ) -> None:
     with Screen("medals", str(graded(tmp_path)), data_dir=tmp_path) as screen:
-        screen.sees("› Medals    3 reports", "silver", "enter card")
+        screen.sees("› Medals    3 reports", "silver", "enter explain")
         screen.opens_box(ENTER, "esc close")
         screen.closes_box()
         screen.types("v", "› Review", "0 of 3 reviewed", "S mark")
@@ -252,7 +252,7 @@ def test_graded_submissions_are_shown_as_a_table_with_cards_and_can_be_exported(
         screen.closes_box()
         screen.types(ESC, "› Medals    3 reports")
         screen.types(TAB, "by agent")
-        screen.types(TAB, "enter card")
+        screen.types(TAB, "enter explain")
         screen.opens_box("x", "3 rows as shown")
         screen.types("c", "Saved")
         assert list(tmp_path.glob("*.csv"))

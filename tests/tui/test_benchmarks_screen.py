@@ -269,6 +269,16 @@ async def test_tasks_can_be_filtered_sorted_and_reversed(size: tuple[int, int]) 
     assert services.preferences["benchmarks.sorting"] == ["ready", True]
 
 
+async def test_tasks_are_sorted_by_their_leaderboards_once_these_are_read() -> None:
+    services = given(preferences={"benchmarks.sorting": ["entries", False]})
+    async with opened(None, (220, 40), services=services, start="benchmarks") as (app, pilot):
+        await until(pilot, lambda: "entries▾" in screen_text(app) and "1,043" in screen_text(app))
+        await loaded(app, pilot)
+        text = screen_text(app)
+        places = [text.index(name) for name in ("breast", "nhefs", "diabetes", "pbmc")]
+        assert places == sorted(places)
+
+
 async def test_tab_switches_to_the_description_and_y_copies_the_id() -> None:
     async with opened(None, services=given(), start="benchmarks") as (app, pilot):
         await pilot.press("tab")

@@ -218,6 +218,22 @@ async def test_the_sort_order_is_remembered() -> None:
         assert "agent▾" in head_of(app)
 
 
+async def test_the_column_that_is_sorted_by_is_always_shown() -> None:
+    services = FakeServices(rows=sample_rows())
+    services.preferences["medals.sorting"] = [4, False]
+    async with opened(None, NARROW, services=services, start="medals") as (app, pilot):
+        await loaded(app, pilot)
+        assert "95 % interval" not in head_of(app)
+        assert "medal▾" in head_of(app)
+        for _ in app.screen.table.columns:
+            await pilot.press("right")
+            await loaded(app, pilot)
+            assert "▾" in head_of(app)
+        await pilot.resize_terminal(220, 40)
+        await loaded(app, pilot)
+        assert "▾" in head_of(app)
+
+
 @SIZES
 async def test_g_groups_by_agent_or_domain_and_enter_shows_the_rows(size: tuple[int, int]) -> None:
     services = FakeServices(rows=sample_rows())

@@ -97,7 +97,7 @@ class MedalsScreen(BaseScreen):
     @property
     def table(self) -> MedalTable:
         """The submissions, sorted and filtered."""
-        return self.submissions.table
+        return self.submissions.listing
 
     @property
     def looked_at(self) -> Entry | None:
@@ -119,7 +119,7 @@ class MedalsScreen(BaseScreen):
                 yield self.submissions
                 yield self.agents
             yield MedalCard()
-        yield FilterLine("task, agent or medal", self._search, self.focus_rows)
+        yield FilterLine("task, agent or medal", self.submissions.search, self.focus_rows)
 
     def on_mount(self) -> None:
         """Restore sorting and columns, and start reading rows."""
@@ -194,7 +194,7 @@ class MedalsScreen(BaseScreen):
     def action_next_invalid(self) -> None:
         """Go to the next invalid file, from the last one to the first."""
         visible = self.table.visible
-        at = self.table.place_of(self.looked_at)
+        at = self.submissions.rows.cursor
         order = [*range(at + 1, len(visible)), *range(at + 1)]
         place = next((one for one in order if visible[one].standing == "invalid"), None)
         if place is not None:
@@ -314,10 +314,7 @@ class MedalsScreen(BaseScreen):
         ]
         if self.feed.samples:
             notes.insert(0, Cell("shipped samples", "warn"))
-        if self.table.filter:
-            shown = len(self.table.visible)
-            notes.append(Cell(f"{shown:,} shown: “{self.table.filter}”", "warn"))
-        return notes
+        return notes + self.submissions.filter_notes()
 
     def _notice(self) -> Content:
         looked = [("\n\n" + "\n".join(self.bioeval.services.looked), "$quiet")]
@@ -476,10 +473,6 @@ class MedalsScreen(BaseScreen):
         self.query_one(FilterLine).open(self.table.filter)
         self.call_after_refresh(self.table.read_words)
 
-    def _search(self, text: str) -> str:
-        self.submissions.search(text)
-        return plural(len(self.table.visible), "row")
-
     # Export
 
     def copies(self) -> Sequence[Copied]:
@@ -529,7 +522,7 @@ class MedalsScreen(BaseScreen):
 
     def action_review(self) -> None:
         """Review the rows that are shown, from the one under the cursor on."""
-        at = self.table.place_of(self.looked_at)
+        at = self.submissions.rows.cursor
         entries = [*self.table.visible[at:], *self.table.visible[:at]][:MOST_REVIEWED]
         rows = tuple(entry.row for entry in entries if entry.row.folder is not None)
         self.bioeval.review(ReviewSource(rows=rows))

@@ -16,7 +16,7 @@ from bioeval_tui.record.reviews import mark_words
 from bioeval_tui.report.answer import Answer, answer_medals
 from bioeval_tui.report.formats.registry import Format, named_format
 from bioeval_tui.tui.shared.cells import Cell
-from bioeval_tui.tui.shared.list_table import Column, Sorted, Sorting
+from bioeval_tui.tui.shared.list_table import Column, Key, Listing, Sorting
 from bioeval_tui.tui.shared.output import tabbed
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _yes_cell(value: bool | None) -> Cell:
     return Cell("✗   ", "quiet")
 
 
-TASK, AGENT, MEDAL = 0, 1, 2
+TASK, MEDAL = 0, 2
 _RANK: dict[Standing, float] = {name: 1000.0 * rank for rank, name in enumerate(MEDALS)}
 
 
@@ -182,27 +182,25 @@ class Entry(NamedTuple):
         return self.row.domain or self.row.task_id.partition("/")[0]
 
 
-class MedalTable(Sorted):
-    """Rows, sorted and filtered, best or first letter on top.
+class MedalTable(Listing[Entry]):
+    """Submissions, the best or first letter on top; equal ones are ordered by name.
 
-    `visible` has the shown rows in order; call `arrange` after `add`.
+    Call `arrange` after `add`.
     """
 
-    columns = COLUMNS
-
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.visible: list[Entry] = []
-        self.sorting = Sorting(MEDAL)
-        self.filter = ""
+        super().__init__(
+            COLUMNS, _KEYS, _words, lambda entry: id(entry.row), Sorting(MEDAL), ties=TASK
+        )
         self._answer: Answer | None = None
         self.agents: set[str] = set()
-        self._names: list[str] = []
-        self._by_name: list[int] = []
-        self._words: list[str] = []
-        self._keys: dict[int, list[float]] = {}
-        self._submissions: dict[tuple[str, ...], MedalRow] = {}
-        """The row of each submission that can be told from others."""
+        self._places: dict[tuple[str, ...], int] = {}
+        """The place of each submission that can be told from others."""
+
+    @property
+    def entries(self) -> list[Entry]:
+        """All submissions, in the order in which they came."""
+        return self.items
 
     @property
     def answer(self) -> Answer:
@@ -216,78 +214,39 @@ class MedalTable(Sorted):
 
         A submission that was graded before keeps one row, that of its newest grading.
         """
+        entry, at = Entry(row, standing_of(row.report)), len(self.items)
         if row.key is not None:
-            held = self._submissions.get((row.agent, *row.key))
-            if held is not None and not supersedes(row.report, row.at, held.report, held.at):
+            at = self._places.setdefault((row.agent, *row.key), at)
+        if at == len(self.items):
+            self.append(entry)
+            self.agents.add(row.agent)
+        else:
+            held = self.items[at].row
+            if not supersedes(row.report, row.at, held.report, held.at):
                 return
-            self._submissions[row.agent, *row.key] = row
-            if held is not None:
-                self.put({id(held): row})
-                return
-        entry = Entry(row, standing_of(row.report))
-        self.entries.append(entry)
-        self._names.append(f"{row.task_id} {row.agent}".lower())
+            self.replace(at, entry)
         self._answer = None
-        self.agents.add(row.agent)
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
-        """Replace rows, which are found by identity; call `arrange` afterwards."""
-        before, self.entries, self._answer, self._keys = self.entries, [], None, {}
-        self.agents, self._submissions = set(), {}
-        self._names, self._by_name, self._words = [], [], []
-        for entry in before:
-            self.add(rows.get(id(entry.row), entry.row))
+        """Replace rows, which are found by identity."""
+        fresh = {old: Entry(row, standing_of(row.report)) for old, row in rows.items()}
+        self.fill([fresh.get(id(entry.row), entry) for entry in self.items])
 
-    def arrange(self) -> None:
-        """Filter and sort.
+    def fill(self, items: Iterable[Entry]) -> None:
+        """Show these submissions instead; those that were known are not processed again."""
+        super().fill(items)
+        self._answer = None
+        self.agents = {entry.row.agent for entry in self.items}
+        self._places = {
+            (entry.row.agent, *entry.row.key): at
+            for at, entry in enumerate(self.items)
+            if entry.row.key is not None
+        }
 
-        All words of the filter must be found; equal rows are ordered by name.
-        """
-        known = len(self._by_name)
-        self._by_name.extend(range(known, len(self.entries)))
-        if known < len(self.entries):
-            self._by_name.sort(key=self._names.__getitem__)
-        kept = self._matching()
-        column, reverse = self.sorting
-        if column == AGENT:
-            kept.sort(key=lambda at: self.entries[at].row.agent.lower(), reverse=reverse)
-        elif column != TASK:
-            kept.sort(key=self._column(column).__getitem__, reverse=reverse)
-        elif reverse:
-            kept.reverse()
-        entries = self.entries
-        self.visible = [entries[at] for at in kept]
 
-    def place_of(self, entry: Entry | None) -> int:
-        """Return the current position of an entry; 0 if it is not shown."""
-        return next((at for at, other in enumerate(self.visible) if other is entry), 0)
-
-    def read_words(self) -> None:
-        """Prepare the search, which is half the work of the first search in 100,000 rows."""
-        for entry in self.entries[len(self._words) :]:
-            row = entry.row
-            text = (
-                f"{row.task_id} {row.domain} {row.agent} {MEDALS[entry.standing].text} {row.file}"
-            )
-            self._words.append(text.lower())
-
-    def _matching(self) -> list[int]:
-        wanted = self.filter.lower().split()
-        if not wanted:
-            return self._by_name[:]
-        self.read_words()
-        words = self._words
-        kept = self._by_name
-        for word in wanted:
-            kept = [at for at in kept if word in words[at]]
-        return kept
-
-    def _column(self, column: int) -> list[float]:
-        """Return the column's sort keys, the best smallest, by the number of the entry."""
-        keys = self._keys.setdefault(column, [])
-        key = _KEYS[COLUMNS[column].name]
-        keys.extend(key(entry) for entry in self.entries[len(keys) :])
-        return keys
+def _words(entry: Entry) -> str:
+    row = entry.row
+    return f"{row.task_id} {row.domain} {row.agent} {MEDALS[entry.standing].text} {row.file}"
 
 
 def _medal(entry: Entry) -> float:
@@ -362,7 +321,9 @@ def _width(entry: Entry) -> float:
     return uncertainty.high - uncertainty.low
 
 
-_KEYS: dict[str, Callable[[Entry], float]] = {
+_KEYS: dict[str, Callable[[Entry], Key]] = {
+    "task": lambda entry: f"{entry.row.task_id} {entry.row.agent}".lower(),
+    "agent": lambda entry: entry.row.agent.lower(),
     "medal": _medal,
     "score": _score,
     "95 % interval": _width,

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Callable,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual import on, work
@@ -34,43 +42,36 @@ from bioeval_tui.tui.medals import medals_view
 from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, medal_cell, next_medal
 from bioeval_tui.tui.review_view import with_mark
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint
-from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting, TableHead
+from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting
 from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
+from bioeval_tui.tui.shared.sorted_table import SortedTable
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions
-    from bioeval_tui.tui.data.services import AppServices
     from bioeval_tui.tui.items import MedalRow
     from bioeval_tui.tui.shared.base import BaseScreen
-    from bioeval_tui.tui.shared.program import Program
 
 
 INTERVALS_S = 0.5
 """Interval of redraws while confidence intervals are computed, in seconds."""
 
 
-class Submissions(ListTable):
-    """One row a submission.
-
-    Posts `Changed` when the rows, or what is known of them, have changed.
-    """
+class Submissions(SortedTable[Entry]):
+    """One row a submission."""
 
     KEYS: ClassVar[str] = "medals/submissions"
-
-    class Changed(Message):
-        """Other rows are shown, in another order, or with other values."""
+    listing: MedalTable
 
     def __init__(self) -> None:
         super().__init__(
             RowList("~medal-rows"),
-            medals_view.COLUMNS,
+            MedalTable(),
+            self._cells,
+            "medals.sorting",
             medals_view.MIN_TASK,
             medals_view.TASK_WIDTH,
         )
         self.id = "medals"
-        self.table = MedalTable()
-        self.looked_at: Entry | None = None
-        """The submission under the cursor."""
         self.marks: dict[int, Opinions] = {}
         """The reviews of each row, by the row's identity."""
 
@@ -81,16 +82,10 @@ class Submissions(ListTable):
             return self.marks.get(id(self.looked_at.row))
         return None
 
-    def restore(self) -> None:
-        """Apply the saved sorting."""
-        kept = self._services.preferences
-        match kept.get("medals.sorting"):
-            case [int(column), bool(reverse)] if 0 <= column < len(medals_view.COLUMNS):
-                self.table.sorting = Sorting(column, reverse)
-
     @property
-    def _services(self) -> AppServices:
-        return cast("Program", self.app).services
+    def column_names(self) -> Sequence[str | int]:
+        """What stands for the columns where the sorting is kept: their places."""
+        return range(len(self.columns))
 
     def _tell(self, sentence: str) -> None:
         self.app.notify(sentence, severity="warning", markup=False)
@@ -99,49 +94,33 @@ class Submissions(ListTable):
 
     def clear(self) -> None:
         """Remove every row; sorting and filter stay."""
-        before, self.table = self.table, MedalTable()
-        self.table.sorting, self.table.filter = before.sorting, before.filter
-        self.looked_at, self.marks = None, {}
+        self.listing.fill(())
+        self.marks = {}
 
     def put(self, rows: Mapping[int, MedalRow]) -> None:
         """Put rows in the places of others, known by their identity; the cursor and the reviews
         stay with them.
         """
         at = self.looked_at
-        self.table.put(rows)
-        if at is not None:
-            row = rows.get(id(at.row), at.row)
-            self.looked_at = next((entry for entry in self.table.entries if entry.row is row), None)
+        self.listing.put(rows)
         self.marks |= {id(row): self.marks[old] for old, row in rows.items() if old in self.marks}
-        self.redraw()
+        self.draw(id(rows.get(id(at.row), at.row)) if at is not None else None)
 
     def redraw(self) -> None:
-        """Filter, sort and draw; a cursor that was moved stays on its row."""
-        self.table.arrange()
+        """Filter, sort and draw."""
+        self.listing.arrange()
         self.draw()
 
-    def draw(self) -> None:
-        """Draw the rows in their order."""
-        table = self.table
-        self.show(len(table.visible), self._cells, table.sorting)
-        at = 0
-        if self.rows.user_moved:
-            at = table.place_of(self.looked_at)
-        if at != self.rows.cursor:
-            self.rows.move_to(at)
-        self._select(at)
-        self.post_message(self.Changed())
+    def find_place(self, identity: Hashable) -> int:
+        """Return where the cursor goes: only one that was moved stays on its row, if that is
+        shown.
+        """
+        if not self.rows.user_moved:
+            return 0
+        return super().find_place(identity) or 0
 
-    @on(RowList.Highlighted)
-    def _moved(self, event: RowList.Highlighted) -> None:
-        self._select(event.index)
-
-    def _select(self, index: int) -> None:
-        visible = self.table.visible
-        self.looked_at = visible[index] if index < len(visible) else None
-
-    def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
-        row = self.table.visible[index].row
+    def _cells(self, entry: Entry, width: int) -> Mapping[str, Cell]:
+        row = entry.row
         cells = medals_view.row_cells(row)
         if cell_len(row.task_id) > width:
             # Its own name says more than its domain.
@@ -155,21 +134,16 @@ class Submissions(ListTable):
             )
         return cells
 
-    def search(self, text: str) -> None:
-        """Show only rows with these words."""
-        self.table.filter = text
-        self.redraw()
-
     # Reviews and intervals
 
     @work(group="marks")
     async def read_marks(self) -> None:
         """Read the reviews, in the background."""
-        rows = [entry.row for entry in self.table.entries if entry.row.folder is not None]
+        rows = [entry.row for entry in self.listing.entries if entry.row.folder is not None]
         if not rows:
             return
         try:
-            services = self._services
+            services = self.services
             opinions_of = await services.in_thread(lambda: services.review_desk.marks(rows))
         except (BioevalError, OSError) as error:
             self._tell(f"Could not read the reviews: {error}")
@@ -184,13 +158,13 @@ class Submissions(ListTable):
     @work(group="intervals", exclusive=True)
     async def read_intervals(self) -> None:
         """Resample the scores in the background."""
-        rows = [entry.row for entry in self.table.entries]
+        rows = [entry.row for entry in self.listing.entries]
         if not rows:
             return
         waiting: dict[int, MedalRow] = {}
         began = monotonic()
         try:
-            async with aclosing(self._services.benchmarks.intervals(rows)) as intervals:
+            async with aclosing(self.services.benchmarks.intervals(rows)) as intervals:
                 async for row, sure in intervals:
                     assert row.report is not None
                     waiting[id(row)] = replace(row, report=replace(row.report, uncertainty=sure))
@@ -206,28 +180,7 @@ class Submissions(ListTable):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Without rows, or behind the agents, there is nothing to sort."""
-        return bool(self.table.entries) and self.display
-
-    @on(TableHead.Picked)
-    def _head_picked(self, event: TableHead.Picked) -> None:
-        self._sort(event.column)
-
-    def action_sort(self, by: int) -> None:
-        """Sort by another column."""
-        self._sort(self.table.sorting.column + by)
-
-    def _sort(self, column: int) -> None:
-        self.table.sort_by(column)
-        self._sorted()
-
-    def action_reverse(self) -> None:
-        """Reverse the order."""
-        self.table.reverse()
-        self._sorted()
-
-    def _sorted(self) -> None:
-        self.draw()
-        self._services.preferences.keep("medals.sorting", list(self.table.sorting))
+        return bool(self.listing.entries) and self.display
 
 
 FRAME_S = 0.05
@@ -277,7 +230,7 @@ class GradedFeed:
             return Cell("● watching", "quiet")
         if self.is_stopped:
             return Cell("■ stopped before the rest was graded", "warn")
-        if self._submissions.table.entries:
+        if self._submissions.listing.entries:
             return Cell("■ all graded")
         return Cell("")
 
@@ -324,7 +277,7 @@ class GradedFeed:
                     self._screen.run_worker(self._take(rows), group="feed")
                     return
                 self.is_done = False
-                self._submissions.table.add(row)
+                self._submissions.listing.add(row)
                 self._redraw_soon()
                 if monotonic() - began > SLICE_S:
                     await asyncio.sleep(0)
@@ -342,7 +295,7 @@ class GradedFeed:
         """Redraw the first row at once, later ones at most once a frame, and more seldom as the
         table grows.
         """
-        if len(self._submissions.table.entries) == 1:
+        if len(self._submissions.listing.entries) == 1:
             self._redraw()
         elif not self._redraw_planned:
             self._redraw_planned = True
@@ -571,10 +524,6 @@ class Agents(ListTable):
     def _cells(self, index: int, width: int) -> Mapping[str, Cell]:
         group = self._groups[index]
         return group_cells(group, self._standings.get(group.agent))
-
-    @on(TableHead.Picked)
-    def _head_picked(self, event: TableHead.Picked) -> None:
-        event.stop()  # the order of the agents is fixed
 
     @on(RowList.Chosen)
     def _chosen(self, event: RowList.Chosen) -> None:

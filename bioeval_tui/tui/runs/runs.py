@@ -251,7 +251,7 @@ class RunsScreen(ListScreen["CataloguedRun"]):
             return
         restored = self._deleted.pop()
         if count:
-            self.select_item(restored)
+            self.table.select(restored)
             self.tell(f"Restored {plural(count, 'run')}")
         else:
             self.tell("Nothing to restore")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import permutations
@@ -140,7 +140,7 @@ def run_status(run: CataloguedRun) -> Cell:
 
 def listing() -> Listing[CataloguedRun]:
     """Return an empty history, newest first."""
-    return Listing(COLUMNS, _keys, _words, lambda run: run.run_id, Sorting(STARTED))
+    return Listing(COLUMNS, _KEYS, _words, lambda run: run.run_id, Sorting(STARTED))
 
 
 def _words(run: CataloguedRun) -> str:
@@ -160,22 +160,23 @@ _RANK: dict[Status, int] = {
 }
 
 
-def _keys(run: CataloguedRun) -> tuple[Key, ...]:
-    newest = -run.began.timestamp()
-    withheld, supplied = run.scores.get("withheld"), run.scores.get("supplied")
-    return (
-        text_key(run.job),
-        text_key(run.agent_words),
-        (0, newest, ""),
-        (_RANK[run.status], newest, ""),
-        (0, newest, run.run_id),
-        number_key(withheld),
-        number_key(supplied),
-        number_key(run.score),
-        number_key(run.difference),
-        number_key(float(run.messages)),
-        text_key("" if run.fault == "none" else run.fault),
-    )
+def _newest(run: CataloguedRun) -> float:
+    return -run.began.timestamp()
+
+
+_KEYS: dict[str, Callable[[CataloguedRun], Key]] = {
+    "job": lambda run: text_key(run.job),
+    "agent": lambda run: text_key(run.agent_words),
+    "": lambda run: (0, _newest(run), ""),
+    "status": lambda run: (_RANK[run.status], _newest(run), ""),
+    "started": lambda run: (0, _newest(run), run.run_id),
+    "without": lambda run: number_key(run.scores.get("withheld")),
+    "with facts": lambda run: number_key(run.scores.get("supplied")),
+    "mean": lambda run: number_key(run.score),
+    "on shared": lambda run: number_key(run.difference),
+    "messages": lambda run: number_key(float(run.messages)),
+    "fault": lambda run: text_key("" if run.fault == "none" else run.fault),
+}
 
 
 def row(run: CataloguedRun, now: datetime, *, marked: bool, exact: bool) -> dict[str, Cell]:

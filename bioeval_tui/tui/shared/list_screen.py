@@ -4,7 +4,7 @@ sorted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import on
@@ -14,13 +14,13 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.base.text import plural
 from bioeval_tui.tui.shared.base import AtRest, RefreshedScreen, unreadable
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.line_widgets import FilterLine
-from bioeval_tui.tui.shared.list_table import Listing, ListTable, Sorting, TableHead
+from bioeval_tui.tui.shared.list_table import Listing
 from bioeval_tui.tui.shared.output import Copied, tabbed
 from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.sorted_table import SortedTable
 
 Item = TypeVar("Item")
 TIMES_MOVE_S = 10.0
@@ -60,7 +60,14 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     def __init__(self, listing: Listing[Item], rows: RowList) -> None:
         super().__init__()
         self.listing = listing
-        self.table = ListTable(rows, listing.columns, self.LEAST)
+        self.table: SortedTable[Item] = SortedTable(
+            rows,
+            listing,
+            lambda item, _: self.cells(item),
+            f"{self.NAME.lower()}.sorting",
+            self.LEAST,
+            whole=True,
+        )
         # where the side goes depends on the names in the table, too
         self.HORIZONTAL_BREAKPOINTS = []
         self.at_rest: AtRest = AtRest(self, self._rests)
@@ -68,18 +75,11 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.failure = ""
         self.exact = False
         """Whether times are shown exactly, on screens that have a key for it."""
-        self._drawn: list[Item] = []
-        """The items in the order of the rows."""
-        self._wished: Hashable = None
-        self._first_sorting = self._wished_sorting = listing.sorting
 
     @property
     def looked_at(self) -> Item | None:
-        """The item under the cursor, even before messages about a move are handled."""
-        at = self.table.rows.cursor
-        if at < len(self._drawn):
-            return self._drawn[at]
-        return None
+        """The item under the cursor."""
+        return self.table.looked_at
 
     # For subclasses
 
@@ -120,18 +120,13 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             yield self.table
             with Container(id="side"):
                 yield from self.compose_side()
-        yield FilterLine("text to look for", self.search, self.table.rows.focus)
+        yield FilterLine("text to look for", self.table.search, self.table.rows.focus)
 
     def on_mount(self) -> None:
         """Restore the sorting, and load."""
         kept = self.bioeval.services.preferences
         self.exact = kept.get(f"{self.NAME.lower()}.exact") is True
-        match kept.get(f"{self.NAME.lower()}.sorting"):
-            case [str(name), bool(reverse)] if name in (
-                names := [c.name for c in self.listing.columns]
-            ):
-                self._wished_sorting = Sorting(names.index(name), reverse)
-        self.listing.sorting = self._wished_sorting
+        self.table.restore()
         self.redraw()
         self.refresh_items()
         if self.REFRESH_S:
@@ -141,19 +136,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
     def on_resize(self) -> None:
         """Lay out for the new size."""
         self._lay_out()
-
-    @on(TableHead.Laid)
-    def _sort_by_shown(self) -> None:
-        """Sort as wished, or as at first while that column has no room: a list that is sorted by
-        what nobody sees looks shuffled.
-        """
-        sorting = self._wished_sorting
-        if sorting.column not in self.table.shown:
-            sorting = self._first_sorting
-        if sorting != self.listing.sorting:
-            self.listing.sorting = sorting
-            self.listing.arrange()
-            self.redraw()
 
     def _lay_out(self) -> None:
         """Give the side what the table does not need: at most 45 % of the width beside it, half of
@@ -207,35 +189,20 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def redraw(self) -> None:
         """Refresh everything; the cursor stays on its item."""
-        listing = self.listing
-        looked_at = self.looked_at
-        self._drawn = listing.visible
-        self.set_class(bool(listing.items), "-filled")
-        longest = min(LONGEST_NAME, listing.first_width)
-        self.table.set_least(max(self.LEAST, longest))
-        drawn = self._drawn
-        self.table.show(
-            len(drawn), lambda at, _: self.cells(drawn[at]), listing.sorting, listing.keys
-        )
-        place = None
-        if self._wished is not None:
-            place = listing.place_of(self._wished)
-        if place is not None:
-            self._wished = None
-        elif looked_at is not None:
-            place = listing.place_of(listing.identity(looked_at))
-        rows = self.table.rows
-        if place is None:
-            place = min(rows.cursor, max(0, len(listing.visible) - 1))
-        if place != rows.cursor:
-            rows.move_to(place)
+        self.table.set_least(max(self.LEAST, min(LONGEST_NAME, self.listing.first_width)))
+        self.table.draw()
+
+    @on(SortedTable.Changed)
+    def _changed(self) -> None:
+        """Draw what depends on the rows."""
+        filled = bool(self.listing.items)
+        self.set_class(filled, "-filled")
         self._lay_out()
-        self.call_after_refresh(self._sort_by_shown)
         self.look(self.looked_at)
         self.show_words()
         self.refresh_bindings()
-        if listing.items and self.focused is None and self.is_current:
-            rows.focus()
+        if filled and self.focused is None and self.is_current:
+            self.table.rows.focus()
 
     def show_words(self) -> None:
         """Update the title and, without rows, the notice."""
@@ -245,9 +212,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             notes, failure = self.notes(), self.failure
         if notes and listing.sorting.column not in self.table.shown:
             notes.append(Cell(f"by {listing.columns[listing.sorting.column].name}", "quiet"))
-        if listing.filter:
-            notes.append(Cell(f"{len(listing.visible):,} shown: “{listing.filter}”", "warn"))
-        self.title_bar.say((self.NAME,), notes, self.state())
+        self.title_bar.say((self.NAME,), [*notes, *self.table.filter_notes()], self.state())
         self.show_trouble(failure)
         if self.failure:
             self.show_notice(unreadable(self.failure))
@@ -255,11 +220,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
             self.show_notice(self.empty())
         else:
             self.show_notice([Cell(self.LOADING, "strong")])
-
-    def select_item(self, identity: Hashable) -> None:
-        """Put the cursor on an item, at once or when it has been loaded."""
-        self._wished = identity
-        self.redraw()
 
     # Keys
 
@@ -272,11 +232,6 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         self.look(self.looked_at)
         self.refresh_bindings()
 
-    @on(TableHead.Picked)
-    def _head_picked(self, event: TableHead.Picked) -> None:
-        self.listing.sort_by(event.column)
-        self._sorted()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Sorting, filtering and opening need rows."""
         if action in self.NEEDS_ROWS:
@@ -287,35 +242,19 @@ class ListScreen(RefreshedScreen, Generic[Item]):
         """Open the line for the filter."""
         self.query_one(FilterLine).open(self.listing.filter)
 
-    def search(self, text: str) -> str:
-        """Show only rows in which every word is found; return how many there are."""
-        self.listing.search(text)
-        self.redraw()
-        return plural(len(self.listing.visible), "row")
-
     def action_sort(self, by: int) -> None:
         """Sort by another column."""
-        shown = self.table.shown
-        at = shown.index(self.listing.sorting.column) if self.listing.sorting.column in shown else 0
-        self.listing.sort_by(shown[(at + by) % len(shown)])
-        self._sorted()
+        self.table.action_sort(by)
 
     def action_reverse(self) -> None:
         """Reverse the order."""
-        self.listing.reverse()
-        self._sorted()
+        self.table.action_reverse()
 
     def action_exact(self) -> None:
         """Show times exactly, or how long ago they were."""
         self.exact = not self.exact
         self.keep("exact", self.exact)
         self.redraw()
-
-    def _sorted(self) -> None:
-        self._wished_sorting = self.listing.sorting
-        self.redraw()
-        column, reverse = self.listing.sorting
-        self.keep("sorting", [self.listing.columns[column].name, reverse])
 
     def keep(self, name: str, value: Any) -> None:
         """Save a setting of this screen."""
@@ -327,7 +266,7 @@ class ListScreen(RefreshedScreen, Generic[Item]):
 
     def copies(self) -> Sequence[Copied]:
         """The selected row's identifier, and the rows shown."""
-        item, rows = self.looked_at, list(self._drawn)
+        item, rows = self.looked_at, self.listing.visible
         if item is None:
             return ()
         what, name = self.item_name(item)

@@ -4,10 +4,8 @@ have room.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
@@ -22,8 +20,9 @@ from bioeval_tui.tui.shared.cells import STYLES, Cell, left, paint, right
 from bioeval_tui.tui.shared.rows_widget import Heights, RowList
 
 Item = TypeVar("Item")
-Key = tuple[int, float, str]
-"""Rank (what is missing comes last), number, text."""
+Value = TypeVar("Value")
+Key = tuple[int, float, str] | float | str
+"""Rank (what is missing comes last), number, text; or only one of them."""
 
 
 class Column(NamedTuple):
@@ -64,7 +63,7 @@ def fit(columns: Sequence[Column], width: int, least: int = 16, enough: int = 0)
     return [kept[0]._replace(width=max(1, room)), *kept[1:]]
 
 
-def _names(columns: Sequence[Column]) -> dict[str, int]:
+def name_widths(columns: Sequence[Column]) -> dict[str, int]:
     """Return the widths of the columns that say what a row is, the first and one that grows, by
     their names.
     """
@@ -85,11 +84,10 @@ def number_key(value: float | None) -> Key:
     return (0, -value, "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry(Generic[Item]):
-    item: Item
-    keys: tuple[Key, ...]
-    words: str
+def _text(key: Key) -> str:
+    if isinstance(key, tuple):
+        return key[2]
+    return str(key)
 
 
 class Sorting(NamedTuple):
@@ -99,15 +97,114 @@ class Sorting(NamedTuple):
     reverse: bool = False
 
 
-class Sorted(ABC):
-    """What can be sorted by its columns."""
+class _Values(Generic[Item, Value]):
+    """A value of each item, found when it is asked for, and once."""
 
-    columns: tuple[Column, ...]
-    sorting: Sorting
+    def __init__(self, value_of: Callable[[Item], Value]) -> None:
+        self._value_of = value_of
+        self._found: list[Value] = []
 
-    @abstractmethod
+    def all(self, items: Sequence[Item]) -> list[Value]:
+        """Return the values of these items, the first of which may be known."""
+        if len(self._found) < len(items):
+            self._found.extend(map(self._value_of, islice(items, len(self._found), None)))
+        return self._found
+
+    def replace(self, at: int, item: Item) -> None:
+        """Take another item in the place of one."""
+        if at < len(self._found):
+            self._found[at] = self._value_of(item)
+
+    def move(self, items: Sequence[Item], places: Iterable[int | None]) -> None:
+        """Take other items; `places` says where each was among those before, None for a new one."""
+        before = self._found
+        if before:
+            self._found = [
+                self._value_of(item) if at is None or at >= len(before) else before[at]
+                for item, at in zip(items, places, strict=True)
+            ]
+
+
+class Listing(Generic[Item]):
+    """Items with a sort order and a filter.
+
+    An item's keys and words are found when a column is sorted by and when something is looked for,
+    so that 100,000 items are listed at once.
+
+    Args:
+        columns: the table's columns.
+        keys: what each column sorts by, by its name.
+        words: the text in which the filter's words are looked for.
+        identity: what tells items apart across refreshes.
+        ties: the column whose order items have that another sorts alike; by default, that in which
+            they came.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        keys: Mapping[str, Callable[[Item], Key]],
+        words: Callable[[Item], str],
+        identity: Callable[[Item], Hashable],
+        sorting: Sorting = Sorting(0),  # noqa: B008 - an immutable value
+        ties: int | None = None,
+    ) -> None:
+        self.columns = tuple(columns)
+        self.sorting = sorting
+        self.filter = ""
+        self.items: list[Item] = []
+        self.visible: list[Item] = []
+        self.identity = identity
+        self._key_of = keys
+        self._keys = [_Values(keys[column.name]) for column in self.columns]
+        self._words: _Values[Item, str] = _Values(lambda item: words(item).lower())
+        self._ties = ties
+        self._order: list[int] = []
+        """The places of all items in the order of ties."""
+        self._kept: list[int] = []
+        """The places of the visible items."""
+
+    def append(self, item: Item) -> None:
+        """Add an item; call `arrange` after the last one."""
+        self.items.append(item)
+
+    def replace(self, at: int, item: Item) -> None:
+        """Put another item in the place of one; call `arrange` after the last one."""
+        self.items[at], self._order = item, []
+        self._words.replace(at, item)
+        for keys in self._keys:
+            keys.replace(at, item)
+
+    def fill(self, items: Iterable[Item]) -> None:
+        """Show the items of a refresh; the same objects as before are not processed again."""
+        known = {id(item): at for at, item in enumerate(self.items)}
+        self.items, self._order = list(items), []
+        places = [known.get(id(item)) for item in self.items]
+        self._words.move(self.items, places)
+        for keys in self._keys:
+            keys.move(self.items, places)
+        self.arrange()
+
+    def forget_keys(self) -> None:
+        """Find the keys anew, because what they depend on has changed."""
+        self._keys = [_Values(self._key_of[column.name]) for column in self.columns]
+        self.arrange()
+
     def arrange(self) -> None:
         """Filter and sort; every word of the filter must be found."""
+        items = self.items
+        if len(self._order) < len(items):
+            self._order.extend(range(len(self._order), len(items)))
+            if self._ties is not None:
+                self._order.sort(key=self._keys[self._ties].all(items).__getitem__)
+        kept = [*self._order]
+        for word in self.filter.lower().split():
+            words = self.read_words()
+            kept = [at for at in kept if word in words[at]]
+        column, reverse = self.sorting
+        kept.sort(key=self._keys[column].all(items).__getitem__, reverse=reverse)
+        self._kept = kept
+        self.visible = [items[at] for at in kept]
 
     def sort_by(self, column: int) -> None:
         """Sort by a column; sorting by the same column again reverses the order."""
@@ -120,65 +217,27 @@ class Sorted(ABC):
         self.sorting = self.sorting._replace(reverse=not self.sorting.reverse)
         self.arrange()
 
-
-class Listing(Sorted, Generic[Item]):
-    """Items with a sort order and a filter.
-
-    Args:
-        columns: the table's columns; their number is the number of keys.
-        keys: a sort key for each column.
-        words: the text in which the filter's words are looked for.
-        identity: what tells items apart across refreshes.
-    """
-
-    def __init__(
-        self,
-        columns: Sequence[Column],
-        keys: Callable[[Item], tuple[Key, ...]],
-        words: Callable[[Item], str],
-        identity: Callable[[Item], Hashable],
-        sorting: Sorting = Sorting(0),  # noqa: B008 - an immutable value
-    ) -> None:
-        self.columns = tuple(columns)
-        self.sorting = sorting
-        self.filter = ""
-        self.items: list[Item] = []
-        self.visible: list[Item] = []
-        self.keys: list[tuple[Key, ...]] = []
-        """The sort keys of the visible items."""
-        self._keys = keys
-        self._words = words
-        self.identity = identity
-        self._entries: list[_Entry[Item]] = []
-
-    def fill(self, items: Iterable[Item]) -> None:
-        """Add the items of a refresh; the same objects as before are not processed again."""
-        known = {id(entry.item): entry for entry in self._entries}
-        self.items = list(items)
-        self._entries = [
-            known.get(id(item)) or _Entry(item, self._keys(item), self._words(item).lower())
-            for item in self.items
-        ]
-        self.arrange()
-
-    def arrange(self) -> None:
-        """Filter and sort; every word of the filter must be found."""
-        wanted = self.filter.lower().split()
-        kept = [entry for entry in self._entries if all(word in entry.words for word in wanted)]
-        column = self.sorting.column
-        kept.sort(key=lambda entry: entry.keys[column], reverse=self.sorting.reverse)
-        self.visible = [entry.item for entry in kept]
-        self.keys = [entry.keys for entry in kept]
-
     def search(self, text: str) -> None:
         """Show only items in which every word is found."""
         self.filter = text
         self.arrange()
 
+    def read_words(self) -> Sequence[str]:
+        """Return the words of every item: half the work of the first search in 100,000 rows, which
+        can be done before.
+        """
+        return self._words.all(self.items)
+
+    def texts(self, column: int) -> list[str]:
+        """Return the texts by which a column sorts the visible items."""
+        keys = self._keys[column].all(self.items)
+        return [_text(keys[at]) for at in self._kept]
+
     @property
     def first_width(self) -> int:
         """The width of the longest text in the first column, which sorts by its text."""
-        return max((cell_len(entry.keys[0][2]) for entry in self._entries), default=0)
+        keys = self._keys[0].all(self.items)
+        return max((cell_len(_text(key)) for key in keys), default=0)
 
     def place_of(self, identity: Hashable) -> int | None:
         """Return the position of the item with this identity; None if it is not shown."""
@@ -199,7 +258,7 @@ def row_line(
     One and the same cell in columns next to each other stands once, on the left, across them.
     `whole` names go on below; otherwise they are cut.
     """
-    names = _names(columns) if whole else {}
+    names = name_widths(columns) if whole else {}
     parts: list[list[Content]] = []
     shown = [(column, cells.get(column.name, Cell(""))) for column in columns]
     for _, group in groupby(shown, key=lambda pair: id(pair[1])):
@@ -296,7 +355,6 @@ class ListTable(Vertical):
         self.rows = rows
         self.columns, self._least, self._enough = tuple(columns), least, enough
         self._head = TableHead(self)
-        self._names: Sequence[tuple[Key, ...]] = ()
         rows.show_blurred_cursor()
 
     def fitting(self, width: int) -> list[Column]:
@@ -322,49 +380,18 @@ class ListTable(Vertical):
         yield self._head
         yield self.rows
 
-    def set_least(self, least: int) -> None:
-        """Give the first column another least width, in cells; the rows follow with the next
-        `show`.
-        """
-        if least != self._least:
-            self._least = least
-            self._head.refresh()
-
     def show(
-        self, count: int, cells: CellsOf, sorting: Sorting, names: Sequence[tuple[Key, ...]] = ()
+        self,
+        count: int,
+        cells: CellsOf,
+        sorting: Sorting,
+        lines: Heights | Callable[[int], Heights] = 1,
     ) -> None:
-        """Show `count` rows; with `names`, the keys by which each is sorted, names that are too
-        long go on below.
-        """
+        """Show `count` rows; if they have several `lines`, names that are too long go on below."""
 
         def painter(index: int, width: int) -> Content:
             columns = self.fitting(width)
-            return row_line(columns, cells(index, columns[0].width), whole=bool(names))
+            return row_line(columns, cells(index, columns[0].width), whole=lines != 1)
 
         self._head.show(sorting)
-        self._names = names
-        self.rows.set_rows(count, painter, lines=self._heights if names else 1)
-
-    def _heights(self, width: int) -> Heights:
-        """Return how many lines each row has in so many cells."""
-        rooms = _names(self.fitting(width))
-        shown = [
-            (at, rooms[column.name])
-            for at, column in enumerate(self.columns)
-            if column.name in rooms
-        ]
-        heights = [max(_lines(keys[at][2], room) for at, room in shown) for keys in self._names]
-        if max(heights, default=1) > 1:
-            return heights
-        return 1
-
-    def line_count(self, width: int) -> int:
-        """Return how many lines the table has in so many cells, with its heading."""
-        heights = self._heights(width - 3)  # padding and scrollbar
-        return 1 + (heights * self.rows.row_count if isinstance(heights, int) else sum(heights))
-
-
-def _lines(text: str, room: int) -> int:
-    if cell_len(text) <= room:
-        return 1
-    return len(Content(text).wrap(room))
+        self.rows.set_rows(count, painter, lines=lines)
