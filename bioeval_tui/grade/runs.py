@@ -1,10 +1,10 @@
 """Runs of agents as BioML-bench keeps them: submissions, tasks and prepared data, found from one
 folder.
 
-<checkout>/runs/<timestamp>_run-group_<agent>/submission.jsonl, metadata.json
-<checkout>/runs/<timestamp>_run-group_<agent>/<folder>/<task>_<uuid>/submission/submission.csv or
-.h5ad <checkout>/biomlbench/tasks/<folder>/<task> <the user's cache
-folder>/bioml-bench/data/<folder>/<task>/prepared
+    <checkout>/runs/<timestamp>_run-group_<agent>/submission.jsonl, metadata.json
+    <checkout>/runs/<run group>/<folder>/<task>_<uuid>/submission/submission.csv, or .h5ad
+    <checkout>/biomlbench/tasks/<folder>/<task>
+    <the user's cache folder>/bioml-bench/data/<folder>/<task>/prepared
 """
 
 from __future__ import annotations
