@@ -388,10 +388,13 @@ def _number_words(number: float) -> str:
 
 
 def _find_place(wanted: Any, value: Any, path: Sequence[str] = ()) -> str:
-    """Return the path of one object in a JSON value, such as `events[0].arguments.dose`; iterative,
-    as above.
+    """Return the path of one object in a JSON value, such as `events[0].arguments.dose`; empty if
+    the value does not have it.
+
+    `path` is that of the value itself. Nothing here is recursive: the value may be too deep for it.
     """
-    # A path is made of links to the parent: whole ones of half a million values would take long.
+    # A path is made of links: the parent's link, the name in the parent, and the item itself. Whole
+    # paths of half a million values would take long.
     waiting: deque[tuple[Any, str | int, Any]] = deque([(None, "", value)])
     while waiting:
         link = waiting.popleft()

@@ -145,6 +145,15 @@ def _kept(
 ) -> CheckedAgain:
     """Return the recorded outcome of an assertion that asks the same; otherwise it is not
     measured.
+
+    Args:
+        index: the assertion's place in the job that is checked now.
+        assertion: the assertion.
+        unseen: why it cannot be checked on the recording.
+        held: the job with which the conversation was held.
+        talk: the conversation.
+        where: the fields that say of which conversation an event is.
+        turn: the turn after which it counts as checked.
     """
     question = asked(assertion.model_dump(mode="json", by_alias=True))
     recorded = next(
@@ -156,6 +165,8 @@ def _kept(
         None,
     )
     if recorded is None:
+        # It is nobody's fault that the recording has no copy. What is not measured did not hold
+        # from the start either.
         result = CheckResult(None, error=f"not checked again: {unseen}", fault="none")
         fields = check_fields(index, assertion, result, turn, final=True, held_from_start=False)
         return CheckedAgain(events.AssertionChecked(**where, **fields), unseen)

@@ -93,7 +93,9 @@ def _readable(path: Path) -> Iterator[None]:
 
 
 def _unreadable(path: Path, error: Exception) -> InvalidSubmissionError:
-    """Return why HDF5 cannot read a file, in words of the file where possible."""
+    """Return the error that says why HDF5 cannot read a file: it is empty, cut off, of another
+    format, or compressed with a filter that is missing; otherwise in HDF5's own words.
+    """
     size = path.stat().st_size
     if not size:
         return InvalidSubmissionError("the file is empty")
@@ -143,7 +145,8 @@ def _missing_filter(path: Path) -> str | None:
 def read_submission(
     path: Path, kind: str, key: str, *, values: int
 ) -> tuple[Element | None, list[Problem]]:
-    """Read a submission for answers of that many values, with a plausible memory limit.
+    """Read one element of a submission, as `read_element` does, within what a submission for
+    answers of that many values may take: when it is unpacked, and of memory meanwhile.
 
     Raises:
         InvalidSubmissionError: as `read_element`, or reading it needs more memory (limited in a

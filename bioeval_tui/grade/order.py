@@ -242,13 +242,16 @@ def _names(names: Sequence[str]) -> str:
 def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) -> Findings:
     """Return what a file's difference from the expected form means for its score.
 
+    It is a doubt where the copy has another score, or has none although its columns are the file's
+    own; otherwise a note, or nothing.
+
     Args:
         difference: how the file differs.
         raw: what the grader returned for the file.
         grade_copy: calls the grader on the file's copy in the expected form; it may raise anything.
     """
     words, both = difference.words, bool(difference.words) and difference.rows is not None
-    if not difference.form:
+    if not difference.form:  # there is no copy to compare with
         return Findings((Doubt("columns", to_score(raw), difference=words),))
     copy = _copy_score(grade_copy)
     if copy is not None and not _differ(raw, copy):
@@ -257,6 +260,7 @@ def findings(difference: Difference, raw: Any, grade_copy: Callable[[], Any]) ->
         return Findings((), (f"{words}; {difference.form} the score is the same",))
     if copy is None and words and not difference.are_reversed:
         # The grader cannot score the sample submission's columns: they say nothing about this file.
+        # If it cannot score the file's own ones in reverse order, their place matters.
         return Findings((), (words,))
     kind: DoubtKind = "columns" if words else "order"
     score = None if copy is None else to_score(copy)

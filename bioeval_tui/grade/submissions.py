@@ -158,7 +158,8 @@ class SubmissionList:
 
 
 def read_list(path: Path) -> tuple[bytes, str]:
-    """Return a list or report that others wrote, as it is in the file and as text.
+    """Return a list of submissions, or a grading report, that others wrote: the bytes of the file,
+    and its text.
 
     Raises:
         InputError: it does not exist, cannot be read, is not UTF-8, or a Git LFS pointer stands in

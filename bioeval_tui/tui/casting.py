@@ -315,7 +315,8 @@ def _fitted(lines: Sequence[Line]) -> str:
     front = max(fronts, key=lambda colour: abs(sum(colour) - sum(back)))  # the plainest to read
     columns = sum(cell_len(text) for text, _ in lines[0])
     # The whole width is always in sight. In a low window the page scrolls rather than shrink to
-    # what nobody can read.
+    # what nobody can read. 40px are the padding on both sides, 230px what is above and below the
+    # screen: title, sentence, bar and keys.
     high = f"max(9px, (100vh - 230px) / {len(lines) * 1.17:.1f})"
     size = f"min(18px, (100vw - 40px) / {columns * CELL:.1f}, {high})"
     scheme = "light" if sum(back) > sum(front) else "dark"

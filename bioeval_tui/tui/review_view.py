@@ -299,6 +299,7 @@ def _fault_lines(item: ReviewItem) -> list[Line]:
 
 
 def _review_line(entry: Reviewed) -> Line:
+    """Return one review as a line: the author, what they did and why, and when."""
     said = {"accept": "accepts", "override": "says", "fault": "blames", "note": "notes"}.get(
         entry.action, ""
     )

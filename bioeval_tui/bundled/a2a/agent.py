@@ -149,8 +149,8 @@ class A2AAgent:
         self._context = str(uuid.uuid4()) if self._state_url.names_session else ""
         self._open_task = ""
         self._earlier: dict[str, str] = {}
-        """What the artifacts of earlier turns hold: some servers list all of a context, and a task
-        has those of all its turns.
+        """What each artifact of earlier turns holds, by its name, to know it if it comes again:
+        some servers list all of a context, and a task has those of all its turns.
         """
         self._unfinished = ""
         """The task that was still at work when its answer was no longer waited for."""

@@ -113,6 +113,7 @@ def _conversation(data: dict[str, Any]) -> ImportedConversation:
     answers = list(chat_pieces(answered))
     if response.get("output") and not answers:  # a function call, or an object that was asked for
         answers = [ImportedPart("assistant", compact_json(response["output"]), None)]
+    # The time and the tokens are those of the whole output: they stand with its last message.
     for piece in answers[-1:]:
         piece.latency_ms = milliseconds(data.get("latencyMs"))
         tokens = object_at(response, "tokenUsage") or object_at(data, "tokenUsage")

@@ -437,7 +437,11 @@ def unscored_fields(transcript: SpokenTranscript, reason: str, fault: Fault) -> 
 
 
 def verdict_dict(verdict: Verdict) -> dict[str, object]:
-    """Return a verdict in the form of the event, beside the median."""
+    """Return the verdict of one judging, as the event lists it beside the median of all of them:
+    the judge, its `tone`, and each task's score with the reason and the evidence.
+
+    Reasons were cut where the judge's answer was read.
+    """
     return {
         "judge": clean_line(verdict.judge),
         "tone": verdict.tone,

@@ -495,6 +495,10 @@ class _Held(NamedTuple):
 
 
 def _remaining(plan: RunPlan, finished: Collection[tuple[Condition, int]]) -> list[_Held]:
+    """Return the conversations of a plan, by condition and case, without the `finished` ones
+    (condition and number of the trial).
+    """
+    # The trials of a case have the same job object, so its identity stands for the case.
     numbers: Counter[tuple[Condition, int]] = Counter()
     jobs: dict[int, EvaluationJob] = {}
     for trial in range(1, plan.trials + 1):

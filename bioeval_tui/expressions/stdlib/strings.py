@@ -74,11 +74,12 @@ def replace_first_match(budget: Budget, text: str, pattern: Regex, replacement: 
 @kotlin("String.split(regex: Regex, limit: Int = _): List<String>")
 def split_at_matches(budget: Budget, text: str, pattern: Regex, limit: int = 0) -> list[str]:
     matches = pattern.all(text, budget)
-    if not_negative(limit, "limit"):
+    if not_negative(limit, "limit"):  # 0 stands for any number of parts
         matches = matches[: limit - 1]
     parts: list[str] = []
     start = 0
     for match in matches:
+        # a place in the list, and two bytes a character
         budget.hold(CELL + 2 * (match.start - start))
         parts.append(text[start : match.start])
         start = match.start + len(match.value)

@@ -483,6 +483,7 @@ def join_to_string(
             parts.append(truncated)
             break
         parts.append(to_text(item if transform is None else transform(item), budget))
+        # The text in the result, and its place in the list until then.
         budget.build_text(len(parts[-1]) + len(separator))
         budget.hold(CELL)
     budget.build_text(len(prefix) + len(postfix))

@@ -174,8 +174,11 @@ class OpenAIChatAgent:
     async def _answer_events(
         self, answer: ChatAnswer, messages: list[dict[str, Any]], *, first: bool
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield the events of an answer, answer its tool calls, and add their results to what was
-        `said`.
+        """Yield the events of an answer, answer its tool calls, and add their results to
+        `messages`, which the model is sent next.
+
+        `first` says that it is the message's first answer: the events of the system prompt come
+        before it, unless an earlier message had them.
         """
         items = list(chain.from_iterable(map(_item_events, answer.items)))
         if answer.reasoning:
@@ -188,6 +191,7 @@ class OpenAIChatAgent:
         for call in answer.tool_calls:
             if not self._tools:
                 yield call_event(call.name, call.arguments, call.id)
+                # Arguments that are still a text are no JSON object: the model learns its mistake.
                 messages.append(
                     _result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT)
                 )

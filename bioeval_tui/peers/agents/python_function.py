@@ -466,9 +466,10 @@ class PythonAgent:
             raise PeerError("agent", message) from None
 
     async def _call(self, content: str, inbox: _Inbox) -> str | None:
-        """Call the function, mark its end in the inbox, and return its result.
+        """Call the function, mark its end in the inbox, and return its result. What it prints goes
+        to stderr.
 
-        Raises `PeerError`.
+        Raises `PeerError`, which blames the function for its failure.
         """
         try:
             with self._blaming(), self._printing():

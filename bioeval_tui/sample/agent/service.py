@@ -114,9 +114,10 @@ class Delivery:
         return web.Response(status=500)
 
     def _note(self, *, streamed: bool) -> None:
+        """Note that the answer has reached its client, and how long that took."""
         ended = time.monotonic()
         first = self._first_token
-        self._session.undelivered = None
+        self._session.undelivered = None  # the same message again would be a new one
         self._session.latencies.append(
             {
                 "message": len(self._session.latencies) + 1,

@@ -166,13 +166,17 @@ class Batch:
         return any(not run.over and is_live(run.path) for run in self._runs.values())
 
     def _look(self) -> tuple[bool, bool]:
-        """Read for a while; return whether anything is new, and whether there is more to read."""
+        """Read for `BUDGET_S`; return two answers: whether anything is new, and whether there is
+        more to read.
+        """
         began = monotonic()
+        # The runs of a batch that was started from here are all planned; others may be added.
         if not self._plan and began - self._found_at > ASK_AGAIN_S:
             self._found_at = began
             for path in self._find():
                 self._runs.setdefault(path, _Run(path))
         changed = False
+        # Each time from the first run on: one that is read to its end takes hardly any time.
         for run in self._runs.values():
             if not run.over:
                 changed = run.read(began + BUDGET_S) or changed

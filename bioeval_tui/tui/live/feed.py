@@ -274,6 +274,8 @@ class RunLink:
             return feed.last_at
         passed, playback = self._clock() - feed.heard_at, self.playback
         if playback is not None:
+            # No time passes between the events of a replay that is paused, that has not the
+            # recorded times, or that shows everything at once (no speed).
             passed *= 0.0 if playback.paused or not playback.true_times else playback.speed or 0.0
         return feed.last_at + timedelta(seconds=passed)
 

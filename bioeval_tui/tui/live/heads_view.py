@@ -212,6 +212,7 @@ def _newest_turn(state: RunState, condition: Condition) -> OperatorActed | None:
 def _conversation_state(
     state: RunState, conversation: ConversationState, now: datetime | None
 ) -> Cell:
+    """Return what happens in a conversation now, or how it ended, and in which turn."""
     if conversation.ended is not None:
         ending = ENDINGS[conversation.ended.how]
         count = plural(conversation.turns, "turn")
@@ -227,9 +228,11 @@ def _conversation_state(
     if conversation.turns:
         where = f"turn {conversation.turns}"
         if state.started is None or state.started.source is None:  # an imported one has no limit
+            # A turn has two messages: the user's and the answer.
             where += f" of at most {conversation.max_messages // 2}"
     if conversation.key.condition in state.paused and newest.done:
         return Cell(f"‖ paused · {where}", "warn")
+    # The person is next once an answer is whole, and as long as the user's message is not.
     if operator_has(state, conversation.key.condition) and (newest.role == "user") != newest.done:
         return Cell(f"✎ waiting for your message · {where}", "warn")
     doing = _doing(state, conversation, now)

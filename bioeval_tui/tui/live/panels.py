@@ -161,8 +161,10 @@ def latency_rows(state: RunState, trial: int, now: datetime | None) -> list[Late
 
 
 def assertion_marks(checks: Sequence[AssertionChecked]) -> dict[int, Cell]:
-    """Return one mark per turn: `·` for not true yet, `✗` for no longer true, or false at the
-    end.
+    """Return the mark of each turn's last check, by the turn: `✓` for true, `·` for not true yet,
+    `✗` for no longer true, `!` for an error, `?` for not measured.
+
+    Checks at the end have a mark of their own: `final_mark`.
     """
     marks: dict[int, Cell] = {}
     held = False

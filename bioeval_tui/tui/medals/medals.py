@@ -455,6 +455,7 @@ class MedalsScreen(BaseScreen):
         self._group(False)
 
     def _group(self, grouped: bool) -> None:
+        """Show the totals by agent if `grouped`, otherwise every submission."""
         self.set_class(grouped, "-grouped")
         self.submissions.display, self.agents.display = not grouped, grouped
         if grouped:

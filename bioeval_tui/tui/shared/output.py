@@ -61,6 +61,8 @@ class MaskedLines(LineFilter):
             return segments
         letters = list(line)
         for start, end, instead in spans:
+            # The first letter becomes the whole replacement, as wide as the name was, the others
+            # become empty: all letters keep their numbers, and all other text its place.
             fitted = set_cell_size(instead, cell_len(line[start:end]))
             letters[start:end] = [fitted, *[""] * (end - start - 1)]
         masked, at = [], 0

@@ -389,12 +389,16 @@ class PageView(ScrollView):
         self._lay_out()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Keep the visible text in place when heights above it are corrected."""
+        """Keep the visible text in place when heights above it are corrected. Values are lines from
+        the top of the page.
+        """
         super().watch_scroll_y(old_value, new_value)
         if self._placing or not self._laid_out or round(old_value) == round(new_value):
             return
         height = self._view_height
         moved = round(new_value) - round(old_value)
+        # Up by at most two views: the heights on the way are measured, so that the text moves by
+        # as many lines. Farther up, an estimated place will do; downwards, `_settle` measures.
         if moved < 0 and abs(moved) <= 2 * height:
             self._page.measure_up(self._top, -moved + 1)
             line = max(0, self._page.top(self._top) + moved)
