@@ -376,6 +376,7 @@ def written_by_path(path: Target) -> Iterator[Path]:
     partial = _partial(path)
     try:
         yield Path(partial)
+        # Until here, the name has the old file, whole, whatever happens.
         os.replace(partial, path)  # noqa: PTH105
     except OSError as error:
         raise storage_error(path, error) from None

@@ -426,6 +426,7 @@ def _ask(defaults: Answers) -> Answers:
 
 def _ask_script(answers: Answers) -> Script:
     """Ask for the script: only the user knows what their agent says."""
+    # These are the answers that are offered; where one is blank, nothing is.
     script = Script(ask=answers.task, tell=in_first_person(answers.fact), asked="", done="")
     ask = _question("What the user says to ask for it", script.ask)
     tell, asked = script.tell, script.asked

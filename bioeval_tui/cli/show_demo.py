@@ -32,6 +32,9 @@ def show_demo(
 ) -> None:
     """Run the demo's application on a run that was just started.
 
+    In a rehearsal of the demo's own job, the run can be compared with a recording of the same job,
+    whose agent does not guess.
+
     Raises:
         ScreenCrashError: a screen crashed; the terminal is restored.
     """

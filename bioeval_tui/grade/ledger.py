@@ -191,13 +191,16 @@ class Ledger:
         return b""
 
     def _add_line(self, line: bytes) -> None:
+        """Go on behind a line: count its submission, if it has one that is new."""
         self._last, self._last_size = _hash(line), len(line)
         self._read_to += len(line)
         entry = _entry(line)
+        # A line without an entry takes a number all the same.
         self._number = self._number + 1 if entry is None else max(self._number, entry["number"])
         if entry is None or entry.get("kind") != GRADED:
             return
-        # A changed line may contain anything. `verify` reports it; grading continues.
+        # A changed line may contain anything, also in place of a score, which is written as a
+        # float. `verify` reports it; grading continues.
         answers, submission = str(entry.get("answers")), str(entry.get("submission"))
         agent, score = entry.get("agent"), entry.get("score")
         if not isinstance(agent, str):

@@ -177,8 +177,8 @@ class Uncertainty:
 
     @property
     def chance_words(self) -> str:
-        """What the chances of medals suppose: `with the whole board scored on 171 other rows like
-        these`.
+        """What the chances of medals suppose, in words: `with the whole board scored on 171 other
+        rows like these`, or `if only this file had 171 other rows like these`.
         """
         others = f"{self.rows or 0:,} other rows like these"
         if self.board_scored_anew:

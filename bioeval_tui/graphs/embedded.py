@@ -296,7 +296,7 @@ class EmbeddedFile:
         return self._allowance.is_over()
 
     def _is_unasked_commit(self) -> bool:
-        """Reject every commit except `write`'s own.
+        """Return whether a commit is not `write`'s own, so that SQLite rolls it back instead.
 
         An interrupt during an INSERT makes SQLite roll the whole transaction back. The extension
         continues with its next INSERT for a while, and outside a transaction each of them would be

@@ -283,7 +283,10 @@ class Recorder:
         self._say(None)
 
     def _move(self) -> None:
-        """Move to the requested folder, and report the result to the caller."""
+        """Move to the requested folder, and report the result to the caller.
+
+        The recording goes on in a copy there; `path` stays, and becomes a link to it.
+        """
         while self._moves:
             folder, done = self._moves.pop(0)
             try:
@@ -291,6 +294,7 @@ class Recorder:
             except RecordingError as error:
                 done.set_exception(error)
                 continue
+            # The copy is whole. If the link fails, the recording goes on there all the same.
             self._file.close()
             self._file = moved
             try:

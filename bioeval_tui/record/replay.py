@@ -362,8 +362,8 @@ class Timeline:
         self.times = array("d")
         """When each event is due, in s from the beginning."""
         self._messages, self._failures = array("Q"), array("Q")
-        """How many events there are up to each completed message, and up to each assertion that
-        fails.
+        """For each completed message, how many events there are up to its completion; and for each
+        assertion that fails, how many up to that check.
         """
         self._last: datetime | None = None
         """When the last event was recorded."""

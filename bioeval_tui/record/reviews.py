@@ -330,9 +330,16 @@ def _score(
     fault: Fault | None,
     given: Iterable[int],
 ) -> ConversationScored:
+    """Return a conversation's score as people's reviews change it.
+
+    There is none if the reviewed `fault` spoils the result. It stays as recorded if such a fault is
+    recorded and nobody has set another. Otherwise it is composed again of the `tasks`; `given` are
+    the numbers of those that people scored.
+    """
     assert talk.score is not None
     count = len(_judged(state, talk.key))
     by_people = bool(count) and len(set(given)) == count
+    # Where people scored every task, nothing of the judge is left to spoil the score.
     if fault in SPOILING and not (fault == "judge" and by_people):
         changes = {"score": None, "reason": f"reviewed: fault of the {fault}", "fault": fault}
         return talk.score.model_copy(update=changes)

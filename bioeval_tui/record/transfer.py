@@ -270,7 +270,11 @@ def import_recording(file: Path, runs_dir: Path) -> Imported:
 
 
 def _import_overlay(beside: Path, target: Path, runs_dir: Path) -> list[str]:
-    """Import the later scores and reviews beside a foreign recording; return messages about it."""
+    """Import the later scores and reviews beside a foreign recording; return messages about it.
+
+    `beside` is the overlay to import, `target` the recording in the runs folder. An overlay that
+    is there already only gets the reviews that it lacks.
+    """
     there = overlay_path(target)
     if not beside.is_file() or (there.exists() and beside.samefile(there)):
         return []

@@ -268,8 +268,15 @@ def _plans(
     reached: Callable[[int, int], float],
     enough: Callable[[float], bool],
 ) -> list[Plan]:
+    """Return a plan for each number of trials with which some number of cases is enough.
+
+    `reached` gives what so many cases and trials reach (a power, or a width), `enough` says whether
+    that will do.
+    """
     plans = []
     for m in trials:
+        # From two on: one case tells nothing of how cases differ, and with one trial has no width,
+        # which would pass for narrow.
         cases = _fewest(2, lambda n, m=m: enough(reached(n, m)))  # type: ignore[misc]
         if cases is not None:
             plans.append(_plan(cases, m, reached(cases, m), costs or Costs()))

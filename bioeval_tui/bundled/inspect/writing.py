@@ -150,14 +150,18 @@ def _source_sample(conversation: ConversationResult) -> dict[str, Any]:
 
 
 def _eval(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what the log says of the whole run: its task, cases, model and scorers.
+
+    Under `metadata` is what Inspect has no field for.
+    """
     started = run.started
     return {
         "run_id": started.run_id,
         "eval_id": started.run_id,
-        "task_id": started.job_sha256[:22],
+        "task_id": started.job_sha256[:22],  # as long as Inspect's own
         "created": started.at.isoformat(),
         "task": started.job_name,
-        "task_version": 0,
+        "task_version": 0,  # as Inspect has it of a task without a version
         "dataset": {
             "name": started.job_name,
             "samples": len({sample["id"] for sample in samples}),

@@ -200,8 +200,9 @@ def _tokens(usage: Mapping[str, Any], data: Mapping[str, Any], key: str, older: 
 
 
 def _parsed(value: Any) -> Any:
-    """Return the value in a JSON text, which a CSV has in its cells, as a download has of what is
-    large.
+    """Return the value that a JSON text stands for; any other value is unchanged.
+
+    A CSV has such texts in its cells, and a download has them in place of large values.
     """
     if isinstance(value, str) and value.strip()[:1] in ("{", "[", '"'):
         try:

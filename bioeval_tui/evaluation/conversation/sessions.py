@@ -159,13 +159,14 @@ class Session:
                 each.mixed = each.mixed or message
 
     def _foreign(self, history: Sequence[Told]) -> tuple[str, Session | None] | None:
-        """Return a message of a history that does not belong to this conversation, and the one in
-        which it was said.
+        """Return a message of a history that does not belong to this conversation, and the
+        conversation in which it was said (None if that is not known); None if all belong to it.
 
         A user's message before the first one of this conversation was said in another one. Later
         ones, and answers, may be the agent's own notes, such as results of tools: they count only
         if another conversation is known to have them.
         """
+        # An agent may repeat its seeds to each conversation.
         told = [
             (role, key, text)
             for role, text in history

@@ -404,13 +404,16 @@ class Dialogue:
     def _disclosed(
         self, content: str, utterance: Utterance | None
     ) -> list[tuple[int, bool | None]]:
-        """Return the facts that a user message discloses for the first time, and whether the agent
-        asked.
+        """Return the number of each fact that a user message discloses for the first time, and
+        whether the agent asked for it (None if it asks in a language that is not read).
+
+        Without an `utterance`, no evaluator says which facts it gave.
         """
         facts, already = self.plan.job.facts, self.transcript.disclosed
         known = self.transcript.fact_numbers
         disclosed: set[int] = set()
         if utterance is not None:
+            # It counts the facts that it was given, which need not be all of the job's.
             disclosed |= {
                 known[number - 1] for number in utterance.facts if 1 <= number <= len(known)
             }

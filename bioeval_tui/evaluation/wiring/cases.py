@@ -73,7 +73,7 @@ class CaseTable:
 
     def places(self) -> tuple[str, ...]:
         """Return the expressions of the texts and numbers that every row has, in their order:
-        `case.visit.complaint`.
+        `case.visit.complaint`. Only the first `MOST_SEARCHED` rows are looked at.
         """
         searched = [
             dict.fromkeys(islice(_places("case", row.values), MOST_PLACES))
@@ -242,7 +242,11 @@ def _clean_rows(
 def _identify(
     rows: Sequence[tuple[int, dict[str, Any]]], id_column: str | None, shown: str
 ) -> Iterator[CaseRow]:
-    """Yield the rows with their ids; raise for ids that are missing, not text or not unique."""
+    """Yield the rows with their ids; raise at the end for ids that are missing, not text or not
+    unique.
+
+    Until then rows with such an id are yielded, too, so that all problems are found at once.
+    """
     problems: list[Problem] = []
     first: dict[str, int] = {}
     for number, (line, values) in enumerate(rows, start=1):

@@ -104,6 +104,11 @@ def _first_conversations(state: RunState) -> Iterator[ConversationState]:
 
 
 def _case(talk: ConversationState, name: str, job: Any, persons: Persons) -> dict[str, Any] | None:
+    """Return a conversation's row of the table; None if the user said nothing.
+
+    `name` is that of a conversation without a case. `persons` learns the persons in its texts, and
+    masks them.
+    """
     signoff = str((job.get("evaluator") or {}).get("signoff") or "")
     texts = [message.text for message in talk.messages if message.role == "user"]
     said = texts
@@ -119,6 +124,7 @@ def _case(talk: ConversationState, name: str, job: Any, persons: Persons) -> dic
     expected = ""
     if talk.case:
         name = persons.masked(talk.case.name)
+        # The job for the table has one task, so one column of criteria.
         expected = next((str(task.get("acceptanceCriteria") or "") for task in talk.case.tasks), "")
     return {
         "case": name,

@@ -464,6 +464,7 @@ class _Text:
         try:
             self.read(self.text)
         except (ExpressionError, QueryError) as error:
+            # Only of a setup may a user allow what is forbidden.
             if self.path[0] == "setups" and isinstance(error, ForbiddenQueryError):
                 return error.message + UNRESTRICTED, error.column
             return error.message, error.column

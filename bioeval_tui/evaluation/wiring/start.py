@@ -77,6 +77,7 @@ def start_batch(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
     Raises:
         BioevalError: what is wrong with the jobs or settings, before anything was started.
     """
+    # The engine gets `plays`, too: on the views' screen a person can play the user.
     prepare_batch(replace(spec, plays=True), settings)
     return start_engine(spec, settings)
 

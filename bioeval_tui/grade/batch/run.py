@@ -352,7 +352,8 @@ def _grade_chunk(setup: tuple[Any, ...], wires: list[Wire]) -> list[Result]:
     """Runs in a Dask worker: grade a chunk in that worker's own pool."""
     pool = _pool(setup)
     items = [
-        # Whether a link is followed is decided again here, where the file is.
+        # Whether a link is followed is decided again here, where the file is: of a path that was
+        # refused, only within its run group (no folders); of any other one, everywhere (None).
         BatchItem(number, task_id, absolute, agent, kind, shown, () if refused else None)
         for number, task_id, shown, absolute, kind, agent, refused in wires
     ]

@@ -255,6 +255,9 @@ class Registry:
 
 
 def _configs(root: Path) -> Iterator[tuple[str, str, Path]]:
+    """Yield the folder, the name and the config of each task below a root; the folder is empty for
+    a task that is directly in the root.
+    """
     if not root.is_dir():
         return
     for folder in sorted(

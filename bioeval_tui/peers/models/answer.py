@@ -400,7 +400,9 @@ class AnswerReader:
         )
 
     def _knows(self, call: _Call) -> bool:
-        """Return whether a whole call came before."""
+        """Return whether a call, which is whole, came before: one with the same id or, where one of
+        them has no id, with the same name and arguments.
+        """
         name, written = call.function.name, _written(call)
 
         def is_same(known: _CallPieces) -> bool:

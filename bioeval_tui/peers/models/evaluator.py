@@ -339,6 +339,7 @@ class Stream:
         elif self._state == "string":
             shown = self._take_string(piece)
         else:
+            # The message is complete. Some servers go on with blanks, perhaps without end.
             shown, self._after = "", self._after + len(piece)
             if self._after > MAX_AFTER:
                 self.ended = "complete"

@@ -364,8 +364,8 @@ def _rows(file: Path) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def _first_line(opened: BinaryIO, longest: int) -> Any:
-    """Return the value on the first of several lines; None if the line has only a part of it, or is
-    the only one.
+    """Return the JSON value on the first of several lines; None if the line has only a part of it,
+    is longer than `longest`, or is followed by nothing but blanks in the next `CHUNK` bytes.
     """
     line = opened.readline(longest)
     if not line.endswith(b"\n") or not opened.read(CHUNK).strip():

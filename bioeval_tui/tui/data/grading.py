@@ -358,7 +358,8 @@ async def grade_rows(
 ) -> AsyncGenerator[MedalRow]:
     """Grade submissions; yield each row as it is ready, in any order.
 
-    Closing the iterator ends the workers.
+    Closing the iterator, or cancelling its task, ends the workers. After the last row they stay,
+    for what is graded next.
 
     Raises:
         NotMeasuredError: no grading worker can be started.

@@ -58,6 +58,9 @@ class ReviewDesk:
     def queue(self, source: ReviewSource) -> list[ReviewItem]:
         """Return what can be reviewed, in the order of runs, trials, conditions and tasks.
 
+        Of a source that is `drawn`, these are the tasks drawn from its runs, in the order of the
+        draw; its rows and reports are left out.
+
         Raises:
             RecordingError, InputError, UsageError: a recording or report cannot be read or found.
         """
