@@ -8,6 +8,7 @@
     │   └── InvalidSubmissionError  a submission that a grader cannot score
     ├── ExpressionError             an assertion's text is wrong, or ran into a limit
     ├── QueryError                  a Cypher query is refused, wrong, or not supported
+    │   └── ForbiddenQueryError     a valid one that only an unrestricted setup may have
     └── UnavailableError            a peer could not be reached or did not answer in time; exit 3
         ├── NotMeasuredError        something could not be measured, with the reason
         └── StorageError            a file could not be written: full disk, no permission

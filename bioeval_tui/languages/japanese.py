@@ -1,4 +1,8 @@
-"""Japanese."""
+"""Japanese: its words, numbers and phrases.
+
+`Rules` and `Phrases` in `language.py` say what its fields mean, and `…`, `*`, `_`, `|` and lines
+that go on in the next.
+"""
 
 from bioeval_tui.languages.language import Language, Rules
 from bioeval_tui.languages.numerals import sign_numbers

@@ -58,7 +58,8 @@ class Phrases:
 class Rules:
     """What the guards and the ledger know of a language.
 
-    Tables are those of `Phrases`, lists are words with spaces between.
+    Tables are those of `Phrases`, lists are words with spaces between. In the words of `units`,
+    `am` and `pm`, `_` is a space.
     """
 
     common: str
@@ -68,8 +69,8 @@ class Rules:
     units: Mapping[str, str]
     """Units, and all the words for each."""
     clock: Iterable[tuple[str, int | None]]
-    """Patterns of clock times, and the minutes that they mean: before the hour if negative, as said
-    in `m` if None.
+    """Patterns of clock times, in which `{h}` is the hour and `{n}` another number, and the minutes
+    that they mean: before the hour if negative, as said in `m` if None.
     """
     am: str
     """Parts of the day before noon."""

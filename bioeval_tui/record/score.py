@@ -1,7 +1,7 @@
 """The composite score: one formula for runs, screens and explanations.
 
-    score = (1·timing + 2·task + 4·assertion) / (sum of the weights present) − min(0.3 · failures,
-    0.5)
+    score = (1·timing + 2·task + 4·assertion) / (sum of the weights present)
+            − min(0.3 · failures, 0.5)
 
 floored at 0 and rounded half-even to two decimals; timing = min(1, aspirational average / average
 latency). Source: embabel-agent-eval, whose divisor is always 7; a part that the job does not have

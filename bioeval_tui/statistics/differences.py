@@ -1,5 +1,6 @@
-"""Paired differences, many of them with Holm's correction, and the ranks that follow from all of
-them together.
+"""Paired differences, many of them with Holm's correction, the ranks that follow from all of them
+together, and the tests for both; beside these the signed-rank and the binomial test, which the
+checks of judges use.
 
 A difference is supplied − withheld, or run B − run A, of one trial.
 

@@ -1,4 +1,7 @@
-"""The jobs screen: preview, problems and latest scores of job files; edit and run them."""
+"""The jobs screen: preview, problems and latest scores of job files; edit and run them.
+
+The preview is a view of a text with its problems (`SourceView`).
+"""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def _eval(run: RunResult, samples: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "run_id": started.run_id,
         "eval_id": started.run_id,
-        "task_id": started.job_sha256[:22],  # as long as Inspect's own
+        "task_id": started.job_sha256[:22],
         "created": started.at.isoformat(),
         "task": started.job_name,
         "task_version": 0,  # as Inspect has it of a task without a version

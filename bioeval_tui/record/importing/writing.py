@@ -1,4 +1,11 @@
-"""Converts a file to a recording in two passes, without loading it into memory as a whole."""
+"""Converts files of other tools to a recording in two passes, without loading them into memory as a
+whole.
+
+The first pass surveys them: the conversations, conditions, tasks and names of scores in them. The
+second writes the events: the run with a job made of what was found (or the job that was given), the
+conversations with their cases, messages and scores, and what was left out. Beside these, the digest
+by which a file that was imported before is known.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Reports, comparisons and explanations as JSON objects.
+"""Reports, also with a gate's outcome, and comparisons as JSON objects. (Explanations are in
+`report/explanation.py`.)
 
 Times are milliseconds, scores lie in [0, 1].
 """

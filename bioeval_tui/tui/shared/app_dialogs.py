@@ -1,5 +1,5 @@
-"""The dialogs that every screen has: the command palette, help, settings, and what can be copied or
-saved.
+"""The dialogs that every screen has: the command palette, help, settings, what can be copied or
+saved, and the questions before the program is left: with drafts, or with a run in progress.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
-"""The base of every screen: a title bar, a body, a footer with the keys that apply now, and
-help.
+"""The base of every screen: a title bar, a body, a footer with the keys that apply now, and help.
+
+Also of screens that reload their items while they are visible, and of what they draw only once the
+cursor rests (`AtRest`).
 """
 
 from __future__ import annotations
