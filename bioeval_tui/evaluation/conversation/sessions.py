@@ -166,7 +166,7 @@ class Session:
         ones, and answers, may be the agent's own notes, such as results of tools: they count only
         if another conversation is known to have them.
         """
-        # An agent may repeat its seeds to each conversation.
+        # Seeds are left out: the agent was told them otherwise, and may have them in its history.
         told = [
             (role, key, text)
             for role, text in history

@@ -145,7 +145,8 @@ def published_board(task_id: str, data_source: Mapping[str, Any]) -> PublishedBo
     """
     if data_source.get("type") == "proteingym-dms":
         return _proteingym().get(str(data_source.get("benchmark_id")))
-    if data_source.get("type") == "manual":  # which says no more than that people download it
+    # That people download the data says of no benchmark, so the task's name has to tell.
+    if data_source.get("type") == "manual":
         return _open_problems().get(task_id.rpartition("/")[2])
     return None
 

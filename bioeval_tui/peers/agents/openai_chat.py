@@ -191,7 +191,7 @@ class OpenAIChatAgent:
         for call in answer.tool_calls:
             if not self._tools:
                 yield call_event(call.name, call.arguments, call.id)
-                # Arguments that are still a text are no JSON object: the model learns its mistake.
+                # Arguments that are still a text could not be read: the model learns its mistake.
                 messages.append(
                     _result(call, UNREAD if isinstance(call.arguments, str) else NO_RESULT)
                 )

@@ -467,7 +467,7 @@ class PythonAgent:
 
     async def _call(self, content: str, inbox: _Inbox) -> str | None:
         """Call the function, mark its end in the inbox, and return its result. What it prints goes
-        to stderr.
+        where the class says.
 
         Raises `PeerError`, which blames the function for its failure.
         """

@@ -80,8 +80,9 @@ def title_state(
     """Return the sign and word for the run's status, with the run's time or, for a replay, its
     speed.
 
-    The first that is true is shown: the run has ended, its engine is gone, it is paused; then
-    whether this is a demo, a replay or live. `waits` says that the demo or the replay is paused.
+    The first that is true is shown: the run has ended, its engine is gone, it is paused (not
+    in a replay); then whether this is a demo, a replay or live. `waits` says that the demo or the
+    replay is paused.
 
     A replay's position is on its bar. A `demo` has its own pace, so speed and time are left out.
     """

@@ -397,8 +397,8 @@ class PageView(ScrollView):
             return
         height = self._view_height
         moved = round(new_value) - round(old_value)
-        # Up by at most two views: the heights on the way are measured, so that the text moves by
-        # as many lines. Farther up, an estimated place will do; downwards, `_settle` measures.
+        # Up by at most two views: the heights on the way are measured first, so that the text moves
+        # by as many lines. Otherwise the heights as they are known or estimated will do.
         if moved < 0 and abs(moved) <= 2 * height:
             self._page.measure_up(self._top, -moved + 1)
             line = max(0, self._page.top(self._top) + moved)
