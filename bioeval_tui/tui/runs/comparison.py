@@ -133,7 +133,8 @@ def _verdict(difference: Difference | None, *, is_time: bool = False) -> Cell:
     if difference.verdict != "too few":
         return VERDICTS[difference.verdict]
     change = difference.mean or 0.0
-    if not round(change, 2):
+    # As many decimals as are shown: a time is in milliseconds, a score has two.
+    if not round(change, 0 if is_time else 2):
         return VERDICTS["same"]
     higher, lower = ("↑ slower", "↓ faster") if is_time else ("↑ higher", "↓ lower")
     return Cell(higher if change > 0 else lower, "quiet")

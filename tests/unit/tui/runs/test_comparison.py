@@ -7,10 +7,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import history
+import pytest
 from driving import is_a, loaded, opened, screen_text, until
 
 from bioeval_tui.statistics.differences import Difference, difference, differences
 from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.tui.runs.comparison import _verdict
 from tests.tui.test_runs_screen import given
 
 
@@ -74,3 +76,20 @@ async def test_the_largest_change_comes_first_and_is_drawn_and_equal_rows_can_be
         fewer = screen_text(app).partition("WITH THE FACTS")[2]
         assert "2 rows without a difference" in fewer
         assert "it is" not in fewer
+
+
+@pytest.mark.parametrize(
+    ("change", "is_time", "says"),
+    [
+        (-0.4, True, "= same"),
+        (-0.6, True, "↓ faster"),
+        (0.6, True, "↑ slower"),
+        (0.004, False, "= same"),
+        (0.006, False, "↑ higher"),
+    ],
+)
+def test_a_change_that_is_shown_as_none_has_no_direction(
+    change: float, is_time: bool, says: str
+) -> None:
+    found = difference([Sample("job", change)], unit=not is_time)
+    assert _verdict(found, is_time=is_time).text == says
