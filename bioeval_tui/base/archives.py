@@ -75,7 +75,8 @@ class Archive:
             try:
                 self._file.extract(name, folder)
             except Exception as error:
-                # decompressors give no number
+                # Four decompressors, each with errors of its own, none of which has an errno; an
+                # error of the disk has one, and is not the archive's.
                 if isinstance(error, OSError) and error.errno is not None:
                     raise
                 raise ArchiveError(f"{clean_line(name, 200)} {_why(error)}") from None

@@ -67,9 +67,9 @@ intervals hold the truth, `scripts/validate-statistics scores` counts.
 """
 
 _NOTHING = 1e-12
-"""A spread of so little of the mean is a rounding error: all values are the same."""
+"""A spread below this share of the mean is a rounding error: all values are the same."""
 _VANISHED = 1e-9
-"""A curvature of so little of the variance is none."""
+"""A curvature below this share of the variance is a rounding error, and counts as 0."""
 _LEAST = 1e-300
 """Instead of 0 or a rounding error below it, so that a root can be taken and divided by."""
 

@@ -221,7 +221,7 @@ def main() -> None:
     try:
         _Template(program).serve()
     except Exception as error:
-        # whatever stops it, the program must hear why, or it waits for workers
+        # Whatever stops it, the program must hear why, or it waits for its workers for ever.
         with contextlib.suppress(OSError):
             program.send(f"{type(error).__name__}: {error}".encode())
 
