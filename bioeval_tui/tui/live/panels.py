@@ -662,9 +662,11 @@ class PanelDeck(Vertical):
 
         def drawn(width: int) -> Content:
             share = width // len(look.conditions)
-            return paint(
-                *(left(status_line(state, each, look.trial), share) for each in look.conditions)
-            )
+            parts = []
+            for each in look.conditions:
+                # A gap: the last words of a line may fill it.
+                parts += [left(status_line(state, each, look.trial), share - 2), Content("  ")]
+            return paint(*parts)
 
         self._status.draw(drawn)
 
