@@ -156,7 +156,7 @@ class DemoApp(BioevalApp):
         self.held = not self.held
         self._run_shown.set_paused(self.held)
         if self.has_live:
-            self.live.show_caption()
+            self.live.show_pause()
         if self.scene != "run":
             said = "The demo is paused; space continues." if self.held else "The demo continues."
             self.notify(said, markup=False)
@@ -164,7 +164,7 @@ class DemoApp(BioevalApp):
     async def _direct(self) -> None:
         if self._run_shown.paused != self.held and self.scene == "run" and self.has_live:
             self.held = self._run_shown.paused  # a turn was chosen, or a message stepped to
-            self.live.show_caption()
+            self.live.show_pause()
         if not self._directs or self.held:
             return
         if self.scene == "run":

@@ -23,6 +23,7 @@ from bioeval_tui.report.result import load_run
 from bioeval_tui.sample.paths import sample_recordings
 from bioeval_tui.tui import demo_app
 from bioeval_tui.tui.demo_app import DemoApp
+from bioeval_tui.tui.live import live
 
 CAREFUL_RUN, GUESSING_RUN = sample_recordings("batch")
 
@@ -155,6 +156,24 @@ async def test_space_pauses_the_demo_even_before_the_first_message_and_says_so(
         await until(pilot, lambda: "paused, space continues" in screen_text(app))
         assert "the user knows no facts" in screen_text(app)
         assert "‖ DEMO" in screen_text(app)
+
+
+@pytest.mark.usefixtures("quick")
+async def test_the_title_and_the_caption_pause_together_whenever_the_clock_ticks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "TICK_S", 1000.0)
+    async with demo(tmp_path, speed=1.0) as (app, pilot):
+        await until(pilot, lambda: "Does an agent do what is right" in screen_text(app))
+        app._run_shown.seek(20)
+        await until(pilot, lambda: "‖ DEMO" in screen_text(app))
+        for sign, paused in (("▸ DEMO", False), ("‖ DEMO", True)):
+            await pilot.press("space")
+            await until(pilot, lambda: sign in screen_text(app))  # noqa: B023
+            await until(
+                pilot,
+                lambda: ("paused, space continues" in screen_text(app)) == paused,  # noqa: B023
+            )
 
 
 @pytest.mark.usefixtures("quick")

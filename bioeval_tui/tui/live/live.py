@@ -335,7 +335,7 @@ class LiveScreen(BaseScreen):
         self._show_notice()
         self.replay.show()
         self.stage.show()
-        self.show_caption()
+        self._show_caption()
         if state is not None:
             self._show_brief(state)
             self.conversations.tick()
@@ -356,7 +356,12 @@ class LiveScreen(BaseScreen):
                 lines.append([Cell("SURE   ", "quiet"), Cell(how, "warn")])
             self.query_one("#brief", Labelled).show(lines)
 
-    def show_caption(self) -> None:
+    def show_pause(self) -> None:
+        """Show at once that the demo is paused, or goes on: no event and no tick says so."""
+        self._show_title()
+        self._show_caption()
+
+    def _show_caption(self) -> None:
         """Show the caption if captions are on, and whether the demo is paused."""
         state, play = self.state, self.watched.playback
         if not self.bioeval.captions or state is None:
