@@ -319,10 +319,13 @@ class Tally:
 
     @property
     def others_words(self) -> str:
-        """What a mean over valid submissions excludes, such as `3 invalid and 2 not graded`; empty
-        if nothing.
+        """What a mean over valid submissions excludes, such as `3 invalid`, or `5 without a score`
+        if some of them were not graded; empty if nothing.
         """
-        return others_words(self.invalid, self.not_graded)
+        if self.invalid and self.not_graded:
+            return f"{self.invalid + self.not_graded:,} without a score"
+        counts = {"invalid": self.invalid, "not graded": self.not_graded}
+        return next((f"{count:,} {what}" for what, count in counts.items() if count), "")
 
 
 def percentile_with_zeros(percentiles: Sequence[float], others: int) -> float | None:
@@ -332,14 +335,6 @@ def percentile_with_zeros(percentiles: Sequence[float], others: int) -> float | 
     if percentiles or others:
         return fsum(percentiles) / (len(percentiles) + others)
     return None
-
-
-def others_words(invalid: int, not_graded: int) -> str:
-    """Return what a mean over valid submissions excludes, such as `3 invalid and 2 not graded`;
-    empty if nothing.
-    """
-    counts = {"invalid": invalid, "not graded": not_graded}
-    return " and ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 class ReportTotals:

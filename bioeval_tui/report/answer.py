@@ -278,11 +278,10 @@ def answer_medals(results: Sequence[TaskReport | NotGraded]) -> Answer:
     finding = of.MedalCounts(
         tuple((name, number) for name, number in tally.by.items() if number),
         tally.submissions,
-        len(agents),
         tally.above_median,
         tally.beats_human,
         tally.percentile,
-        tally.percentile_words if tally.valid else "",
+        tally.percentile_words if len(tally.percentiles) < tally.valid else "",
         tally.percentile_with_zeros,
         tally.others_words,
         len({one.task_id for one in results}),

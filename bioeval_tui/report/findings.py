@@ -751,13 +751,13 @@ class MedalCounts(ConclusionFinding):
     without those that none has.
 
     `above` and `beats_human` are how many are above the median, and above the human one. `average`
-    is the mean percentile (0 to 100) of those that `over` names; `with_zeros` counts the `others`
-    as 0. `basis` is what ranks of `agents` rest on; None with one agent, or none that is known.
+    is the mean percentile (0 to 100) of those that `over` names, empty if they are all the valid
+    ones; `with_zeros` counts the `others` as 0. `basis` is what ranks of agents rest on; None with
+    one agent, or none that is known.
     """
 
     counts: tuple[tuple[str, int], ...]
     submissions: int
-    agents: int
     above: int
     beats_human: int
     average: float | None

@@ -8,6 +8,7 @@ in the tests, fails the build.
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 from collections.abc import Callable, Sequence
@@ -72,9 +73,14 @@ FAILED = {
 """What happened, by whose fault it was."""
 MOST_FAILS = 2
 LONGEST_FAIL = 36
+FAIL_WIDTHS = (LONGEST_FAIL, 28, 20)
 LONGEST_SAYS = 72
-"""How many of what fails an answer names, the most characters of each, and of what somebody says of
-the turn that decided.
+"""How many of what fails an answer names, the most characters of each, wide or where there is less
+room, and of what somebody says of the turn that decided.
+"""
+ONE_LINE = 108
+"""How many characters of an answer have one line on a screen of 120 columns, and two on one of
+80.
 """
 LISTED = 4
 """How many models a sentence lists, the best first."""
@@ -233,9 +239,11 @@ def _run_scores(finding: of.RunScores) -> str:
         full = f"{finding.full:,} of {plural(finding.held, 'conversation')}"
         parts[0] += f", a full score in {full}"
     if finding.everywhere:
-        parts.append(f"Fails {_every_time(finding)}: {_fails(finding.everywhere)}")
-    if finding.there and finding.lower is not None:
-        parts.append(f"Fails {side_words(finding.lower)} only: {_fails(finding.there)}")
+        parts.append(f"Fails {_every_time(finding)}: ")
+        parts[-1] += _fails(finding.everywhere, ONE_LINE - len(". ".join(parts)))
+    elif finding.there and finding.lower is not None:
+        parts.append(f"Fails {side_words(finding.lower)} only: ")
+        parts[-1] += _fails(finding.there, ONE_LINE - len(". ".join(parts)))
     return ". ".join(parts) + "."
 
 
@@ -248,12 +256,8 @@ def _shared_scores(finding: of.RunScores) -> str:
     both = " → ".join(map(number, finding.on_shared))
     if both == " → ".join(number(one.score) for one in finding.scores):
         return ""  # it would say the same twice
-    return f"; {both} on what both share ({_shared_short(finding.shared)})"
-
-
-def _shared_short(shared: of.Shared) -> str:
-    counts = ((shared.tasks, "task"), (shared.assertions, "assertion"))
-    return ", ".join(plural(some, noun) for some, noun in counts if some)
+    count = finding.shared.tasks + finding.shared.assertions
+    return f"; {both} on the {plural(count, 'criterion', 'criteria')} both share"
 
 
 def _conditions(scores: Sequence[of.SideScore]) -> str:
@@ -278,15 +282,22 @@ def _every_time(finding: of.RunScores) -> str:
     return f"in all {count} conditions"
 
 
-def _fails(fails: Sequence[of.Fails]) -> str:
+def _fails(fails: Sequence[of.Fails], room: int) -> str:
     """Return the first of these tasks and assertions, with a task's scores, and how many more there
-    are.
+    are: as many as have room, with titles as long as have room, but always one.
     """
-    return _listed_with_more(list(map(_fail, fails[:MOST_FAILS])), len(fails))
+    counts = range(min(MOST_FAILS, len(fails)), 0, -1)
+    text = ""
+    for count, width in itertools.product(counts, FAIL_WIDTHS):
+        named = [_fail(fail, width) for fail in fails[:count]]
+        text = _listed_with_more(named, len(fails))
+        if len(text) < room:
+            break
+    return text
 
 
-def _fail(fail: of.Fails) -> str:
-    words = f"“{_short(fail.title, LONGEST_FAIL)}”"
+def _fail(fail: of.Fails, width: int) -> str:
+    words = f"“{_short(fail.title, width)}”"
     if fail.kind == "task":
         # A number alone reads as how many there are.
         words = f"task {fail.number} {words}"
@@ -395,12 +406,11 @@ _STEPS: dict[of.StepAction, tuple[str, str]] = {
 def sure(finding: of.ConclusionFinding, *, rehearsal: bool = False) -> str:
     """Return how sure an answer is: yes or no, why, and what would do."""
     if rehearsal and isinstance(finding, _REPEATABLE):
-        would_do = f"with models, {_enough(finding)} would do"
-        return f"no: only {_REHEARSAL}, so repeating it tells nothing new; {would_do}"
+        return f"no: only {_REHEARSAL}; with models, {_enough(finding)} would do"
     words = _how_sure(finding)
     if not rehearsal:
         return words
-    return f"no: only {_REHEARSAL}; {words.removeprefix('no: ').removeprefix('yes: ')}"
+    return f"no: a rehearsal, and {_YES_OR_NO.sub('', words)}"
 
 
 def _how_sure(finding: of.ConclusionFinding) -> str:
@@ -445,6 +455,7 @@ _WITH_SCORES = (
     of.NoSharedCriteria, of.SharedNotRecorded,
 )  # fmt: skip
 _REHEARSAL = "a rehearsal: a script speaks and rules judge"
+_YES_OR_NO = re.compile("^(yes|no|not yet): ")
 _REPEATABLE = (
     of.OneCondition, of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
     of.TooFewForEffect,
@@ -465,8 +476,7 @@ SURE: dict[type, str] = {
     of.JudgeFailures: "no: there is no verdict; the conversations are kept and can be judged again",
     of.NoScoreAnywhere: _NOTHING,
     of.NoScoreThere: "no: one condition says nothing of the other",
-    of.AgentBroke: "yes: the agent failed; what it would have scored otherwise, a run without"
-    " failures would tell",
+    of.AgentBroke: "yes: the agent failed; a run without failures would tell the rest",
     of.UncleanStart: "no: {0.why:short}, so the difference cannot be attributed to the facts",
     of.NoPairOfScores: "no: no trial has both scores, so there is no difference",
     of.SharedNotRecorded: "no: the recording lacks verdicts on what both share, so no effect of the"
@@ -512,7 +522,9 @@ def _one_condition(finding: of.OneCondition) -> str:
     interval = finding.interval
     about = f"yes, to about ±{number(interval.width / 2)}"
     basis = f"95 % interval {interval_words(interval)}, {interval.scope}"
-    return f"{about} ({basis}); four times as many would halve that"
+    # An interval narrows with the root of what it rests on.
+    enough = 4 * (finding.trials.cases or used)
+    return f"{about} ({basis}); {enough:,} would halve that"
 
 
 @write_sure.register
@@ -592,20 +604,23 @@ def _medal_counts(finding: of.MedalCounts) -> str:
     if finding.doubtful:
         beware.append(f"{plural(finding.doubtful, 'score')} of {valid:,} in doubt")
     if finding.partial:
-        beware.append(f"{plural(finding.partial, 'score')} over only a part of the rows")
+        partial = f"{finding.partial:,}" if beware else plural(finding.partial, "score")
+        beware.append(f"{partial} over a part of the rows")
     enough, basis = _medals_basis(finding)
-    start = "yes" if enough and not beware else "no"
-    return f"{start}: {'; '.join((*beware, basis))}"
+    if beware:
+        return f"no: {'; '.join((*beware, basis))}"
+    if enough:
+        return f"yes: {basis}"
+    if finding.basis is not None:
+        return f"no: who is better cannot be told: {basis}"
+    return f"no: {basis}"
 
 
 def _medals_basis(finding: of.MedalCounts) -> tuple[bool, str]:
     """Return whether a medal table rests on enough tasks, and what it rests on."""
     basis = finding.basis
     if basis is not None:
-        words = sentence(basis)
-        if basis.shared >= basis.needed:
-            return True, words
-        return False, f"who is better cannot be told: {words}"
+        return basis.shared >= basis.needed, sentence(basis)
     if finding.tasks >= finding.needed:
         return True, f"over {finding.tasks:,} tasks"
     return False, (
@@ -698,7 +713,7 @@ def _not_graded_submission(finding: of.NotGradedSubmission) -> str:
     return f"The submission for {finding.task} was not graded: the file is not at fault."
 
 
-_COUNTED = {"none": "without a medal", "not_graded": "not graded"}
+_COUNTED = {"none": "no medal", "not_graded": "not graded"}
 """The standings that are no words of their own."""
 
 
@@ -707,24 +722,21 @@ def _write_medal_counts(finding: of.MedalCounts) -> str:
     if not finding.submissions:
         return "Nothing is graded."
     counts = ", ".join(f"{number:,} {_COUNTED.get(name, name)}" for name, number in finding.counts)
-    text = f"{counts} of {plural(finding.submissions, 'submission')}"
-    if finding.agents:
-        text += f" by {plural(finding.agents, 'agent')}"
-    parts = [text]
+    every = "1 submission" if finding.submissions == 1 else f"{finding.submissions:,}"
+    parts = [f"{counts} of {every}", _average(finding)]
     if finding.above:
         parts.append(f"{finding.above:,} above the median")
     if finding.beats_human:
         parts.append(f"{finding.beats_human:,} above the human median")
-    parts.append(_average(finding))
     return f"{'; '.join(filter(None, parts))}."
 
 
 def _average(finding: of.MedalCounts) -> str:
     if finding.average is None:
         return finding.over
-    text = f"average percentile {number1(finding.average)} {finding.over}"
+    text = f"average percentile {number1(finding.average)} {finding.over}".rstrip()
     if finding.others:
-        text += f", {number1(finding.with_zeros)} with {finding.others} as 0"
+        text += f" ({number1(finding.with_zeros)} with {finding.others} as 0)"
     return text
 
 

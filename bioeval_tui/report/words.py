@@ -233,21 +233,21 @@ def standing(report: TaskReport) -> str:
 
 
 def sure_words(report: TaskReport) -> str:
-    """Return whether other rows would give the same medal, with its chances, the interval and the
+    """Return whether other rows would give the same medal, with its chance, the interval and the
     places; empty if unknown.
 
-    Such as `no: on other rows gold 70 %, silver 27 %, bronze 2 %, no medal 1 %; 95 % interval
-    0.9906 to 1.0000; place 1 to 4`.
+    Such as `no: 70 % for gold on other rows; 95 % interval 0.9906 to 1.0000, place 1 to 4; more
+    test rows would tell`.
     """
     uncertainty = report.uncertainty
     if uncertainty is None:
         return ""
     if uncertainty.low is None:
         return uncertainty.interval_words
-    same = dict(uncertainty.medals).get(report.medal or NO_MEDAL, 0.0)
-    chances = ", ".join(f"{name} {percent(share)}" for name, share in uncertainty.medals)
+    medal = report.medal or NO_MEDAL
+    same = dict(uncertainty.medals).get(medal, 0.0)
     found = (
-        f"on other rows {chances}; 95 % interval {uncertainty.interval_words};"
+        f"{percent(same)} for {medal} on other rows; 95 % interval {uncertainty.interval_words},"
         f" place {uncertainty.place_words}"
     )
     if report.doubts:

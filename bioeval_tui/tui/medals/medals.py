@@ -36,14 +36,14 @@ from bioeval_tui.tui.medals.medal_card import (
     row_answer,
 )
 from bioeval_tui.tui.medals.tables import Agents, GradedFeed, Submissions
-from bioeval_tui.tui.shared.answer_block import answer_lines
+from bioeval_tui.tui.shared.answer_block import AnswerBlock, answer_lines
 from bioeval_tui.tui.shared.base import AtRest, BaseScreen
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import ExportDialog, PathDialog, Tell, WorkDialog
 from bioeval_tui.tui.shared.editor import edit
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.rows_widget import RowList
 
 if TYPE_CHECKING:
     from bioeval_tui.report.findings import StepAction
@@ -113,7 +113,7 @@ class MedalsScreen(BaseScreen):
         """The answer, table, card."""
         yield Static(id="trouble", markup=False)
         yield Static(id="notice", markup=False)
-        yield Labelled(id="answer")
+        yield AnswerBlock(id="answer")
         with Vertical(id="body"):
             with Vertical(id="table"):
                 yield self.submissions
@@ -362,7 +362,7 @@ class MedalsScreen(BaseScreen):
         if self.has_class("-low"):
             # Little room for rows: what is to be mended stands on its row.
             answer = replace(answer, why="")
-        self.query_one("#answer", Labelled).show(answer_lines(answer, keys))
+        self.query_one("#answer", AnswerBlock).show(answer_lines(answer, keys))
 
     def on_resize(self) -> None:
         """Fit the card and the answer to another size."""

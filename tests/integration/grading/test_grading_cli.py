@@ -77,7 +77,7 @@ def test_the_exit_code_of_grade_distinguishes_three_outcomes(
         tmp_path / "out",
     )
     assert invalid.return_value == 1
-    assert invalid.stdout.startswith("WHAT  1 without a medal, 1 invalid of 2 submissions;")
+    assert invalid.stdout.startswith("WHAT  1 no medal, 1 invalid of 2;")
     (named,) = [line for line in invalid.stdout.splitlines() if line.startswith("invalid: ")]
     assert f"{task} {tasks.submissions}/bad.csv: " in named
     unknown = run(
@@ -238,7 +238,7 @@ def test_medals_prints_a_table_without_a_terminal(tasks, run: Any, tmp_path: Pat
     run("grade", listing, "--output-dir", tmp_path / "out")
     result = run("medals", tmp_path / "out")
     assert result.return_value == 0
-    assert result.stdout.startswith("WHAT  1 gold, 1 invalid of 2 submissions")
+    assert result.stdout.startswith("WHAT  1 gold, 1 invalid of 2;")
     row = next(line for line in result.stdout.splitlines() if "gold  " in line)
     assert row.split() == [
         "lab/numbers",
@@ -343,17 +343,14 @@ def test_ungraded_submissions_are_counted_in_every_format(tasks, run: Any, tmp_p
         tasks, (task, "s.csv"), ("lab/unknown", "2025_run-group_aide/s.csv"), (task, None)
     )
     graded = run("grade", listing, "--output-dir", tmp_path / "out")
-    assert "over 1 valid, 30.3 with 1 invalid and 1 not graded as 0" in graded.stdout
+    assert "(30.3 with 2 without a score as 0)" in graded.stdout
     assert f"invalid: {task}: nothing was submitted" in graded.stdout
     table = run("medals", tmp_path / "out", "--table").stdout
-    assert "1 invalid, 1 not graded of 3 submissions" in table
-    assert "30.3 with 1 invalid and 1 not graded as 0" in table
+    assert "1 invalid, 1 not graded of 3;" in table
+    assert "30.3 with 2 without a score as 0" in table
     for kind in ("md", "html"):
         text = run("medals", tmp_path / "out", "--format", kind).stdout
-        assert (
-            "average percentile 90.9 over 1 valid, 30.3 with 1 invalid and 1 not graded as 0"
-            in text
-        )
+        assert "average percentile 90.9 (30.3 with 2 without a score as 0)" in text
         assert "? Not graded" in text
     rows = csv.DictReader(run("medals", tmp_path / "out", "--format", "csv").stdout.splitlines())
     assert [row["outcome"] for row in rows] == ["graded", "invalid", "not graded"]
@@ -437,7 +434,7 @@ def test_runs_and_the_reports_beside_and_in_them_are_one_table(
     file.write_text("id,y\na,1\nb,2\nc,3\n")
     where = ("--data-dir", tasks.data)
     done = run("medals", runs, "--table", *where)
-    assert "2 gold, 2 invalid of 4 submissions" in done.stdout
+    assert "2 gold, 2 invalid of 4;" in done.stdout
     assert done.stdout.count("1 of 2 graded") == 2
     assert "submission.jsonl is a Git LFS pointer" in done.stderr
     assert "4 in 3 run groups" in done.stderr

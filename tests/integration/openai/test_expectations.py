@@ -25,10 +25,7 @@ from tests.servers import openai_server as srv
 from tests.servers.whole_runs import WholeRun, hold, with_models
 from tests.unit.evaluation.conversation.fakes import FakeJudge
 
-REHEARSED = (
-    "no: only a rehearsal: a script speaks and rules judge, so repeating it tells nothing new; "
-    "with models, 5 trials would do"
-)
+REHEARSED = "no: only a rehearsal: a script speaks and rules judge; with models, 5 trials would do"
 JOB = """
 target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}
 aspirationalAverage: 60000
@@ -234,7 +231,7 @@ async def test_an_answer_says_that_each_condition_has_its_own_criteria(tmp_path)
     assert own.sure.endswith(
         "the conditions share no criteria, so no effect of the facts is claimed"
     )
-    shared = "1.00 → 1.00 on what both share (2 tasks, 1 assertion)"
+    shared = "1.00 → 1.00 on the 3 criteria both share"
     careful, guessing = (load_run(path).answer for path in sample_recordings("batch"))
     assert careful.what == "1.00 → 1.00 with the facts."
     assert careful.sure == REHEARSED

@@ -146,7 +146,7 @@ def test_one_bad_file_stops_no_other_and_is_named_and_counted(write: Write, tmp_
     write(f"runs/{GROUP}/grading_report_2.json", [report("t-1", run_of("t-1", 1))])
     found = call("medals", tmp_path / "runs", "--table")
     assert found.return_value == 0
-    assert "of 1 submission by" in found.stdout
+    assert "of 1 submission;" in found.stdout
     assert "1 file with no report that can be read" in found.stderr
     assert "grading_report_1.json is a Git LFS pointer" in found.stderr
 
@@ -253,7 +253,7 @@ def test_a_submission_that_was_graded_again_counts_once_by_its_newest_grading(
     found = call("medals", tmp_path / "out", "--table")
     bronze = 1 if without_path else 0
     third = "1 bronze" if bronze else "1 invalid"
-    assert f"1 gold, 1 silver, {third} of 3 submissions" in found.stdout
+    assert f"1 gold, 1 silver, {third} of 3;" in found.stdout
     assert "3 other gradings of the same submissions are left out" in found.stderr
     one = agents(tmp_path / "out")["ada"]
     assert (one["submissions"], one["any_medal_share"]) == (3, pytest.approx((2 + bronze) / 3))

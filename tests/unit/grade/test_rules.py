@@ -588,7 +588,7 @@ def graded(
         ([80.0], 0, 0, 80.0, 80.0, "over 1 valid", ""),
         ([80.0], 1, 0, 80.0, 40.0, "over 1 valid", "1 invalid"),
         ([80.0], 0, 1, 80.0, 40.0, "over 1 valid", "1 not graded"),
-        ([80.0, 40.0], 1, 1, 60.0, 30.0, "over 2 valid", "1 invalid and 1 not graded"),
+        ([80.0, 40.0], 1, 1, 60.0, 30.0, "over 2 valid", "2 without a score"),
         ([0.0, None], 0, 0, 0.0, 0.0, "over 1 of 2 valid", ""),
         ([None], 0, 1, None, 0.0, "percentile unknown for all 1 valid", "1 not graded"),
     ],

@@ -48,13 +48,11 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
     assert (
         found.what
         == "0.44 → 1.00 with the facts. Fails without the facts only: task 1 “Get a reminder to"
-        " take warfarin tom…”, “a reminder exists” and 2 more."
+        " take warf…” and 3 more."
     )
     assert (
         found.sure
-        == "no: only a rehearsal: a script speaks and rules judge, so repeating it tells nothing"
-        " new; "
-        "with models, 5 trials would do"
+        == "no: only a rehearsal: a script speaks and rules judge; with models, 5 trials would do"
     )
 
 
@@ -106,14 +104,14 @@ def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:
         ([Talk(reason="agent_failed", failures=2)], [Talk(reason="agent_failed", failures=1)],
             "agent_failed",
          "WHAT The agent failed in 2 of 2 conversations: 0.50 → 0.70 with the facts. SURE yes: the "
-         "agent failed; what it would have scored otherwise, a run without failures would tell WHY "
+         "agent failed; a run without failures would tell the rest WHY "
          "the agent failed at turn 1 in both conversations; the failed requests alone "
          "lowered the score by 0.50 "
          "without the facts and by 0.30 with the facts"),
         ([*[FAILS] * 5, *[KNOWS] * 5], [], "one_condition",
             "WHAT 0.71 without the facts, a full score in 5 of 10 conversations. SURE yes, to "
-            "about ±0.23 (95 % interval 0.44 to 0.91, this job only, 10 trials); four times as "
-            "many"),
+            "about ±0.23 (95 % interval 0.44 to 0.91, this job only, 10 trials); 40 would "
+            "halve that"),
         ([FAILS, KNOWS], [], "one_condition", "SURE no: 2 trials, too few for an interval"),
         ([FAILS], [], "one_condition",
             "WHAT 0.43 without the facts. Fails at the end: “check 1”. SURE no: one trial"),
@@ -484,9 +482,7 @@ def test_a_medal_table_has_an_answer() -> None:
     failed = NotGraded("breast-cancer", "c.csv", "grader ran longer than 60 s", agent="a")
     found = answer_medals([graded(extra=ReportExtra(agent="a")), none, bad, failed])
     assert found.outcome == "medal"
-    assert found.what.startswith(
-        "1 silver, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents;"
-    )
+    assert found.what.startswith("1 silver, 1 no medal, 1 invalid, 1 not graded of 4;")
     assert (
         found.sure
         == "no: who is better cannot be told: ranks need 10 tasks that all agents have; there is 1"

@@ -124,7 +124,7 @@ def test_every_view_says_on_what_the_difference_rests(runs: Path) -> None:
     panel = "".join(cell.text for cell in panels.uplift_cells(state, 1))
     assert panel == "+0.72  on what both share"
     for name, text in views.items():
-        assert BASIS in text or "on what both share (1 task, 1 assertion)" in text, name
+        assert BASIS in text or "on the 2 criteria both share" in text, name
         assert "0.79" not in text, name
     assert "+0.72" in card
     assert "task 2\t✗ 0.00\t✓ 1.00\t–" in card.replace("2 ", "", 1), (
@@ -286,7 +286,7 @@ def test_what_fails_by_its_own_criteria_is_named_and_the_effect_is_of_what_both_
     found = load_run(
         recorded([fails] * 5, [replace(SUPPLIED, latencies_ms=(900.0,))] * 5).write(runs)
     )
-    assert "; 0.93 → 1.00 on what both share" in found.answer.what
+    assert "; 0.93 → 1.00 on the" in found.answer.what
     assert "Fails without the facts only: task 2 “task 2”." in found.answer.what
     assert found.answer.sure == "yes: the facts help, +0.07 in each of 5 trials"
 
@@ -296,7 +296,7 @@ def test_an_agent_that_fails_only_by_its_own_criteria_leaves_something_to_gain(r
     found = load_run(recorded([guesses], [replace(SUPPLIED, latencies_ms=(900.0,))]).write(runs))
     assert found.outcome == "too_few"
     assert "nothing was left to gain" not in str(found)
-    assert "on what both share (1 task, 1 assertion)" in found.answer.what
+    assert "on the 2 criteria both share" in found.answer.what
     assert "one trial is too few to tell what the facts change" in found.answer.sure
 
 

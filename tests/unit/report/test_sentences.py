@@ -5,6 +5,7 @@ sentences no rules.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import is_dataclass, replace
@@ -36,14 +37,13 @@ SOME = of.Places((FIRST, SECOND), 6)
 SINGLE, FIVE = of.Trials(1, 1), of.Trials(5, 5)
 SPAN = Interval(-0.1, 0.3, "this job only, 5 trials")
 COUNTS = of.MedalCounts(
-    (("gold", 1), ("none", 1), ("invalid", 1), ("not_graded", 1)), 4, 2, 2, 1, 71.5, "over 2 valid",
+    (("gold", 1), ("none", 1), ("invalid", 1), ("not_graded", 1)), 4, 2, 1, 71.5, "",
     35.75,
-    "1 invalid and 1 not graded", 3, 10, 1, 1, of.AgentRanksBasis(3, 10, (), 2),
+    "2 without a score", 3, 10, 1, 1, of.AgentRanksBasis(3, 10, (), 2),
 )  # fmt: skip
 ALONE = of.MedalCounts(
     (("none", 1),),
     1,
-    0,
     0,
     0,
     None,
@@ -121,16 +121,20 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "with the facts of trial 2"),
     (of.RunScores(SCORES, None, (), (), None, (), 1), "0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, SOME_SHARED, (0.5, 0.9), (DOSE,), WITHOUT, (EXISTS,), 3),
-     "0.44 → 1.00 with the facts; 0.50 → 0.90 on what both share (2 tasks, 1 assertion). Fails "
-     "both times: task 2 “A forgotten dose” (0.30, 0.35). "
-     "Fails without the facts only: “a reminder exists”."),
+     "0.44 → 1.00 with the facts; 0.50 → 0.90 on the 3 criteria both share. Fails "
+     "both times: task 2 “A forgotten dose” (0.30, 0.35)."),
     (of.RunScores(SCORES, None, (), (), None, (), 1, 1, 2),
         "The agent failed in 1 of 2 conversations: 0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, SOME_SHARED, (0.44, 1.0), (), None, (), 1),
         "0.44 → 1.00 with the facts."),
     (of.RunScores(SCORES, of.Shared(0, 1, 0, 0), (), (DOSE, EXISTS, EXISTS), None, (), 3),
      "0.44 → 1.00 with the facts, each by its own criteria. Fails both times: task 2 “A forgotten "
-     "dose” (0.30, 0.35), “a reminder exists” and 1 more."),
+     "dose” (0.30, 0.35) and 2 more."),
+    (of.RunScores(SCORES, None, (), (EXISTS, EXISTS, EXISTS), None, (), 3),
+     "0.44 → 1.00 with the facts. Fails both times: “a reminder exists”, “a reminder exists” and 1 "
+     "more."),
+    (of.RunScores(SCORES, None, (), (), WITHOUT, (EXISTS,), 3),
+     "0.44 → 1.00 with the facts. Fails without the facts only: “a reminder exists”."),
     (of.RunScores((LOW, of.SideScore(NAMED, None), HIGH), None, (), (EXISTS,), None, (), 1),
      "0.44 without the facts → – in “has the card” → 1.00 with the facts. Fails in all 3 "
      "conditions: “a reminder exists”."),
@@ -196,10 +200,12 @@ EXAMPLES: list[tuple[Finding, str]] = [
         "No medal on t: auc 0.2, not above the median."),
     (of.NotGradedSubmission("t"), "The submission for t was not graded: the file is not at fault."),
     (COUNTS,
-     "1 gold, 1 without a medal, 1 invalid, 1 not graded of 4 submissions by 2 agents; 2 above the "
-     "median; 1 above the human median; average percentile 71.5 over 2 valid, 35.8 with 1 invalid "
-     "and 1 not graded as 0."),
-    (ALONE, "1 without a medal of 1 submission; percentile unknown for all 1 valid."),
+     "1 gold, 1 no medal, 1 invalid, 1 not graded of 4; average percentile 71.5 (35.8 with 2 "
+     "without a score as 0); 2 above the median; 1 above the human median."),
+    (replace(COUNTS, over="over 2 of 3 valid", others=""),
+     "1 gold, 1 no medal, 1 invalid, 1 not graded of 4; average percentile 71.5 over 2 of 3 "
+     "valid; 2 above the median; 1 above the human median."),
+    (ALONE, "1 no medal of 1 submission; percentile unknown for all 1 valid."),
     (replace(ALONE, counts=(), submissions=0, over=""), "Nothing is graded."),
     (of.WithoutScore("invalid", "t", "ada", "7 ids are missing"),
         "t by ada: invalid: 7 ids are missing"),
@@ -569,15 +575,13 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.NoScoreAnywhere("x"), "no: nothing was measured"),
     (of.NoScoreThere(FIRST, "x"), "no: one condition says nothing of the other"),
     (of.AgentBroke(of.Breakdown(BOTH, "500"), None, ()),
-        "yes: the agent failed; what it would have scored otherwise, a run without failures would "
-        "tell"),
+        "yes: the agent failed; a run without failures would tell the rest"),
     (of.OneCondition(SINGLE, False, None), "no: one trial"),
     (of.OneCondition(FIVE, True, SPAN), "the same in each of 5 trials"),
     (of.OneCondition(of.Trials(2, 2), False, None), "no: 2 trials, too few for an interval"),
     (of.OneCondition(FIVE, False, SPAN),
-     "yes, to about ±0.20 (95 % interval −0.10 to 0.30, this job only, 5 trials); four times as "
-     "many"
-     " would halve that"),
+     "yes, to about ±0.20 (95 % interval −0.10 to 0.30, this job only, 5 trials); 20 would "
+     "halve that"),
     (of.OneOfTrials(2, 3), "no: trial 2 of 3; the card of all trials says how sure"),
     (of.UncleanStart("the graph differs", False),
         "no: the graph differs, so the difference cannot be attributed to the facts"),
@@ -644,8 +648,12 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.NothingSubmitted("t"), "yes: there is no file"),
     (of.InvalidSubmission("t"), "yes: the file breaks the task's rules"),
     (of.NotGradedSubmission("t"), "no: it may have any score"),
-    (COUNTS, "no: 1 score of 2 in doubt; 1 score over only a part of the rows; "
-     "who is better cannot be told: ranks need 10 tasks that all agents have; there are 3"),
+    (COUNTS, "no: 1 score of 2 in doubt; 1 over a part of the rows; ranks need 10 tasks that all "
+     "agents have; there are 3"),
+    (replace(COUNTS, doubtful=0),
+     "no: 1 score over a part of the rows; ranks need 10 tasks that all agents have; there are 3"),
+    (replace(COUNTS, doubtful=0, partial=0), "no: who is better cannot be told: ranks need 10 "
+     "tasks that all agents have; there are 3"),
     (ALONE, "no: 1 task: too few for an interval of the share of medals, which needs 10"),
     (replace(COUNTS, doubtful=0, partial=0, basis=of.AgentRanksBasis(40, 10, (), 2)),
      "yes: ranks on 40 tasks that all agents have, with 95 % confidence in all of them together"),
@@ -701,12 +709,22 @@ def test_a_finding_has_its_sentence(found: Finding, words: str) -> None:
 def test_an_answer_says_how_sure_it_is(found: ConclusionFinding, words: str) -> None:
     assert sure(found) == words
     said = sure(found, rehearsal=True)
-    assert said.startswith("no: only a rehearsal: a script speaks and rules judge")
-    why = words.removeprefix("no: ").removeprefix("yes: ")
-    enough = ("with models, 5 trials would do", "with models, 7 cases would do")
-    assert said.endswith(
-        (f"; {why}", *(f", so repeating it tells nothing new; {words}" for words in enough))
+    why = re.sub("^(yes|no|not yet): ", "", words)
+    reason = "no: only a rehearsal: a script speaks and rules judge; with models, "
+    assert said in (
+        f"no: a rehearsal, and {why}",
+        f"{reason}5 trials would do",
+        f"{reason}7 cases would do",
     )
+
+
+@pytest.mark.parametrize("found", [found for found, _ in SURE])
+@pytest.mark.parametrize("rehearsal", [False, True])
+def test_how_sure_an_answer_is_has_one_line_on_a_screen_of_120_columns(
+    found: ConclusionFinding, *, rehearsal: bool
+) -> None:
+    of_runs = not isinstance(found, of.MedalCounts)  # files are never graded in a rehearsal
+    assert len(sure(found, rehearsal=rehearsal and of_runs)) <= sentences.ONE_LINE
 
 
 @pytest.mark.parametrize(("found", "words", "command"), DO)

@@ -46,8 +46,8 @@ REPORTS = [
 
 def test_the_summary_counts_medals_and_gives_the_mean_with_invalid_ones_as_0() -> None:
     words = (
-        "1 gold, 1 silver, 1 invalid of 3 submissions by 1 agent; 2 above the median; average"
-        " percentile 90.0 over 2 valid, 60.0 with 1 invalid as 0."
+        "1 gold, 1 silver, 1 invalid of 3; average percentile 90.0 (60.0 with 1 invalid as 0); 2"
+        " above the median."
     )
     assert words in medals_of("md", REPORTS)
     assert "Nothing is graded." in medals_of("md", [])

@@ -108,7 +108,7 @@ async def test_the_screen_has_one_row_of_each_submission_of_runs_and_reports_as_
         ("t-2", "ada", "not_graded"),
         ("t-3", "ada", "invalid"),
     ]
-    counts = "1 gold, 1 invalid, 1 not graded of 3 submissions by 1 agent"
+    counts = "1 gold, 1 invalid, 1 not graded of 3;"
     assert counts in table.answer.what
     printed = call("medals", tmp_path / "runs", "--table").stdout
     assert counts in printed
@@ -153,5 +153,5 @@ async def test_a_mended_file_is_graded_again_and_stays_so(tmp_path: Path) -> Non
     assert [words for _, words in again.earlier] == [before]
     services.close()
     shown = call("medals", out, "--table")
-    assert "1 silver of 1 submission by 1 agent" in shown.stdout
+    assert "1 silver of 1 submission;" in shown.stdout
     assert "1 other grading of the same submissions is left out" in shown.stderr
