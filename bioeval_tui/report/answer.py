@@ -461,9 +461,9 @@ def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.On
     score = next(
         summarised for summarised in summary.conditions if summarised.condition == only
     ).score
-    return of.OneCondition(
-        of.Trials(len(score.points), run.started.trials), score.all_equal, score.interval
-    )
+    cases = score.clusters if score.unit == "case" else 0
+    trials = of.Trials(len(score.points), run.started.trials, cases)
+    return of.OneCondition(trials, score.all_equal, score.interval)
 
 
 def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:

@@ -36,8 +36,10 @@ ACTIONS: Mapping[StepAction, tuple[str, ...]] = {
     "grade_list": ("grade_list",),
 }
 """The names of the actions that do a step, on one screen or another."""
-MOST_LINES, ROOMY = 2, 100
-"""How many lines each may take on a terminal that is narrower than so many columns."""
+MOST_LINES, NARROWEST = 2, 60
+"""How many lines each of an answer's may take, but where the block itself is narrower than so many
+cells.
+"""
 _TONES: dict[str, Tone] = {"good": "good", "bad": "bad", "unsure": "warn", "plain": "strong"}
 
 
@@ -74,11 +76,9 @@ class AnswerBlock(Labelled):
             self.show(answer_lines(answer, step_keys(self), *also))
 
     def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
-        """Return a line as two at most where there is little room: what stands below it needs some,
-        too.
-        """
+        """Return a line as two at most: what stands below the answer needs room, too."""
         lines = hanging(line, width)
-        if len(lines) <= MOST_LINES or self.app.size.width >= ROOMY:
+        if len(lines) <= MOST_LINES or width < NARROWEST:
             return lines
         last = lines[MOST_LINES - 1].rstrip()
         return [

@@ -14,7 +14,7 @@ from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.report.answer import Answer, answer_batch, answer_grading, answer_medals
 from bioeval_tui.report.result import load_run
 from tests.simulations.sets import sentences
-from tests.unit.report.recorded import GOLDEN, Recorded, Talk, scoring
+from tests.unit.report.recorded import GOLDEN, Recorded, Talk, import_scores, scoring
 
 FAILS = Talk(holds=(False,))
 KNOWS = Talk(fact=True)
@@ -40,6 +40,13 @@ def ended(recorded: Recorded, **fields: object) -> events.RunEnded:
     last = recorded.events()[-1]
     assert isinstance(last, events.RunEnded)
     return last.model_copy(update=fields)
+
+
+def test_what_would_halve_an_interval_is_counted_in_what_it_is_clustered_by(
+    tmp_path: Path,
+) -> None:
+    path = import_scores(tmp_path, "study", [(1.0, float(case % 2)) for case in range(20)])
+    assert "clustered by case, 20 cases); 80 would halve that" in load_run(path).answer.sure
 
 
 def test_the_demo_says_what_knowing_the_facts_changes_and_why() -> None:

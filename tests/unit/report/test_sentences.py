@@ -582,6 +582,9 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.OneCondition(FIVE, False, SPAN),
      "yes, to about ±0.20 (95 % interval −0.10 to 0.30, this job only, 5 trials); 20 would "
      "halve that"),
+    (of.OneCondition(of.Trials(200, 4, 50), False, SPAN),
+     "yes, to about ±0.20 (95 % interval −0.10 to 0.30, this job only, 5 trials); 200 would "
+     "halve that"),
     (of.OneOfTrials(2, 3), "no: trial 2 of 3; the card of all trials says how sure"),
     (of.UncleanStart("the graph differs", False),
         "no: the graph differs, so the difference cannot be attributed to the facts"),
