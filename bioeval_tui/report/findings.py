@@ -1278,11 +1278,12 @@ class BehindNext(Finding):
 
 
 class MannerBasis(Finding):
-    """What the way in which a simulated user speaks is compared with; `needed` conversations would
-    give intervals.
+    """What the way in which a simulated user speaks is compared with: measured in so many of the
+    conversations that were `held`; `needed` would give intervals.
     """
 
     conversations: int
+    held: int
     needed: int
     people: str
     licence: str

@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
+from random import Random
 from typing import Any
 
 from bioeval_tui.base.units import number1, share
@@ -59,6 +60,8 @@ STOP_WORDS: Collection[str] = frozenset(
 
 RATES = frozenset({"words_per_turn", "hedges"})
 """Figures that are no shares."""
+MOST_MEASURED = 400
+"""How many conversations of a condition are read at most."""
 TOLD = 0.5
 """A fact counts as given if the message has at least this share of its content words."""
 
@@ -332,6 +335,11 @@ class RunManner:
     title: str
     """What the jobs call it, else `without the facts`."""
     conversations: int
+    """How many were measured: those with messages in English, `MOST_MEASURED` at most."""
+
+    held: int
+    """How many the condition has."""
+
     rows: tuple[MannerRow, ...]
     reference: RealismReference
 
@@ -351,6 +359,7 @@ class RunManner:
         return sentence(
             MannerBasis(
                 self.conversations,
+                self.held,
                 FEWEST_UNITS,
                 people.name,
                 people.licence,
@@ -363,6 +372,8 @@ class RunManner:
 def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     """Return how the simulated user speaks in each condition; nothing without messages in English,
     or if it follows a script.
+
+    Of more than `MOST_MEASURED` conversations as many are drawn, the same each time.
     """
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
@@ -370,12 +381,27 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
         talks = list(conversations_of(runs, condition))
         if not any(run.started.source is None or _answers(talk) for run, talk in talks):
             continue  # questions on paper, imported with their answers: nobody played a user
-        transcripts = [_transcript(run, talk) for run, talk in talks]
+        transcripts = [_transcript(run, talk) for run, talk in _drawn(talks)]
         figures = realism(filter(_is_english, transcripts))
-        if figures.words_per_turn.value is not None:
-            title, count = condition_title(runs, condition), figures.words_per_turn.conversations
-            made.append(RunManner(condition, title, count, tuple(_rows(figures)), REFERENCES[0]))
+        if figures.words_per_turn.value is None:
+            continue
+        measured = figures.words_per_turn.conversations
+        title, rows = condition_title(runs, condition), tuple(_rows(figures))
+        made.append(RunManner(condition, title, measured, len(talks), rows, REFERENCES[0]))
     return made
+
+
+def _drawn(
+    talks: Sequence[tuple[RecordedRun, ConversationResult]],
+) -> Sequence[tuple[RecordedRun, ConversationResult]]:
+    """Return these conversations, or as many of them as are read: guards read each turn again,
+    which takes minutes for a published study, and narrows the intervals no more.
+    """
+    if len(talks) <= MOST_MEASURED:
+        return talks
+    drawing = Random(MOST_MEASURED)  # noqa: S311
+    places = drawing.sample(range(len(talks)), MOST_MEASURED)
+    return [talks[place] for place in sorted(places)]
 
 
 def _answers(talk: ConversationResult) -> bool:
@@ -436,6 +462,7 @@ def manner_dicts(manners_of_run: Sequence[RunManner]) -> dict[str, Any]:
     return {
         one.condition: {
             "conversations": one.conversations,
+            "held": one.held,
             "reference": {
                 "name": one.reference.name,
                 "source": one.reference.source,

@@ -1401,16 +1401,20 @@ def _behind_next(finding: of.BehindNext) -> str:
 
 @write.register
 def _manner_basis(finding: of.MannerBasis) -> str:
-    few = ""
+    parts = []
+    if finding.conversations < finding.held:
+        held = plural(finding.held, "conversation")
+        parts.append(f"measured in {finding.conversations:,} of {held}")
     if finding.conversations < finding.needed:
-        few = (
+        parts.append(
             f"{_too_few(of.Units(finding.conversations, 'conversation'))} to tell whether this user"
-            f" is like people; {finding.needed} would give intervals. "
+            f" is like people; {finding.needed} would give intervals"
         )
-    return (
-        f"{few}people: {finding.people} ({finding.licence}), {finding.about}; mean and the middle"
+    parts.append(
+        f"people: {finding.people} ({finding.licence}), {finding.about}; mean and the middle"
         f" 90 % of {finding.of_people} conversations; English phrases"
     )
+    return ". ".join(parts)
 
 
 @write.register

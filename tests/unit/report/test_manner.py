@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from bioeval_tui.record.transfer import import_file
+from bioeval_tui.report import manner
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_comparison
@@ -119,3 +120,18 @@ def test_a_user_who_speaks_another_language_is_not_compared_with_english_people(
     path = tmp_path / "german.jsonl"
     path.write_text(json.dumps({"id": "a", "messages": said}) + "\n", "utf-8")
     assert manners([load_run(import_file(path, tmp_path / "runs").path)]) == []
+
+
+def test_a_large_run_is_measured_in_as_many_conversations_as_are_read_the_same_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = load_run(import_file(CRAFT_MD, tmp_path / "runs").path)
+    (whole,) = manners([run])
+    monkeypatch.setattr(manner, "MOST_MEASURED", whole.held)
+    assert manners([run]) == [whole]
+    assert "measured in" not in whole.note
+    monkeypatch.setattr(manner, "MOST_MEASURED", whole.held - 1)
+    (drawn,) = manners([run])
+    assert (drawn.conversations, drawn.held) == (whole.held - 1, whole.held)
+    assert drawn.note.startswith(f"measured in {whole.held - 1} of {whole.held} conversations. ")
+    assert manners([run]) == [drawn]

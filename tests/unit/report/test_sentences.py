@@ -455,13 +455,16 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.BehindNext(paired((0.5, 0.5))), "±0.0 percentiles on 1 shared task: too few to tell"),
     (of.BehindNext(FEW_FELL), "−0.8 percentiles on 6 shared tasks: worse"),
     (of.BehindNext(FELL), "−0.8 percentiles on 12 shared tasks, 95 % interval −0.8 to −0.7: worse"),
-    (of.MannerBasis(1, 5, "MTS", "CC BY", "visits", 200),
+    (of.MannerBasis(1, 1, 5, "MTS", "CC BY", "visits", 200),
      "1 conversation is too few to tell whether this user is like people; 5 would give intervals. "
      "people: MTS (CC BY), visits; mean and the middle "
      "90 % of 200 conversations; English phrases"),
-    (of.MannerBasis(5, 5, "MTS", "CC BY", "visits", 200),
+    (of.MannerBasis(5, 5, 5, "MTS", "CC BY", "visits", 200),
         "people: MTS (CC BY), visits; mean and the middle 90 % of 200 conversations; English "
         "phrases"),
+    (of.MannerBasis(400, 10_020, 5, "MTS", "CC BY", "visits", 200),
+        "measured in 400 of 10,020 conversations. people: MTS (CC BY), visits; mean and the "
+        "middle 90 % of 200 conversations; English phrases"),
     (of.PartNeeded(Needed("task", 0.5, None, 0.7), 0.8),
         "tasks alone cannot reach 0.80: even 1.00 gives 0.70"),
     (of.PartNeeded(Needed("task", 0.5, 0.3, 0.9), 0.8),
