@@ -55,7 +55,7 @@ from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.sentences import effect_words, spread_words
 from bioeval_tui.report.summary import ConditionSummary, Summary, held_conditions, summarise_runs
 from bioeval_tui.sample.paths import find_job
-from bioeval_tui.statistics.differences import Difference
+from bioeval_tui.statistics.paired_differences import Difference
 
 if TYPE_CHECKING:
     import pandas

@@ -26,10 +26,11 @@ from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.report.findings import AgentRanksBasis, BehindNext
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.statistics.differences import AgentRank, Difference, difference, rank
 from bioeval_tui.statistics.estimates import Sample, grouped
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, Measured, ends, mean_of
 from bioeval_tui.statistics.means import average, average_if_any
+from bioeval_tui.statistics.paired_differences import Difference, difference
+from bioeval_tui.statistics.ranks import AgentRank, rank
 
 
 @dataclass(frozen=True, slots=True)

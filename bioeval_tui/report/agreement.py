@@ -22,7 +22,6 @@ from bioeval_tui.record.names import Condition, is_name
 from bioeval_tui.record.state import ConversationKey
 from bioeval_tui.report.reviews import recorded_prompts
 from bioeval_tui.report.run import RecordedRun
-from bioeval_tui.statistics.differences import Difference, difference, differences
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.judges import (
     Agreement,
@@ -34,6 +33,7 @@ from bioeval_tui.statistics.judges import (
     rated_units,
 )
 from bioeval_tui.statistics.means import average, median
+from bioeval_tui.statistics.paired_differences import Difference, difference, differences
 
 if TYPE_CHECKING:
     from bioeval_tui.record.state import ConversationState

@@ -29,18 +29,18 @@ from bioeval_tui.report.run import ConversationResult, RecordedRun, lost_points
 from bioeval_tui.report.sentences import NextStep
 from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
 from bioeval_tui.report.words import sure_words
-from bioeval_tui.statistics.differences import Difference, difference, differences
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
 from bioeval_tui.statistics.means import exact_mean
+from bioeval_tui.statistics.paired_differences import Difference, difference, differences
 
-Standing = Literal["good", "bad", "unsure", "plain"]
+AnswerTone = Literal["good", "bad", "unsure", "plain"]
 MOST_STEPS = 3
 LONGEST_NAME = 40
 LONGEST_QUOTED = 84
 """The most characters of an agent's name, and of what somebody said, in the line that says why."""
 
-_STANDINGS: dict[Outcome, Standing] = {
+_TONES: dict[Outcome, AnswerTone] = {
     **dict.fromkeys(("facts_help", "perfect", "medal", "winner"), "good"),
     **dict.fromkeys(("agent_unreached", "agent_failed", "timed_out", "facts_hurt", "invalid"),
         "bad"),
@@ -90,12 +90,12 @@ class Answer:
         return self.finding.attributed
 
     @property
-    def standing(self) -> Standing:
+    def tone(self) -> AnswerTone:
         """Whether it is good, bad or uncertain: what is not sure is not good, however high."""
-        standing = _STANDINGS.get(self.outcome, "plain")
-        if standing == "good" and self.sure.startswith("no"):
+        tone = _TONES.get(self.outcome, "plain")
+        if tone == "good" and self.sure.startswith("no"):
             return "unsure"
-        return standing
+        return tone
 
     @property
     def brief(self) -> str:
@@ -474,8 +474,8 @@ def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in run.scored_pairs if run.why_not_compared(pair[0].trial) != NO_FACTS]
     if all(one.score == two.score == 1 for one, two in pairs):
-        return of.NothingToGain(trials, uplift.verdict != "too few")
-    match uplift.verdict:
+        return of.NothingToGain(trials, uplift.direction != "too few")
+    match uplift.direction:
         case "too few" if uplift.of_trials:
             return of.TooFewForEffect(trials, None, FEWEST)
         case "too few":
@@ -729,7 +729,7 @@ def _best_finding(
     close = [
         (other, difference)
         for other, difference in zip(models[1:], apart, strict=True)
-        if difference.verdict != "better"
+        if difference.direction != "better"
     ]
     best = models[0].name
     if not close:
@@ -740,7 +740,7 @@ def _best_finding(
         fewest = _fewest(difference for _, difference in close)
         few = of.Units(fewest.units, fewest.unit) if fewest.units < FEWEST else None
         return of.ModelsTied((best, *(other.name for other, _ in close)), few)
-    uncertain = [difference for difference in apart if difference.verdict == "too few"]
+    uncertain = [difference for difference in apart if difference.direction == "too few"]
     if uncertain:
         least = _fewest(uncertain)
         return of.TooFewForBest(of.Units(least.units, least.unit), least.needed)

@@ -34,13 +34,6 @@ from bioeval_tui.report.reviews import verdicts_replaced
 from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import PARTS, part_title, sentence, sure as sure_of, under
 from bioeval_tui.report.summary import condition_title
-from bioeval_tui.statistics.differences import (
-    FOUND_AT,
-    Difference,
-    corrected,
-    difference,
-    differences,
-)
 from bioeval_tui.statistics.estimates import (
     Estimate,
     Proportion,
@@ -50,6 +43,13 @@ from bioeval_tui.statistics.estimates import (
     proportion,
 )
 from bioeval_tui.statistics.means import average, exact_mean
+from bioeval_tui.statistics.paired_differences import (
+    FOUND_AT,
+    Difference,
+    corrected,
+    difference,
+    differences,
+)
 
 _LISTED, _LONGEST = 3, 40
 """How many differences between two jobs a note lists, and the most characters of each path and
@@ -496,7 +496,7 @@ class ConditionComparison:
         tested = [
             (what, difference)
             for what, difference in self._details
-            if difference.verdict not in ("too few", "not measured")
+            if difference.direction not in ("too few", "not measured")
         ]
         if len(tested) < 2:
             return ""
@@ -518,7 +518,7 @@ class ConditionComparison:
         return tuple(
             of.FellBeyondChance(self.title, what, difference)
             for what, difference in ((of.Checked("score"), self.score), *parts, *self._details)
-            if difference.verdict == "worse"
+            if difference.direction == "worse"
         )
 
     @property
@@ -619,7 +619,9 @@ class Comparison:
         they can.
         """
         few = [
-            condition.score for condition in self.conditions if condition.score.verdict == "too few"
+            condition.score
+            for condition in self.conditions
+            if condition.score.direction == "too few"
         ]
         if not few:
             return ""
@@ -653,8 +655,8 @@ class Comparison:
             return Answer(
                 different, sentence(different), sure_of(different), sentence(found), (step,)
             )
-        sure = any(side.score.verdict in ("better", "worse") for side in self.conditions)
-        few = [side.score for side in self.conditions if side.score.verdict == "too few"]
+        sure = any(side.score.direction in ("better", "worse") for side in self.conditions)
+        few = [side.score for side in self.conditions if side.score.direction == "too few"]
         needed = max((score.needed for score in few), default=0)
         in_part = any(
             isinstance(note, of.ContentsDiffer) and note.in_part for note in self.differences

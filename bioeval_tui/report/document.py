@@ -27,9 +27,9 @@ from bioeval_tui.report.reviews import PrintedJudging, judged_again_dicts
 from bioeval_tui.report.run import ConversationResult
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import Asking, Summary
-from bioeval_tui.statistics.differences import Verdict
 from bioeval_tui.statistics.estimates import PassK
 from bioeval_tui.statistics.intervals import ends
+from bioeval_tui.statistics.paired_differences import Direction
 
 Score = float | None
 
@@ -261,7 +261,7 @@ class DifferenceResult(_Published):
 
     mean: float | None
     """Null if no trial has both scores, or no difference is claimed; `words` says why."""
-    verdict: Verdict
+    verdict: Direction
     words: str
     rests_on: Shared | None
     """What the difference rests on; null if the conditions share everything that is scored."""
@@ -435,7 +435,7 @@ def _difference(summary: Summary) -> dict[str, Any] | None:
         return None
     return {
         "mean": summary.uplift.mean,
-        "verdict": summary.uplift.verdict,
+        "verdict": summary.uplift.direction,
         "words": summary.uplift_words,
         "rests_on": summary.shared,
     }

@@ -15,9 +15,9 @@ from bioeval_tui.record.names import Condition, published_title
 
 if TYPE_CHECKING:
     from bioeval_tui.record.score import Needed
-    from bioeval_tui.statistics.differences import Difference
     from bioeval_tui.statistics.estimates import Counted
     from bioeval_tui.statistics.intervals import Interval
+    from bioeval_tui.statistics.paired_differences import Difference
 
 Outcome = Literal[
     "not_started", "unfinished", "cancelled", "not_run",

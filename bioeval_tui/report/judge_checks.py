@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.record.events import SentinelsJudged
 from bioeval_tui.report.findings import JudgeFault, JudgeOnSentinels
-from bioeval_tui.statistics.differences import binomial_p, holm, signed_rank_p
 from bioeval_tui.statistics.estimates import grouped
 from bioeval_tui.statistics.intervals import CHANGE, UNIT, Interval, Measured, mean_of
 from bioeval_tui.statistics.means import average
+from bioeval_tui.statistics.p_values import binomial_p, holm, signed_rank_p
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.rescore import JudgeAsked

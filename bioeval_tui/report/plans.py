@@ -32,9 +32,9 @@ from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, conversations_of
 from bioeval_tui.report.summary import held_conditions
-from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS, LEVEL, share_interval, t_quantile
 from bioeval_tui.statistics.means import average, average_if_any
+from bioeval_tui.statistics.paired_differences import Difference
 from bioeval_tui.statistics.planning import (
     ASSUMED,
     Costs,
@@ -232,12 +232,12 @@ def advice(difference: Difference) -> Finding | None:
         return of.NothingPaired()
     if pairs < FEWEST and estimate.clusters == 1:
         return of.PairsWithoutInterval(len(estimate.points))
-    if difference.verdict == "too few":
+    if difference.direction == "too few":
         return of.PairsWithinChance(of.Units(pairs, difference.unit), difference.needed)
-    if difference.verdict in ("better", "worse"):
+    if difference.direction in ("better", "worse"):
         return None
     of_cases = estimate.clusters > 1
-    if difference.verdict == "same":
+    if difference.direction == "same":
         enough = next(n for n in counting(pairs) if _unseen(n) < RARE)
         more = enough if enough > pairs else None
         return of.UnseenDifference(_unseen(pairs), RARE, more, of_cases)

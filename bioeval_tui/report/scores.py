@@ -24,10 +24,10 @@ from bioeval_tui.record.importing.looking import entries
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import RANK
-from bioeval_tui.statistics.differences import AgentRanking, rank
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Bounds, Measured, ends, mean_of
 from bioeval_tui.statistics.judges import krippendorff_alpha, rated_units
 from bioeval_tui.statistics.means import average
+from bioeval_tui.statistics.ranks import AgentRanking, rank
 
 NO_SCORES = frozenset(
     {

@@ -44,9 +44,10 @@ from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST
 
 if TYPE_CHECKING:
-    from bioeval_tui.statistics.differences import AgentRank, Difference
     from bioeval_tui.statistics.estimates import Counted, Estimate, LatencySummary
     from bioeval_tui.statistics.intervals import Interval
+    from bioeval_tui.statistics.paired_differences import Difference
+    from bioeval_tui.statistics.ranks import AgentRank
 
 LONGEST_DETAIL = 140
 LONGEST_TITLE = 60
@@ -56,7 +57,7 @@ LONGEST_CRITERIA = 200
 """
 PARTS = {"timing": "timing", "task": "tasks", "assertion": "assertions"}
 """What readers call the parts of the score."""
-VERDICTS: dict[str, str] = {
+DIRECTIONS: dict[str, str] = {
     "better": "better", "worse": "worse", "same": "the same",
     "not distinguishable": "not yet distinguishable",
     "too few": "too few to tell",
@@ -1189,13 +1190,13 @@ def _simulated_users(finding: of.SimulatedUsers) -> str:
     if interval is not None:
         spread = f"95 % interval {interval_words(interval)}"
     basis = f"{plural(finding.difference.units, finding.difference.unit)}, {spread}"
-    if finding.difference.verdict in ("better", "worse"):
+    if finding.difference.direction in ("better", "worse"):
         more = "higher" if apart > 0 else "lower"
         return (
             f"{finding.title}: simulated users score the agent {number(abs(apart))} {more} than a"
             f" person ({basis})"
         )
-    end = VERDICTS[finding.difference.verdict]
+    end = DIRECTIONS[finding.difference.direction]
     return (
         f"{finding.title}: scores with simulated users lie {signed(apart)} from a person's"
         f" ({basis}): {end}"
@@ -1391,12 +1392,12 @@ def _behind_next(finding: of.BehindNext) -> str:
     )
     if mean is None:
         return ""
-    verdict = finding.behind.verdict
+    verdict = finding.behind.direction
     shown = f"{signed(mean, 1)} percentiles on {plural(pairs, 'shared task')}"
     if interval is None:
-        return f"{shown}: {VERDICTS[verdict]}"
+        return f"{shown}: {DIRECTIONS[verdict]}"
     low, high = signed(interval.low, 1), signed(interval.high, 1)
-    return f"{shown}, 95 % interval {low} to {high}: {VERDICTS[verdict]}"
+    return f"{shown}, 95 % interval {low} to {high}: {DIRECTIONS[verdict]}"
 
 
 @write.register
@@ -1631,7 +1632,7 @@ def difference_words(finding: Difference) -> str:
     """Return such as `+0.07, 95 % interval −0.01 to 0.15: not yet distinguishable`."""
     if finding.mean is None:
         return f"not measured ({counted_words(finding.estimate.counted)})"
-    mean, end = signed(finding.mean), VERDICTS[finding.verdict]
+    mean, end = signed(finding.mean), DIRECTIONS[finding.direction]
     points, interval = finding.estimate.points, finding.estimate.interval
     if len(points) == 1:
         return f"{mean} in one pair: {end}"

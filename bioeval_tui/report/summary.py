@@ -22,15 +22,6 @@ from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of, shared_scoring
 from bioeval_tui.report.sentences import effect_words, rank_words, sentence
-from bioeval_tui.statistics.differences import (
-    AgentRank,
-    AgentRanking,
-    Difference,
-    corrected,
-    difference,
-    differences,
-    rank,
-)
 from bioeval_tui.statistics.estimates import (
     Estimate,
     LatencySummary,
@@ -45,6 +36,8 @@ from bioeval_tui.statistics.estimates import (
     summarise,
 )
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
+from bioeval_tui.statistics.paired_differences import Difference, corrected, difference, differences
+from bioeval_tui.statistics.ranks import AgentRank, AgentRanking, rank
 
 ALL_ITEMS = "all items"
 """The tag of all items of a rubric: the rubric's own score, without timing and assertions."""

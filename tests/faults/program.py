@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.cli.main import main
-from bioeval_tui.evaluation.conversation import watchdog
+from bioeval_tui.evaluation.conversation import standstill
 from tests.integration.program import events_of, wait_for
 
 SESSION = re.compile(r"\(s\d+\)")
@@ -104,8 +104,8 @@ class Program:
                 monkeypatch.delenv(name)
         # A busy machine must not look like one that stood still; the cell about that has a process
         # of its own.
-        monkeypatch.setattr(watchdog, "STILL_S", float("inf"))
-        monkeypatch.setattr(watchdog, "BLOCKED_S", float("inf"))
+        monkeypatch.setattr(standstill, "STILL_S", float("inf"))
+        monkeypatch.setattr(standstill, "BLOCKED_S", float("inf"))
         monkeypatch.setenv("BIOEVAL_DATA_DIR", str(data_dir))
         monkeypatch.setenv("BIOEVAL_MODEL_TIMEOUT_S", str(TIMEOUT_S))
         monkeypatch.setenv("BIOEVAL_LONGEST_WAIT_S", str(LONGEST_WAIT_S))

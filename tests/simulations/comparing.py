@@ -8,7 +8,7 @@ from random import Random
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.report.comparison import Comparison, compare
-from bioeval_tui.statistics.differences import Difference
+from bioeval_tui.statistics.paired_differences import Difference
 from tests.unit.report.recorded import Recorded, Talk
 
 
@@ -98,10 +98,10 @@ def alarms(pairs: int, design: Design, drop: float = 0.0) -> Alarms:
     for _ in range(pairs):
         found = compared(random, design, drop)
         gate += bool(found.regressions)
-        arrows += any(one.verdict in ("better", "worse") for one in _shown(found))
+        arrows += any(one.direction in ("better", "worse") for one in _shown(found))
         facts = found.a.summary
         tested = [facts.uplift, *(task.difference for task in facts.task_uplifts)]
-        uplift += any(one.verdict in ("better", "worse") for one in tested if one is not None)
+        uplift += any(one.direction in ("better", "worse") for one in tested if one is not None)
     return Alarms(gate / pairs, arrows / pairs, uplift / pairs)
 
 

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bioeval_tui.grade.intervals import DRAWS, medal_chances
 from bioeval_tui.grading import medal_places
-from bioeval_tui.statistics.differences import holm, t_test_p
+from bioeval_tui.statistics.p_values import holm, t_test_p
 
 Scores = Callable[[np.ndarray], np.ndarray]
 """Counts of rows, shape (draws, rows), to the models' scores, shape (draws, models), higher is

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from statistics import fmean
 
-from bioeval_tui.statistics.differences import rank
+from bioeval_tui.statistics.ranks import rank
 
 AGENTS = {"A": 0.80, "B": 0.80, "C": 0.60, "D": 0.60, "E": 0.60, "F": 0.58, "G": 0.40}
 """True means: two leaders that are tied, a middle that is tied or nearly so, one that is last."""

@@ -16,7 +16,7 @@ from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.record.events import EXCUSED, Ending, Fault, TaskScored
 
 
-class Outcome(Ending):
+class BlamedEnding(Ending):
     """How a conversation ended, and what the run needs to know besides.
 
     `never_held`: the agent opened no session, or never answered. `broken_at` is the number of the
@@ -55,7 +55,7 @@ class Blame:
         """
         return self.is_ours(error) and (self.shared > 1 or error.exhausted)
 
-    def outcome(self, error: PeerError, *, answers: int, messages: int) -> Outcome:
+    def ending(self, error: PeerError, *, answers: int, messages: int) -> BlamedEnding:
         """Return how a peer's last failure ends a conversation of so many messages, of which
         `answers` are the agent's.
         """
@@ -65,7 +65,7 @@ class Blame:
             ways = _ways_out(error, self.protocol)
         detail, received = clean_line(str(error)), _received_instead(error)
         if error.peer == "agent" and error.exhausted:
-            return Outcome(
+            return BlamedEnding(
                 reason="cancelled",
                 fault="infrastructure",
                 detail=detail,
@@ -73,12 +73,12 @@ class Blame:
                 received=received,
             )
         if self.is_ours(error) or (error.disagrees and error.peer == "agent"):
-            return Outcome(
+            return BlamedEnding(
                 reason="cancelled", fault="unclear", detail=detail, ways=ways, received=received
             )
         if error.peer == "agent":
             broken_at = messages if error.broken else 0
-            return Outcome(
+            return BlamedEnding(
                 reason="agent_failed",
                 fault="agent",
                 detail=detail,
@@ -87,7 +87,7 @@ class Blame:
                 received=received,
                 broken_at=broken_at,
             )
-        return Outcome(
+        return BlamedEnding(
             reason="evaluator_failed", fault=error.fault, detail=detail, received=received
         )
 

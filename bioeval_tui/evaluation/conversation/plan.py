@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from bioeval_tui.evaluation.conversation.sessions import Sessions
-from bioeval_tui.evaluation.conversation.watchdog import Watchdog
+from bioeval_tui.evaluation.conversation.standstill import Watchdog
 from bioeval_tui.jobs.models import Assertion, EvaluationJob
 from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE, RetryRule
 from bioeval_tui.peers.seams import (

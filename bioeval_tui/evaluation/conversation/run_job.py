@@ -23,15 +23,15 @@ from bioeval_tui.evaluation.conversation.attempts import (
     recorded_attempts,
     stream_whole,
 )
-from bioeval_tui.evaluation.conversation.blame import Outcome
+from bioeval_tui.evaluation.conversation.blame import BlamedEnding
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.observe import what_differs
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
 from bioeval_tui.evaluation.conversation.scoring import judge_sentinels
 from bioeval_tui.evaluation.conversation.sessions import APART, OverheardAgent, Session
+from bioeval_tui.evaluation.conversation.standstill import LONG_S, Gap
 from bioeval_tui.evaluation.conversation.turns import Dialogue
-from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap
 from bioeval_tui.jobs.loading import job_snapshot
 from bioeval_tui.jobs.models import CypherAssertion, EvaluationJob, Seed, TextSeed
 from bioeval_tui.peers.seams import Agent, PeerError
@@ -48,7 +48,7 @@ from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.names import Condition, add_served
 
-Ended = TypeVar("Ended", bound=Outcome | None)
+Ended = TypeVar("Ended", bound=BlamedEnding | None)
 GRAPH_S = 10.0
 """How long the graph may take to answer before a run begins."""
 
@@ -476,7 +476,7 @@ class JobRun:
             if self.control.conversation(condition).cancelled:
                 self.records[condition, trial] = ConversationRecord(cancelled=True)
                 return
-            broke: Outcome | None = None
+            broke: BlamedEnding | None = None
             for attempt in range(1, TIMES_HELD + 1):
                 broke = await self._hold_once(condition, trial, attempt, broke)
                 if broke is None:
@@ -502,11 +502,11 @@ class JobRun:
         return f"{why}, the last one: {shorten(last.reason, 300)}"
 
     async def _hold_once(
-        self, condition: Condition, trial: int, attempt: int, before: Outcome | None
-    ) -> Outcome | None:
+        self, condition: Condition, trial: int, attempt: int, before: BlamedEnding | None
+    ) -> BlamedEnding | None:
         """Run one conversation from its setups to its score, and close it however it ends.
 
-        Return its outcome instead of recording it if it is to be held again; `before` is then the
+        Return its ending instead of recording it if it is to be held again; `before` is then the
         first attempt's.
         """
         key = (condition, trial)
@@ -528,37 +528,37 @@ class JobRun:
             not_begun = await self._interruptible(record, condition, conversation.prepare())
             if not_begun is None:
                 ended = await self._interruptible(record, condition, conversation.dialogue.run())
-            outcome = not_begun or ended
+            ending = not_begun or ended
             conversation.session.end()
             if conversation.session.mixed:  # so are all others: the agent does not keep them apart
                 self.stopped = self.stopped or conversation.session.mixed
-                outcome = Outcome(
+                ending = BlamedEnding(
                     reason="cancelled",
                     fault="infrastructure",
                     detail=conversation.session.mixed,
                     ways=APART,
                 )
-            if outcome.broken_at and before is None:
+            if ending.broken_at and before is None:
                 why_not = self.parts.may_begin()
                 if why_not is None:
-                    return outcome
+                    return ending
                 self.stopped, record.cancelled = why_not, True
-                outcome = Outcome(
-                    reason="cancelled", detail=f"{outcome.detail}; not held again: {why_not}"
+                ending = BlamedEnding(
+                    reason="cancelled", detail=f"{ending.detail}; not held again: {why_not}"
                 )
-            if outcome.broken_at and before is not None and outcome.broken_at != before.broken_at:
-                where = f"at message {before.broken_at}, then at message {outcome.broken_at}"
-                detail = f"the connection to the agent broke twice, {where}: {outcome.detail}"
-                outcome = Outcome(reason="cancelled", fault="unclear", detail=detail)
+            if ending.broken_at and before is not None and ending.broken_at != before.broken_at:
+                where = f"at message {before.broken_at}, then at message {ending.broken_at}"
+                detail = f"the connection to the agent broke twice, {where}: {ending.detail}"
+                ending = BlamedEnding(reason="cancelled", fault="unclear", detail=detail)
             event = emitter.emit(
                 events.ConversationEnded,
-                **outcome.recorded,
+                **ending.recorded,
                 duration_ms=(time.monotonic() - began - conversation.paused_s) * 1000,
             )
             last = await self._interruptible(
-                record, condition, conversation.conclude(outcome, event.explained)
+                record, condition, conversation.conclude(ending, event.explained)
             )
-            if last is not outcome:
+            if last is not ending:
                 fields = scoring.unscored_fields(transcript, last.detail, last.fault)
                 record.take(
                     emitter.emit(events.ConversationScored, **fields, cancelled=record.cancelled)
@@ -568,8 +568,8 @@ class JobRun:
 
     async def _interruptible(
         self, record: ConversationRecord, condition: Condition, work: Coroutine[Any, Any, Ended]
-    ) -> Ended | Outcome:
-        """Run a part of a conversation; turn an interruption into an outcome.
+    ) -> Ended | BlamedEnding:
+        """Run a part of a conversation; turn an interruption into an ending.
 
         A cancelled run stays cancelled.
         """
@@ -586,23 +586,23 @@ class JobRun:
             raise
         if task.cancelled():
             record.cancelled = True
-            return Outcome(reason="cancelled", detail="cancelled by the operator")
+            return BlamedEnding(reason="cancelled", detail="cancelled by the operator")
         error = task.exception()
         if error is None:
             return task.result()
         if isinstance(error, LimitReachedError):
             self.stopped = str(error)
             record.cancelled = True
-            return Outcome(reason="cancelled", detail=self.stopped)
+            return BlamedEnding(reason="cancelled", detail=self.stopped)
         if isinstance(error, PeerError) and error.peer == "agent":  # it could not even be made
-            return Outcome(
+            return BlamedEnding(
                 reason="agent_failed", fault="agent", detail=clean_line(str(error)), never_held=True
             )
         if isinstance(error, _AnotherGraphError):
-            return Outcome(reason="cancelled", fault="unclear", detail=clean_line(str(error)))
+            return BlamedEnding(reason="cancelled", fault="unclear", detail=clean_line(str(error)))
         if isinstance(error, NotMeasuredError | PeerError):
             ways = error.ways if isinstance(error, NotMeasuredError) else ()
-            return Outcome(
+            return BlamedEnding(
                 reason="cancelled", fault="infrastructure", detail=clean_line(str(error)), ways=ways
             )
         if isinstance(error, Exception):
@@ -610,8 +610,8 @@ class JobRun:
             # and passes no gate: else an agent that knows one could take its own bad conversations
             # out of the mean.
             if short_of := exhausted(error):
-                return Outcome(reason="cancelled", fault="infrastructure", detail=short_of)
-            return Outcome(reason="cancelled", fault="program", detail=_defect(error))
+                return BlamedEnding(reason="cancelled", fault="infrastructure", detail=short_of)
+            return BlamedEnding(reason="cancelled", fault="program", detail=_defect(error))
         raise error
 
     def _compare_starts(self, trial: int) -> None:
@@ -726,7 +726,7 @@ class _Conversation:
             return self._dialogue.paused_s
         return 0.0
 
-    async def prepare(self) -> Outcome | None:
+    async def prepare(self) -> BlamedEnding | None:
         """Set up, open the session, seed, and observe the starting state; return why the turns
         cannot begin, if so.
         """
@@ -764,28 +764,26 @@ class _Conversation:
             )
         return None
 
-    async def conclude(self, outcome: Outcome, explained: str) -> Outcome:
-        """Check, judge and score; return the outcome unchanged.
+    async def conclude(self, ending: BlamedEnding, explained: str) -> BlamedEnding:
+        """Check, judge and score; return the ending unchanged.
 
         `explained` is its detail with what you can do.
         """
-        self.transcript.done = outcome.reason == "signed_off"
+        self.transcript.done = ending.reason == "signed_off"
         if any(message.operator for message in self.transcript.messages):
             self.job_run.not_clean(TYPED_BY_A_PERSON)
-        if outcome.reason not in events.RESULT_REASONS:
-            held = outcome.reason != "cancelled" or outcome.fault == "none"
-            what = outcome.reason.replace("_", " ") if held else "not measured"
+        if ending.reason not in events.RESULT_REASONS:
+            held = ending.reason != "cancelled" or ending.fault == "none"
+            what = ending.reason.replace("_", " ") if held else "not measured"
             reason = ": ".join(filter(None, (what, explained)))
             return self._score(
-                outcome, scoring.unscored_fields(self.transcript, reason, outcome.fault)
+                ending, scoring.unscored_fields(self.transcript, reason, ending.fault)
             )
-        if outcome.never_held:
+        if ending.never_held:
             why = f"no conversation took place: {explained}"
             if self._dialogue is not None:  # else the agent could not even be made
                 self._dialogue.observer.not_observed(self.transcript, why)
-            return self._score(
-                outcome, scoring.unscored_fields(self.transcript, why, outcome.fault)
-            )
+            return self._score(ending, scoring.unscored_fields(self.transcript, why, ending.fault))
         if empty := self.transcript.empty_answers:
             message = f"the agent answered without a word {empty} times"
             if empty == 1:
@@ -795,20 +793,20 @@ class _Conversation:
         checks = await self.dialogue.observer.final(
             self.transcript,
             self.dialogue.answered_turn,
-            agent_gone=outcome.reason == "agent_failed",
+            agent_gone=ending.reason == "agent_failed",
         )
         await self.emitter.written()
-        tasks, error, fault = await self._judge(outcome.reason)
+        tasks, error, fault = await self._judge(ending.reason)
         return self._score(
-            outcome, scoring.score_fields(self.transcript, tasks, error, checks, fault)
+            ending, scoring.score_fields(self.transcript, tasks, error, checks, fault)
         )
 
-    def _score(self, outcome: Outcome, fields: Mapping[str, Any]) -> Outcome:
+    def _score(self, ending: BlamedEnding, fields: Mapping[str, Any]) -> BlamedEnding:
         """Record the conversation's score; return how it ended."""
         self.record.take(
             self.emitter.emit(events.ConversationScored, **fields, cancelled=self.record.cancelled)
         )
-        return outcome
+        return ending
 
     async def _judge(
         self, ended: events.EndReason

@@ -25,11 +25,11 @@ from bioeval_tui.evaluation.conversation.attempts import (
     recorded_attempts,
     stream_whole,
 )
-from bioeval_tui.evaluation.conversation.blame import Blame, Outcome
+from bioeval_tui.evaluation.conversation.blame import Blame, BlamedEnding
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.observe import Observation, Observer
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
-from bioeval_tui.evaluation.conversation.watchdog import MOST_OF_A_LATENCY
+from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
 from bioeval_tui.peers import traces
 from bioeval_tui.peers.seams import (
     Agent,
@@ -90,7 +90,7 @@ class Dialogue:
         self._thought_ms: float | None = None
         self._readers: dict[Any, tuple[Any, int]] = {}
 
-    async def run(self) -> Outcome:
+    async def run(self) -> BlamedEnding:
         """Run the conversation; return why it ended.
 
         Cancelling the task cancels the conversation.
@@ -101,42 +101,42 @@ class Dialogue:
             self._user_message(greeting)
             await self._answer(greeting)
             while True:
-                outcome = await self._one_turn()
-                if outcome is not None:
-                    return self._unless_nothing_was_asked(outcome)
+                ending = await self._one_turn()
+                if ending is not None:
+                    return self._unless_nothing_was_asked(ending)
         except PeerError as error:
             return self.ended_by(error)
         except _LeftRoleTwice as error:
-            return Outcome(reason="evaluator_failed", fault="evaluator", detail=str(error))
+            return BlamedEnding(reason="evaluator_failed", fault="evaluator", detail=str(error))
         finally:
             await self._end_observing()
             for code, message in self.parts.unread(self._guards_view()):
                 self.emitter.emit(events.Warned, code=code, message=message)
 
-    def _unless_nothing_was_asked(self, outcome: Outcome) -> Outcome:
-        """Return `outcome`, or the evaluator's failure if it brought up none of the tasks."""
+    def _unless_nothing_was_asked(self, ending: BlamedEnding) -> BlamedEnding:
+        """Return `ending`, or the evaluator's failure if it brought up none of the tasks."""
         said = sum(message.role == "user" for message in self.transcript.messages)
-        had_turns = outcome.reason == "signed_off" or (
-            outcome.reason == "max_turns" and said >= ENOUGH
+        had_turns = ending.reason == "signed_off" or (
+            ending.reason == "max_turns" and said >= ENOUGH
         )
         if not had_turns or not self.parts.brings_up_nothing(self._guards_view()):
-            return outcome
+            return ending
         detail = f"the user brought up none of the tasks in {plural(said, 'message')}"
-        return Outcome(reason="evaluator_failed", fault="evaluator", detail=detail)
+        return BlamedEnding(reason="evaluator_failed", fault="evaluator", detail=detail)
 
-    async def _one_turn(self) -> Outcome | None:
+    async def _one_turn(self) -> BlamedEnding | None:
         """Get a message from the evaluator (or the operator) and the agent's answer; return the
-        outcome if it ended.
+        ending if it ended.
         """
         # No fault: a stalling agent and a rambling user both end here. The tasks' scores tell them
         # apart.
         if len(self.transcript.messages) >= self.plan.job.max_messages:
-            return Outcome(
+            return BlamedEnding(
                 reason="max_turns",
                 detail=f"{self.plan.job.max_messages} messages without a sign-off",
             )
         if self._active_s > self.plan.limits.conversation_s:
-            return Outcome(
+            return BlamedEnding(
                 reason="timed_out",
                 fault="agent",
                 detail=f"longer than {self.plan.limits.conversation_s:g} s",
@@ -147,12 +147,12 @@ class Dialogue:
             return None
         to_send, signs_off = said
         if not to_send:
-            return Outcome(reason="signed_off")
+            return BlamedEnding(reason="signed_off")
         began = time.monotonic()
         await self._answer(to_send)
         self._active_s += time.monotonic() - began
         if signs_off:
-            return Outcome(reason="signed_off")
+            return BlamedEnding(reason="signed_off")
         return None
 
     async def _gate(self) -> None:
@@ -498,9 +498,9 @@ class Dialogue:
         )
         self.emitter.emit(events.Warned, code="blocked", message=message)
 
-    def ended_by(self, error: PeerError) -> Outcome:
+    def ended_by(self, error: PeerError) -> BlamedEnding:
         """Return how a peer's last failure ends the conversation."""
-        return self.blame.outcome(
+        return self.blame.ending(
             error, answers=self.transcript.answers, messages=len(self.transcript.messages)
         )
 

@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
 from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields
 from bioeval_tui.evaluation.conversation.sessions import Sessions
-from bioeval_tui.evaluation.conversation.watchdog import Watchdog
+from bioeval_tui.evaluation.conversation.standstill import Watchdog
 from bioeval_tui.peers.seams import wrap
 from bioeval_tui.peers.spending import CallBudget, Rates, RunBudget
 from bioeval_tui.peers.traces import RunTraces, Traces

@@ -132,7 +132,7 @@ def _print_among(among: AmongJudges, console: Console) -> None:
             "better": "scores higher than the others",
             "worse": "scores lower than the others",
         }
-        verdict = meanings.get(deviation.verdict, "no significant deviation")
+        verdict = meanings.get(deviation.direction, "no significant deviation")
         mean = signed(deviation.mean)
         if interval := deviation.estimate.interval:
             mean += f" [{signed(interval.low)}, {signed(interval.high)}]"
@@ -148,7 +148,7 @@ def change_words(change: AgreementChange) -> list[str]:
         "better": "the new verdicts are closer to the people",
         "worse": "the new verdicts are further from the people",
         "same": "both differ from the people equally",
-    }.get(change.closer.verdict, "no significant difference yet")
+    }.get(change.closer.direction, "no significant difference yet")
     numbers = [
         ("mean |difference|", before.mean_absolute_difference, after.mean_absolute_difference),
         ("kappa", before.kappa, after.kappa),
@@ -288,7 +288,7 @@ def change_dict(change: AgreementChange | None) -> PrintedChange | None:
     return {
         "before": asdict(change.before),
         "after": asdict(change.after),
-        "verdict": change.closer.verdict,
+        "verdict": change.closer.direction,
         "words": verdict_words,
         "mean_change_of_difference": change.closer.mean,
     }

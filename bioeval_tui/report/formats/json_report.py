@@ -46,9 +46,9 @@ from bioeval_tui.report.summary import (
     rankings,
     summarise_runs,
 )
-from bioeval_tui.statistics.differences import Difference, Verdict
 from bioeval_tui.statistics.estimates import Estimate, LatencySummary, Proportion
 from bioeval_tui.statistics.intervals import LEVEL, Interval
+from bioeval_tui.statistics.paired_differences import Difference, Direction
 
 VERSION = 1
 
@@ -87,7 +87,7 @@ class PrintedMean(TypedDict):
 class PrintedDifference(PrintedMean):
     """A paired difference, B − A or supplied − withheld."""
 
-    verdict: Verdict
+    verdict: Direction
 
 
 class PrintedEffect(PrintedDifference):
@@ -338,7 +338,7 @@ def difference_dict(difference: Difference | None) -> PrintedDifference | None:
 def _difference(difference: Difference) -> PrintedDifference:
     return {
         **_estimate(difference.estimate),
-        "verdict": difference.verdict,
+        "verdict": difference.direction,
         "words": difference_words(difference),
     }
 

@@ -32,7 +32,7 @@ from bioeval_tui.statistics.means import average
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LONGEST = 4000
 
-Outcome = Literal["passed", "failure", "error", "skipped"]
+CaseStatus = Literal["passed", "failure", "error", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class JUnitCase:
     """One test case; `time_s` in seconds."""
 
     name: str
-    outcome: Outcome
+    status: CaseStatus
     words: str = ""
     time_s: float = 0.0
     gated: bool = False
@@ -159,9 +159,9 @@ def _part(run: RunResult, trial: int) -> str:
 def _counts(cases: Sequence[JUnitCase]) -> dict[str, int]:
     return {
         "tests": len(cases),
-        "failures": sum(case.outcome == "failure" for case in cases),
-        "errors": sum(case.outcome == "error" for case in cases),
-        "skipped": sum(case.outcome == "skipped" for case in cases),
+        "failures": sum(case.status == "failure" for case in cases),
+        "errors": sum(case.status == "error" for case in cases),
+        "skipped": sum(case.status == "skipped" for case in cases),
     }
 
 
@@ -170,19 +170,19 @@ def _texts(counts: dict[str, int]) -> dict[str, str]:
 
 
 def _following(checked: GateResult, case: JUnitCase) -> JUnitCase:
-    """Return a case with the outcome that the gate gives it."""
-    if case.outcome == "failure" and not case.gated:
-        return replace(case, outcome="skipped", words=f"no threshold covers this: {case.words}")
-    if case.outcome == "error" and checked.exit_code != ExitCode.NOT_MEASURED:
+    """Return a case with the status that the gate gives it."""
+    if case.status == "failure" and not case.gated:
+        return replace(case, status="skipped", words=f"no threshold covers this: {case.words}")
+    if case.status == "error" and checked.exit_code != ExitCode.NOT_MEASURED:
         return replace(
-            case, outcome="skipped", words=f"not measured, as the gate allows: {case.words}"
+            case, status="skipped", words=f"not measured, as the gate allows: {case.words}"
         )
     return case
 
 
 def _gate_cases(checked: GateResult) -> list[JUnitCase]:
     """Return the checks that no single conversation's suite can show."""
-    outcomes: dict[str, Outcome] = {
+    statuses: dict[str, CaseStatus] = {
         "passed": "passed",
         "failed": "failure",
         "not_measured": "error",
@@ -198,7 +198,7 @@ def _gate_cases(checked: GateResult) -> list[JUnitCase]:
             least = "at most" if check.unit else "at least"
             name = f"{where}: {check.rule} {least} {check.bar_words}"
             cases.append(
-                JUnitCase(name, outcomes[check.status], f"{check.value_words}; {check.words}")
+                JUnitCase(name, statuses[check.status], f"{check.value_words}; {check.words}")
             )
     return cases
 
@@ -235,14 +235,14 @@ def _elements(cases: Sequence[JUnitCase], classname: str) -> Iterator[ET.Element
 def _case(case: JUnitCase, classname: str) -> ET.Element:
     attributes = {"name": case.name, "classname": _line(classname), "time": f"{case.time_s:.3f}"}
     element = ET.Element("testcase", attributes)
-    if case.outcome != "passed":
+    if case.status != "passed":
         # GitLab shows the text and Jenkins the message; an element without text is a table of its
         # attributes to GitLab.
         words = xml_text(case.words).strip() or "no reason was recorded"
         why = {"message": _line(words)}
-        if case.outcome != "skipped":
-            why["type"] = case.outcome
-        ET.SubElement(element, case.outcome, why).text = words
+        if case.status != "skipped":
+            why["type"] = case.status
+        ET.SubElement(element, case.status, why).text = words
     if case.note:
         ET.SubElement(element, "system-out").text = xml_text(case.note)
     return element
@@ -325,7 +325,7 @@ def _task_case(
         note = ""
         if task.unproved:
             words = note = f"unproved, {UNPROVED}; {words}"
-        return JUnitCase(name, _outcome(task.passed), words, note=note)
+        return JUnitCase(name, _status(task.passed), words, note=note)
     error = talk.judge_error if talk else None
     return replace(missing or JUnitCase("", "error", error or "not judged"), name=name)
 
@@ -340,10 +340,10 @@ def _latency_case(
     average_ms = average(talk.latencies_ms)
     words = f"average {latency(average_ms)} over {len(talk.latencies_ms)} answers"
     passed = not average_ms > budget > 0
-    return JUnitCase(name, _outcome(passed), words, average_ms / 1000)
+    return JUnitCase(name, _status(passed), words, average_ms / 1000)
 
 
-def _outcome(passed: bool) -> Outcome:
+def _status(passed: bool) -> CaseStatus:
     return "passed" if passed else "failure"
 
 
@@ -362,4 +362,4 @@ def _score_case(
         return replace(missing or JUnitCase("", "error", why), name=name)
     told = (f"{label} {text}" for label, text in run.answer.lines)
     words = "\n".join((f"score {number(talk.score)}", *told))
-    return JUnitCase(name, _outcome(passed), words)
+    return JUnitCase(name, _status(passed), words)

@@ -21,7 +21,7 @@ from bioeval_tui.report.formats.markdown import answer_lines, escape, table
 from bioeval_tui.report.frames import csv_cell
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.words import medal_word, next_words
-from bioeval_tui.statistics.differences import AgentRank
+from bioeval_tui.statistics.ranks import AgentRank
 
 COLUMNS = (
     "task_id", "agent", "medal", "score", "lower_is_better", "leaderboard_percentile", "place",

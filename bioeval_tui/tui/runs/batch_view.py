@@ -22,9 +22,9 @@ from bioeval_tui.record.names import PUBLISHED_NAMES, published_title
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.statistics.differences import rank as ranking_of
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
+from bioeval_tui.statistics.ranks import rank as ranking_of
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, cut, fitted_condition, spark
 

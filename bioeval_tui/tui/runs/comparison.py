@@ -24,8 +24,8 @@ from bioeval_tui.report.comparison import (
     ValueComparison,
     compare,
 )
-from bioeval_tui.statistics.differences import Difference
 from bioeval_tui.statistics.estimates import Proportion
+from bioeval_tui.statistics.paired_differences import Difference
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.answer_block import answer_lines, step_keys
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint, wrapped
@@ -45,11 +45,11 @@ TIMES, FAILURES = "average answer", "failures of the agent"
 """The rows of the score card that explain the parts timing and penalty."""
 PLOT, WIDE = 25, 105
 """Width of the plot of differences, and the minimum width at which it is shown."""
-VERDICTS: dict[str, Cell] = {
+DIRECTIONS: dict[str, Cell] = {
     "better": Cell("▲ better", "good"),
     "worse": Cell("▼ worse", "bad"),
     "same": Cell("= same", "quiet"),
-    "not distinguishable": Cell(f"· {sentences.VERDICTS['not distinguishable']}", "quiet"),
+    "not distinguishable": Cell(f"· {sentences.DIRECTIONS['not distinguishable']}", "quiet"),
     "not measured": Cell("? not measured", "warn"),
 }
 CHANGES: dict[Change, str] = {
@@ -129,13 +129,13 @@ def _interval(difference: Difference | None) -> tuple[float, ...]:
 def _verdict(difference: Difference | None, *, is_time: bool = False) -> Cell:
     """Return the verdict of a row; where there are too few pairs for one, only the direction."""
     if difference is None:
-        return VERDICTS["not measured"]
-    if difference.verdict != "too few":
-        return VERDICTS[difference.verdict]
+        return DIRECTIONS["not measured"]
+    if difference.direction != "too few":
+        return DIRECTIONS[difference.direction]
     change = difference.mean or 0.0
     # As many decimals as are shown: a time is in milliseconds, a score has two.
     if not round(change, 0 if is_time else 2):
-        return VERDICTS["same"]
+        return DIRECTIONS["same"]
     higher, lower = ("↑ slower", "↓ faster") if is_time else ("↑ higher", "↓ lower")
     return Cell(higher if change > 0 else lower, "quiet")
 
@@ -286,7 +286,7 @@ def _change_cell(check: AssertionComparison) -> Cell:
     """Return what became of an assertion, in colour only if chance alone would rarely do it."""
     said, difference = CHANGES[check.change], check.difference
     higher = difference is not None and (difference.mean or 0.0) > 0
-    if difference is not None and difference.verdict in ("better", "worse"):
+    if difference is not None and difference.direction in ("better", "worse"):
         said = said.removeprefix("◐ ")
         if higher:
             return Cell(f"▲ {said}", "good")

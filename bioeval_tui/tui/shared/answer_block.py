@@ -56,7 +56,7 @@ def answer_lines(
         steps += [Cell(key, "busy"), Cell(f" {words}  ")]
     lines: list[Line] = [
         [Cell("WHAT  ", "quiet"), Cell(answer.what, "strong")],
-        [Cell("SURE  ", "quiet"), Cell(answer.sure, _TONES[answer.standing])],
+        [Cell("SURE  ", "quiet"), Cell(answer.sure, _TONES[answer.tone])],
     ]
     if answer.why:
         lines.append([Cell("WHY   ", "quiet"), Cell(answer.why)])

@@ -22,8 +22,8 @@ from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import counted_words, difference_words
 from bioeval_tui.report.summary import rankings, summarise_runs
-from bioeval_tui.statistics.differences import Difference, corrected, difference
 from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.paired_differences import Difference, corrected, difference
 from bioeval_tui.statistics.planning import VarianceComponents, trials_for_difference
 from tests.command import call
 from tests.documents import pair_comparison
@@ -148,7 +148,7 @@ def test_a_difference_within_chance_is_not_called_better() -> None:
     found = against(
         Recorded(values(0.5, 0.9, 0.4, 0.8, 0.6)), Recorded(values(0.9, 0.5, 0.8, 0.5, 0.65))
     )
-    assert found.conditions[0].score.verdict == "not distinguishable"
+    assert found.conditions[0].score.direction == "not distinguishable"
     assert "not yet distinguishable" in found.answer.sure
     assert found.regressions == ()
 
@@ -172,10 +172,10 @@ def test_latencies_at_different_concurrency_are_not_compared() -> None:
     side = found.conditions[0]
     assert (side.latency, side.averages_ms) == (None, (None, None))
     assert {turn.difference_ms for turn in side.turns} == {None}
-    assert side.score.verdict == "same"  # the timing part is left out of both composites
+    assert side.score.direction == "same"  # the timing part is left out of both composites
     equal = against(Recorded([slow] * 5), Recorded([quick] * 5)).conditions[0]
     assert equal.latency is not None
-    assert (equal.latency.mean, equal.latency.verdict) == (-3500, "better")
+    assert (equal.latency.mean, equal.latency.direction) == (-3500, "better")
     assert equal.averages_ms == (4000, 500)
     assert [turn.difference_ms for turn in equal.turns] == [-3500] * 5
 
@@ -274,8 +274,8 @@ def test_what_stands_beside_the_scores_takes_a_fifth_of_five_percent_once_it_cou
     few, many = (
         corrected({"score": tested(n)}, {f"task {i}": tested(n) for i in range(6)}) for n in (5, 10)
     )
-    assert (few["score"].tests, few["task 0"].tests, few["task 0"].verdict) == (1, 30, "too few")
-    assert (many["score"].tests, many["task 0"].tests, many["task 0"].verdict) == (
+    assert (few["score"].tests, few["task 0"].tests, few["task 0"].direction) == (1, 30, "too few")
+    assert (many["score"].tests, many["task 0"].tests, many["task 0"].direction) == (
         1.25,
         30,
         "better",
@@ -290,7 +290,7 @@ def test_only_what_is_beyond_chance_is_coloured_on_screen() -> None:
     for one in (few, many):
         tested = one.conditions[0].assertions[0].difference
         assert tested is not None
-        verdicts.append(tested.verdict)
+        verdicts.append(tested.direction)
     assert verdicts == ["too few", "worse"]
 
 

@@ -274,7 +274,7 @@ def test_judges_can_be_compared_with_each_other_without_reviews(run: Path) -> No
     assert among is not None
     assert among.tasks == CASES
     mild = next(found for judge, found in among.deviations.items() if judge.judge == "mild")
-    assert mild.verdict == "better"
+    assert mild.direction == "better"
 
 
 def test_a_run_without_verdicts_cannot_be_sampled(

@@ -17,8 +17,8 @@ from bioeval_tui.report.formats.console import print_rankings
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.sentences import rank_words
 from bioeval_tui.report.summary import rankings, summarise_runs
-from bioeval_tui.statistics.differences import Difference, difference, differences
 from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.paired_differences import Difference, difference, differences
 from tests.command import call
 from tests.documents import document_of
 from tests.unit.report.recorded import Recorded, Talk, import_scores
@@ -123,7 +123,7 @@ def test_the_p_value_is_that_of_the_t_test_or_of_the_strongest_result_of_so_few(
         signs = wilcoxon([0.01] * equal, method="exact").pvalue
         assert difference([Sample("job", 0.01)] * equal).p == pytest.approx(signs)
     nearly = difference([Sample("job", value) for value in (0.3, 0.3, 0.3, 0.3, 0.31)])
-    assert (nearly.p, nearly.verdict) == (2 / 2**5, "too few")
+    assert (nearly.p, nearly.direction) == (2 / 2**5, "too few")
     assert difference([Sample("job", 0.2)] * 4).p is None
 
 
@@ -137,7 +137,7 @@ def test_trials_of_two_runs_are_two_independent_samples() -> None:
     first, second = [0.9, 0.91, 0.92, 0.93, 0.94], [0.5, 0.51, 0.52, 0.53, 0.54]
     apart = tested(first, second)
     assert apart.p == pytest.approx(mannwhitneyu(first, second, method="exact").pvalue)
-    assert apart.verdict == "worse"
+    assert apart.direction == "worse"
     overlapping = tested([0.1, 0.9, 0.5, 0.2, 0.7], [0.09, 0.89, 0.49, 0.19, 0.69])
     assert overlapping.p == pytest.approx(2 / 2**5)
     assert tested([0.9] * 5, [0.5] * 5).p == pytest.approx(2 * 0.5**10)

@@ -20,9 +20,10 @@ from bioeval_tui.record.score import Needed
 from bioeval_tui.report import findings as of, sentences
 from bioeval_tui.report.findings import ConclusionFinding, Finding, NextFinding
 from bioeval_tui.report.sentences import has_scores, interval_words, next_step, sentence, sure
-from bioeval_tui.statistics.differences import AgentRank, Difference, difference, differences
 from bioeval_tui.statistics.estimates import Counted, Sample, estimate, summarise
 from bioeval_tui.statistics.intervals import Interval
+from bioeval_tui.statistics.paired_differences import Difference, difference, differences
+from bioeval_tui.statistics.ranks import AgentRank
 
 WITHOUT, WITH = of.Side("withheld", "without the facts"), of.Side("supplied", "with the facts")
 NAMED = of.Side("supplied", "has the card")

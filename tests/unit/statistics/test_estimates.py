@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 
 from bioeval_tui.base.units import signed, signless
 from bioeval_tui.report.sentences import counted_words, spread_words
-from bioeval_tui.statistics.differences import t_test_p
 from bioeval_tui.statistics.estimates import Sample, count, estimate, proportion
 from bioeval_tui.statistics.intervals import t_quantile
+from bioeval_tui.statistics.p_values import t_test_p
 
 scores = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 

@@ -12,13 +12,6 @@ from bioeval_tui.record import score as composite
 from bioeval_tui.record.events import ScorePart
 from bioeval_tui.record.score import needed, reweighted
 from bioeval_tui.report.sentences import concurrency_words, difference_words
-from bioeval_tui.statistics.differences import (
-    FOUND_AT,
-    Difference,
-    corrected,
-    difference,
-    differences,
-)
 from bioeval_tui.statistics.estimates import (
     Sample,
     Tries,
@@ -27,6 +20,13 @@ from bioeval_tui.statistics.estimates import (
     pass_series,
     percentile,
     summarise,
+)
+from bioeval_tui.statistics.paired_differences import (
+    FOUND_AT,
+    Difference,
+    corrected,
+    difference,
+    differences,
 )
 
 
@@ -121,7 +121,7 @@ def test_the_wording_of_a_difference_follows_its_interval(
     steps: list[float], higher: bool, verdict: str, words: str
 ) -> None:
     found = difference([Sample("job", step) for step in steps], higher_is_better=higher)
-    assert found.verdict == verdict
+    assert found.direction == verdict
     assert words in difference_words(found)
 
 
@@ -132,7 +132,7 @@ def test_of_a_batch_that_could_stop_the_interval_decides(steps: list[float], ver
     found = difference([Sample("job", step, stopped=True) for step in steps])
     assert found.estimate.interval is not None
     assert (found.estimate.interval.low > 0) == (verdict == "better")
-    assert found.verdict == verdict
+    assert found.direction == verdict
 
 
 @pytest.mark.parametrize("stopped", [(True, False), (False, True), (True, True), (False, False)])
@@ -159,8 +159,8 @@ def test_what_no_result_could_decide_yet_takes_no_share_of_the_five_per_cent() -
     assert 0.8 * FOUND_AT < score.p < FOUND_AT
     seven, eight = (of_cases(*[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8][:pairs]) for pairs in (7, 8))
     assert seven.p is not None
-    assert corrected({"score": score}, {"task": seven})["score"].verdict == "better"
-    assert corrected({"score": score}, {"task": eight})["score"].verdict == "not distinguishable"
+    assert corrected({"score": score}, {"task": seven})["score"].direction == "better"
+    assert corrected({"score": score}, {"task": eight})["score"].direction == "not distinguishable"
 
 
 def part(name: str, value: float | None, weight: float, left_out: bool = False) -> ScorePart:

@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from bioeval_tui.report.sentences import rank_words
-from bioeval_tui.statistics.differences import AgentRank, holm, rank
+from bioeval_tui.statistics.p_values import holm
+from bioeval_tui.statistics.ranks import AgentRank, rank
 from tests.simulations.ranking import AGENTS, rank_coverage, scores_of
 
 

@@ -10,22 +10,18 @@ import pytest
 from hypothesis import given, strategies as st
 from scipy import stats
 
-from bioeval_tui.statistics.differences import (
+from bioeval_tui.statistics.estimates import Counted, Estimate, Sample
+from bioeval_tui.statistics.intervals import NORMAL, Interval
+from bioeval_tui.statistics.p_values import MOST_EXACT, binomial_p, holm, signed_rank_p, t_test_p
+from bioeval_tui.statistics.paired_differences import (
     BESIDE,
     FOUND_AT,
-    MOST_EXACT,
     Difference,
-    binomial_p,
     corrected,
     difference,
     differences,
-    holm,
-    rank,
-    signed_rank_p,
-    t_test_p,
 )
-from bioeval_tui.statistics.estimates import Counted, Estimate, Sample
-from bioeval_tui.statistics.intervals import NORMAL, Interval
+from bioeval_tui.statistics.ranks import rank
 
 JUST_ABOVE = nextafter(FOUND_AT, 1)
 
@@ -109,7 +105,7 @@ def test_a_difference_is_of_a_stopped_batch_if_one_of_its_sides_is(
 def test_a_verdict_takes_enough_pairs_and_a_p_value_of_at_most_five_per_cent(
     said: Difference, verdict: str
 ) -> None:
-    assert said.verdict == verdict
+    assert said.direction == verdict
 
 
 @pytest.mark.parametrize(
@@ -170,7 +166,7 @@ def test_few_or_equal_pairs_show_no_more_than_the_signs_of_so_many_can(
 def test_cases_in_which_differences_cancel_out_do_not_differ() -> None:
     cancelling = [Sample("a", sign * 0.1, case=f"{n}") for n in range(8) for sign in (1, -1)]
     assert difference(cancelling).p == 1.0
-    assert difference(cancelling).verdict == "not distinguishable"
+    assert difference(cancelling).direction == "not distinguishable"
 
 
 def of_one_job(pairs: list[tuple[float, float]]) -> Difference:
@@ -212,9 +208,9 @@ def test_a_batch_that_could_stop_is_decided_by_its_interval() -> None:
     assert high.estimate.interval is not None
     assert high.estimate.interval.low > 0
     assert high.p == FOUND_AT
-    assert high.verdict == "better"
+    assert high.direction == "better"
     low = difference(of_cases([0.01, -0.01] * 6, stopped=True))
-    assert (low.p, low.verdict) == (1.0, "not distinguishable")
+    assert (low.p, low.direction) == (1.0, "not distinguishable")
 
 
 def test_what_stands_beside_takes_a_fifth_only_if_it_could_have_a_verdict() -> None:

@@ -10,8 +10,8 @@ import history
 import pytest
 from driving import is_a, loaded, opened, screen_text, until
 
-from bioeval_tui.statistics.differences import Difference, difference, differences
 from bioeval_tui.statistics.estimates import Sample
+from bioeval_tui.statistics.paired_differences import Difference, difference, differences
 from bioeval_tui.tui.runs.comparison import _verdict
 from tests.tui.test_runs_screen import given
 

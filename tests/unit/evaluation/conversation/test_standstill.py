@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.watchdog import TICK_S, Gap, Watchdog
+from bioeval_tui.evaluation.conversation.standstill import TICK_S, Gap, Watchdog
 from bioeval_tui.record import events
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import result_of
