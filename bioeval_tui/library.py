@@ -39,7 +39,7 @@ from bioeval_tui.evaluation.wiring.start import (
     run_followed,
     run_prepared,
 )
-from bioeval_tui.peers.spending import FILE_NAME, load_prices
+from bioeval_tui.peers.prices import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import checked_type
 from bioeval_tui.record.names import Condition

@@ -23,7 +23,7 @@ from bioeval_tui.base.widths import padded
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.engine.processes import run_fairly
-from bioeval_tui.evaluation.wiring.prepare import estimate_batch
+from bioeval_tui.evaluation.wiring.estimate import estimate_batch
 from bioeval_tui.evaluation.wiring.start import (
     Show,
     conversations_in,
@@ -33,7 +33,7 @@ from bioeval_tui.evaluation.wiring.start import (
     run_prepared,
     who_receives,
 )
-from bioeval_tui.peers.spending import FILE_NAME, Prices, load_prices
+from bioeval_tui.peers.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked

@@ -53,7 +53,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "report": (_REPORT + "PrintedReport",),
     "result": (_RESULT,),
     "run": ("one or list", _RESULT),
-    "run-dry-run": ("list", "evaluation.wiring.prepare:PrintedEstimate"),
+    "run-dry-run": ("list", "evaluation.wiring.estimate:PrintedEstimate"),
     "runs-agreement": ("report.formats.agreement:PrintedAgreement",),
     "runs-compare": (_REPORT + "PrintedComparison",),
     "runs-compare-several": ("list", "report.summary:PrintedRanking"),

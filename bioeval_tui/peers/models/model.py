@@ -185,7 +185,7 @@ class ChatModel:
         """Send until the server accepts the options; return the answer, already read unless it
         streams.
 
-        `spending.most_refusals` says how often it is refused at most.
+        `most_refusals` (`conversation/call_counts.py`) says how often it is refused at most.
         """
         refused = self._refused.setdefault(request.model, set())
         tried: dict[str, PeerError] = {}
