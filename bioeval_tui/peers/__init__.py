@@ -16,6 +16,6 @@ them. A conversation is given one of each and never names one. Then
   which a request is sent again; `sse` reads streams; `spending` counts calls and tokens, and
   stops what would exceed a limit; `prices` has what they cost.
 - `transcript` keeps what was said, and returns what each side may see of it; `traces` joins the
-  agent's spans to turns.
+  agent's spans to turns; `goodbyes` knows how a user ends a conversation.
 - `python_code` and `function_calls` run functions of the user in a process of their own.
 """

@@ -21,7 +21,8 @@ from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.base.text import clean, clean_line, compact_json, shorten
 from bioeval_tui.evaluation.conversation.blame import blame_for_score
 from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob, JobTask, RubricItem
-from bioeval_tui.peers.models.prompting import states_shown
+from bioeval_tui.peers.goodbyes import bids_farewell, without_signoff
+from bioeval_tui.peers.models.shown import states_shown
 from bioeval_tui.peers.models.verdicts import MAX_QUOTE, locate, only_of_the_user
 from bioeval_tui.peers.seams import (
     CheckResult,
@@ -34,7 +35,7 @@ from bioeval_tui.peers.seams import (
     TranscriptMessage,
     Verdict,
 )
-from bioeval_tui.peers.transcript import SpokenTranscript, bids_farewell, without_signoff
+from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.record import score
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import (

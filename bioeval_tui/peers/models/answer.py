@@ -953,3 +953,15 @@ def repair_slips(text: str) -> str:
     for slip in _SLIPS:
         text = slip.sub(lambda match: match[1] or "", text)
     return text
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, in the strict subset that
+    providers support.
+    """
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

@@ -22,21 +22,21 @@ from bioeval_tui.peers.models.answer import (
     REASONING_BEGINS,
     REASONING_ENDS,
     ChatAnswer,
+    object_schema,
     repair_slips,
     strip_reasoning,
     text_of,
 )
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.models.prompting import (
-    FOR_USERS,
     Prompt,
     evaluator_context,
     find_prompt,
     has_turns,
-    object_schema,
     render_prompt,
     turns,
 )
+from bioeval_tui.peers.models.shown import FOR_USERS
 from bioeval_tui.peers.seams import Delta, EvaluatorView, PeerError, Utterance
 
 USUAL_LENGTH = 400
