@@ -44,7 +44,7 @@ from bioeval_tui.evaluation.wiring.rescore import (
     Rescorer,
     draw,
 )
-from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
+from bioeval_tui.evaluation.wiring.resuming import rerun_offer, resume_spec
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked

@@ -279,7 +279,7 @@ def _seat_person(makers: Makers, spec: EngineSpec, control: Control) -> None:
 
 
 def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
-    """Return the run's options, in the form that `evaluation.wiring.start` reads."""
+    """Return the run's options, in the form that `resuming.py` reads."""
     judges = makers.judge_models()
     options: dict[str, Any] = {
         **spec.recorded(),
