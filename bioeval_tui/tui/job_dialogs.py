@@ -38,7 +38,7 @@ from bioeval_tui.tui.runs.runs_view import preview
 from bioeval_tui.tui.shared.cells import Cell, Line, paint_lines
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
 from bioeval_tui.tui.shared.editor import job_file
-from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
