@@ -55,7 +55,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "run": ("one or list", _RESULT),
     "run-dry-run": ("list", "evaluation.wiring.estimate:PrintedEstimate"),
     "runs-agreement": ("report.formats.agreement:PrintedAgreement",),
-    "runs-compare": (_REPORT + "PrintedComparison",),
+    "runs-compare": ("report.formats.json_comparison:PrintedComparison",),
     "runs-compare-several": ("list", "report.summary:PrintedRanking"),
     "runs-explain": ("report.explanation:PrintedExplanation",),
     "runs-gate": (_REPORT + "PrintedReport",),
