@@ -28,7 +28,7 @@ from bioeval_tui.statistics.intervals import CHANGE, UNIT, Interval, Measured, m
 from bioeval_tui.statistics.means import average
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.wiring.rescore import JudgeAsked
+    from bioeval_tui.evaluation.wiring.judge_tests import JudgeAsked
 
 REPEAT = "repeat"
 """The name of the unchanged repeat."""

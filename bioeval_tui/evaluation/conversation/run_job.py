@@ -29,7 +29,7 @@ from bioeval_tui.evaluation.conversation.control import Control, RunCancelledErr
 from bioeval_tui.evaluation.conversation.observe import what_differs
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
-from bioeval_tui.evaluation.conversation.scoring import judge_sentinels
+from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
 from bioeval_tui.evaluation.conversation.sessions import APART, OverheardAgent, Session
 from bioeval_tui.evaluation.conversation.turns import Dialogue
 from bioeval_tui.evaluation.conversation.watchdog import LONG_S, Gap

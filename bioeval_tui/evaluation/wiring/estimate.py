@@ -29,7 +29,7 @@ from bioeval_tui.evaluation.conversation.call_counts import (
     total_calls,
 )
 from bioeval_tui.evaluation.conversation.plan import RunPlan
-from bioeval_tui.evaluation.conversation.scoring import sentinels
+from bioeval_tui.evaluation.conversation.sentinels import sentinels
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.makers import Makers
