@@ -295,11 +295,9 @@ class BioevalApp(TerminalApp[None]):
         These are `total`, or what a run's own answer says. `otherwise` is called if it cannot be
         asked: the job is gone, for example.
         """
-        from bioeval_tui.tui.job_dialogs import (  # a dialog is loaded when it is opened
-            RunDialog,
-            repeated,
-            run_as_asked,
-        )
+        # a dialog is loaded when it is opened
+        from bioeval_tui.tui.run_dialog import RunDialog, run_as_asked
+        from bioeval_tui.tui.run_form import repeated
 
         try:
             path, form = await self.services.from_runs(repeated, *run_ids)

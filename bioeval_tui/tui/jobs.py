@@ -1,5 +1,6 @@
 """The jobs screen: a table of the job files, and beside it the text of the selected one
-(`source_view.py`), with its problems. From here jobs are made, edited and run (`job_dialogs.py`).
+(`source_view.py`), with its problems. From here jobs are made (`own_agent_dialog.py`), edited, and
+run (`run_dialog.py`).
 
 Below the screen stands what its table shows of a job.
 """
@@ -32,7 +33,7 @@ from bioeval_tui.tui.shared.wrapped_lines import Labelled
 from bioeval_tui.tui.source_view import SourceView
 
 if TYPE_CHECKING:
-    from bioeval_tui.tui.job_dialogs import NewJob
+    from bioeval_tui.tui.own_agent_dialog import NewJob
 
 SOON_S = 0.05
 """When files that are not checked yet are asked for again, in seconds: `data/job_list.py` checks
@@ -159,9 +160,7 @@ class JobsScreen(ListScreen[JobItem]):
     def action_new_job(self) -> None:
         """Ask for an agent and what a user wants from it; write the job, then ask how to run it."""
         # a dialog is loaded when it is opened
-        from bioeval_tui.tui.job_dialogs import (
-            OwnAgentDialog,
-        )
+        from bioeval_tui.tui.own_agent_dialog import OwnAgentDialog
 
         self.app.push_screen(
             OwnAgentDialog(self.bioeval.services.job_list.new_path()), self._write_job
@@ -210,11 +209,9 @@ class JobsScreen(ListScreen[JobItem]):
         if why := cannot_run(job):
             self.tell(f"{why}; {self.key('edit')} edits it there", bad=True)
             return
-        from bioeval_tui.tui.job_dialogs import (  # a dialog is loaded when it is opened
-            RunDialog,
-            RunForm,
-            run_as_asked,
-        )
+        # a dialog is loaded when it is opened
+        from bioeval_tui.tui.run_dialog import RunDialog, run_as_asked
+        from bioeval_tui.tui.run_form import RunForm
 
         form = RunForm.remembered(job, self.bioeval.services.preferences, repeats)
         self.app.push_screen(RunDialog(job, form), partial(run_as_asked, self.bioeval, job))

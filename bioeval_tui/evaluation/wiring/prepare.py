@@ -28,7 +28,8 @@ from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
 from bioeval_tui.evaluation.wiring import graphs
-from bioeval_tui.evaluation.wiring.cases import CaseChoice, recorded_cases
+from bioeval_tui.evaluation.wiring.case_table import CaseChoice
+from bioeval_tui.evaluation.wiring.cases import recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion

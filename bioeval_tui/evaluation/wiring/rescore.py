@@ -25,7 +25,8 @@ from bioeval_tui.evaluation.conversation.blame import blame_for_score
 from bioeval_tui.evaluation.conversation.scoring import Held, counts_elsewhere, judge_transcript
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.recheck import CheckedAgain, check_again
-from bioeval_tui.evaluation.wiring.cases import CaseChoice, Cases
+from bioeval_tui.evaluation.wiring.case_table import CaseChoice
+from bioeval_tui.evaluation.wiring.cases import Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import is_examined
 from bioeval_tui.jobs.loading import job_snapshot, load_job, recorded_job
