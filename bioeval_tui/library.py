@@ -30,8 +30,8 @@ from bioeval_tui.base.widths import padded
 from bioeval_tui.cli.headless import open_progress
 from bioeval_tui.cli.options import board, request_of
 from bioeval_tui.cli.run import run as command
+from bioeval_tui.evaluation.engine.event_loop import fair_loop
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
-from bioeval_tui.evaluation.engine.processes import fair_loop
 from bioeval_tui.evaluation.wiring.start import (
     batch_hosts,
     conversations_in,
@@ -39,7 +39,7 @@ from bioeval_tui.evaluation.wiring.start import (
     run_followed,
     run_prepared,
 )
-from bioeval_tui.peers.spending import FILE_NAME, load_prices
+from bioeval_tui.peers.prices import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import checked_type
 from bioeval_tui.record.names import Condition

@@ -20,8 +20,8 @@ from bioeval_tui.guards.checks import check
 from bioeval_tui.guards.content import newly_disclosed_facts
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages import LANGUAGES
+from bioeval_tui.peers.goodbyes import only_goodbye
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
-from bioeval_tui.peers.transcript import only_goodbye
 
 DATA = Path(__file__).parent.parent / "tests" / "golden" / "guards" / "languages.jsonl"
 

@@ -21,19 +21,19 @@ from bioeval_tui.base.text import clean_line, compact_json, plural, shorten
 from bioeval_tui.base.units import DASH, number
 from bioeval_tui.base.widths import padded
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
+from bioeval_tui.evaluation.engine.event_loop import run_fairly
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.engine.processes import run_fairly
-from bioeval_tui.evaluation.wiring.prepare import estimate_batch
+from bioeval_tui.evaluation.wiring.estimate import estimate_batch
+from bioeval_tui.evaluation.wiring.resuming import rerun_offer
 from bioeval_tui.evaluation.wiring.start import (
     Show,
     conversations_in,
     prepare_batch,
-    rerun_offer,
     run_followed,
     run_prepared,
     who_receives,
 )
-from bioeval_tui.peers.spending import FILE_NAME, Prices, load_prices
+from bioeval_tui.peers.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked

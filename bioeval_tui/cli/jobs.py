@@ -33,7 +33,7 @@ from bioeval_tui.cli.options import JSON_LIST, OutputFile, complete_run, find_ru
 from bioeval_tui.cli.schemas import schema_text
 from bioeval_tui.evaluation.assertions import compare
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.wiring.cases import CaseChoice, read_cases
+from bioeval_tui.evaluation.wiring.case_table import CaseChoice, read_cases
 from bioeval_tui.evaluation.wiring.cases_from_run import build_cases, is_unjudged
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 from bioeval_tui.evaluation.wiring.graphs import is_embedded, open_graph, require_name

@@ -32,19 +32,18 @@ from bioeval_tui.cli.options import (
     find_run,
     with_options,
 )
-from bioeval_tui.evaluation.conversation.scoring import sentinel_contents
+from bioeval_tui.evaluation.conversation.sentinels import sentinel_contents
 from bioeval_tui.evaluation.engine.attach import sender_name
-from bioeval_tui.evaluation.wiring.rescore import (
+from bioeval_tui.evaluation.wiring.judge_tests import (
     CHANGES,
     CONTROLLED,
     CONTROLS,
     JudgeAsked,
     JudgeTester,
-    Rescored,
-    Rescorer,
     draw,
 )
-from bioeval_tui.evaluation.wiring.start import rerun_offer, resume_spec
+from bioeval_tui.evaluation.wiring.rescore import Rescored, Rescorer
+from bioeval_tui.evaluation.wiring.resuming import rerun_offer, resume_spec
 from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked

@@ -31,8 +31,8 @@ from bioeval_tui.cli.options import (
     with_thresholds,
 )
 from bioeval_tui.evaluation.conversation.resume import excluded_trials
-from bioeval_tui.evaluation.wiring.start import rerun_offer
-from bioeval_tui.peers.spending import FILE_NAME, load_prices
+from bioeval_tui.evaluation.wiring.resuming import rerun_offer
+from bioeval_tui.peers.prices import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import Catalogue, find_recording
 from bioeval_tui.record.conditions import job_conditions
 from bioeval_tui.record.runs import overlay_path, recording_path

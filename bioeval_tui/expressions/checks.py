@@ -16,17 +16,7 @@ from typing import NoReturn
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.base.text import shorten
 from bioeval_tui.expressions import tree
-from bioeval_tui.expressions.scopes import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, find_property
-from bioeval_tui.expressions.signatures import (
-    FUNCTIONS,
-    METHODS,
-    PROPERTIES,
-    Signature,
-    bind,
-    describe,
-    nearest,
-)
-from bioeval_tui.expressions.tree import (
+from bioeval_tui.expressions.kotlin_types import (
     ANY,
     BOOLEAN,
     CHAR,
@@ -41,6 +31,16 @@ from bioeval_tui.expressions.tree import (
     Type,
     substitute,
     variables,
+)
+from bioeval_tui.expressions.scopes import CONSTANTS, RECORDS, ROOTS, TEXT_ENUMS, find_property
+from bioeval_tui.expressions.signatures import (
+    FUNCTIONS,
+    METHODS,
+    PROPERTIES,
+    Signature,
+    bind,
+    describe,
+    nearest,
 )
 from bioeval_tui.expressions.values import UNIT, Limits, Long, type_name
 

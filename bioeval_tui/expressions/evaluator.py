@@ -7,7 +7,8 @@ from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators, tree
-from bioeval_tui.expressions.operators import map_key, to_text
+from bioeval_tui.expressions.comparing import map_key
+from bioeval_tui.expressions.kotlin_types import PUBLISHED, Type
 from bioeval_tui.expressions.scopes import CONSTANTS
 from bioeval_tui.expressions.signatures import (
     FUNCTIONS,
@@ -18,7 +19,7 @@ from bioeval_tui.expressions.signatures import (
     nearest,
     runtime_types,
 )
-from bioeval_tui.expressions.tree import PUBLISHED, Type
+from bioeval_tui.expressions.text_forms import to_text
 from bioeval_tui.expressions.values import (
     NUMBERS,
     Budget,

@@ -11,9 +11,9 @@ from typing import NoReturn
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.expressions import tree
+from bioeval_tui.expressions.kotlin_types import CLASSES, UNKNOWN, Type
 from bioeval_tui.expressions.lexer import KEYWORDS_NOT_SUPPORTED, RESERVED, Token, tokens
 from bioeval_tui.expressions.signatures import nearest
-from bioeval_tui.expressions.tree import CLASSES, UNKNOWN, Type
 from bioeval_tui.expressions.values import UNIT, Limits
 
 _INFIX = 8

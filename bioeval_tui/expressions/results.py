@@ -12,8 +12,8 @@ from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.base.text import clean
 from bioeval_tui.expressions import tree
 from bioeval_tui.expressions.evaluator import Environment, ExpressionEvaluation, Returned
-from bioeval_tui.expressions.operators import to_text
 from bioeval_tui.expressions.scopes import shaped
+from bioeval_tui.expressions.text_forms import to_text
 from bioeval_tui.expressions.values import (
     CELL,
     Budget,

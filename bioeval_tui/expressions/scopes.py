@@ -12,8 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
-from bioeval_tui.expressions.operators import ordered_set
-from bioeval_tui.expressions.tree import DOUBLE, INT, LONG, UNKNOWN, Type, declare, read_type
+from bioeval_tui.expressions.comparing import ordered_set
+from bioeval_tui.expressions.kotlin_types import (
+    DOUBLE,
+    INT,
+    LONG,
+    UNKNOWN,
+    Type,
+    declare,
+    read_type,
+)
 from bioeval_tui.expressions.values import (
     INT_MAX,
     INT_MIN,

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
+from bioeval_tui.expressions.kotlin_types import Type, read_type
 from bioeval_tui.expressions.regex import Regex
-from bioeval_tui.expressions.tree import Argument, Lambda, Reference, Type, read_type
+from bioeval_tui.expressions.tree import Argument, Lambda, Reference
 from bioeval_tui.expressions.values import (
     NUMBERS,
     TYPE_NAMES,

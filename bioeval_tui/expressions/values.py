@@ -353,3 +353,13 @@ def original_value(key: str | MapKey) -> Value:
     if isinstance(key, MapKey):
         return key.value
     return key
+
+
+PARTS: dict[type, tuple[str, ...]] = {
+    Pair: ("first", "second"),
+    Triple: ("first", "second", "third"),
+    MapEntry: ("key", "value"),
+    Indexed: ("index", "value"),
+    ClosedRange: ("start", "end"),
+}
+"""The attributes of the values that are made of others, to go through all of them."""

@@ -39,9 +39,9 @@ from bioeval_tui.guards.content import (
 from bioeval_tui.guards.voice import leak, non_answer, out_of_role, repetition, role_swap
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages import language_of
+from bioeval_tui.peers.goodbyes import only_goodbye, says_goodbye
 from bioeval_tui.peers.models.prompting import Prompt
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
-from bioeval_tui.peers.transcript import only_goodbye, says_goodbye
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import FACTS_UNREAD
 from bioeval_tui.record.importing.looking import json_value

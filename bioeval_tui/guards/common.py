@@ -21,7 +21,7 @@ from bioeval_tui.languages.english import ENGLISH, english_words
 from bioeval_tui.languages.numerals import SIGNS
 from bioeval_tui.languages.segments import compared
 from bioeval_tui.languages.speech import split_sentences
-from bioeval_tui.peers import transcript
+from bioeval_tui.peers import goodbyes
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage
 
 
@@ -304,12 +304,12 @@ def last_agent_message(view: EvaluatorView) -> str:
 
 def signs_off(view: EvaluatorView, text: str) -> bool:
     """Return whether `text` contains the sign-off."""
-    return transcript.without_signoff(text, view.job.evaluator.signoff) is not None
+    return goodbyes.without_signoff(text, view.job.evaluator.signoff) is not None
 
 
 def without_signoff(view: EvaluatorView, text: str) -> str:
     """Return `text` without the sign-off."""
-    rest = transcript.without_signoff(text, view.job.evaluator.signoff)
+    rest = goodbyes.without_signoff(text, view.job.evaluator.signoff)
     if rest is None:
         return text
     return rest

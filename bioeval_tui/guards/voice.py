@@ -33,8 +33,8 @@ from bioeval_tui.guards.content import asks_for_anything, does_not_know
 from bioeval_tui.guards.helper_talk import speaks_as_assistant
 from bioeval_tui.languages import Language, folded
 from bioeval_tui.languages.segments import LETTERS_OF_WORD, runs
-from bioeval_tui.peers.models.answer import REASONING_TAGS
 from bioeval_tui.peers.models.prompting import Prompt
+from bioeval_tui.peers.models.reasoning import REASONING_TAGS
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.record.names import Role
 

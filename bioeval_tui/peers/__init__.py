@@ -13,9 +13,9 @@ them. A conversation is given one of each and never names one. Then
   answers are read.
 - `offline` has those that need no model: the script, the rules, and the person.
 - `http` is the only client, without retries, redirects or cookies; `retry` is the only rule by
-  which a request is sent again; `sse` reads streams; `spending` counts calls, tokens and dollars,
-  and stops what would exceed a limit.
+  which a request is sent again; `sse` reads streams; `spending` counts calls and tokens, and
+  stops what would exceed a limit; `prices` has what they cost.
 - `transcript` keeps what was said, and returns what each side may see of it; `traces` joins the
-  agent's spans to turns.
+  agent's spans to turns; `goodbyes` knows how a user ends a conversation.
 - `python_code` and `function_calls` run functions of the user in a process of their own.
 """

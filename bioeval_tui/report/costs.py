@@ -16,7 +16,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.peers.spending import FILE_NAME, Price
+from bioeval_tui.peers.prices import FILE_NAME, Price
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
 from bioeval_tui.record.names import Condition, Peer
 from bioeval_tui.record.spans import known_sum

@@ -28,7 +28,7 @@ from bioeval_tui.statistics.means import average
 from bioeval_tui.statistics.p_values import binomial_p, holm, signed_rank_p
 
 if TYPE_CHECKING:
-    from bioeval_tui.evaluation.wiring.rescore import JudgeAsked
+    from bioeval_tui.evaluation.wiring.judge_tests import JudgeAsked
 
 REPEAT = "repeat"
 """The name of the unchanged repeat."""

@@ -19,7 +19,7 @@ from bioeval_tui.base.consoles import plain_console
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.base.units import DASH, count, dollars, number, number1, number3
-from bioeval_tui.evaluation.wiring.prepare import (
+from bioeval_tui.evaluation.wiring.estimate import (
     MESSAGE_TOKENS,
     PrintedEstimate,
     PrintedRole,

@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 from bioeval_tui.base.text import clean_line, listed, plural
 from bioeval_tui.base.units import date, latency
 from bioeval_tui.grade.task_report import TaskReport
-from bioeval_tui.peers.spending import Prices, shipped_prices
+from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.conditions import condition_names

@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import both_or_all, clean_line, shorten
-from bioeval_tui.peers.spending import Prices, shipped_prices
-from bioeval_tui.peers.transcript import without_signoff
+from bioeval_tui.peers.goodbyes import without_signoff
+from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.conditions import Contrast, condition_names, find_condition, job_conditions
 from bioeval_tui.record.effect import (

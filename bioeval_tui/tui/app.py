@@ -27,16 +27,10 @@ from bioeval_tui.record.masking import current, masked, masking
 from bioeval_tui.tui import keys
 from bioeval_tui.tui.items import cannot_run
 from bioeval_tui.tui.keys import bindings
-from bioeval_tui.tui.shared.app_dialogs import (
-    HelpScreen,
-    LeaveScreen,
-    Palette,
-    QuitScreen,
-    SettingsDialog,
-    ShareDialog,
-)
 from bioeval_tui.tui.shared.base import BaseScreen, is_going
 from bioeval_tui.tui.shared.dialogs import Dialog
+from bioeval_tui.tui.shared.help_dialogs import HelpScreen, Palette
+from bioeval_tui.tui.shared.leave_dialogs import LeaveScreen, QuitScreen
 from bioeval_tui.tui.shared.output import (
     Copied,
     Kept,
@@ -48,6 +42,8 @@ from bioeval_tui.tui.shared.output import (
     write_picture,
     write_text,
 )
+from bioeval_tui.tui.shared.settings_dialog import SettingsDialog
+from bioeval_tui.tui.shared.share_dialog import ShareDialog
 from bioeval_tui.tui.shared.terminal_app import TerminalApp
 from bioeval_tui.tui.shared.themes import (
     DEFAULT_LIGHT_VARIABLES,
@@ -299,11 +295,9 @@ class BioevalApp(TerminalApp[None]):
         These are `total`, or what a run's own answer says. `otherwise` is called if it cannot be
         asked: the job is gone, for example.
         """
-        from bioeval_tui.tui.job_dialogs import (  # a dialog is loaded when it is opened
-            RunDialog,
-            repeated,
-            run_as_asked,
-        )
+        # a dialog is loaded when it is opened
+        from bioeval_tui.tui.run_dialog import RunDialog, run_as_asked
+        from bioeval_tui.tui.run_form import repeated
 
         try:
             path, form = await self.services.from_runs(repeated, *run_ids)

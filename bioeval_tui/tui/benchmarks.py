@@ -35,12 +35,14 @@ from bioeval_tui.tui.live.transcript.paint import markdown_styles
 from bioeval_tui.tui.medals import histogram_view
 from bioeval_tui.tui.medals.medal_card import MedalDetail, examine
 from bioeval_tui.tui.medals.medals_view import MEDALS, column_number, number
-from bioeval_tui.tui.shared.base import action_key, switch_focus
+from bioeval_tui.tui.shared.base import switch_focus
 from bioeval_tui.tui.shared.cells import Cell, Line
 from bioeval_tui.tui.shared.dialogs import Dialog, PathDialog, Tell, WorkDialog
+from bioeval_tui.tui.shared.keys_footer import action_key
 from bioeval_tui.tui.shared.list_screen import ListScreen
 from bioeval_tui.tui.shared.list_table import Column, Key, Listing, number_key, text_key
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport

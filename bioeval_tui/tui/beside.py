@@ -19,7 +19,7 @@ from bioeval_tui.tui.runs.comparison import CompareDialog
 from bioeval_tui.tui.shared.answer_block import answer_lines
 from bioeval_tui.tui.shared.cells import Cell, Line, score_tone
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
-from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 
 class BesideDialog(Dialog[None]):

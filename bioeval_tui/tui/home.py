@@ -45,7 +45,8 @@ from bioeval_tui.tui.shared.cells import (
     spark,
 )
 from bioeval_tui.tui.shared.output import Copied
-from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.wiring.doctor import ComponentState

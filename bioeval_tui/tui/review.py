@@ -27,7 +27,8 @@ from bioeval_tui.tui.review_view import ReviewDialog
 from bioeval_tui.tui.shared.base import RefreshedScreen, switch_focus, unreadable
 from bioeval_tui.tui.shared.cells import Cell, Line, brief_head, left, right, who_and_what, wrapped
 from bioeval_tui.tui.shared.output import Copied
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 OTHERS_S = 2.0
 """Interval of checks for other people's reviews."""

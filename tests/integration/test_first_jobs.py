@@ -25,7 +25,7 @@ from bioeval_tui.jobs.models import ScriptLine
 from bioeval_tui.jobs.template import Answers, known_script
 from bioeval_tui.sample.paths import sample_jobs
 from bioeval_tui.tui.data.services import AppServices
-from bioeval_tui.tui.job_dialogs import EXAMPLES
+from bioeval_tui.tui.own_agent_dialog import EXAMPLES
 from tests.command import call
 from tests.integration.program import run, sample_agent
 from tests.servers import openai_server as srv

@@ -16,7 +16,7 @@ import pytest
 
 from bioeval_tui import Results, evaluate, evaluate_async, load_run
 from bioeval_tui.base.errors import JobError, UsageError
-from bioeval_tui.evaluation.wiring.start import resume_spec
+from bioeval_tui.evaluation.wiring.resuming import resume_spec
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.run_options import kinds
 from bioeval_tui.report.frames import TABLES

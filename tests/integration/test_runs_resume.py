@@ -16,7 +16,8 @@ from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.batch import run_batch
-from bioeval_tui.evaluation.wiring.start import prepare_batch, resume_spec
+from bioeval_tui.evaluation.wiring.resuming import resume_spec
+from bioeval_tui.evaluation.wiring.start import prepare_batch
 from bioeval_tui.record.runs import overlay_path, read_live
 from tests.integration.program import (
     environment,

@@ -14,7 +14,7 @@ from .screen import Screen
 from .world import REPOSITORY, RUN, graded, no_engine_left, recorded
 
 BROKEN = """
-from bioeval_tui.tui.shared.base import TitleBar
+from bioeval_tui.tui.shared.line_widgets import TitleBar
 def render(self):
     secrets = "what a traceback with local variables would show"
     raise BrokenPipeError("the title is broken\\nfor a test")

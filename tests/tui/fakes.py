@@ -42,7 +42,7 @@ from bioeval_tui.tui.items import (
     ReviewItem,
     ReviewSource,
 )
-from bioeval_tui.tui.job_dialogs import RunForm
+from bioeval_tui.tui.run_form import RunForm
 from bioeval_tui.tui.runs.batch_view import Glance
 from bioeval_tui.tui.runs.runs_view import RunPreview
 from bioeval_tui.tui.shared.cells import Cell

@@ -18,7 +18,7 @@ from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record import events
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.answer import answer_batch
-from bioeval_tui.tui.job_dialogs import RunForm
+from bioeval_tui.tui.run_form import RunForm
 from bioeval_tui.tui.runs.batch_view import (
     CELL_WIDTH,
     Rank,

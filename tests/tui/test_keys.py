@@ -20,7 +20,7 @@ from bioeval_tui import tui
 from bioeval_tui.tui import keys
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.keys import SCREENS, Placed, ScreenEntry, bindings, key_name, placed
-from bioeval_tui.tui.shared.app_dialogs import help_lines
+from bioeval_tui.tui.shared.help_dialogs import help_lines
 
 DOCS = Path(__file__).parents[2] / "docs" / "screens.md"
 CHANGING = {"AskLine", "TypedLine"}

@@ -20,11 +20,13 @@ from bioeval_tui.formats import RunResult
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.result import result_of
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.job_dialogs import OwnAgentDialog
 from bioeval_tui.tui.live.score_card import ScoreCard
 from bioeval_tui.tui.medals.medal_card import MedalDetail
-from bioeval_tui.tui.shared.app_dialogs import HelpScreen, LeaveScreen, SettingsDialog
+from bioeval_tui.tui.own_agent_dialog import OwnAgentDialog
 from bioeval_tui.tui.shared.dialogs import PathDialog, WorkDialog
+from bioeval_tui.tui.shared.help_dialogs import HelpScreen
+from bioeval_tui.tui.shared.leave_dialogs import LeaveScreen
+from bioeval_tui.tui.shared.settings_dialog import SettingsDialog
 
 
 def ended() -> RunResult:

@@ -33,7 +33,7 @@ from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.findings import Gain
 from bioeval_tui.report.result import result_of
-from bioeval_tui.tui.job_dialogs import RunForm
+from bioeval_tui.tui.run_form import RunForm
 from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.runs.passages import PassagesDialog
 from tests.unit.report.recorded import Recorded, Talk

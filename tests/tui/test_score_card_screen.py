@@ -34,9 +34,9 @@ from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.words import rounds_words, summary_lines
 from bioeval_tui.tui.app import BioevalApp
-from bioeval_tui.tui.job_dialogs import RunForm
 from bioeval_tui.tui.live import score_card_view
 from bioeval_tui.tui.live.score_card import ScoreCard
+from bioeval_tui.tui.run_form import RunForm
 from tests.unit.report.recorded import Recorded, Talk, shown
 
 

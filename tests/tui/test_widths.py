@@ -26,10 +26,10 @@ from bioeval_tui.grade.task_report import table as section
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.beside import BesideEachOther
 from bioeval_tui.tui.beside import lines as beside_lines
-from bioeval_tui.tui.job_dialogs import resolved_lines
 from bioeval_tui.tui.live.spans import waterfall
 from bioeval_tui.tui.medals.medals_view import Entry
 from bioeval_tui.tui.medals.tables import Group, submission_lines
+from bioeval_tui.tui.run_dialog import resolved_lines
 from bioeval_tui.tui.runs import batch_view
 from bioeval_tui.tui.runs.board_view import board
 from bioeval_tui.tui.runs.comparison import NUMBER, table

@@ -26,12 +26,15 @@ from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.peers.agents.connection import parse_message, parse_object
 from bioeval_tui.peers.failures import received_text
+from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.models import evaluator
-from bioeval_tui.peers.models.answer import AnswerReader, hide_keys, strip_reasoning
-from bioeval_tui.peers.models.prompting import find_prompt, states_shown, tool_calls
+from bioeval_tui.peers.models.answer import AnswerReader
+from bioeval_tui.peers.models.prompting import find_prompt
+from bioeval_tui.peers.models.reasoning import strip_reasoning
+from bioeval_tui.peers.models.refusals import hide_keys
+from bioeval_tui.peers.models.shown import states_shown, tool_calls
 from bioeval_tui.peers.models.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.peers.offline import RulesJudge
-from bioeval_tui.peers.transcript import without_signoff
 from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event

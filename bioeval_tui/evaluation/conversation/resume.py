@@ -58,6 +58,11 @@ class Earlier:
     sessions: Mapping[str, str] = field(default_factory=dict)
     """The titles of the conversations that had a session, by its id."""
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a conversation was begun, finished or not."""
+        return bool(self.attempts)
+
 
 @dataclass(frozen=True)
 class Resumption:

@@ -24,24 +24,19 @@ from bioeval_tui.evaluation.conversation.attempts import (
     stream_whole,
 )
 from bioeval_tui.evaluation.conversation.blame import BlamedEnding
+from bioeval_tui.evaluation.conversation.call_counts import TIMES_HELD
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
 from bioeval_tui.evaluation.conversation.observe import what_differs
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
-from bioeval_tui.evaluation.conversation.scoring import judge_sentinels
+from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
 from bioeval_tui.evaluation.conversation.sessions import APART, OverheardAgent, Session
 from bioeval_tui.evaluation.conversation.standstill import LONG_S, Gap
 from bioeval_tui.evaluation.conversation.turns import Dialogue
 from bioeval_tui.jobs.loading import job_snapshot
 from bioeval_tui.jobs.models import CypherAssertion, EvaluationJob, Seed, TextSeed
 from bioeval_tui.peers.seams import Agent, PeerError
-from bioeval_tui.peers.spending import (
-    TIMES_HELD,
-    LimitReachedError,
-    SpendingBudget,
-    Used,
-    counting,
-)
+from bioeval_tui.peers.spending import LimitReachedError, SpendingBudget, Used, counting
 from bioeval_tui.peers.transcript import SpokenTranscript, judge_view
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
@@ -313,6 +308,7 @@ class JobRun:
         self.control = control
         self.began = time.monotonic()
         self.attempts = earlier.attempts
+        self.had_begun = earlier.has_begun
         self.clean = earlier.clean
         self.compared = earlier.compared
         """The parts of the starting states that were compared in every trial; None before the
@@ -418,10 +414,11 @@ class JobRun:
         return self._exam.refusal
 
     async def _judge_sentinels(self, *, after: bool) -> None:
-        """Ask the judge about conversations with known verdicts, if the job wants it; before any
-        other only once.
+        """Ask the judge about conversations with known verdicts, if the job wants it.
+
+        A resumed run that had begun a conversation, even if it finished none, had asked before it.
         """
-        if not self.plan.job.scorer.sentinels or (self.attempts and not after):
+        if not self.plan.job.scorer.sentinels or (self.had_begun and not after):
             return
         try:
             with counting(self.parts.budget):

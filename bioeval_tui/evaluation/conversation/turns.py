@@ -31,6 +31,7 @@ from bioeval_tui.evaluation.conversation.observe import Observation, Observer
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
 from bioeval_tui.peers import traces
+from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.seams import (
     Agent,
     Evaluator,
@@ -43,7 +44,7 @@ from bioeval_tui.peers.seams import (
     evaluator_job,
 )
 from bioeval_tui.peers.spending import Used
-from bioeval_tui.peers.transcript import SpokenTranscript, without_signoff
+from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.record import events
 from bioeval_tui.record.names import Role
 

@@ -16,7 +16,7 @@ from bioeval_tui.base.text import clean, clean_line, plural
 from bioeval_tui.evaluation.wiring.cases import MOST_CASES
 from bioeval_tui.evaluation.wiring.persons import Persons
 from bioeval_tui.jobs.template import Answers, conversation_cases_text
-from bioeval_tui.peers.transcript import without_signoff
+from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.record.importing.chat import sentences
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import started_run

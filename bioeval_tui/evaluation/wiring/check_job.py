@@ -29,7 +29,8 @@ from bioeval_tui.evaluation.assertions import (
     constant,
     parse_where,
 )
-from bioeval_tui.evaluation.wiring.cases import CaseChoice, CaseJob, Cases
+from bioeval_tui.evaluation.wiring.case_table import CaseChoice
+from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
 from bioeval_tui.expressions import parse
 from bioeval_tui.graphs.cypher import asks_nothing, check_read_only, check_setup
 from bioeval_tui.graphs.graphqlite import check_embedded

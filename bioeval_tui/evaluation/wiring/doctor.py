@@ -42,7 +42,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import apply_mode
 from bioeval_tui.grade.service import Grading
 from bioeval_tui.graphs.embedded import EmbeddedGraph, available
-from bioeval_tui.peers.models.answer import hide_keys
+from bioeval_tui.peers.models.refusals import hide_keys
 from bioeval_tui.record.masking import masked
 
 State = Literal["works", "broken", "absent"]

@@ -29,7 +29,7 @@ from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona
 from bioeval_tui.jobs.template import Answers
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
-from bioeval_tui.peers.transcript import without_signoff
+from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.record.events import RunStarted, TaskScored
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import Condition

@@ -45,6 +45,7 @@ from bioeval_tui.peers.models.prompting import (
     shown_to_judge,
 )
 from bioeval_tui.peers.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
+from bioeval_tui.peers.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.peers.retry import MODEL_RULE
 from bioeval_tui.peers.seams import (
     Agent,
@@ -55,7 +56,7 @@ from bioeval_tui.peers.seams import (
     evaluator_job,
     wrap_plugin,
 )
-from bioeval_tui.peers.spending import FILE_NAME, Price, Prices, Rates, load_prices
+from bioeval_tui.peers.spending import Rates
 from bioeval_tui.record.names import Condition, judge_name
 
 if TYPE_CHECKING:

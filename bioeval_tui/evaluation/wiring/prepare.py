@@ -1,5 +1,8 @@
-"""Prepares each run from an engine's specification, and estimates it before anything is sent:
-conversations, calls and cost.
+"""A run is prepared from an engine's specification: its job is checked, and everything is built
+that needs no connection, so that what is wrong is said before anything is sent.
+
+A new run comes from `prepare_run`; a resumed one brings the plan of its recording to `assemble`
+(`resuming.py`). The connections are opened when the engine begins the run (`_open_parts`).
 """
 
 from __future__ import annotations
@@ -8,48 +11,32 @@ import contextlib
 import functools
 import secrets
 import subprocess
-from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
-
-from typing_extensions import TypedDict
+from typing import Any
 
 from bioeval_tui import plugins
 from bioeval_tui.base.credentials import strip_credentials
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings, plain_environment
-from bioeval_tui.base.text import clean_line, listed, plural
-from bioeval_tui.evaluation.conversation import exam
+from bioeval_tui.base.text import clean_line, listed
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
-from bioeval_tui.evaluation.conversation.scoring import sentinels
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
 from bioeval_tui.evaluation.wiring import graphs
-from bioeval_tui.evaluation.wiring.cases import CaseChoice, recorded_cases
+from bioeval_tui.evaluation.wiring.case_table import CaseChoice
+from bioeval_tui.evaluation.wiring.cases import recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion, ModelOptions
+from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.peers.seams import Judge
-from bioeval_tui.peers.spending import (
-    FILE_NAME,
-    NO_CALLS,
-    Calls,
-    Price,
-    agent_calls,
-    evaluator_calls,
-    judge_calls,
-    load_prices,
-    total_calls,
-)
 from bioeval_tui.record.cases import case_places
 from bioeval_tui.record.conditions import put_first
 from bioeval_tui.record.events import MOST_TRIALS
@@ -58,6 +45,8 @@ from bioeval_tui.record.run_options import RunOptions
 from bioeval_tui.sample.paths import SAMPLE_AGENT
 
 A_DAY_S = 86_400.0
+
+
 UNRESTRICTED_SETUP_S = 600.0
 
 
@@ -291,7 +280,7 @@ def _seat_person(makers: Makers, spec: EngineSpec, control: Control) -> None:
 
 
 def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
-    """Return the run's options, in the form that `evaluation.wiring.start` reads."""
+    """Return the run's options, in the form that `resuming.py` reads."""
     judges = makers.judge_models()
     options: dict[str, Any] = {
         **spec.recorded(),
@@ -420,276 +409,3 @@ def _git_revision(folder: Path) -> str | None:
     if asked.returncode != 0:
         return None
     return asked.stdout.decode("ascii", "replace").strip() or None
-
-
-MESSAGE_TOKENS = 200
-"""Assumed length of a message, in tokens."""
-PROMPT_TOKENS = 1500
-"""Assumed tokens that a prompt adds to the transcript."""
-VERDICT_TOKENS = 200
-"""Assumed length of a judge's reason for one task, in tokens."""
-
-
-class PrintedRole(TypedDict):
-    """The calls of one role."""
-
-    model: str
-    host: str
-    calls: int
-    """How many there are if nothing is sent twice and every conversation has its full length."""
-    most_calls: int
-    """The maximum, whatever fails, is refused or has to be asked again."""
-    cost: float | None
-    most_cost: float | None
-    """Of these calls, in dollars; None if unknown."""
-    why_unknown: str | None
-    options: dict[str, Any]
-    """What the job asks of the model besides its messages, under the job's keys."""
-
-
-class PrintedEstimate(TypedDict):
-    """What one run would call, as `run --dry-run --json` prints it."""
-
-    job: str
-    model: str
-    conversations: int
-    hosts: list[str]
-    judge_sees: str | None
-    warnings: list[str]
-    exam: str | None
-    """What the judge is asked before its verdicts count; null if nothing is."""
-    calls: int
-    most_calls: int
-    roles: dict[str, PrintedRole]
-
-
-def estimate_batch(spec: EngineSpec, settings: Settings) -> list[PrintedEstimate]:
-    """Return an estimate for each run of the batch. Nothing is sent to anybody.
-
-    Raises:
-        BioevalError: what is wrong with the jobs, the settings or the price file.
-    """
-    return [_estimate(prepare_run(spec, run, settings), run, spec, settings) for run in spec.runs]
-
-
-def total_cost(
-    estimates: Sequence[PrintedEstimate], key: Literal["cost", "most_cost"]
-) -> float | None:
-    """Return the total cost; None if a role's is unknown."""
-    roles = chain.from_iterable(estimate["roles"].values() for estimate in estimates)
-    costs = [role[key] for role in roles]
-    known = [cost for cost in costs if cost is not None]
-    if len(known) == len(costs):
-        return sum(known)
-    return None
-
-
-class _Held(NamedTuple):
-    """Conversations of a run that are still to be held: their condition, their case's job, and how
-    many there are.
-    """
-
-    condition: Condition
-    job: EvaluationJob
-    number: int
-
-
-def _remaining(plan: RunPlan, finished: Collection[tuple[Condition, int]]) -> list[_Held]:
-    """Return the conversations of a plan, by condition and case, without the `finished` ones
-    (condition and number of the trial).
-    """
-    # The trials of a case have the same job object, so its identity stands for the case.
-    numbers: Counter[tuple[Condition, int]] = Counter()
-    jobs: dict[int, EvaluationJob] = {}
-    for trial in range(1, plan.trials + 1):
-        job = plan.trial_plan(trial).job
-        jobs[id(job)] = job
-        numbers.update((each, id(job)) for each in plan.conditions if (each, trial) not in finished)
-    return [_Held(condition, jobs[at], number) for (condition, at), number in numbers.items()]
-
-
-def _estimate(
-    prepared: PreparedRun, run: RunSpec, spec: EngineSpec, settings: Settings
-) -> PrintedEstimate:
-    plan = prepared.plan
-    makers = Makers(plan.job, Path(plan.job_path).parent, spec, plan.model, settings)
-    finished = prepared.resume().earlier.finished if prepared.resume is not None else {}
-    to_hold = _remaining(plan, finished)
-    roles = {
-        "agent": _agent(plan, makers, settings, to_hold, named=run.model or plan.job.target.model),
-        "evaluator": _evaluator(plan, makers, settings, to_hold),
-        **_judges(plan, makers, settings, to_hold, resumed=bool(finished)),
-    }
-    return {
-        "job": plan.job_name,
-        "model": plan.model or "",
-        "conversations": sum(held.number for held in to_hold),
-        "hosts": list(plan.hosts),
-        "judge_sees": plan.judge_sees or None,
-        "warnings": list(prepared.warnings),
-        "exam": _exam_words(plan, settings),
-        "calls": sum(role["calls"] for role in roles.values()),
-        "most_calls": sum(role["most_calls"] for role in roles.values()),
-        "roles": roles,
-    }
-
-
-def _patience_s(plan: RunPlan) -> float:
-    """Return for how long a request is sent again because others of ours are under way at the same
-    peer.
-    """
-    if plan.shared_agent > 1:
-        return plan.limits.throttled_s
-    return 0.0
-
-
-def _agent(
-    plan: RunPlan,
-    makers: Makers,
-    settings: Settings,
-    to_hold: Sequence[_Held],
-    *,
-    named: str | None,
-) -> PrintedRole:
-    protocol = plugins.agent_protocol(plan.job.target.protocol)
-    terms: dict[str, Any] = {
-        "is_model": makers.pays_agent,
-        "takes_history": protocol is not None and "history" in protocol.takes,
-    }
-    rule, patience_s = plan.limits.agent_retries, _patience_s(plan)
-    calls = total_calls(
-        agent_calls(held.job, rule, patience_s, **terms).times(held.number) for held in to_hold
-    )
-    host = plan.hosts[0]
-    if not makers.pays_agent:
-        model = named if plan.rehearsal else plan.model
-        return _unpriced(model or "", host, calls, None, "the agent's own cost is unknown")
-    price = makers.agent_price(load_prices(settings.data_dir / FILE_NAME))
-    # A chat endpoint is sent the whole conversation with each message, on average half of the
-    # longest one.
-    per_call = plan.job.max_messages * MESSAGE_TOKENS / 2
-    return _role(plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS, plan.job.target)
-
-
-def _evaluator(
-    plan: RunPlan, makers: Makers, settings: Settings, to_hold: Sequence[_Held]
-) -> PrintedRole:
-    job = plan.job
-    if job.evaluator.kind != "llm":
-        return _unpriced(job.evaluator.kind)
-    model, host = makers.evaluator_model(), makers.model_host("evaluator")
-    price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
-    per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
-    rule, patience_s = plan.limits.model_retries, _patience_s(plan)
-    calls = total_calls(
-        evaluator_calls(held.job, rule, patience_s).times(held.number) for held in to_hold
-    )
-    return _role(model, host, calls, price, per_call, MESSAGE_TOKENS, job.evaluator)
-
-
-def _judges(
-    plan: RunPlan, makers: Makers, settings: Settings, to_hold: Sequence[_Held], *, resumed: bool
-) -> dict[str, PrintedRole]:
-    job, models = plan.job, makers.judge_models()
-    transcripts = Counter[int]()
-    """How many transcripts have so many tasks to score."""
-    for held in to_hold:
-        transcripts[len(held.job.judged_in(held.condition))] += held.number
-    if not models or not any(transcripts):
-        return {"judge": _unpriced("no tasks" if models else job.scorer.kind)}
-    if job.scorer.sentinels:
-        held_at = 1 if resumed else 2  # before a run that begins, and after every one
-        for sentinel in sentinels(job):
-            transcripts[len(sentinel.met)] += held_at
-    prices = load_prices(settings.data_dir / FILE_NAME)
-    host = makers.model_host("judge")
-    per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
-    out = VERDICT_TOKENS * max(transcripts)
-    roles = {}
-    for number, model in enumerate(models, start=1):
-        faults = number == 1 and job.scorer.user_faults and job.evaluator.kind == "llm"
-        rule = plan.limits.model_retries
-        calls = total_calls(
-            judge_calls(job, tasks, rule, lists_faults=faults).times(times)
-            for tasks, times in transcripts.items()
-        )
-        calls = total_calls([calls, *_exam_calls(plan, settings)])
-        name = "judge" if len(models) == 1 else f"judge {number}"
-        roles[name] = _role(model, host, calls, prices.of(model, host), per_call, out, job.scorer)
-    return roles
-
-
-def _exam_words(plan: RunPlan, settings: Settings) -> str | None:
-    """Return what a run asks its judge before anything counts, as a sentence; None if it asks
-    nothing.
-    """
-    if not plan.exam:
-        return None
-    asked = exam.exam_of_run(plan)
-    if asked.why_not:
-        return f"the judge has no exam: {asked.why_not}"
-    what = f"the judge is examined with {plural(len(asked.views), 'control conversation')}"
-    known = exam.remembered(asked, settings.data_dir / exam.FOLDER)
-    if known:
-        return f"{what}, remembered from an earlier run"
-    return what
-
-
-def _exam_calls(plan: RunPlan, settings: Settings) -> list[Calls]:
-    """Return the calls of one of the judge's models for the exam; if it is remembered, none, unless
-    another model is served.
-    """
-    if not plan.exam:
-        return []
-    asked = exam.exam_of_run(plan)
-    known = exam.remembered(asked, settings.data_dir / exam.FOLDER) is not None
-    each = [
-        judge_calls(
-            view.job,
-            len(view.job.judged_in(view.condition)),
-            plan.limits.model_retries,
-            lists_faults=False,
-        )
-        for _, view in asked.views
-    ]
-    if known:
-        return [Calls(0, calls.most) for calls in each]
-    return each
-
-
-def _unpriced(
-    model: str,
-    host: str = "",
-    calls: Calls = NO_CALLS,
-    cost: float | None = 0.0,
-    why: str | None = None,
-) -> PrintedRole:
-    return PrintedRole(
-        model=model,
-        host=host,
-        calls=calls.usual,
-        most_calls=calls.most,
-        cost=cost,
-        most_cost=cost,
-        why_unknown=why,
-        options={},
-    )
-
-
-def _role(
-    model: str,
-    host: str,
-    calls: Calls,
-    price: Price | None,
-    tokens_in: float,
-    tokens_out: float,
-    options: ModelOptions,
-) -> PrintedRole:
-    if price is None:
-        why = f"no price of {model} at {host} in {FILE_NAME}"
-        role = _unpriced(model, host, calls, None, why)
-    else:
-        each = price.cost(tokens_in, tokens_out)
-        role = _unpriced(model, host, calls, None, None)
-        role |= {"cost": each * calls.usual, "most_cost": each * calls.most}
-    return {**role, "options": options.given_options()}

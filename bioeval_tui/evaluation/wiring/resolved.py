@@ -14,13 +14,13 @@ from bioeval_tui.base.units import dollars
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest, spec_of
 from bioeval_tui.evaluation.wiring.doctor import first_makers
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, role_settings, url_setting
-from bioeval_tui.evaluation.wiring.makers import Makers
-from bioeval_tui.evaluation.wiring.prepare import (
+from bioeval_tui.evaluation.wiring.estimate import (
     PrintedEstimate,
     PrintedRole,
     estimate_batch,
     total_cost,
 )
+from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.jobs.models import EvaluatorConfig, ScorerConfig
 from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.record.masking import masked

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators
+from bioeval_tui.expressions.comparing import equal, map_key, ordered_set
 from bioeval_tui.expressions.evaluator import element
-from bioeval_tui.expressions.operators import equal, map_key, ordered_set
 from bioeval_tui.expressions.signatures import kotlin, library
 from bioeval_tui.expressions.values import (
     CELL,

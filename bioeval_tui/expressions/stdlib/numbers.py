@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators
-from bioeval_tui.expressions.operators import equal, order, to_text
+from bioeval_tui.expressions.comparing import equal, order
 from bioeval_tui.expressions.signatures import kotlin, library
 from bioeval_tui.expressions.stdlib.elements import Function
+from bioeval_tui.expressions.text_forms import to_text
 from bioeval_tui.expressions.values import (
     INT_MAX,
     INT_MIN,

@@ -11,14 +11,13 @@ from typing import Any
 
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators
-from bioeval_tui.expressions.operators import (
+from bioeval_tui.expressions.comparing import (
     equal,
     map_key,
     nullable_order,
     order,
     ordered,
     ordered_set,
-    to_text,
 )
 from bioeval_tui.expressions.signatures import RUNTIME, kotlin, library
 from bioeval_tui.expressions.stdlib.elements import (
@@ -31,6 +30,7 @@ from bioeval_tui.expressions.stdlib.elements import (
     raw,
     same_kind,
 )
+from bioeval_tui.expressions.text_forms import to_text
 from bioeval_tui.expressions.values import (
     CELL,
     Budget,

@@ -1,5 +1,8 @@
-"""Reads an endpoint's response, whole or streamed, into an answer, and its error into one sentence
-without the key; takes the reasoning away that a model or its server leaves before the answer.
+"""Reads an endpoint's response, whole or streamed, into one form of answer (`ChatAnswer`).
+
+`model.py` has an `AnswerReader` for each response; the evaluator, the judge and the chat agent take
+the text of the result (`text_of`). Error statuses are read in `refusals.py`, reasoning before the
+answer in `reasoning.py`. At the end stands what both models need for answers in JSON.
 """
 
 from __future__ import annotations
@@ -7,9 +10,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
@@ -20,11 +22,16 @@ from bioeval_tui.base.text import (
     clean,
     clean_line,
     excess_of,
-    mask_secret,
     parse_json,
     shorten,
 )
-from bioeval_tui.peers.retry import may_retry, retry_after
+from bioeval_tui.peers.models.refusals import (
+    content_refused,
+    context_full,
+    hide_keys,
+    is_context_full,
+    is_over_content,
+)
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.peers.sse import ServerSentEvent
 from bioeval_tui.record.events import MAX_TOKENS
@@ -32,7 +39,7 @@ from bioeval_tui.record.names import Peer
 from bioeval_tui.record.tool_calls import parse_arguments
 
 if TYPE_CHECKING:  # the guards, which know the tags of reasoning, need no client
-    import openai
+    pass
 
 SMALLEST_CONTEXT = 256
 """No server has a smaller context, in tokens: lower counts leave out what was cached, or are made
@@ -113,6 +120,25 @@ def text_of(answer: ChatAnswer, peer: Peer) -> str:
             message += ": it only reasoned"
         raise unusable(message, "", retryable=peer != "agent")
     return answer.content
+
+
+_CONTENT_FINISHES = frozenset(
+    {
+        "content_filter",
+        "content_filtered",
+        "refusal",
+        "safety",
+        "blocklist",
+        "prohibited_content",
+        "recitation",
+        "spii",
+        "sensitive",
+        "guardrail_intervened",
+    }
+)
+"""The reasons for which OpenAI, Azure, Bedrock, Anthropic, Google and Zhipu end an answer over what
+is said in it.
+"""
 
 
 class PromptCheck:
@@ -501,7 +527,7 @@ class AnswerReader:
         if is_context_full(codes, shown):
             return context_full(self._peer, self._host, shown)
         if is_over_content(codes, shown):
-            return _content_refusal(self._peer, self._host, shown)
+            return content_refused(self._peer, self._host, shown)
         message = f"{self._host} ended its answer with an error: {shown}"
         return PeerError(self._peer, message, retryable=True, received=shown)
 
@@ -641,304 +667,6 @@ def _first_problem(error: ValidationError) -> str:
     return ""
 
 
-_REFUSING_STATUS = frozenset({400, 422, 500, 501})
-"""Statuses of servers that do not know an option; llama-cpp-python answers 500."""
-_DISAGREEING_STATUS = frozenset({400, 404, 405, 415, 422, 501})
-"""Statuses that say that this program asked for something that the endpoint does not have or
-understand.
-"""
-_OPTIONS = {
-    "temperature": "temperature",
-    "stream_options": "stream_options|include_usage",
-    "max_tokens": "max_completion_tokens",
-    "stream": r"stream(?:ing)?",
-    "system": (
-        r"system[ _](?:role|message|prompt|instruction)s?|role ['\"]?system|developer instructions?"
-    ),
-    "response_format": (
-        r"response_?format|json_?schema|json_object|text\.format|structured[ _]outputs?|grammar"
-    ),
-}
-"""The words with which servers name an option that a request may do without, or the other name of
-`max_tokens`.
-"""
-_NAMED = (
-    r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
-    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong"
-    r"|support\w*|accept\w*|allow\w*|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*"
-    r"|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
-    r""")\b[^.;?!]{{0,60}}?\b(?:{0})\b"""
-    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b"
-    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
-    r"|unavailable|forbidden|disabled|fail\w*)\b)"
-)
-"""How servers name a parameter: in quotes of its own, or beside what is wrong with it."""
-_NAMING = {option: re.compile(_NAMED.format(names)) for option, names in _OPTIONS.items()}
-_ECHOED = re.compile(r"""(?<!\w)(['"`])[^'"`]*\s[^'"`]*\1(?!\w)""")
-"""Several words in quotes: they may be anybody's."""
-_CONTEXT_CODES = frozenset(
-    {"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"}
-)
-_CONTEXT_FULL = re.compile(
-    r"context[ _-]?(?:length|size|window|limit)|maximum context|prompt is too long|exceeds?"
-    r" .{0,40}\bn_ctx\b"
-    r"|token count .{0,40}exceeds|tokens \+ `?max_new_tokens|reduce the length of (?:the|your)"
-    r" (?:messages|prompt)",
-    re.IGNORECASE,
-)
-"""The words of vLLM, llama.cpp, LM Studio, Anthropic, Google, TGI and Groq for a request that is
-too long for a model.
-"""
-_CONTENT_FINISHES = frozenset(
-    {
-        "content_filter",
-        "content_filtered",
-        "refusal",
-        "safety",
-        "blocklist",
-        "prohibited_content",
-        "recitation",
-        "spii",
-        "sensitive",
-        "guardrail_intervened",
-    }
-)
-"""The reasons for which OpenAI, Azure, Bedrock, Anthropic, Google and Zhipu end an answer over what
-is said in it.
-"""
-_CONTENT_CODES = frozenset(
-    {
-        "content_filter",
-        "content_policy_violation",
-        "responsibleaipolicyviolation",
-        "invalid_prompt",
-        "data_inspection_failed",
-        "datainspectionfailed",
-        "guardrail_intervened",
-        "1301",
-    }
-)
-"""The codes with which OpenAI, Azure, Alibaba, Bedrock and Zhipu refuse a request over what is said
-in it.
-"""
-_CONTENT_WORDS = re.compile(
-    r"content (?:management|filter|policy|moderation|safety)|content_?filter|safety"
-    r" (?:system|filter|policy|guidelines)|usage guidelines"
-    r"|(?:usage|safety|content) polic(?:y|ies)|content exists risk|inappropriate content|unsafe or"
-    r" sensitive|requires moderation|was flagged"
-    r"|block_?reason|prohibited_content",
-    re.IGNORECASE,
-)
-"""The words of Azure, OpenAI, DeepSeek, Alibaba, Zhipu, xAI, OpenRouter and Google for the same."""
-_MEANINGS = {
-    400: "did not understand the request",
-    401: "rejected the API key",
-    403: "does not allow this request",
-    404: "does not know this URL or model",
-    413: "found the request too large",
-    422: "did not understand the request",
-    429: "is rate-limiting",
-}
-_KEY_LIKE = re.compile(r"\b(?:sk|key|bearer)[-_ ][\w*.-]{4,}", re.IGNORECASE)
-_LONGEST_RECEIVED = 300
-
-
-class QuotaUsedUp(PeerError):
-    """The account has no quota or money left for the model, so that no later request is answered,
-    either.
-    """
-
-
-class Refused(PeerError):
-    """The server rejected the request, but may accept it without one of the options that it
-    names.
-    """
-
-    def __init__(
-        self, peer: Peer, message: str, named: Collection[str], *, status: int, received: str
-    ) -> None:
-        super().__init__(peer, message, status=status, received=received, disagrees=True)
-        self._named = named
-
-    def options(self, sent: Mapping[str, Any]) -> set[str]:
-        """Return what to leave out of a request with this body: one thing that the server names."""
-        for option in ("temperature", "stream_options", "max_tokens"):
-            if option in sent and option in self._named:
-                return {option}
-        if "stream" in self._named and sent.get("stream"):
-            return {"stream"}
-        messages = sent.get("messages") or ()
-        if "system" in self._named and any(message["role"] == "system" for message in messages):
-            return {"system"}
-        shape = (sent.get("response_format") or {}).get("type")
-        if shape and "response_format" in self._named:
-            return {str(shape)}
-        return set()
-
-
-def refusal(
-    peer: Peer,
-    host: str,
-    error: openai.APIStatusError,
-    key: str | None,
-    job_keys: Mapping[str, str] = MappingProxyType({}),
-) -> PeerError:
-    """Convert an error status: `Refused` if the server names an option that can be left out, or
-    `QuotaUsedUp`.
-
-    `job_keys` are the parameters that the job asks for, with the job's key of each, which is named
-    where the server names the parameter.
-    """
-    status, body = error.status_code, error.body
-    if 300 <= status < 400:
-        return PeerError(
-            peer, f"{host} answered {status}, a redirect, which is not followed", status=status
-        )
-    said = body if isinstance(body, str) else None
-    if isinstance(body, dict):
-        said = body.get("message")
-    shown = hide_keys(str(said or error.response.text), key)
-    codes = {str(error.code or ""), str(error.type or "")}
-    if status == 402 or "insufficient_quota" in codes:
-        message = f"the quota of the {peer}'s model at {host} is used up ({status}): {shown}"
-        return QuotaUsedUp(peer, message.removesuffix(": "), status=status, received=shown)
-    meaning = _MEANINGS.get(status, "rejected the request")
-    if status >= 500:
-        meaning = _MEANINGS.get(status, "failed")
-    message = f"{host} {meaning} ({status})"
-    if shown:
-        message += f": {shown}"
-    words = f"{error.param} {shown}".lower()
-    named_keys = {
-        job_keys[name] for name in job_keys if re.search(rf"\b{re.escape(name.lower())}\b", words)
-    }
-    if named_keys:
-        message += f" (the job sets {', '.join(sorted(named_keys))})"
-    if status in (400, 413, 422, 500) and is_context_full(codes, shown):
-        return context_full(peer, host, shown, status)
-    if peer != "agent" and status in (400, 403, 422, 451) and is_over_content(codes, shown):
-        return _content_refusal(peer, host, shown, status)
-    if status in _REFUSING_STATUS and "model_not_found" not in codes:
-        own = _ECHOED.sub("…", shown.lower())
-        parameter = f"'{error.param}'".lower()
-        named = {
-            option
-            for option, naming in _NAMING.items()
-            if naming.search(own) or naming.search(parameter)
-        }
-        if named:
-            return Refused(peer, message, named, status=status, received=shown)
-    if status in _DISAGREEING_STATUS:
-        return PeerError(peer, message, status=status, received=shown, disagrees=True)
-    if not may_retry(status):
-        return PeerError(peer, message, status=status, received=shown)
-    after = retry_after(error.response.headers.get("Retry-After"), time.time())
-    return PeerError(
-        peer, message, retryable=True, status=status, retry_after_s=after, received=shown
-    )
-
-
-def is_context_full(codes: Collection[str], message: str) -> bool:
-    """Return whether an error with these codes and words says that a request is too long for its
-    model.
-    """
-    return bool(_CONTEXT_CODES & set(codes) or _CONTEXT_FULL.search(message))
-
-
-def context_full(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
-    """Return the error for a request that is too long for its model, which is the model's limit and
-    no disagreement.
-    """
-    message = f"the conversation no longer fits the context of the model at {host}: {reason}"
-    return PeerError(peer, message, status=status, received=reason, unusable=True, too_long=True)
-
-
-def is_over_content(codes: Collection[str], message: str) -> bool:
-    """Return whether an error with these codes and words says that a provider objects to what is
-    said in a request.
-    """
-    return bool(_CONTENT_CODES & {code.lower() for code in codes} or _CONTENT_WORDS.search(message))
-
-
-def _content_refusal(peer: Peer, host: str, reason: str, status: int | None = None) -> PeerError:
-    message = f"the content filter at {host} stopped the request: {reason}"
-    return PeerError(
-        peer, message, status=status, received=reason, unusable=True, over_content=True
-    )
-
-
-def hide_keys(text: str, key: str | None) -> str:
-    """Return `text` on one line, without the key and anything that looks like a key."""
-    return clean_line(_KEY_LIKE.sub("[key]", mask_secret(text, key or "")), _LONGEST_RECEIVED)
-
-
-REASONING_TAGS = (
-    "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
-    "|seed:think|antml:thinking|mm:think"
-)
-"""The names of the tags around reasoning, as alternatives of a pattern."""
-REASONING_BEGINS = re.compile(
-    rf"\s*(?:<(?:{REASONING_TAGS})>|\[THINK\]|◁think▷"
-    r"|<\|begin_of_thought\|>|<\|think_start\|>|<\|START_THINKING\|>"
-    r"|(?:<unused94>|<\|channel>)thought\b)",
-    re.IGNORECASE,
-)
-REASONING_ENDS = re.compile(
-    rf"</(?:{REASONING_TAGS})>|\[/THINK\]|◁/think▷"
-    r"|<\|end_of_thought\|>|<\|/?think_end\|>|<\|END_THINKING\|>"
-    r"|<unused95>|<channel\|>|\[BEGIN FINAL RESPONSE\]",
-    re.IGNORECASE,
-)
-LONGEST_END = 30
-"""No mark of the end of reasoning has more characters."""
-_CHANNEL = re.compile(
-    r"<\|channel\|>\s*(\w+)[^<]{0,100}(?:<\|constrain\|>[^<]{0,50})?<\|message\|>"
-)
-_IN_WORDS = re.compile(
-    r"\s*(?:analysis(?=\S).*?assistantfinal|Here(?:'s| is) my thought process:.*?Here(?:'s| is) my"
-    r" response:)",
-    re.DOTALL,
-)
-"""Reasoning between words instead of marks: harmony whose marks the server left out, and Granite's.
-"""
-_QUOTES = re.compile(r"\s*[{\[`]")
-"""JSON and code may speak of a tag."""
-
-
-def strip_reasoning(text: str) -> str:
-    """Return an answer without the reasoning before it: a block, also without its opening tag, or a
-    channel of harmony.
-
-    Empty if the reasoning never ends. Takes time linear in the length of the text.
-    """
-    at = 0
-    while True:
-        begins = REASONING_BEGINS.match(text, at)
-        if begins is None and _QUOTES.match(text, at):
-            return text[at:]
-        ends = REASONING_ENDS.search(text, at)
-        if ends is None:
-            break
-        at = ends.end()
-    if begins is not None:
-        return ""
-    return _strip_channels(text[at:])
-
-
-def _strip_channels(text: str) -> str:
-    if channels := list(_CHANNEL.finditer(text)):
-        final = [channel for channel in channels if channel.group(1).lower() == "final"]
-        if final:
-            return text[final[-1].end() :]
-        return ""
-    if "<|message|>" in text:
-        return text.rpartition("<|message|>")[2]
-    in_words = _IN_WORDS.match(text)
-    if in_words:
-        return text[in_words.end() :]
-    return text
-
-
 _JSON_STRING = r'("(?:[^"\\]|\\.)*+(?:"|\Z))'
 _SLIPS = (
     re.compile(rf"{_JSON_STRING}|//[^\n]*+|/\*(?:[^*]|\*(?!/))*+(?:\*/|\Z)", re.DOTALL),
@@ -953,3 +681,15 @@ def repair_slips(text: str) -> str:
     for slip in _SLIPS:
         text = slip.sub(lambda match: match[1] or "", text)
     return text
+
+
+def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of an object with these properties, in the strict subset that
+    providers support.
+    """
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }

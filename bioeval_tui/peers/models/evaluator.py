@@ -17,26 +17,23 @@ from bioeval_tui.base.peer_limits import MAX_HIDDEN
 from bioeval_tui.base.text import clean_line, parse_json
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers import spending
-from bioeval_tui.peers.models.answer import (
-    LONGEST_END,
-    REASONING_BEGINS,
-    REASONING_ENDS,
-    ChatAnswer,
-    repair_slips,
-    strip_reasoning,
-    text_of,
-)
+from bioeval_tui.peers.models.answer import ChatAnswer, object_schema, repair_slips, text_of
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.models.prompting import (
-    FOR_USERS,
     Prompt,
     evaluator_context,
     find_prompt,
     has_turns,
-    object_schema,
     render_prompt,
     turns,
 )
+from bioeval_tui.peers.models.reasoning import (
+    LONGEST_END,
+    REASONING_BEGINS,
+    REASONING_ENDS,
+    strip_reasoning,
+)
+from bioeval_tui.peers.models.shown import FOR_USERS
 from bioeval_tui.peers.seams import Delta, EvaluatorView, PeerError, Utterance
 
 USUAL_LENGTH = 400

@@ -17,20 +17,18 @@ from bioeval_tui.base.errors import NotMeasuredError, UsageError
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.jobs.models import ModelOptions
 from bioeval_tui.jobs.rendering import Templates
-from bioeval_tui.peers.models.answer import ChatAnswer, strip_reasoning, text_of
+from bioeval_tui.peers.models.answer import ChatAnswer, object_schema, text_of
 from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.models.prompting import (
-    FOR_JUDGES,
     Prompt,
     example_words,
     find_prompt,
-    is_shortened,
     judge_context,
-    object_schema,
     render_prompt,
     shows_example,
-    states_shown,
 )
+from bioeval_tui.peers.models.reasoning import strip_reasoning
+from bioeval_tui.peers.models.shown import FOR_JUDGES, is_shortened, states_shown
 from bioeval_tui.peers.models.verdicts import (
     MAX_QUOTE,
     Question,

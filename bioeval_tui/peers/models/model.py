@@ -33,15 +33,9 @@ from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers import spending
 from bioeval_tui.peers.arrivals import Arrivals
 from bioeval_tui.peers.http import make_client
-from bioeval_tui.peers.models.answer import (
-    AnswerReader,
-    ChatAnswer,
-    PromptCheck,
-    QuotaUsedUp,
-    Refused,
-    refusal,
-)
+from bioeval_tui.peers.models.answer import AnswerReader, ChatAnswer, PromptCheck
 from bioeval_tui.peers.models.google_credentials import GoogleCredentials
+from bioeval_tui.peers.models.refusals import QuotaUsedUp, Refused, refusal
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.peers.sse import drain, read_events
 from bioeval_tui.peers.timeouts import Timeouts
@@ -185,7 +179,7 @@ class ChatModel:
         """Send until the server accepts the options; return the answer, already read unless it
         streams.
 
-        `spending.most_refusals` says how often it is refused at most.
+        `most_refusals` (`conversation/call_counts.py`) says how often it is refused at most.
         """
         refused = self._refused.setdefault(request.model, set())
         tried: dict[str, PeerError] = {}

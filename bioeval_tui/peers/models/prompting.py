@@ -1,5 +1,10 @@
-"""Prompts: found in the job's folder or the package, with the variables that they use and what
-happened in the conversation.
+"""Prompts: a template is found, asked what it uses, and filled with what happened in a
+conversation.
+
+The evaluator and the judge (`evaluator.py`, `judge.py`) do that in this order: `find_prompt`, in
+the job's folder or the package; `has_turns` or `shown_to_judge`; `evaluator_context` or
+`judge_context`; and `render_prompt`. What of a conversation fits is decided in `shown.py`.
+`prompt_hashes` identifies a run's prompts in its recording.
 """
 
 from __future__ import annotations
@@ -16,178 +21,25 @@ from typing import Any, Literal
 from jinja2 import TemplateSyntaxError, nodes
 
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.text import clean_line, compact_json, plural
+from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.jobs.rendering import Sandbox, Templates, render
-from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, evaluator_job
-from bioeval_tui.record.attachments import answered_json, attached_file, file_words, replace_data
-from bioeval_tui.record.names import Condition, Role
-from bioeval_tui.record.tool_calls import paired, request_of, result_of
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """How much of a conversation a model is shown, in characters: of each message, all tool calls
-    (and all events), a state.
-
-    What is longer is shortened in the middle, and says so.
-    """
-
-    message: int
-    calls: int
-    state: int
-
-
-FOR_JUDGES = (
-    Room(200_000, 40_000, 20_000),
-    Room(40_000, 20_000, 10_000),
-    Room(8_000, 8_000, 4_000),
-    Room(2_000, 2_000, 1_000),
-    Room(500, 500, 250),
+from bioeval_tui.peers.models.shown import (
+    FOR_JUDGES,
+    FOR_USERS,
+    Room,
+    other_events,
+    shorten_list,
+    shown_text,
+    state_text,
+    tool_calls,
 )
-"""What a judge is shown and, if that does not fit its context, the less that it is shown then."""
-FOR_USERS = (8_000, 2_000, 500)
-"""The same for the simulated user, of each message: a person would not read more of one."""
-
-
-def shown_text(message: TranscriptMessage, most: int) -> str:
-    """Return a message as a model is shown it: files by their names, data left out, a long text
-    shortened in the middle.
-
-    JSON that is a part of the answer is shown if it says nothing else.
-    """
-    files = file_words(message.generation)
-    text = cut_middle(replace_data(message.content), most)
-    if not files and not text.strip():
-        files = [f"[data: {cut_middle(data, most)}]" for data in answered_json(message.generation)]
-    return "\n".join(filter(None, (text, *files)))
-
-
-def is_shortened(transcript: Sequence[TranscriptMessage], room: Room) -> bool:
-    """Return whether some message is too long for this room."""
-    return any(len(replace_data(message.content)) > room.message for message in transcript)
-
-
-MAX_VALUE = 2_000
-"""Longest arguments, result or event of one call, in characters."""
-
-
-def tool_calls(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
-    """Return each tool call: `message`, `function`, `arguments` and, if reported, `result`.
-
-    A result without a previous call is listed by itself.
-    """
-    calls: list[dict[str, Any]] = []
-    for message in transcript:
-        for request, result in paired(message.generation):
-            call: dict[str, Any] = {"message": message.message}
-            if request is not None:
-                call["function"] = str(request["function"].get("name", ""))
-                if request.get("argumentsTold") is not False:
-                    call["arguments"] = _short(request.get("arguments") or {})
-            if result is not None:
-                call["result"] = _short(result[0])
-                if result[1]:
-                    call["failed"] = True
-            calls.append(call)
-    return calls
-
-
-def other_events(transcript: Sequence[TranscriptMessage]) -> list[dict[str, Any]]:
-    """Return the agent's other events: `message` and `event`. Files are told with their message."""
-    listed = []
-    for message in transcript:
-        listed += [
-            {"message": message.message, "event": _short(dict(event))}
-            for event in message.generation
-            if request_of(event) is None
-            and result_of(event) is None
-            and attached_file(event) is None
-        ]
-    return listed
-
-
-def state_text(state: Mapping[str, Any] | None, most: int = FOR_JUDGES[0].state) -> str:
-    """Return an object context as JSON, shortened in the middle; empty without one."""
-    if state is None:
-        return ""
-    return cut_middle(compact_json(state), most)
-
-
-def shorten_list(
-    items: Sequence[dict[str, Any]], limit: int = FOR_JUDGES[0].calls
-) -> list[dict[str, Any]]:
-    """Return the items within `limit` characters; items in the middle are replaced by their
-    number.
-    """
-    sizes = [len(compact_json(item)) for item in items]
-    if sum(sizes) <= limit:
-        return list(items)
-    first, last, left = 0, len(items), limit
-    while first < last:
-        # From both ends in turn: the same number of items at the front and at the end.
-        at_the_front = first <= len(items) - last
-        index = first if at_the_front else last - 1
-        if sizes[index] > left:
-            break
-        left -= sizes[index]
-        if at_the_front:
-            first += 1
-        else:
-            last -= 1
-    cut = {"left_out": f"{plural(last - first, 'entry', 'entries')} in the middle"}
-    return [*items[:first], cut, *items[last:]]
-
-
-def cut_middle(text: str, limit: int) -> str:
-    """Return a text of at most about `limit` characters, shortened and marked in the middle."""
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{text[:half]} … {len(text) - 2 * half:,} characters left out … {text[-half:]}"
-
-
-def shown_calls(transcript: Sequence[TranscriptMessage]) -> dict[int, str]:
-    """Return the tool calls by message, in the form that a judge sees, to locate quotations."""
-    shown: dict[int, list[str]] = {}
-    for call in tool_calls(transcript):
-        shown.setdefault(call["message"], []).append(json.dumps(call, ensure_ascii=False))
-    return {message: "\n".join(lines) for message, lines in shown.items()}
-
-
-def states_shown(view: JudgeView) -> tuple[str, ...]:
-    """Return the states of a view in the forms that a judge sees, plain and as JSON."""
-    forms: list[str] = []
-    for text in filter(None, map(state_text, (view.state_before, view.state_after))):
-        forms += (text, json.dumps(text, ensure_ascii=False))
-    return tuple(forms)
-
-
-def _short(value: Any) -> Any:
-    text = value if isinstance(value, str) else compact_json(value)
-    if len(text) <= MAX_VALUE:
-        return value
-    return cut_middle(text, MAX_VALUE)
-
+from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, evaluator_job
+from bioeval_tui.record.names import Condition, Role
 
 SUFFIXES = (".jinja", ".jinja2", ".j2", "")
 MAX_TEMPLATE = 200_000
-EXAMPLE_REASON = "What the chatbot did or failed to do."
-EXAMPLE_QUOTE = "words quoted from the conversation"
-
-DIALOGUE: tuple[tuple[Role, str], ...] = (
-    ("assistant", "Hello, this is the swimming pool. What can I do for you?"),
-    ("user", "Hi, I'd like to know when the early lessons for adults are."),
-    ("assistant", "Twice a week before breakfast. Which level were you in last time?"),
-    ("user", "I don't know, sorry. That was years ago."),
-    ("assistant", "No problem, you can start with the beginners and change later."),
-    ("user", "Sounds good. Do I have to bring a cap?"),
-    ("assistant", "Yes, please."),
-)
-"""An example of how a user writes, about something that no job is about.
-
-It shows no goodbye, because models copy it.
-"""
+"""Longest template, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +81,24 @@ def find_prompt(name: str, job_dir: Path | None) -> Prompt:
     )
 
 
+def _read(path: Path, name: str) -> str:
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_TEMPLATE + 1)
+    except OSError as problem:
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}` cannot be read: {clean_line(problem.strerror or '')}"
+        ) from None
+    if len(data) > MAX_TEMPLATE:
+        raise UsageError(f"prompt `{clean_line(name, 100)}` is longer than {MAX_TEMPLATE:,} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise UsageError(
+            f"prompt `{clean_line(name, 100)}` is not UTF-8 at byte {problem.start + 1}"
+        ) from None
+
+
 def complete_prompt(prompt: Prompt) -> Prompt:
     """Return an evaluator's prompt with everything that its model is told in every conversation:
     the example, too.
@@ -236,11 +106,6 @@ def complete_prompt(prompt: Prompt) -> Prompt:
     if not has_turns(prompt):
         return prompt
     return replace(prompt, text="\n".join([prompt.text, *(content for _, content in DIALOGUE)]))
-
-
-def prompt_sha(name: str, text: str) -> str:
-    """Return the SHA-256 that identifies a prompt, over its name and its text."""
-    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
 
 
 def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
@@ -253,6 +118,11 @@ def prompt_hashes(job: EvaluationJob, job_dir: Path | None) -> dict[str, str]:
     return {prompt.name: prompt_sha(prompt.name, prompt.text) for prompt in used}
 
 
+def prompt_sha(name: str, text: str) -> str:
+    """Return the SHA-256 that identifies a prompt, over its name and its text."""
+    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()
+
+
 def has_turns(prompt: Prompt) -> bool:
     """Return whether the conversation follows an evaluator's prompt as chat messages: it does not
     use `transcript`.
@@ -260,42 +130,35 @@ def has_turns(prompt: Prompt) -> bool:
     return "transcript" not in _names(prompt.text)
 
 
-def turns(view: EvaluatorView, most: int = FOR_USERS[0]) -> list[dict[str, str]]:
-    """Return the example and the conversation as chat messages: the chatbot is `user`, the
-    simulated user `assistant`.
-
-    They alternate, and begin and end with `user`, as many models' chat templates require.
+def shows_example(prompt: Prompt) -> bool:
+    """Return whether a judge's template shows `example`, whose tasks have quotations as
+    evidence.
     """
-    chatbot = clean_line(view.job.target.chatbot, 100)
-    between: tuple[Role, str] = ("assistant", f"(This is a new chat, with {chatbot}.)")
-    transcript = [(message.role, shown_text(message, most)) for message in view.transcript]
-    messages: list[dict[str, str]] = []
-    for role, content in (*DIALOGUE, between, *transcript):
-        swapped = "user" if role == "assistant" else "assistant"
-        if messages and messages[-1]["role"] == swapped:
-            messages[-1]["content"] += f"\n\n{content}"
-        else:
-            messages.append({"role": swapped, "content": content})
-    if messages[-1]["role"] == "assistant":
-        messages.append({"role": "user", "content": "(No answer yet.)"})
-    for message in messages:
-        if message["role"] == "assistant":
-            message["content"] = json.dumps({"message": message["content"]}, ensure_ascii=False)
-        else:
-            message["content"] = message["content"] or "(An empty message.)"
-    return messages
+    return "example" in _names(prompt.text)
 
 
-async def render_prompt(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
-    """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a
-    process that can be killed.
-
-    Raises:
-        UsageError: the template is wrong, or takes too much time or memory.
+def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
+    """Return what the judge sees besides messages: `scorer.context`, as far as the template uses
+    it.
     """
-    if prompt.origin == "package":
-        return render(prompt.name, prompt.text, context)
-    return await templates.render(prompt.name, prompt.text, context)
+    names, wanted = _names(prompt.text), job.scorer.context
+    if wanted == "none" or not names & {"tools", "events", "state"}:
+        return "none"
+    if wanted == "all" and names & {"events", "state"}:
+        return "all"
+    return "tools"
+
+
+@lru_cache(maxsize=8)
+def _names(template: str) -> frozenset[str]:
+    """Return the names in a template; none for an invalid one, which rendering reports.
+
+    It is parsed but not compiled, because compiling computes constants of any size in this process.
+    """
+    try:
+        return frozenset(node.name for node in Sandbox().parse(template).find_all(nodes.Name))
+    except (TemplateSyntaxError, RecursionError, ValueError):
+        return frozenset()
 
 
 def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str, Any]:
@@ -348,35 +211,32 @@ def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -
     )
 
 
-def shown_to_judge(prompt: Prompt, job: EvaluationJob) -> Literal["none", "tools", "all"]:
-    """Return what the judge sees besides messages: `scorer.context`, as far as the template uses
-    it.
-    """
-    names, wanted = _names(prompt.text), job.scorer.context
-    if wanted == "none" or not names & {"tools", "events", "state"}:
-        return "none"
-    if wanted == "all" and names & {"events", "state"}:
-        return "all"
-    return "tools"
+def _messages(transcript: Sequence[TranscriptMessage], most: int) -> list[dict[str, Any]]:
+    return [
+        {"message": m.message, "role": m.role, "content": shown_text(m, most)} for m in transcript
+    ]
 
 
-@lru_cache(maxsize=8)
-def _names(template: str) -> frozenset[str]:
-    """Return the names in a template; none for an invalid one, which rendering reports.
+def _context(
+    config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any
+) -> dict[str, Any]:
+    # A hash of the enclosed text, which therefore cannot contain it.
+    digest = hashlib.sha256()
+    for message in transcript:
+        digest.update(f"{message['role']}\0{message['content']}\0".encode("utf-8", "replace"))
+    for name in ("tools", "events", "state"):
+        digest.update(json.dumps(more.get(name), default=str).encode())
+    return {
+        "config": config,
+        "transcript": transcript,
+        "boundary": f"RECORD-{digest.hexdigest()[:16]}",
+        **more,
+    }
 
-    It is parsed but not compiled, because compiling computes constants of any size in this process.
-    """
-    try:
-        return frozenset(node.name for node in Sandbox().parse(template).find_all(nodes.Name))
-    except (TemplateSyntaxError, RecursionError, ValueError):
-        return frozenset()
 
-
-def shows_example(prompt: Prompt) -> bool:
-    """Return whether a judge's template shows `example`, whose tasks have quotations as
-    evidence.
-    """
-    return "example" in _names(prompt.text)
+EXAMPLE_REASON = "What the chatbot did or failed to do."
+EXAMPLE_QUOTE = "words quoted from the conversation"
+"""What a judge's example says; a verdict that only copies it is none (`example_words`)."""
 
 
 def example_words(prompt: Prompt) -> str:
@@ -403,54 +263,54 @@ def _example(job: EvaluationJob, condition: Condition) -> dict[str, Any]:
     return {"tone": 0.5, "tasks": tasks}
 
 
-def _messages(transcript: Sequence[TranscriptMessage], most: int) -> list[dict[str, Any]]:
-    return [
-        {"message": m.message, "role": m.role, "content": shown_text(m, most)} for m in transcript
-    ]
+DIALOGUE: tuple[tuple[Role, str], ...] = (
+    ("assistant", "Hello, this is the swimming pool. What can I do for you?"),
+    ("user", "Hi, I'd like to know when the early lessons for adults are."),
+    ("assistant", "Twice a week before breakfast. Which level were you in last time?"),
+    ("user", "I don't know, sorry. That was years ago."),
+    ("assistant", "No problem, you can start with the beginners and change later."),
+    ("user", "Sounds good. Do I have to bring a cap?"),
+    ("assistant", "Yes, please."),
+)
+"""An example of how a user writes, about something that no job is about.
+
+It shows no goodbye, because models copy it.
+"""
 
 
-def _context(
-    config: Mapping[str, Any], transcript: list[dict[str, Any]], **more: Any
-) -> dict[str, Any]:
-    # A hash of the enclosed text, which therefore cannot contain it.
-    digest = hashlib.sha256()
-    for message in transcript:
-        digest.update(f"{message['role']}\0{message['content']}\0".encode("utf-8", "replace"))
-    for name in ("tools", "events", "state"):
-        digest.update(json.dumps(more.get(name), default=str).encode())
-    return {
-        "config": config,
-        "transcript": transcript,
-        "boundary": f"RECORD-{digest.hexdigest()[:16]}",
-        **more,
-    }
+def turns(view: EvaluatorView, most: int = FOR_USERS[0]) -> list[dict[str, str]]:
+    """Return the example and the conversation as chat messages: the chatbot is `user`, the
+    simulated user `assistant`.
 
-
-def _read(path: Path, name: str) -> str:
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_TEMPLATE + 1)
-    except OSError as problem:
-        raise UsageError(
-            f"prompt `{clean_line(name, 100)}` cannot be read: {clean_line(problem.strerror or '')}"
-        ) from None
-    if len(data) > MAX_TEMPLATE:
-        raise UsageError(f"prompt `{clean_line(name, 100)}` is longer than {MAX_TEMPLATE:,} bytes")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise UsageError(
-            f"prompt `{clean_line(name, 100)}` is not UTF-8 at byte {problem.start + 1}"
-        ) from None
-
-
-def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of an object with these properties, in the strict subset that
-    providers support.
+    They alternate, and begin and end with `user`, as many models' chat templates require.
     """
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    chatbot = clean_line(view.job.target.chatbot, 100)
+    between: tuple[Role, str] = ("assistant", f"(This is a new chat, with {chatbot}.)")
+    transcript = [(message.role, shown_text(message, most)) for message in view.transcript]
+    messages: list[dict[str, str]] = []
+    for role, content in (*DIALOGUE, between, *transcript):
+        swapped = "user" if role == "assistant" else "assistant"
+        if messages and messages[-1]["role"] == swapped:
+            messages[-1]["content"] += f"\n\n{content}"
+        else:
+            messages.append({"role": swapped, "content": content})
+    if messages[-1]["role"] == "assistant":
+        messages.append({"role": "user", "content": "(No answer yet.)"})
+    for message in messages:
+        if message["role"] == "assistant":
+            message["content"] = json.dumps({"message": message["content"]}, ensure_ascii=False)
+        else:
+            message["content"] = message["content"] or "(An empty message.)"
+    return messages
+
+
+async def render_prompt(prompt: Prompt, context: Mapping[str, Any], templates: Templates) -> str:
+    """Return the prompt filled with `context`; a prompt from the job's folder is rendered in a
+    process that can be killed.
+
+    Raises:
+        UsageError: the template is wrong, or takes too much time or memory.
+    """
+    if prompt.origin == "package":
+        return render(prompt.name, prompt.text, context)
+    return await templates.render(prompt.name, prompt.text, context)

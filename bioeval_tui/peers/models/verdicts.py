@@ -17,8 +17,8 @@ from typing import Any
 
 from bioeval_tui.base.text import clean, clean_line, shorten, visible_text
 from bioeval_tui.jobs.models import JobTask
-from bioeval_tui.peers.models.answer import repair_slips
-from bioeval_tui.peers.models.prompting import FOR_JUDGES, object_schema, shown_calls, shown_text
+from bioeval_tui.peers.models.answer import object_schema, repair_slips
+from bioeval_tui.peers.models.shown import FOR_JUDGES, shown_calls, shown_text
 from bioeval_tui.peers.seams import Evidence, TaskVerdict, TranscriptMessage
 
 MOST_FALSE_STARTS = 50

@@ -26,7 +26,7 @@ from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import upper_first
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.languages import language_of
-from bioeval_tui.peers.spending import Prices
+from bioeval_tui.peers.prices import Prices
 from bioeval_tui.record import reviews
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.names import SPEAKERS, Condition

@@ -112,7 +112,7 @@ FORMATS = (
             "medals": _HERE + "medal_pages:medals_markdown"}, place=2),
     Format("json", (".json",), "all values; `bioeval-tui schema report` prints the schema",
            {"runs": _HERE + "json_report:write_runs", "gate": _HERE + "json_report:write_gate",
-            "comparison": _HERE + "json_report:write_comparison",
+            "comparison": _HERE + "json_comparison:write_comparison",
             "medals": _HERE + "medal_pages:medals_json"}, place=3),
     Format("csv", (".csv",), "one row per turn, or per graded submission",
            {"runs": "bioeval_tui.report.frames:turns_csv",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.files import write_named
 from bioeval_tui.base.text import clean, clean_line
-from bioeval_tui.evaluation.wiring.cases import CaseChoice
+from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.jobs.template import Answers, job_text
 from bioeval_tui.record.masking import masked

@@ -50,7 +50,7 @@ class RunList:
             StorageError: the disk is full, or the folder cannot be written.
         """
         # All statistics: the list of runs needs none.
-        from bioeval_tui.peers.spending import FILE_NAME, load_prices
+        from bioeval_tui.peers.prices import FILE_NAME, load_prices
         from bioeval_tui.report.formats.html import write_report
 
         prices = load_prices(self._data_dir / FILE_NAME)

@@ -138,7 +138,7 @@ class AppServices:
 
     @_Part
     def _engines(self) -> ModuleType:
-        """The starting and stopping of engines."""
+        """The starting of engines."""
         from bioeval_tui.evaluation.wiring import start
 
         return start
@@ -207,10 +207,10 @@ class AppServices:
 
     async def stop_runs(self) -> None:
         """Stop every run started from here, and wait until its engine and servers have ended."""
+        from bioeval_tui.evaluation.engine.processes import stop_run
+
         await asyncio.gather(*self._starting, return_exceptions=True)
-        await asyncio.gather(
-            *(self._engines.stop_run(view) for view in self._started if view.in_progress)
-        )
+        await asyncio.gather(*(stop_run(view) for view in self._started if view.in_progress))
 
     def _add_options(self, request: RunRequest) -> RunRequest:
         """Return a request with the command line's options that the dialog does not have."""

@@ -26,7 +26,7 @@ from bioeval_tui.tui.live.spans import Waterfall
 from bioeval_tui.tui.live.transcript import Transcript
 from bioeval_tui.tui.shared.cells import Cell, asked_lines, paint, spread, who_and_what
 from bioeval_tui.tui.shared.line_widgets import AskLine, TabLine
-from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

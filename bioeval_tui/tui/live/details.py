@@ -19,7 +19,7 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
-from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, StateObserved

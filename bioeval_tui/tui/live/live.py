@@ -30,7 +30,7 @@ from bioeval_tui.tui.shared.base import BaseScreen
 from bioeval_tui.tui.shared.cells import Cell, brief_head, who_and_what
 from bioeval_tui.tui.shared.line_widgets import AskLine
 from bioeval_tui.tui.shared.output import Copied
-from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import Opener

@@ -36,13 +36,8 @@ from bioeval_tui.tui.shared.cells import (
     uplift as uplift_cell,
 )
 from bioeval_tui.tui.shared.line_widgets import TabLine
-from bioeval_tui.tui.shared.rows_widget import (
-    DrawnPanel,
-    LinePainter,
-    RowList,
-    RowPainter,
-    title_lines,
-)
+from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
+from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, LinePainter, title_lines
 
 if TYPE_CHECKING:
     from bioeval_tui.record.events import AssertionChecked, TaskScored

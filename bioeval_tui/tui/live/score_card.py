@@ -28,7 +28,8 @@ from bioeval_tui.tui.shared.answer_block import AnswerBlock
 from bioeval_tui.tui.shared.cells import Cell, left, paint, paint_lines, right, spread
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.output import Copied
-from bioeval_tui.tui.shared.rows_widget import DrawnPanel, Labelled, RowList, title_lines
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, Labelled, title_lines
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

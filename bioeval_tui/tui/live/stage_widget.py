@@ -21,7 +21,7 @@ from bioeval_tui.tui.live.panels import wrapped_row
 from bioeval_tui.tui.shared.answer_block import AnswerBlock, enabled_keys
 from bioeval_tui.tui.shared.cells import Cell, left, right, score_tone
 from bioeval_tui.tui.shared.line_widgets import BigNumber
-from bioeval_tui.tui.shared.rows_widget import DrawnPanel, hanging
+from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, hanging
 
 if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition

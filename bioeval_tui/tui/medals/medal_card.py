@@ -32,7 +32,7 @@ from bioeval_tui.tui.shared.answer_block import answer_lines, step_keys
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, packed, paint
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText, Tell, WorkDialog
 from bioeval_tui.tui.shared.output import Copied
-from bioeval_tui.tui.shared.rows_widget import Labelled
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty

@@ -43,8 +43,9 @@ from bioeval_tui.tui.medals.medals_view import Entry, MedalTable, medal_cell, ne
 from bioeval_tui.tui.review_view import with_mark
 from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.list_table import Column, ListTable, Sorting
-from bioeval_tui.tui.shared.rows_widget import DrawnPanel, RowList
+from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.sorted_table import SortedTable
+from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel
 
 if TYPE_CHECKING:
     from bioeval_tui.record.reviews import Opinions

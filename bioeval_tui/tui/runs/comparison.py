@@ -30,7 +30,8 @@ from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.answer_block import answer_lines, step_keys
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone, paint, wrapped
 from bioeval_tui.tui.shared.dialogs import Dialog, Tell, WorkDialog
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun

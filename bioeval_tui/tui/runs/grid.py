@@ -35,7 +35,7 @@ from bioeval_tui.tui.shared.cells import (
 )
 from bioeval_tui.tui.shared.line_widgets import FilterLine
 from bioeval_tui.tui.shared.output import Copied
-from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
+from bioeval_tui.tui.shared.wrapped_lines import Labelled, hanging
 
 MOST_ABOUT = 6
 """Number of lines for what all jobs are about; if they need more, only the selected one's facts, or

@@ -22,7 +22,8 @@ from bioeval_tui.tui.runs import runs_view
 from bioeval_tui.tui.shared.answer_block import step_keys
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.list_screen import ListScreen
-from bioeval_tui.tui.shared.rows_widget import Labelled, RowList
+from bioeval_tui.tui.shared.rows_widget import RowList
+from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
     from bioeval_tui.record.runs import CataloguedRun

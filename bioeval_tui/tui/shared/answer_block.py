@@ -12,7 +12,7 @@ from textual.dom import DOMNode
 
 from bioeval_tui.tui.keys import key_name
 from bioeval_tui.tui.shared.cells import Cell, Line, Tone
-from bioeval_tui.tui.shared.rows_widget import Labelled, hanging
+from bioeval_tui.tui.shared.wrapped_lines import Labelled, hanging
 
 if TYPE_CHECKING:
     from bioeval_tui.report.answer import Answer

@@ -1,16 +1,17 @@
-"""The base of every screen: a title bar, a body, a footer with the keys that apply now, and help.
+"""The base of every screen, in three steps: what dialogs are, too (`AnyScreen`), what has a title
+bar, a body and a footer (`BaseScreen`), and what reloads its items while it is visible
+(`RefreshedScreen`).
 
-Also of screens that reload their items while they are visible, and of what they draw only once the
-cursor rests (`AtRest`).
+`AnyScreen` has what keeps a screen correct while it closes, or behind a slow line. A screen that
+draws something for the row under its cursor does it once the cursor rests (`AtRest`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from rich.cells import cell_len
 from textual import events, work
 from textual.app import ComposeResult
 from textual.await_remove import AwaitRemove
@@ -24,271 +25,17 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from bioeval_tui.base.text import plural
-from bioeval_tui.tui.keys import SCREENS, KeyOwners, key_name, order
-from bioeval_tui.tui.shared.cells import Cell, paint, paint_lines, spread
+from bioeval_tui.tui.keys import KeyOwners, key_name
+from bioeval_tui.tui.shared.cells import Cell, paint_lines
+from bioeval_tui.tui.shared.keys_footer import KeysFooter, action_key
+from bioeval_tui.tui.shared.line_widgets import TitleBar
 
 if TYPE_CHECKING:
     from bioeval_tui.tui.shared.output import Copied
     from bioeval_tui.tui.shared.program import Program
 
-
-class TitleBar(Widget):
-    """One line: a path on the left, notes, and the state on the right."""
-
-    DEFAULT_CSS = """
-    TitleBar { height: 1; dock: top; background: $panel; padding: 0 1; }
-    """
-
-    def __init__(self, *path: str) -> None:
-        super().__init__()
-        self._shown: tuple[tuple[str, ...], tuple[Cell, ...], Cell, str] = (path, (), Cell(""), "")
-
-    def say(
-        self,
-        path: Sequence[str],
-        notes: Sequence[Cell] = (),
-        state: Cell = Cell(""),  # noqa: B008 - an immutable value
-        name: str = "",
-    ) -> None:
-        """Show the path, notes, status and a name (such as a run's id)."""
-        shown = (tuple(path), tuple(notes), state, name)
-        if shown != self._shown:
-            self._shown = shown
-            self.refresh()
-
-    def render(self) -> Content:
-        """Draw the line; when it is narrow, the program's name goes first, then notes, then the
-        path from its beginning.
-        """
-        path, notes, state, name = self._shown
-        width = self.size.width
-        steps = list(path)
-        if width >= 70:
-            steps.insert(0, "bioeval-tui")
-        end = paint(state)
-        if name and width >= 100:
-            end = paint(state, Cell(f"  {name}", "quiet"))
-        while len(steps) > 1 and cell_len(" › ".join(steps)) > width - end.cell_length - 4:
-            del steps[0]
-        trail = Content.styled(" › ", "$quiet").join(
-            [Content.assemble((step, "bold" if step is path[-1] else "")) for step in steps]
-        )
-        room = width - trail.cell_length - end.cell_length - 6
-        kept = list(notes)
-        while (
-            kept
-            and (listed := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length
-            > room
-        ):
-            # The last one goes first, and what is not worth a colour before what is.
-            kept.remove(next((note for note in reversed(kept) if note.tone == "quiet"), kept[-1]))
-        if kept:
-            trail = Content.assemble(trail, "    ", listed)
-        return spread(trail, end, width)
-
-
-_CHARACTERS = {"space": " ", "slash": "/", "question_mark": "?"}
-_FIRST_TO_GO = ("share", "command_palette", "leave_app")
-"""Keys that a narrow footer leaves out; `? help` lists all."""
-MOST_KEYS = 8
-"""How many keys a footer shows at most."""
-_CHOOSE_SCREEN = "screens"
-"""The action of a click on `0…5`."""
-
-
-class Hint(NamedTuple):
-    """A key, what it does, and the action to run on a click."""
-
-    key: str
-    words: str
-    action: str
-    everywhere: bool
-    place: int = 0
-    tooltip: str = ""
-    node: DOMNode | None = None
-    moves: bool = False
-    """Whether it only moves within the focused widget, as in every program."""
-
-
-def action_key(node: DOMNode, action: str) -> str:
-    """Return the key of an action of a screen, or the application, or empty if it has none."""
-    bindings = (binding for _, binding in node._bindings if binding.action == action)
-    return next((key_name(binding.key) for binding in bindings), "")
-
-
-def hints(screen: Screen[Any], *, hidden: bool = False) -> list[Hint]:
-    """Return the keys that apply now, the focused widget's first, then in the order of the table.
-
-    By default, only those that the footer shows, with one label for keys that belong together. With
-    `hidden`, all of them, each by itself; those that only move come last.
-    """
-    places = order()
-    going = f"{SCREENS[0].key}…{SCREENS[-1].key}"
-    by_label: dict[object, Hint] = {}
-    seen: set[tuple[DOMNode, str]] = set()
-    for key, (node, binding, enabled, tooltip) in screen.active_bindings.items():
-        if not enabled or binding.system or not (binding.show or (hidden and tooltip)):
-            continue
-        if _is_typed(screen.focused, key):
-            continue
-        everywhere = node is screen.app or binding.action.startswith("app.")
-        place = places.get((binding.id, binding.action), -1)
-        name, words, action = key_name(binding.key), binding.description, binding.action
-        if not hidden:
-            if action == f"go('{SCREENS[0].mode}')":
-                words, action = "screens", _CHOOSE_SCREEN
-                if name == SCREENS[0].key:
-                    name = going
-            elif binding.group is not None:
-                words = binding.group.description
-        label = (node, words) if binding.group is not None and not hidden else action
-        known = by_label.get(label)
-        if known is None:
-            moves = binding.id is None and not binding.show
-            by_label[label] = Hint(name, words, action, everywhere, place, tooltip, node, moves)
-        elif name not in known.key.split() and (hidden or (node, action) not in seen):
-            by_label[label] = known._replace(key=f"{known.key} {name}")
-        seen.add((node, action))
-    below = getattr(screen, "key_owners", ()) if screen.is_modal else ()
-    return sorted(
-        by_label.values(),
-        key=lambda hint: (hint.moves, hint.everywhere, hint.node in below, hint.place),
-    )
-
-
-def _is_typed(focused: Widget | None, key: str) -> bool:
-    """Whether the key would be typed into the focused widget instead of doing something."""
-    return focused is not None and focused.check_consume_key(
-        key, key if len(key) == 1 else _CHARACTERS.get(key)
-    )
-
-
-def fit(all_hints: list[Hint], width: int) -> tuple[list[Hint], list[Hint]]:
-    """Return the hints for the left and the right side that fit into `width` cells, first ones
-    first.
-    """
-    ends = [hint for hint in all_hints if hint.everywhere]
-    for action in _FIRST_TO_GO:
-        if _length(ends) > width // 2:
-            ends = [hint for hint in ends if hint.action.removeprefix("app.") != action]
-    room = width - _length(ends)
-    kept: list[Hint] = []
-    for hint in all_hints:
-        if hint.everywhere:
-            continue
-        need = _length([hint])
-        if need > room or len(kept) + len(ends) == MOST_KEYS:
-            break
-        kept.append(hint)
-        room -= need
-    return kept, ends
-
-
-def _length(some: list[Hint]) -> int:
-    return sum(len(hint.key) + len(hint.words) + 3 for hint in some)
-
-
-class KeysFooter(Widget):
-    """One clickable line with the keys that currently apply."""
-
-    DEFAULT_CSS = """
-    KeysFooter { height: 1; dock: bottom; background: $panel; padding: 0 1; }
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._places: list[tuple[int, int, Hint]] = []
-
-    def on_mount(self) -> None:
-        """Follow the screen's bindings, and whether they apply at all."""
-        self.screen.bindings_updated_signal.subscribe(self, lambda _: self.refresh())
-        self.app.screen_change_signal.subscribe(self, lambda _: self.refresh())
-
-    def render(self) -> Content:
-        """Draw the keys, and remember the position of each. Behind a dialog, none applies."""
-        width = self.size.width
-        if self.app.screen is not self.screen:
-            self._places = []
-            return Content("")
-        offered = hints(self.screen)
-        kept, ends = fit(offered, width)
-        if left_out := sum(not hint.everywhere for hint in offered) - len(kept):
-            words = f"help, {plural(left_out, 'more key')}"
-            offered = [hint._replace(words=words) if hint.key == "?" else hint for hint in offered]
-            kept, ends = fit(offered, width)
-        self._places = []
-        line = self._draw(kept, 0)
-        end = self._draw(ends, max(line.cell_length, width - _length(ends) + 2))
-        return Content.assemble(line, " " * max(0, width - line.cell_length - end.cell_length), end)
-
-    def _draw(self, some: list[Hint], start: int) -> Content:
-        pieces: list[Content] = []
-        for hint in some:
-            piece = Content.assemble((hint.key, "bold $text-accent"), " ", (hint.words, "$quiet"))
-            self._places.append((start, start + piece.cell_length, hint))
-            start += piece.cell_length + 2
-            pieces.append(piece)
-        return Content("  ").join(pieces)
-
-    async def on_click(self, event: events.Click) -> None:
-        """Run the action of the key under the mouse."""
-        x = event.x - self.gutter.left
-        for start, end, hint in self._places:
-            if start <= x < end:
-                await self.app.run_action(hint.action, hint.node)
-                return
-
-
-REST_S = 0.1
-"""How long the cursor must not move to be at rest, in seconds."""
-
-
-class AtRest:
-    """Calls `act` after the cursor's line was painted; while the cursor keeps moving, only once it
-    rests: holding down a key stays fast.
-    """
-
-    def __init__(self, screen: Screen[Any], act: Callable[[], object]) -> None:
-        self._screen = screen
-        self._act = act
-        self._moved_at = float("-inf")
-        self.pending = False
-
-    def moved(self) -> None:
-        """Note that the cursor has moved."""
-        now = monotonic()
-        moves_on = now - self._moved_at < REST_S
-        self._moved_at = now
-        if self.pending:
-            return
-        self.pending = True
-        if moves_on:
-            self._screen.set_timer(REST_S, self._look)
-        else:
-            self._screen.call_after_refresh(self._now)
-
-    def _look(self) -> None:
-        left = self._moved_at + REST_S - monotonic()
-        if left > 0.005:
-            self._screen.set_timer(left, self._look)
-        else:
-            self._now()
-
-    def _now(self) -> None:
-        self.pending = False
-        if self._screen.is_attached:
-            self._act()
-
-
 _LAST = (events.Unmount, events.ScreenSuspend, Prune)
 """What a screen that is closed still handles."""
-
-
-def is_going(owner: MessagePump) -> bool:
-    """Whether a widget or a screen is being removed, with all that is in it."""
-    return isinstance(owner, DOMNode) and any(node._pruning for node in owner.ancestors_with_self)
-
 
 Result = TypeVar("Result")
 
@@ -364,6 +111,11 @@ class AnyScreen(Screen[Result], Generic[Result]):
     def compose_body(self) -> Iterable[Widget]:
         """Yield the widgets between the title or heading and the keys."""
         return ()
+
+
+def is_going(owner: MessagePump) -> bool:
+    """Whether a widget or a screen is being removed, with all that is in it."""
+    return isinstance(owner, DOMNode) and any(node._pruning for node in owner.ancestors_with_self)
 
 
 class BaseScreen(AnyScreen[None]):
@@ -488,3 +240,44 @@ class RefreshedScreen(BaseScreen):
             await self.load_items()
         finally:
             self._loading = False
+
+
+REST_S = 0.1
+"""How long the cursor must not move to be at rest, in seconds."""
+
+
+class AtRest:
+    """Calls `act` after the cursor's line was painted; while the cursor keeps moving, only once it
+    rests: holding down a key stays fast.
+    """
+
+    def __init__(self, screen: Screen[Any], act: Callable[[], object]) -> None:
+        self._screen = screen
+        self._act = act
+        self._moved_at = float("-inf")
+        self.pending = False
+
+    def moved(self) -> None:
+        """Note that the cursor has moved."""
+        now = monotonic()
+        moves_on = now - self._moved_at < REST_S
+        self._moved_at = now
+        if self.pending:
+            return
+        self.pending = True
+        if moves_on:
+            self._screen.set_timer(REST_S, self._look)
+        else:
+            self._screen.call_after_refresh(self._now)
+
+    def _look(self) -> None:
+        left = self._moved_at + REST_S - monotonic()
+        if left > 0.005:
+            self._screen.set_timer(left, self._look)
+        else:
+            self._now()
+
+    def _now(self) -> None:
+        self.pending = False
+        if self._screen.is_attached:
+            self._act()

@@ -37,8 +37,9 @@ from bioeval_tui.base.text import clean_line, home_relative, plural
 from bioeval_tui.base.units import duration
 from bioeval_tui.report.formats.registry import Format, named_format
 from bioeval_tui.tui.keys import bindings, set_keys
-from bioeval_tui.tui.shared.base import AnyScreen, KeysFooter, Result
+from bioeval_tui.tui.shared.base import AnyScreen, Result
 from bioeval_tui.tui.shared.cells import Cell, paint
+from bioeval_tui.tui.shared.keys_footer import KeysFooter
 from bioeval_tui.tui.shared.line_widgets import OneLine
 
 if TYPE_CHECKING:

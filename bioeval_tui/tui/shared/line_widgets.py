@@ -1,9 +1,13 @@
-"""Widgets of one line: an input for text to find or to say, a table's filter, and tabs."""
+"""Widgets of one line: a screen's title, an input for text to find or to say, a table's filter, and
+tabs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult, RenderResult
 from textual.binding import Binding
@@ -15,24 +19,65 @@ from textual.widget import Widget
 from textual.widgets import Digits, Input, Static
 
 from bioeval_tui.base.streams import draws_unicode
+from bioeval_tui.tui.shared.cells import Cell, paint, spread
+
+if TYPE_CHECKING:
+    pass
 
 
-class BigNumber(Digits):
-    """A number in big digits; a terminal without the signs that they are drawn with shows it in
-    small ones.
+class TitleBar(Widget):
+    """One line: a path on the left, notes, and the state on the right."""
+
+    DEFAULT_CSS = """
+    TitleBar { height: 1; dock: top; background: $panel; padding: 0 1; }
     """
 
-    def render(self) -> RenderResult:
-        """Draw the number."""
-        if draws_unicode():
-            return super().render()
-        return Content(f"\n{self.value}")
+    def __init__(self, *path: str) -> None:
+        super().__init__()
+        self._shown: tuple[tuple[str, ...], tuple[Cell, ...], Cell, str] = (path, (), Cell(""), "")
 
-    def get_content_width(self, container: Size, viewport: Size) -> int:
-        """Return the number of cells."""
-        if draws_unicode():
-            return super().get_content_width(container, viewport)
-        return len(self.value)
+    def say(
+        self,
+        path: Sequence[str],
+        notes: Sequence[Cell] = (),
+        state: Cell = Cell(""),  # noqa: B008 - an immutable value
+        name: str = "",
+    ) -> None:
+        """Show the path, notes, status and a name (such as a run's id)."""
+        shown = (tuple(path), tuple(notes), state, name)
+        if shown != self._shown:
+            self._shown = shown
+            self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line; when it is narrow, the program's name goes first, then notes, then the
+        path from its beginning.
+        """
+        path, notes, state, name = self._shown
+        width = self.size.width
+        steps = list(path)
+        if width >= 70:
+            steps.insert(0, "bioeval-tui")
+        end = paint(state)
+        if name and width >= 100:
+            end = paint(state, Cell(f"  {name}", "quiet"))
+        while len(steps) > 1 and cell_len(" › ".join(steps)) > width - end.cell_length - 4:
+            del steps[0]
+        trail = Content.styled(" › ", "$quiet").join(
+            [Content.assemble((step, "bold" if step is path[-1] else "")) for step in steps]
+        )
+        room = width - trail.cell_length - end.cell_length - 6
+        kept = list(notes)
+        while (
+            kept
+            and (listed := Content.styled(" · ", "$quiet").join(map(paint, kept))).cell_length
+            > room
+        ):
+            # The last one goes first, and what is not worth a colour before what is.
+            kept.remove(next((note for note in reversed(kept) if note.tone == "quiet"), kept[-1]))
+        if kept:
+            trail = Content.assemble(trail, "    ", listed)
+        return spread(trail, end, width)
 
 
 class OneLine(Input):
@@ -229,3 +274,21 @@ class TabLine(Widget):
             if start <= event.x < end:
                 self.post_message(self.Picked(name))
                 return
+
+
+class BigNumber(Digits):
+    """A number in big digits; a terminal without the signs that they are drawn with shows it in
+    small ones.
+    """
+
+    def render(self) -> RenderResult:
+        """Draw the number."""
+        if draws_unicode():
+            return super().render()
+        return Content(f"\n{self.value}")
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        """Return the number of cells."""
+        if draws_unicode():
+            return super().get_content_width(container, viewport)
+        return len(self.value)

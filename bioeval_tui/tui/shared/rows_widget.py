@@ -1,15 +1,17 @@
-"""Lists of rows drawn on demand: only visible rows are rendered, so 100,000 rows cost no more than
-a few; and lines that are drawn for the available width.
+"""A list of rows with a cursor (`RowList`), drawn on demand: only visible rows are rendered, so
+100,000 rows cost no more than a few.
+
+Tables (`list_table.py`, `sorted_table.py`) and cards put their rows into it (`set_rows`), with a
+function that draws one.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import ClassVar, Self
 
-from rich.color import Color
 from rich.segment import Segment
 from textual import events
 from textual.binding import BindingType
@@ -17,133 +19,12 @@ from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
-from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 from textual.style import Style
 from textual.visual import Visual
-from textual.widget import Widget
 
 from bioeval_tui.tui.keys import bindings, set_keys
-from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.themes import readable
-
-MOST_BARS_KEPT = 100
-
-
-class QuickBar(ScrollBar):
-    """Looks and acts like Textual's scrollbar, but keeps one strip for each of its four kinds of
-    rows.
-    """
-
-    def __init__(
-        self, vertical: bool = True, name: str | None = None, *, thickness: int = 1
-    ) -> None:
-        super().__init__(vertical, name, thickness=thickness)
-        self._kept: dict[Segment, Strip] = {}
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the rows in `crop`, ready for the compositor."""
-        bar = self.render()
-        if not self.vertical or self.opacity != 1.0 or not isinstance(bar, ScrollBarRender):
-            return super().render_lines(crop)
-        style = self.app.console.get_style(bar.style)
-        plain = Color.default()
-        drawn = bar.render_bar(
-            size=self.size.height,
-            virtual_size=bar.virtual_size,
-            window_size=bar.window_size,
-            position=bar.position,
-            thickness=self.size.width,
-            vertical=True,
-            back_color=style.bgcolor or plain,
-            bar_color=style.color or plain,
-        )
-        background = self.background_colors[1]
-        filters = self.get_line_filters()
-        start, end = crop.column_span
-        strips = []
-        for segment in drawn.segments[crop.y : crop.bottom]:
-            strip = self._strip(segment)
-            for line_filter in filters:
-                strip = strip.apply_filter(line_filter, background)
-            strips.append(strip.crop(start, end))
-        return strips
-
-    def _strip(self, segment: Segment) -> Strip:
-        strip = self._kept.get(segment)
-        if strip is None:
-            if len(self._kept) >= MOST_BARS_KEPT:
-                self._kept.clear()
-            strip = self._kept[segment] = Strip([segment], self.size.width)
-        return strip
-
-
-LEAST = 20
-"""Narrower than this, a text continues at the edge."""
-
-
-def hanging(line: Sequence[Cell], width: int) -> list[Content]:
-    """Return a line wrapped at `width` cells; if its first cell ends with a space, the rest wraps
-    below itself.
-    """
-    whole = paint(*line)
-    if whole.cell_length <= width:
-        return [whole]
-    label, text = paint(*line[:1]), paint(*line[1:])
-    indent = label.cell_length if label.plain.endswith(" ") else 0
-    if not indent or not text or width - indent < LEAST:
-        return whole.wrap(max(1, width))
-    first, *more = text.wrap(width - indent)
-    return [Content.assemble(label, first), *(part.pad_left(indent) for part in more)]
-
-
-class Labelled(Widget):
-    """Lines, as high as they need. A first cell that ends with a space is a label."""
-
-    DEFAULT_CSS = """
-    Labelled { height: auto; }
-    """
-
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
-        self._shown: Sequence[Sequence[Cell]] = ()
-        self._wrapped: tuple[int, list[Content]] | None = None
-        """The wrapped lines, and their width."""
-
-    def show(self, lines: Sequence[Sequence[Cell]]) -> None:
-        """Show these lines."""
-        if lines != self._shown:
-            self._shown, self._wrapped = lines, None
-            self.refresh(layout=True)
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of wrapped lines."""
-        return len(self._lines(width))
-
-    def render(self) -> Content:
-        """Draw."""
-        return Content("\n").join(self._lines(self.size.width))
-
-    def _lines(self, width: int) -> list[Content]:
-        if self._wrapped is None or self._wrapped[0] != width:
-            parts = chain.from_iterable(self._wrap(line, width) for line in self._shown)
-            self._wrapped = (width, list(parts))
-        return self._wrapped[1]
-
-    def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
-        """Return the lines that a line takes at this width."""
-        return hanging(line, width)
-
-
-def title_lines(title: str, room: int, under: int) -> list[str]:
-    """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
-    first = Content(title).wrap(max(1, room))[0].plain
-    rest = title[len(first) :].strip()
-    return [
-        first.rstrip(),
-        *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest),
-    ]
-
 
 MOST_KEPT = 300
 """Number of drawn rows kept, so that scrolling by one row draws only one."""
@@ -409,36 +290,3 @@ class RowList(ScrollView, can_focus=True):
         first, lines = self._span(y)
         for line in range(first, first + lines):
             super().refresh_line(line)
-
-
-LinePainter = Callable[[int], Content]
-"""Called with the width in cells; returns the line, or lines."""
-
-
-class DrawnPanel(Widget):
-    """Lines drawn for the available width."""
-
-    DEFAULT_CSS = """
-    DrawnPanel { height: 1; }
-    """
-
-    def __init__(self, *, classes: str | None = None) -> None:
-        super().__init__(classes=classes)
-        self._painter: LinePainter | None = None
-
-    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
-        """Return the number of lines, for a panel that is as high as they are."""
-        if self._painter:
-            return self._painter(width).plain.count("\n") + 1
-        return 0
-
-    def draw(self, painter: LinePainter) -> None:
-        """Draw with `painter` from now on."""
-        self._painter = painter
-        self.refresh(layout=self.styles.is_auto_height)
-
-    def render(self) -> Content:
-        """Draw."""
-        if self._painter:
-            return self._painter(self.size.width)
-        return Content("")

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from bioeval_tui.evaluation.wiring import graphs
 from bioeval_tui.evaluation.wiring.graphs import ComparedGraph
-from bioeval_tui.evaluation.wiring.start import rerun_offer
+from bioeval_tui.evaluation.wiring.resuming import rerun_offer
 from bioeval_tui.graphs.embedded import EmbeddedGraph, graph_id
 from bioeval_tui.peers.seams import wrap_plugin
 from bioeval_tui.report.formats.console import print_score_card

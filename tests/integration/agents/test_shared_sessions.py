@@ -18,7 +18,8 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.batch import run_batch
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
-from bioeval_tui.evaluation.wiring.start import prepare_batch, resume_spec
+from bioeval_tui.evaluation.wiring.resuming import resume_spec
+from bioeval_tui.evaluation.wiring.start import prepare_batch
 from bioeval_tui.record.runs import new_run_ids, recording_path
 from bioeval_tui.report.result import load_run
 from tests.servers.rest_agent import RestAgentServer

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from bioeval_tui.base.settings import Secret, Settings
-from bioeval_tui.evaluation.wiring.rescore import JudgeTester
+from bioeval_tui.evaluation.wiring.judge_tests import JudgeTester
 from bioeval_tui.protocols import TaskVerdict, Verdict
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.frames import to_frame

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.jobs.loading import job_from_data
-from bioeval_tui.peers.spending import FILE_NAME, load_prices
+from bioeval_tui.peers.prices import FILE_NAME, load_prices
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_comparison

@@ -9,7 +9,7 @@ from bioeval_tui.guards.content import asks_for, newly_disclosed_facts
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages import LANGUAGES, language_of
 from bioeval_tui.languages.segments import word_count
-from bioeval_tui.peers.transcript import only_goodbye
+from bioeval_tui.peers.goodbyes import only_goodbye
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage
 from tests.sources import ROOT, load_script
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bioeval_tui.peers.transcript import without_signoff
+from bioeval_tui.peers.goodbyes import without_signoff
 
 FISH = "So Long, and Thanks for All the Fish"
 

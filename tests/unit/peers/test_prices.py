@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.peers.spending import Price, load_prices
+from bioeval_tui.peers.prices import Price, load_prices
 
 OPENAI = "api.openai.com"
 

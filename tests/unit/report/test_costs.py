@@ -8,7 +8,7 @@ from typing import Any
 
 from bioeval_tui.base.units import dollars
 from bioeval_tui.formats import RunResult
-from bioeval_tui.peers.spending import Price, Prices
+from bioeval_tui.peers.prices import Price, Prices
 from bioeval_tui.record.events import RequestFailed
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document

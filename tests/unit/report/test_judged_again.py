@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from bioeval_tui.evaluation.wiring.start import rerun_offer
+from bioeval_tui.evaluation.wiring.resuming import rerun_offer
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.catalogue import Catalogue, RunFilter
 from bioeval_tui.record.overlay import append_numbered

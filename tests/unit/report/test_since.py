@@ -10,7 +10,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.report.findings import Gain
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.since import changes_since_run
-from bioeval_tui.tui.job_dialogs import RunForm, repeated
+from bioeval_tui.tui.run_form import RunForm, repeated
 from bioeval_tui.tui.shared.editor import deciding_line, job_file
 from tests.unit.report.recorded import Recorded, Talk
 

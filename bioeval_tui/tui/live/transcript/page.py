@@ -27,7 +27,7 @@ from bioeval_tui.report.messages import passage_pattern
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document, Spot
 from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, STYLE_NAMES, Painter
-from bioeval_tui.tui.shared.rows_widget import QuickBar
+from bioeval_tui.tui.live.transcript.scrollbar import QuickBar
 
 
 class Match(NamedTuple):

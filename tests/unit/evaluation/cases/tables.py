@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bioeval_tui.evaluation.wiring.cases import CaseChoice
+from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.check_job import CheckedJob, check_job
 
 MINIMAL = """\

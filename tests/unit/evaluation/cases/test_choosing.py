@@ -9,7 +9,7 @@ import pytest
 
 from bioeval_tui.base.errors import JobError, UsageError
 from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
-from bioeval_tui.evaluation.wiring.cases import read_cases
+from bioeval_tui.evaluation.wiring.case_table import read_cases
 from tests.unit.evaluation.cases.tables import HEALTHBENCH, checked, lines
 
 JOB = "cases: {file: cases.csv, id: id}\ntasks: []\nfacts: []\n"

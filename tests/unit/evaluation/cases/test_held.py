@@ -12,13 +12,8 @@ import pytest
 
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
-from bioeval_tui.evaluation.wiring.start import (
-    owed_reruns,
-    prepare_batch,
-    prepare_resumed,
-    resume_spec,
-    run_prepared,
-)
+from bioeval_tui.evaluation.wiring.resuming import owed_reruns, prepare_resumed, resume_spec
+from bioeval_tui.evaluation.wiring.start import prepare_batch, run_prepared
 from bioeval_tui.record.events import RunResumed
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import apply

@@ -201,7 +201,7 @@ def _events(stages: Stages) -> list[events.RunEvent]:
 async def test_self_inflicted_429s_are_waited_for_and_cost_the_agent_nothing(
     stages: Stages, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bioeval_tui.evaluation.engine.batch.FIRST_PAUSE_S", 0.0)
+    monkeypatch.setattr("bioeval_tui.evaluation.engine.pace.FIRST_PAUSE_S", 0.0)
 
     def busy() -> FakeAgent:
         refused = [

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from bioeval_tui.peers.prices import Price
 from bioeval_tui.peers.spending import (
     CallBudget,
     LimitReachedError,
-    Price,
     Rates,
     RunBudget,
     counting,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from bioeval_tui.evaluation.engine.processes import ANSWERS_AT_ONCE, FairSelector, run_fairly
+from bioeval_tui.evaluation.engine.event_loop import ANSWERS_AT_ONCE, FairSelector, run_fairly
 
 ROUNDS = 5
 MANY = ROUNDS * ANSWERS_AT_ONCE

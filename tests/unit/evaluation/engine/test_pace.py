@@ -8,8 +8,8 @@ from unittest.mock import AsyncMock
 
 import pytest
 
-from bioeval_tui.evaluation.engine import batch as pace_module
-from bioeval_tui.evaluation.engine.batch import LONGEST_PAUSE_S, Pace
+from bioeval_tui.evaluation.engine import pace as pace_module
+from bioeval_tui.evaluation.engine.pace import LONGEST_PAUSE_S, Pace
 from bioeval_tui.peers.seams import ListedFaults, wrap
 from tests.unit.evaluation.conversation.fakes import FakeAgent, FakeJudge
 

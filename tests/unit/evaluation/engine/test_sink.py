@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from bioeval_tui.evaluation.conversation.plan import Emitter
-from bioeval_tui.evaluation.engine.batch import Cut, Pace, tell_paces
+from bioeval_tui.evaluation.engine.pace import Cut, Pace, tell_paces
 from bioeval_tui.record import events
 from bioeval_tui.record.recorder import Recorder
 from tests.unit.evaluation.conversation.fakes import where

@@ -12,7 +12,7 @@ from click.testing import Result
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.evaluation.wiring.rescore import JudgeTester
+from bioeval_tui.evaluation.wiring.judge_tests import JudgeTester
 from bioeval_tui.protocols import Evidence, JudgeView, TaskVerdict, Verdict
 from bioeval_tui.record.transfer import import_file
 from tests.command import call

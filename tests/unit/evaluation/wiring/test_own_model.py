@@ -11,7 +11,7 @@ import pytest
 from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
-from bioeval_tui.evaluation.wiring.start import prepare_resumed, resume_spec
+from bioeval_tui.evaluation.wiring.resuming import prepare_resumed, resume_spec
 from tests.unit.record.test_versions import GOLDEN
 
 JOB = """

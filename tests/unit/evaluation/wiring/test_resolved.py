@@ -9,7 +9,7 @@ import pytest
 
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import Resolved, RunRequest, spec_of
-from bioeval_tui.evaluation.wiring.prepare import estimate_batch
+from bioeval_tui.evaluation.wiring.estimate import estimate_batch
 from bioeval_tui.evaluation.wiring.resolved import will_happen
 from bioeval_tui.jobs.template import Answers, job_text
 

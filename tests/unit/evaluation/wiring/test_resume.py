@@ -13,7 +13,7 @@ import pytest
 from bioeval_tui.base.errors import RecordingError, UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.batch import run_batch
-from bioeval_tui.evaluation.wiring.start import (
+from bioeval_tui.evaluation.wiring.resuming import (
     owed_reruns,
     prepare_resumed,
     rerun_offer,

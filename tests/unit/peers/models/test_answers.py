@@ -7,7 +7,8 @@ import json
 import pytest
 from hypothesis import example, given, strategies as st
 
-from bioeval_tui.peers.models.answer import AnswerReader, ChatAnswer, hide_keys, text_of
+from bioeval_tui.peers.models.answer import AnswerReader, ChatAnswer, text_of
+from bioeval_tui.peers.models.refusals import hide_keys
 from bioeval_tui.peers.sse import ServerSentEvent
 from bioeval_tui.protocols import PeerError
 

@@ -15,10 +15,10 @@ from bioeval_tui.peers.models.prompting import (
     find_prompt,
     prompt_hashes,
     prompt_sha,
-    shown_text,
     shown_to_judge,
     turns,
 )
+from bioeval_tui.peers.models.shown import shown_text
 from bioeval_tui.peers.transcript import judge_view
 from bioeval_tui.protocols import EvaluatorView, JudgeView, TranscriptMessage
 from bioeval_tui.record.attachments import attachment_event

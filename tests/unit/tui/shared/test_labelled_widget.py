@@ -1,7 +1,7 @@
 """Long texts wrap below themselves, beside their labels."""
 
 from bioeval_tui.tui.shared.cells import Cell
-from bioeval_tui.tui.shared.rows_widget import hanging
+from bioeval_tui.tui.shared.wrapped_lines import hanging
 
 TEXT = "Count the elderly patients who take warfarin"
 

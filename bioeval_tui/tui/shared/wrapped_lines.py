@@ -1,0 +1,117 @@
+"""Lines of text that are laid out for the width at hand: wrapped below their label, or drawn by a
+function that is given the width.
+
+Cards, dialogs and the parts beside tables are made of them; what has a cursor is a `RowList`
+(`rows_widget.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+from bioeval_tui.tui.shared.cells import Cell, paint
+
+
+class Labelled(Widget):
+    """Lines, as high as they need. A first cell that ends with a space is a label."""
+
+    DEFAULT_CSS = """
+    Labelled { height: auto; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._shown: Sequence[Sequence[Cell]] = ()
+        self._wrapped: tuple[int, list[Content]] | None = None
+        """The wrapped lines, and their width."""
+
+    def show(self, lines: Sequence[Sequence[Cell]]) -> None:
+        """Show these lines."""
+        if lines != self._shown:
+            self._shown, self._wrapped = lines, None
+            self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of wrapped lines."""
+        return len(self._lines(width))
+
+    def render(self) -> Content:
+        """Draw."""
+        return Content("\n").join(self._lines(self.size.width))
+
+    def _lines(self, width: int) -> list[Content]:
+        if self._wrapped is None or self._wrapped[0] != width:
+            parts = chain.from_iterable(self._wrap(line, width) for line in self._shown)
+            self._wrapped = (width, list(parts))
+        return self._wrapped[1]
+
+    def _wrap(self, line: Sequence[Cell], width: int) -> list[Content]:
+        """Return the lines that a line takes at this width."""
+        return hanging(line, width)
+
+
+LEAST = 20
+"""Narrower than this, a text continues at the edge."""
+
+
+def hanging(line: Sequence[Cell], width: int) -> list[Content]:
+    """Return a line wrapped at `width` cells; if its first cell ends with a space, the rest wraps
+    below itself.
+    """
+    whole = paint(*line)
+    if whole.cell_length <= width:
+        return [whole]
+    label, text = paint(*line[:1]), paint(*line[1:])
+    indent = label.cell_length if label.plain.endswith(" ") else 0
+    if not indent or not text or width - indent < LEAST:
+        return whole.wrap(max(1, width))
+    first, *more = text.wrap(width - indent)
+    return [Content.assemble(label, first), *(part.pad_left(indent) for part in more)]
+
+
+def title_lines(title: str, room: int, under: int) -> list[str]:
+    """Return the title wrapped: the first line at `room` cells, the lines below it at `under`."""
+    first = Content(title).wrap(max(1, room))[0].plain
+    rest = title[len(first) :].strip()
+    return [
+        first.rstrip(),
+        *(line.plain.rstrip() for line in Content(rest).wrap(max(1, under)) if rest),
+    ]
+
+
+LinePainter = Callable[[int], Content]
+"""Called with the width in cells; returns the line, or lines."""
+
+
+class DrawnPanel(Widget):
+    """Lines drawn for the available width."""
+
+    DEFAULT_CSS = """
+    DrawnPanel { height: 1; }
+    """
+
+    def __init__(self, *, classes: str | None = None) -> None:
+        super().__init__(classes=classes)
+        self._painter: LinePainter | None = None
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """Return the number of lines, for a panel that is as high as they are."""
+        if self._painter:
+            return self._painter(width).plain.count("\n") + 1
+        return 0
+
+    def draw(self, painter: LinePainter) -> None:
+        """Draw with `painter` from now on."""
+        self._painter = painter
+        self.refresh(layout=self.styles.is_auto_height)
+
+    def render(self) -> Content:
+        """Draw."""
+        if self._painter:
+            return self._painter(self.size.width)
+        return Content("")
