@@ -52,7 +52,8 @@ MAY_WRITE = {
         "appends to an overlay, which `files` has opened, and is truncated to whole lines"
     ),
     "record/recorder.py": "truncates a recording, which `files` has opened, to whole lines",
-    "record/transfer.py": (
+    "record/importing/into_runs.py": "fills a file that `files` has opened",
+    "record/moving.py": (
         "fills a file that `files` has opened; puts a link in the place of a recording that was"
         " moved"
     ),
@@ -69,7 +70,9 @@ MAY_CHANGE = {
     "record/catalogue.py": "deletes a damaged list of runs, and keeps it private",
     "record/overlay.py": "deletes the overlay of a run that was just deleted",
     "record/runs.py": "deletes the mark of a run in progress",
-    "record/transfer.py": "deletes runs and the trash; moves a recording",
+    "record/deleting.py": "deletes runs and the trash",
+    "record/importing/into_runs.py": "deletes what is left of an import that failed",
+    "record/moving.py": "moves a recording",
     "tui/data/run_list.py": "moves runs to the trash and back",
 }
 """Who else makes folders, or moves, deletes and changes what has a name."""
