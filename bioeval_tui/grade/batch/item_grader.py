@@ -22,7 +22,7 @@ from bioeval_tui.base.errors import InputError, NotMeasuredError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, Wire
 from bioeval_tui.grade.biomlbench import install
-from bioeval_tui.grade.explain import attempts, explain
+from bioeval_tui.grade.explaining.explain import attempts, explain
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash

@@ -42,7 +42,7 @@ def explanations(
     show_answers: bool = False,
 ) -> Iterator[tuple[int, tuple[Section, ...]]]:
     """Yield the position of each valid report with its error views, in any order; see
-    `explain.explain`.
+    `explaining.explain`.
 
     Without views, one section says why.
     """
