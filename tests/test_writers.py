@@ -38,9 +38,9 @@ MAY_WRITE = {
         " lines"
     ),
     "grade/batch/worker.py": "/dev/null in place of what a grader could write to",
-    "grade/batch/worker_process.py": (
-        "the page that a worker shares with its program; the pipe to a worker"
-    ),
+    "grade/batch/worker_process.py": "the pipe to a worker",
+    "grade/batch/worker_protocol.py": "the page that a worker shares with its program",
+    "grade/batch/worker_template.py": "the pipe to a worker that was forked",
     "grade/biomlbench.py": "unpacks for a published preparer, into its own folder",
     "grade/h5ad.py": "anndata writes by path, to one that `files` gives it",
     "grade/ledger.py": "appends to the ledger, which `files` has opened; reading it needs a lock",
