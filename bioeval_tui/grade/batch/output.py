@@ -133,8 +133,8 @@ class BatchOutput:
         return sum(1 for place in self._places if place >= 0)
 
     def add(self, number: int, outcome_text: str) -> str:
-        """Write an outcome (as text, see `outcome_json.to_text`); return its kind: `report`, `invalid`
-        or `not_graded`.
+        """Write an outcome (as text, see `outcome_json.to_text`); return its kind: `report`,
+        `invalid` or `not_graded`.
 
         Raises:
             StorageError: the disk is full; what is done is kept.
