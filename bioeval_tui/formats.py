@@ -51,11 +51,10 @@ from bioeval_tui.record.importing.conversations import (
     unscored as unscored,
     whole_number as whole_number,
 )
+from bioeval_tui.record.importing.file_look import FileLook as FileLook, entries as entries
 from bioeval_tui.record.importing.given import scores_beside as scores_beside
-from bioeval_tui.record.importing.looking import (
+from bioeval_tui.record.importing.json_pieces import (
     LARGEST as LARGEST,
-    FileLook as FileLook,
-    entries as entries,
     json_value as json_value,
     lines as lines,
     members as members,

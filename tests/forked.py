@@ -160,7 +160,7 @@ if __name__ == "tests.forked":
     @functools.cache
     def _variables(loaded: str) -> dict[str, str]:
         """Return the variables that a server is given besides those of the tests."""
-        from bioeval_tui.grade.batch.worker_process import worker_environment
+        from bioeval_tui.grade.batch.worker_launch import worker_environment
 
         # none but the one that forks
         one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -289,12 +289,12 @@ if __name__ == "tests.forked":
             )
 
     def fork_templates(patch: pytest.MonkeyPatch) -> None:
-        """Fork what forks grading workers (`worker_process.Template`), too: loading the libraries
-        is most of a test.
+        """Fork what forks grading workers (`worker_template.WorkerTemplate`), too: loading the
+        libraries is most of a test.
         """
-        from bioeval_tui.grade.batch import worker_process
+        from bioeval_tui.grade.batch import worker_launch
 
-        command = worker_process.module_command("bioeval_tui.grade.batch.worker", "template")
+        command = worker_launch.module_command("bioeval_tui.grade.batch.worker", "template")
 
         def started(words: list[str], **options: Any) -> subprocess.Popen[Any]:
             if words == command and _of_a_fork(options["env"]) == _of_a_fork(_variables(TEMPLATES)):
@@ -306,7 +306,7 @@ if __name__ == "tests.forked":
 
         if sys.platform == "linux":
             patch.setattr(
-                worker_process,
+                worker_launch,
                 "subprocess",
                 SimpleNamespace(**{**vars(subprocess), "Popen": started}),
             )
@@ -344,10 +344,10 @@ def ask_in_place() -> None:
     grading workers.
     """
     from bioeval_tui.evaluation.engine import processes
-    from bioeval_tui.grade.batch import worker_process
+    from bioeval_tui.grade.batch import worker_launch
 
     address, ask = Path(sys.argv[1]), [sys.executable, "-I", "-S", "-c", ASK]
-    command, template = processes.program_command, worker_process.module_command
+    command, template = processes.program_command, worker_launch.module_command
 
     def program_command(*words: str) -> list[str]:
         return [*ask, str(address), *words] if words[0] == "agent" else command(*words)
@@ -359,7 +359,7 @@ def ask_in_place() -> None:
         return template(name, *words, python=python)
 
     vars(processes)["program_command"] = program_command
-    vars(worker_process)["module_command"] = module_command
+    vars(worker_launch)["module_command"] = module_command
 
 
 def _serve(address: str) -> list[str]:

@@ -25,8 +25,8 @@ HEAVY = {
 RUN = "import sys, bioeval_tui.cli.main as c; sys.argv = ['bioeval-tui', {!r}]; c.main()"
 SCREENS = "import bioeval_tui.tui.app, bioeval_tui.tui.data.services, bioeval_tui.tui.runs.runs"
 BATCH = (
-    "import bioeval_tui.cli.grade, bioeval_tui.grade.console, bioeval_tui.grade.batch.output,"
-    " bioeval_tui.grade.batch.pool"
+    "import bioeval_tui.cli.grade, bioeval_tui.grade.printing.reports,"
+    " bioeval_tui.grade.batch.output, bioeval_tui.grade.batch.pool"
 )
 LIST = "import bioeval_tui.cli.runs, bioeval_tui.record.catalogue, bioeval_tui.base.settings"
 MODELS = {"pydantic.main", "jinja2"}

@@ -38,9 +38,9 @@ MAY_WRITE = {
         " lines"
     ),
     "grade/batch/worker.py": "/dev/null in place of what a grader could write to",
-    "grade/batch/worker_process.py": (
-        "the page that a worker shares with its program; the pipe to a worker"
-    ),
+    "grade/batch/worker_process.py": "the pipe to a worker",
+    "grade/batch/worker_protocol.py": "the page that a worker shares with its program",
+    "grade/batch/worker_template.py": "the pipe to a worker that was forked",
     "grade/biomlbench.py": "unpacks for a published preparer, into its own folder",
     "grade/h5ad.py": "anndata writes by path, to one that `files` gives it",
     "grade/ledger.py": "appends to the ledger, which `files` has opened; reading it needs a lock",
@@ -52,7 +52,8 @@ MAY_WRITE = {
         "appends to an overlay, which `files` has opened, and is truncated to whole lines"
     ),
     "record/recorder.py": "truncates a recording, which `files` has opened, to whole lines",
-    "record/transfer.py": (
+    "record/importing/into_runs.py": "fills a file that `files` has opened",
+    "record/moving.py": (
         "fills a file that `files` has opened; puts a link in the place of a recording that was"
         " moved"
     ),
@@ -69,7 +70,9 @@ MAY_CHANGE = {
     "record/catalogue.py": "deletes a damaged list of runs, and keeps it private",
     "record/overlay.py": "deletes the overlay of a run that was just deleted",
     "record/runs.py": "deletes the mark of a run in progress",
-    "record/transfer.py": "deletes runs and the trash; moves a recording",
+    "record/deleting.py": "deletes runs and the trash",
+    "record/importing/into_runs.py": "deletes what is left of an import that failed",
+    "record/moving.py": "moves a recording",
     "tui/data/run_list.py": "moves runs to the trash and back",
 }
 """Who else makes folders, or moves, deletes and changes what has a name."""

@@ -22,18 +22,14 @@ from bioeval_tui.cli.options import BOARD, FOLLOW, JSON, TASK, WHERE, need_file,
 from bioeval_tui.grade import GraderPool, Invalid, NotGraded, Registry
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB, DEFAULT_TIME_LIMIT_S
 from bioeval_tui.grade.batch.run import explanations, grade_batch, rewrite, uncertainties
-from bioeval_tui.grade.console import (
-    batch_progress,
-    batch_summary,
-    long_work,
-    report_card,
-)
 from bioeval_tui.grade.ledger import NAME as LEDGER, verify
-from bioeval_tui.grade.outcomes import Diagnosis, validation_of
+from bioeval_tui.grade.printing.progress import batch_progress, long_work
+from bioeval_tui.grade.printing.reports import batch_summary, report_card
 from bioeval_tui.grade.report_files import load_reports
 from bioeval_tui.grade.submissions import read_submissions
 from bioeval_tui.grade.tasks.prepare import prepare_shipped
 from bioeval_tui.grade.tasks.task import default_data_dir, own_folder
+from bioeval_tui.grade.validation import Diagnosis, validation_of
 from bioeval_tui.report.answer import answer_grading, answer_medals
 from bioeval_tui.report.formats.console import print_answer
 from bioeval_tui.sample.paths import find_list, find_submission

@@ -21,7 +21,8 @@ from bioeval_tui.cli.grade import added_reports, ready_shipped
 from bioeval_tui.cli.options import BOARD, FOLLOW, WHERE, OutputFile, given_settings, split_runs
 from bioeval_tui.cli.terminal import need_terminal
 from bioeval_tui.grade import GraderPool, Outcome, Registry, TaskReport
-from bioeval_tui.grade.console import LISTED, long_work, medal_table
+from bioeval_tui.grade.printing.progress import long_work
+from bioeval_tui.grade.printing.reports import LISTED, medal_table
 from bioeval_tui.grade.report_files import (
     Graded,
     Loaded,

@@ -23,13 +23,14 @@ from bioeval_tui.evaluation.conversation.control import RECORD_TO, send_intent
 from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.jobs.loading import job_snapshot, load_job
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
-from bioeval_tui.record.importing import looking
+from bioeval_tui.record.deleting import delete_runs, deletions, empty_trash
+from bioeval_tui.record.importing import formats
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.record.importing.writing import ImportOptions
 from bioeval_tui.record.runs import read_live
-from bioeval_tui.record.transfer import delete_runs, deletions, empty, import_file
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.transfer import Deletion
+    from bioeval_tui.record.deleting import Deletion
 
 
 @click.command(
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option(
-    "--format", "kind", type=click.Choice(looking.names()),
+    "--format", "kind", type=click.Choice(formats.names()),
     help="Its format [by content]. "
-    + plugins.help_line("importers", looking.known()) + ".",
+    + plugins.help_line("importers", formats.known()) + ".",
 )  # fmt: skip
 @add_job_file(
     "Use this job's tasks and judge instead of the file's scores; then run `runs rescore`."
@@ -153,7 +154,7 @@ def _delete(paths: list[Path], yes: bool, trashed: Sequence[Deletion] = ()) -> i
             asked += f" ({shown})"
         click.confirm(f"{asked}?", abort=True, err=True)
     logs_dir = Settings.from_environment().logs_dir
-    freed = delete_runs(paths, logs_dir) + empty(trashed, logs_dir)
+    freed = delete_runs(paths, logs_dir) + empty_trash(trashed, logs_dir)
     for run_id in chain((path.stem for path in paths), *(each.run_ids for each in trashed)):
         say(run_id)
     say(f"deleted {what}, {units.size(freed, decimals=1)}", err=True)

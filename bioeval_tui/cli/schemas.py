@@ -66,9 +66,13 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "samples": ("cli.installed:PrintedSamples", "cli.installed:PrintedCopies"),
     "scores": ("report.scores:PrintedBoard",),
     "tasks-check": ("list", "grade.batch.pool:CheckedTask"),
-    "tasks-list": ("list", "grade.console:PrintedTaskRow", "grade.console:PrintedBroken"),
+    "tasks-list": (
+        "list",
+        "grade.printing.tasks:PrintedTaskRow",
+        "grade.printing.tasks:PrintedBroken",
+    ),
     "tasks-prepare": ("list", "cli.tasks:PrintedPrepared"),
-    "tasks-show": ("grade.console:PrintedDetails",),
+    "tasks-show": ("grade.printing.tasks:PrintedDetails",),
     "tasks-split": ("cli.tasks:PrintedSplit",),
     "validate": ("cli.grade:PrintedValidation",),
 }

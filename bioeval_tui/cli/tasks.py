@@ -14,8 +14,10 @@ from bioeval_tui.base.errors import BioevalError, ExitCode, UsageError
 from bioeval_tui.base.terminal import print_json, say
 from bioeval_tui.cli.grade import grader_pool, say_progress, task_registry
 from bioeval_tui.cli.options import BOARD, JSON, JSON_LIST, TASK, WHERE
-from bioeval_tui.grade import console, prepare_task
+from bioeval_tui.grade import prepare_task
 from bioeval_tui.grade.batch.pool import DEFAULT_MEMORY_LIMIT_MB
+from bioeval_tui.grade.printing import tasks as printed
+from bioeval_tui.grade.printing.progress import long_work
 from bioeval_tui.grade.tasks.split import PARTS, split_task
 
 
@@ -65,9 +67,9 @@ def tasks_list(as_json: bool, **options: Any) -> int:
     filters = ("domain", "task_type", "difficulty", "prepared", "medals")
     entries = task_registry(options).select(**{name: options[name] for name in filters})
     if as_json:
-        print_json([console.task_row(entry) for entry in entries])
+        print_json([printed.task_row(entry) for entry in entries])
     else:
-        console.task_table(entries)
+        printed.task_table(entries)
     return ExitCode.OK
 
 
@@ -80,9 +82,9 @@ def tasks_show(task_id: str, as_json: bool, **options: Any) -> int:
     """Show a task: its description, whether it is prepared, its leaderboard and thresholds."""
     task = task_registry(options).get_task(task_id)
     if as_json:
-        print_json(json.loads(json.dumps(console.task_details(task), default=str)))
+        print_json(json.loads(json.dumps(printed.task_details(task), default=str)))
     else:
-        console.task_card(task)
+        printed.task_card(task)
     return ExitCode.OK
 
 
@@ -98,9 +100,9 @@ def tasks_leaderboard(task_id: str, as_csv: bool, **options: Any) -> int:
     """Show the leaderboard of TASK, best first: its source, and every entry as published."""
     task = task_registry(options).get_task(task_id)
     if as_csv:
-        console.board_csv(task)
+        printed.board_csv(task)
     else:
-        console.board_table(task)
+        printed.board_table(task)
     return ExitCode.OK
 
 
@@ -178,7 +180,7 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
     limits = {"time_limit": 60.0, "memory_limit": DEFAULT_MEMORY_LIMIT_MB}
     with (
         grader_pool(registry, limits, 2) as pool,
-        console.long_work("checking tasks", len(chosen)) as advance,
+        long_work("checking tasks", len(chosen)) as advance,
     ):
         for checked in pool.check(chosen):
             rows.append(checked)
@@ -187,7 +189,7 @@ def tasks_check(task_ids: tuple[str, ...], as_json: bool, **options: Any) -> int
     if as_json:
         print_json([asdict(row) for row in rows])
     else:
-        console.check_lines(rows)
+        printed.check_lines(rows)
     if any(row.problem for row in rows):
         return ExitCode.BELOW
     return ExitCode.OK

@@ -33,13 +33,8 @@ if TYPE_CHECKING:
         medal_places,
         rank,
     )
-    from bioeval_tui.grade.outcomes import (
-        Invalid,
-        NotGraded,
-        NotGradedError,
-        Outcome,
-        aggregate_reports,
-    )
+    from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
+    from bioeval_tui.grade.published_totals import aggregate_reports
     from bioeval_tui.grade.report_files import load_outcomes, load_reports
     from bioeval_tui.grade.submissions import extract_agent_from_submission_path
     from bioeval_tui.grade.task_report import Uncertainty
@@ -54,7 +49,8 @@ _NAMES = {
     "grader": "Grader",
     "intervals": "score_uncertainty",
     "leaderboard": "Leaderboard Ranking load_leaderboard medal_places rank",
-    "outcomes": "Invalid NotGraded NotGradedError Outcome aggregate_reports",
+    "outcomes": "Invalid NotGraded NotGradedError Outcome",
+    "published_totals": "aggregate_reports",
     "report_files": "load_outcomes load_reports",
     "submissions": "extract_agent_from_submission_path",
     "task_report": "Uncertainty",

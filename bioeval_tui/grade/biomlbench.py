@@ -37,7 +37,7 @@ from bioeval_tui.grade.grade import (
     validate_submission,
 )
 from bioeval_tui.grade.grader import Grader
-from bioeval_tui.grade.outcomes import aggregate_reports
+from bioeval_tui.grade.published_totals import aggregate_reports
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
 from bioeval_tui.grade.tables import read_as_published, read_exactly
 from bioeval_tui.grade.task_report import TaskReport

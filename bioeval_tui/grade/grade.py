@@ -162,7 +162,7 @@ class TaskGrading:
         self.time_limit_s: float | None = None
         """How long grading one file may take, in seconds, if somebody watches it."""
         self.rivals: object = None
-        """What `intervals.load_rivals` has loaded."""
+        """What `rivals.load_rivals` has loaded."""
 
     @cached_property
     def scorer(self) -> Scorer:

@@ -1,13 +1,13 @@
 """The distribution of a metric over resampled rows: the scores on other, similar test rows.
 
 Shares, bounded means, ROC AUC and what is computed from counts of right and wrong labels have an
-interval of some width also where every row is right: `bioeval_tui.statistics.intervals` makes it
-(`intervals.py`, which has the chances of medals, too). For other metrics rows are drawn with
-replacement 2,000 times and the metric is computed each time. Means of unbounded losses need no
-drawing: their percentiles come from the saddlepoint approximation, with a relative error of about 1
-/ rows, corrected for skewness (BCa; Efron 1987). With more than `LARGE` rows Spearman's and
-Pearson's correlation and R² are replaced by the mean of the rows' influence, also with an error of
-about 1 / rows. Percentiles are widened like Student's t for so many rows (Hesterberg 2015).
+interval of some width also where every row is right: `bioeval_tui.statistics.intervals` makes it.
+For other metrics rows are drawn with replacement 2,000 times and the metric is computed each time.
+Means of unbounded losses need no drawing: their percentiles come from the saddlepoint
+approximation, with a relative error of about 1 / rows, corrected for skewness (BCa; Efron 1987).
+With more than `LARGE` rows Spearman's and Pearson's correlation and R² are replaced by the mean of
+the rows' influence, also with an error of about 1 / rows. Percentiles are widened like Student's t
+for so many rows (Hesterberg 2015).
 
 Sources: Davison and Hinkley, Bootstrap Methods and their Application (1997), 2.7, 3.2 and 9.5;
 Davison and Hinkley, Saddlepoint approximations in resampling methods, Biometrika 75 (1988); DeLong

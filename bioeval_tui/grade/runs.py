@@ -5,13 +5,14 @@ folder.
     <checkout>/runs/<run group>/<folder>/<task>_<uuid>/submission/submission.csv, or .h5ad
     <checkout>/biomlbench/tasks/<folder>/<task>
     <the user's cache folder>/bioml-bench/data/<folder>/<task>/prepared
+
+`grade`, `medals` and the medals screen take a folder to `find_runs` (`cli/options.py`). What one
+run group handed in is read by `group_submissions.py`.
 """
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -20,26 +21,13 @@ import platformdirs
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, home_relative, plural
-from bioeval_tui.grade.report_files import (
-    Loaded,
-    read_outcomes,
-    report_files,
-    short,
-    submission_key,
-)
-from bioeval_tui.grade.run_groups import (
-    METADATA,
-    folder_agent,
-    group_agent,
-    listed_runs,
-    run_folders,
-)
-from bioeval_tui.grade.submissions import RUN_GROUP, Submission, read_submissions
+from bioeval_tui.grade.group_submissions import LIST, group_submissions, ungraded
+from bioeval_tui.grade.report_files import report_files
+from bioeval_tui.grade.run_groups import METADATA, listed_runs
+from bioeval_tui.grade.submissions import RUN_GROUP, Submission
 from bioeval_tui.grade.tasks.task import default_data_dir, default_tasks_dirs, tasks_root
 
 _GROUP = f"*{RUN_GROUP}*"
-_LIST = "submission.jsonl"
-_FILES = ("submission.csv", "submission.h5ad")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +46,6 @@ class Runs:
     looked: tuple[str, ...]
     reports: tuple[Path, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-def published_data_dir() -> Path:
-    """Return BioML-bench's default folder of prepared data."""
-    return platformdirs.user_cache_path() / "bioml-bench" / "data"
 
 
 def is_runs(folder: Path) -> bool:
@@ -92,52 +75,44 @@ def find_runs(
     problems: list[str] = []
     found: list[Submission] = []
     for group in groups:
-        found += _submissions(group, problems)
+        found += group_submissions(group, problems)
     reports = tuple(chain.from_iterable(map(_report_places, places)))
-    waiting = _ungraded(found, reports)
+    waiting = ungraded(found, reports)
     submissions = tuple(replace(item, number=number) for number, item in enumerate(waiting))
-    bases = chain.from_iterable((place, *place.parents) for place in places)
-    checkouts = [base for base in dict.fromkeys(bases) if (base / "biomlbench" / "tasks").is_dir()]
+
+    checkouts = _checkouts(places)
     roots = list(tasks_dirs or default_tasks_dirs())
     roots += [base for base in checkouts if tasks_root(base) not in map(tasks_root, roots)]
     caches = [published_data_dir(), *(base / "data" for base in checkouts)]
     tasks = {item.task_id for item in submissions}
     data, tried = _data_dir(tasks, data_dir, [own_data or default_data_dir(), *caches])
-    shown = ", ".join(_shown(tasks_root(root)) for root in roots)
-    left = sum(item.path is None for item in found)
-    seen = [
-        f"submissions: {len(found):,} in {plural(len(groups), 'run group')} below"
-        f" {', '.join(map(_shown, places))}"
-    ]
-    if left:
-        seen.append(f"{left:,} of them left no file")
-    if len(found) > len(submissions):
-        seen.append(f"{len(found) - len(submissions):,} graded in reports")
-    told = f"tasks: {shown}, and those that ship" if shown else _no_tasks(places)
-    looked = ("; ".join(seen), told, *tried)
+
+    seen = _seen_words(found, len(submissions), groups, places)
+    looked = (seen, _tasks_words(roots, places), *tried)
     return Runs(submissions, tuple(roots), data, looked, reports, tuple(problems))
 
 
 def _groups(folder: Path) -> list[Path]:
-    if (folder / _LIST).is_file() or RUN_GROUP in folder.name or _lists_runs(folder):
+    """Return the run groups at a place: itself, or those in it and in its `runs`."""
+    if (folder / LIST).is_file() or RUN_GROUP in folder.name or _lists_runs(folder):
         return [folder]
     inside: list[Path] = []
     for place in (folder, folder / "runs"):
         if place.is_dir():
             inside += sorted(place.iterdir())
-    return [
-        item
-        for item in inside
-        if item.is_dir()
-        and (
-            RUN_GROUP in item.name
-            or _lists_runs(item)
-            or (
-                item.parent.name == "runs"
-                and any((item / name).is_file() for name in (_LIST, METADATA))
-            )
-        )
-    ]
+    return [item for item in inside if item.is_dir() and _is_group(item)]
+
+
+def _is_group(folder: Path) -> bool:
+    """Return whether a folder is a run group: its name says so, its metadata lists runs, or it is
+    in `runs` and has one of a group's files.
+    """
+    if RUN_GROUP in folder.name or _lists_runs(folder):
+        return True
+    # Elsewhere a file of such a name may be anybody's.
+    return folder.parent.name == "runs" and any(
+        (folder / name).is_file() for name in (LIST, METADATA)
+    )
 
 
 def _lists_runs(folder: Path) -> bool:
@@ -161,121 +136,15 @@ def _report_places(place: Path) -> list[Path]:
     return []
 
 
-def _submissions(group: Path, problems: list[str]) -> list[Submission]:
-    """Return what a group was set to do: its list, with the runs of its metadata or else its
-    folders that the list lacks.
-    """
-    agent = group_agent(group) or folder_agent(group)
-    listed: list[Submission] = []
-    if (group / _LIST).is_file():
-        try:
-            listed = list(read_submissions(group / _LIST).submissions)
-        except InputError as error:
-            problems.append(str(error))
-    items = [
-        replace(item, path=_moved(item.path, group), agent=item.agent or agent) for item in listed
-    ]
-    runs = _group_runs(group, problems)
-    if listed and not (group / METADATA).is_file():
-        runs = []
-    # Published lists have a line for each run, but not all of them: a run without one was set, too.
-    folders = {run.name for _, run in runs}
-    named = {Path(item.run).name for item in listed if item.run}
-    covered = Counter(short(item.task_id) for item in listed if Path(item.run).name not in folders)
-    for task_id, run in runs:
-        if run.name in named:
-            continue
-        if covered[short(task_id)] > 0:
-            covered[short(task_id)] -= 1
-            continue
-        files = (run / "submission" / name for name in _FILES)
-        # not pathlib, as in `_exists`
-        file = next((path for path in files if os.path.isfile(path)), None)  # noqa: PTH113
-        items.append(Submission(0, task_id, str(file) if file else None, agent, run=str(run)))
-    return _add_keys(items, group)
+def _checkouts(places: Sequence[Path]) -> list[Path]:
+    """Return the checkouts of BioML-bench that the places are in, or are."""
+    bases = chain.from_iterable((place, *place.parents) for place in places)
+    return [base for base in dict.fromkeys(bases) if (base / "biomlbench" / "tasks").is_dir()]
 
 
-def _group_runs(group: Path, problems: list[str]) -> list[tuple[str, Path]]:
-    """Return the task and folder of each run that a group's metadata lists; without it, of those
-    that have a folder.
-    """
-    try:
-        listed = listed_runs(group)
-    except InputError as error:
-        problems.append(str(error))
-        listed = None
-    if listed is not None:
-        return listed
-    return list(run_folders(group))
-
-
-def _add_keys(items: Iterable[Submission], group: Path) -> list[Submission]:
-    places: Counter[tuple[str, ...]] = Counter()
-    keyed = []
-    for item in items:
-        key = submission_key(item.task_id, item.path, _below(item.run, group), group)
-        if key is not None:
-            places[key] += 1
-            key = (*key, str(places[key]))
-        keyed.append(replace(item, key=key, batch=str(group)))
-    return keyed
-
-
-def _below(run: str, group: Path) -> str:
-    """Return a run's folder as it is called in its group."""
-    parts = Path(run).parts
-    if group.name in parts[:-1]:
-        return str(Path(*parts[parts.index(group.name) + 1 :]))
-    return run
-
-
-def _ungraded(found: Sequence[Submission], reports: Sequence[Path]) -> list[Submission]:
-    """Return the submissions whose file is here, and of the others those that no report has a
-    result of.
-    """
-    here = [item.path is not None and _exists(item.path) for item in found]
-    if all(here) or not reports:
-        return list(found)
-    loaded = _readable(reports)
-    keys = {(one.agent, *one.key) for one in loaded.results if one.key is not None}
-    unnamed = Counter(
-        (one.agent, short(one.outcome.task_id)) for one in loaded.results if one.key is None
-    )
-    waiting = []
-    for item, is_here in zip(found, here, strict=True):
-        agent = str(item.agent)
-        if not is_here and item.key is not None and (agent, *item.key) in keys:
-            continue
-        if not is_here and unnamed[agent, short(item.task_id)] > 0:
-            unnamed[agent, short(item.task_id)] -= 1
-            continue
-        waiting.append(item)
-    return waiting
-
-
-def _readable(reports: Sequence[Path]) -> Loaded:
-    try:
-        return read_outcomes(reports)
-    except InputError:  # whoever shows the reports says it
-        return Loaded(())
-
-
-def _moved(path: str | None, group: Path) -> str | None:
-    """Return the local path of a listed file, because published lists may have absolute paths of
-    another machine.
-    """
-    if path is None or _exists(path) or group.name not in Path(path).parts:
-        return path
-    parts = Path(path).parts
-    here = group.joinpath(*parts[parts.index(group.name) + 1 :])
-    # What is not there is not resolved: it may be no name that a file can have.
-    if _exists(here) and here.resolve().is_relative_to(group.resolve()):
-        return str(here)
-    return path
-
-
-def _exists(path: Path | str) -> bool:
-    return os.path.exists(path)  # noqa: PTH110 (pathlib raises on a name that is too long)
+def published_data_dir() -> Path:
+    """Return BioML-bench's default folder of prepared data."""
+    return platformdirs.user_cache_path() / "bioml-bench" / "data"
 
 
 def _data_dir(
@@ -298,7 +167,27 @@ def _data_dir(
     return places[best], lines
 
 
-def _no_tasks(places: Sequence[Path]) -> str:
+def _seen_words(
+    found: Sequence[Submission], waiting: int, groups: Sequence[Path], places: Sequence[Path]
+) -> str:
+    """Return how many submissions were found where, and why not all of them are to be graded."""
+    words = [
+        f"submissions: {len(found):,} in {plural(len(groups), 'run group')} below"
+        f" {', '.join(map(_shown, places))}"
+    ]
+    left = sum(item.path is None for item in found)
+    if left:
+        words.append(f"{left:,} of them left no file")
+    if len(found) > waiting:
+        words.append(f"{len(found) - waiting:,} graded in reports")
+    return "; ".join(words)
+
+
+def _tasks_words(roots: Sequence[Path], places: Sequence[Path]) -> str:
+    """Return where tasks are looked for, or which option says where they are."""
+    if roots:
+        shown = ", ".join(_shown(tasks_root(root)) for root in roots)
+        return f"tasks: {shown}, and those that ship"
     shown = ", ".join(map(_shown, places))
     return (
         f"tasks: those that ship; {shown} is in no checkout of BioML-bench (--tasks-dir names one)"

@@ -265,6 +265,11 @@ def rows_words(scored: int, expected: int) -> str:
     return f"scored on all {expected:,} rows"
 
 
+def threshold_words(value: float) -> str:
+    """Return a threshold in the decimals that scores have."""
+    return f"{value:.5f}".rstrip("0").rstrip(".")
+
+
 def better_words(is_lower_better: bool) -> str:
     """Return which scores are better, as the rest of a sentence."""
     if is_lower_better:

@@ -44,7 +44,7 @@ from bioeval_tui.peers.models.prompting import Prompt
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import FACTS_UNREAD
-from bioeval_tui.record.importing.looking import json_value
+from bioeval_tui.record.importing.json_pieces import json_value
 from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, Role
 
 LONGEST_GIVING_UP = 25

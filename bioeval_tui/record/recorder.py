@@ -27,9 +27,9 @@ from bioeval_tui.base.files import below, open_own, private_dir, sync_folder
 from bioeval_tui.base.portable import is_same_file, lock
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.record.moving import copy_open, link
 from bioeval_tui.record.runs import moved_file
 from bioeval_tui.record.spans import drop_content
-from bioeval_tui.record.transfer import copy_open, link
 
 FLUSH_S = 0.01
 SYNC_S = 1.0

@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from bioeval_tui.base.text import clean_line, shorten
-from bioeval_tui.grade.outcomes import NotGraded, Tally
+from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
+from bioeval_tui.grade.tally import Tally
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason

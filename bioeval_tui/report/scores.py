@@ -19,8 +19,8 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, join_names, plural
+from bioeval_tui.record.importing.file_look import entries
 from bioeval_tui.record.importing.given import AGENTS, RATERS, SCORES, UNITS, score_value, usual
-from bioeval_tui.record.importing.looking import entries
 from bioeval_tui.report.findings import RanksBasis
 from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import RANK

@@ -20,7 +20,7 @@ from textual.widgets import Input, Static
 from bioeval_tui.base.text import clean, shorten, terminal_text
 from bioeval_tui.base.units import date, number
 from bioeval_tui.base.widths import fitted
-from bioeval_tui.grade.outcomes import standing_of
+from bioeval_tui.grade.tally import standing_of
 from bioeval_tui.record import reviews
 from bioeval_tui.record.names import published_title
 from bioeval_tui.report.messages import plain

@@ -37,8 +37,8 @@ from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.evaluation.wiring.doctor import model_finding
 from bioeval_tui.peers.traces import ConversationTraces, Traces
 from bioeval_tui.record import events
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.record.runs import LiveInfo
-from bioeval_tui.record.transfer import import_file
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import WholeRun, hold, with_models
 

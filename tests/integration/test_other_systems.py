@@ -32,7 +32,7 @@ import asyncio, os, sys
 from pathlib import Path
 from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.base.portable import lock, read_part
-from bioeval_tui.record.transfer import copy_open
+from bioeval_tui.record.moving import copy_open
 from bioeval_tui.record.overlay import append_numbered, read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.recorder import Recorder

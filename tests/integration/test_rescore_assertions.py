@@ -13,8 +13,8 @@ import pytest
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.record.events import AssertionChecked, ConversationScored
+from bioeval_tui.record.importing.into_runs import import_recording
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
 from tests.command import call

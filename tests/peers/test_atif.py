@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from atif import Trajectory
 
-from bioeval_tui.record.transfer import import_file
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.report.result import load_run
 from tests.documents import document_of
 

@@ -16,7 +16,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from bioeval_tui.grade.intervals import DRAWS, medal_chances
+from bioeval_tui.grade.chances import medal_chances
+from bioeval_tui.grade.rivals import DRAWS
 from bioeval_tui.grading import medal_places
 from bioeval_tui.statistics.p_values import holm, t_test_p
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from review_queue import task_queue
 from run_script import scripted_run
 
-from bioeval_tui.grade.outcomes import Validation
+from bioeval_tui.grade.validation import Validation
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record.state import RunState, apply_all
 

@@ -24,7 +24,7 @@ from medal_rows import sample_rows
 from textual.widgets import Input
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.grade.outcomes import Validation
+from bioeval_tui.grade.validation import Validation
 from bioeval_tui.tui.app import BioevalApp
 from bioeval_tui.tui.items import BenchmarkDetail
 

@@ -36,9 +36,9 @@ from bioeval_tui.peers.models.shown import states_shown, tool_calls
 from bioeval_tui.peers.models.verdicts import MalformedAnswerError, Question, read_answer
 from bioeval_tui.peers.offline import RulesJudge
 from bioeval_tui.protocols import EvaluatorView, JudgeView, PeerError, TranscriptMessage
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.tool_calls import call_event, result_event
-from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report import messages
 from bioeval_tui.report.formats.markdown import message_lines
 from bioeval_tui.report.manner import UserTranscript, user_manner

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from bioeval_tui.grade.batch.worker_process import IDLE, Wire, WorkerDied, WorkerProcess
-from bioeval_tui.grade.outcomes import (
-    NotGraded,
+from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
+from bioeval_tui.grade.batch.worker_protocol import IDLE, Wire
+from bioeval_tui.grade.outcome_json import (
     is_not_graded,
     outcome_from_dict,
     outcome_to_dict,
     problem_from_dict,
-    reported,
     to_text,
 )
+from bioeval_tui.grade.outcomes import NotGraded, reported
 from bioeval_tui.grade.submissions import Submission, why_not_followed
 from bioeval_tui.grade.task_report import Section, Uncertainty
 

@@ -1,6 +1,6 @@
 """A worker's tasks: grade a file, examine it, or check its task.
 
-`worker_process` defines the answers.
+`worker_protocol` defines the answers.
 
 Only workers import this module: it brings the libraries that graders use.
 """
@@ -20,19 +20,15 @@ import pyarrow.csv
 
 from bioeval_tui.base.errors import InputError, NotMeasuredError
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.grade.batch.worker_process import WORKER_PYTHON, Wire
+from bioeval_tui.grade.batch.worker_launch import WORKER_PYTHON
+from bioeval_tui.grade.batch.worker_protocol import Wire
 from bioeval_tui.grade.biomlbench import install
-from bioeval_tui.grade.explain import attempts, explain
+from bioeval_tui.grade.explaining.explain import attempts, explain
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
-from bioeval_tui.grade.outcomes import (
-    NotGraded,
-    NotGradedError,
-    Outcome,
-    outcome_to_dict,
-    problem_to_dict,
-)
+from bioeval_tui.grade.outcome_json import outcome_to_dict, problem_to_dict
+from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome
 from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
 from bioeval_tui.grade.tasks.registry import Registry

@@ -37,8 +37,10 @@ from bioeval_tui.base.files import (
 )
 from bioeval_tui.base.portable import lock
 from bioeval_tui.base.text import plural
-from bioeval_tui.grade.outcomes import ReportTotals, percentile_with_zeros, report_text
+from bioeval_tui.grade.outcome_json import report_text
+from bioeval_tui.grade.published_totals import ReportTotals
 from bioeval_tui.grade.submissions import Submission, SubmissionList
+from bioeval_tui.grade.tally import percentile_with_zeros
 from bioeval_tui.grade.task_report import numpy_round
 
 JOURNAL = "_grading.jsonl"
@@ -131,8 +133,8 @@ class BatchOutput:
         return sum(1 for place in self._places if place >= 0)
 
     def add(self, number: int, outcome_text: str) -> str:
-        """Write an outcome (as text, see `outcomes.to_text`); return its kind: `report`, `invalid`
-        or `not_graded`.
+        """Write an outcome (as text, see `outcome_json.to_text`); return its kind: `report`,
+        `invalid` or `not_graded`.
 
         Raises:
             StorageError: the disk is full; what is done is kept.

@@ -30,20 +30,11 @@ from bioeval_tui.grade.batch.feeding import (
     SubmissionFeed,
     not_graded_text,
 )
-from bioeval_tui.grade.batch.worker_process import (
-    WORKER_PYTHON,
-    CannotForkError,
-    WorkerDied,
-    WorkerProcess,
-    WorkerTemplate,
-)
-from bioeval_tui.grade.outcomes import (
-    NotGraded,
-    Outcome,
-    is_not_graded,
-    outcome_from_dict,
-    problem_from_dict,
-)
+from bioeval_tui.grade.batch.worker_launch import WORKER_PYTHON
+from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
+from bioeval_tui.grade.batch.worker_template import CannotForkError, WorkerTemplate
+from bioeval_tui.grade.outcome_json import is_not_graded, outcome_from_dict, problem_from_dict
+from bioeval_tui.grade.outcomes import NotGraded, Outcome
 from bioeval_tui.grade.tasks.registry import Registry, UnknownTaskError
 from bioeval_tui.grade.tasks.task import own_folder
 

@@ -24,8 +24,9 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.batch.feeding import Backend, BatchItem, Result, not_graded_text
 from bioeval_tui.grade.batch.output import BatchOutput, BatchResult
 from bioeval_tui.grade.batch.pool import GraderPool, Isolate
-from bioeval_tui.grade.batch.worker_process import Wire
-from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome, outcome_to_dict, to_text
+from bioeval_tui.grade.batch.worker_protocol import Wire
+from bioeval_tui.grade.outcome_json import outcome_to_dict, to_text
+from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome
 from bioeval_tui.grade.submissions import SubmissionList, read_submissions, why_not_followed
 from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
 from bioeval_tui.grade.tasks.registry import Registry, registry as DEFAULT_REGISTRY
@@ -42,7 +43,7 @@ def explanations(
     show_answers: bool = False,
 ) -> Iterator[tuple[int, tuple[Section, ...]]]:
     """Yield the position of each valid report with its error views, in any order; see
-    `explain.explain`.
+    `explaining.explain`.
 
     Without views, one section says why.
     """

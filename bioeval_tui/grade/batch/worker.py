@@ -1,15 +1,15 @@
 """A grading worker, started by `worker_process.WorkerProcess`: reads items from its input, writes
 answers to its output.
 
-`worker_process` defines the format. `item_grader`, which grades, is imported only when the worker
+`worker_protocol` defines the format. `item_grader`, which grades, is imported only when the worker
 can report why that fails: its Python may be another one (`BIOEVAL_WORKER_PYTHON`) without the
 libraries.
 
 What a task's code changes in its process would change other tasks' scores, so every task has a
-worker of its own. On Linux a template (`worker_process.WorkerTemplate` is the program's side) loads
-the libraries once and forks each worker, so that they share its memory; it runs no task's code.
-Forking needs a process without other threads, whose locks would stay held in the copy. Otherwise
-each worker is started by itself.
+worker of its own. On Linux a template (`worker_template.WorkerTemplate` is the program's side)
+loads the libraries once and forks each worker, so that they share its memory; it runs no task's
+code. Forking needs a process without other threads, whose locks would stay held in the copy.
+Otherwise each worker is started by itself.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from bioeval_tui.grade.batch.containment import (
     own_process,
     supervise,
 )
-from bioeval_tui.grade.batch.worker_process import READY, THREADS, ProgressPage, Wire
-from bioeval_tui.grade.outcomes import to_text
+from bioeval_tui.grade.batch.worker_protocol import READY, THREADS, ProgressPage, Wire
+from bioeval_tui.grade.outcome_json import to_text
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch.item_grader import ItemGrader

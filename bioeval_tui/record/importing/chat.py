@@ -29,8 +29,8 @@ from bioeval_tui.record.importing.conversations import (
     text_of,
     text_or_json,
 )
+from bioeval_tui.record.importing.file_look import FileLook, entries
 from bioeval_tui.record.importing.given import scores_beside
-from bioeval_tui.record.importing.looking import FileLook, entries
 from bioeval_tui.record.importing.said import messages_in
 from bioeval_tui.record.names import is_name
 from bioeval_tui.record.tool_calls import paired

@@ -11,7 +11,7 @@ from typing import Any
 
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.record.importing.conversations import GivenScore, in_unit, note
-from bioeval_tui.record.importing.looking import FileLook
+from bioeval_tui.record.importing.file_look import FileLook
 
 LABEL_WORDS = dict.fromkeys(("true", "yes", "pass", "passed", "correct"), 1.0) | dict.fromkeys(
     ("false", "no", "fail", "failed", "incorrect"), 0.0

@@ -38,7 +38,7 @@ from bioeval_tui.record.importing.conversations import (
     ImportedMessage,
     noting,
 )
-from bioeval_tui.record.importing.looking import ImportFormat
+from bioeval_tui.record.importing.formats import ImportFormat
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import CHUNK
 

@@ -23,13 +23,8 @@ from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.isolation import program_command
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean, clean_line
-from bioeval_tui.grade.outcomes import (
-    Invalid,
-    NotGraded,
-    Validation,
-    aggregate_reports,
-    validation_of,
-)
+from bioeval_tui.grade.outcomes import Invalid, NotGraded
+from bioeval_tui.grade.published_totals import aggregate_reports
 from bioeval_tui.grade.report_files import (
     JOURNAL,
     Graded,
@@ -46,6 +41,7 @@ from bioeval_tui.grade.submissions import (
 )
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.prepare import remove_drafts
+from bioeval_tui.grade.validation import Validation, validation_of
 from bioeval_tui.record.masking import masked, masking
 from bioeval_tui.report.reviews import reports_folder, submission_key
 from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRow

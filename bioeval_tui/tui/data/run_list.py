@@ -13,8 +13,8 @@ from bioeval_tui.base.files import private_dir
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import plural
 from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.deleting import deletions, folder_name
 from bioeval_tui.record.runs import CataloguedRun, is_live, is_run_id, only_here, recording_path
-from bioeval_tui.record.transfer import deletions, folder_name
 
 
 class RunList:

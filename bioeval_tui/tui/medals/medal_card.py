@@ -21,8 +21,9 @@ from textual.widgets import Static
 from bioeval_tui.base.text import home_relative, plural, terminal_text
 from bioeval_tui.base.widths import padded
 from bioeval_tui.grade.ledger import ordinal
-from bioeval_tui.grade.outcomes import Validation, standing_of
+from bioeval_tui.grade.tally import standing_of
 from bioeval_tui.grade.task_report import NO_MEDAL, PRIVATE, percent
+from bioeval_tui.grade.validation import Validation
 from bioeval_tui.report.answer import Answer, answer_grading, answer_not_graded
 from bioeval_tui.tui import review_view
 from bioeval_tui.tui.keys import bindings

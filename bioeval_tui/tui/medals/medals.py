@@ -21,7 +21,8 @@ from textual.widgets import Static
 from bioeval_tui.base.errors import BioevalError, StorageError
 from bioeval_tui.base.files import write_numbered
 from bioeval_tui.base.text import home_relative, plural
-from bioeval_tui.grade.outcomes import Validation, standing_of
+from bioeval_tui.grade.tally import standing_of
+from bioeval_tui.grade.validation import Validation
 from bioeval_tui.report.formats.registry import Format
 from bioeval_tui.tui.items import MedalRow, ReviewSource
 from bioeval_tui.tui.keys import bindings

@@ -26,7 +26,7 @@ from textual.message import Message
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.units import DASH, number1
 from bioeval_tui.base.widths import padded
-from bioeval_tui.grade.outcomes import Tally
+from bioeval_tui.grade.tally import Tally
 from bioeval_tui.record.reviews import reviewed_mark
 from bioeval_tui.report.agents import (
     AgentEntry,

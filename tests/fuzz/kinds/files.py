@@ -190,8 +190,8 @@ class Recordings(_Files):
 
     def _read(self, case: bytes) -> str:
         from bioeval_tui.record.catalogue import Catalogue
+        from bioeval_tui.record.importing.into_runs import import_recording
         from bioeval_tui.record.replay import Player
-        from bioeval_tui.record.transfer import import_recording
         from bioeval_tui.report.comparison import compare
         from bioeval_tui.report.document import run_document
         from bioeval_tui.report.formats.console import print_score_card

@@ -70,7 +70,7 @@ class Submissions(Kind):
 
     def run(self, case: bytes) -> str:
         from bioeval_tui.grade.grade import grading_of
-        from bioeval_tui.grade.outcomes import outcome_to_dict, to_text
+        from bioeval_tui.grade.outcome_json import outcome_to_dict, to_text
         from bioeval_tui.grading import Invalid, NotGraded
 
         outcomes = set()

@@ -18,7 +18,7 @@ import pytest
 from bioeval_tui.base.isolation import find_installed
 from bioeval_tui.grade.batch.item_grader import LIBRARIES
 from bioeval_tui.grade.batch.run import explanations, uncertainties
-from bioeval_tui.grade.batch.worker_process import worker_environment
+from bioeval_tui.grade.batch.worker_launch import worker_environment
 from bioeval_tui.grading import GraderPool, NotGraded, TaskReport
 from tests.command import call
 

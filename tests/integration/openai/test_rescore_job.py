@@ -21,10 +21,10 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.wiring import rescore
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
 from bioeval_tui.record import events
+from bioeval_tui.record.importing.into_runs import import_recording
 from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import overlay_path
-from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.document import run_document

@@ -13,7 +13,7 @@ import pytest
 from bioeval_tui.base.files import private_dir
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
-from bioeval_tui.record.transfer import import_file
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.report.agreement import rated_tasks
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import RunResult, load_run

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.record.transfer import import_file
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
 from tests.documents import document_of

@@ -21,7 +21,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from bioeval_tui.formats import calls_of
-from bioeval_tui.record.transfer import import_file
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.report.result import load_run
 from tests.documents import document_of
 from tests.unit.bundled.reading import import_of, refusal_of, written

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bioeval_tui.grade.chances import medal_chances
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grade.intervals import measure_uncertainty, medal_chances
+from bioeval_tui.grade.intervals import measure_uncertainty
 
 
 def test_the_best_of_many_equal_entries_is_likely_to_be_only_lucky() -> None:

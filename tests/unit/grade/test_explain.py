@@ -14,7 +14,7 @@ import pytest
 from scipy import sparse
 
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.grade.explain import attempts, explain
+from bioeval_tui.grade.explaining.explain import attempts, explain
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.task_report import PRIVATE, Section, bar_text, table
 

@@ -20,7 +20,7 @@ from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.doubts import Doubt, score_text
 from bioeval_tui.grade.leaderboard import build_leaderboard, guess_direction, rank
 from bioeval_tui.grade.order import Difference, ExpectedForm, findings, not_tried
-from bioeval_tui.grade.outcomes import NotGraded, Tally
+from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.report_files import (
     Graded,
     Loaded,
@@ -41,6 +41,7 @@ from bioeval_tui.grade.run_groups import (
     read_metadata,
     run_folders,
 )
+from bioeval_tui.grade.tally import Tally
 from bioeval_tui.grading import TaskReport
 
 # Boards and medals

@@ -10,7 +10,7 @@ import pytest
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.record.transfer import deletions, folder_name
+from bioeval_tui.record.deleting import deletions, folder_name
 from bioeval_tui.tui.data.services import AppServices
 from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk

@@ -13,9 +13,9 @@ from bioeval_tui.formats import RunResult
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.conditions import PUBLISHED
 from bioeval_tui.record.events import RunEvent, write_event
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.state import RunState, apply_all
-from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.result import TrialResult, result_of
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"

@@ -15,8 +15,8 @@ import pytest
 from bioeval_tui.base.errors import InputError, UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.record import events
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.record.overlay import append_numbered, append_reviews
-from bioeval_tui.record.transfer import import_file
 from bioeval_tui.report.agreement import agreement_report, label_tasks, rated_tasks
 from bioeval_tui.report.correction import corrections, draw, last_draw, progress
 from bioeval_tui.report.result import load_run

@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 from bioeval_tui import Results, load_run
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.record.transfer import import_file
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.report.frames import OF_EVERY_TABLE, TABLES, FrameColumn, TableName
 from bioeval_tui.report.sentences import difference_words
 from tests.command import call

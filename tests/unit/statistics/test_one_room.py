@@ -10,16 +10,18 @@ from tests.sources import nodes
 
 ROOM = "statistics/"
 ELSEWHERE = {
-    "grade/outcomes.py": (
-        "the published mean, a plain sum from left to right, and the one with zeros"
-    ),
+    "grade/published_totals.py": "the published mean, a plain sum from left to right",
+    "grade/tally.py": "the mean with the others as zeros",
     "grade/metrics.py": "a published metric is the score",
     "grade/scorers.py": "a published metric is the score",
     "grade/biomlbench.py": "a published metric is the score",
     "grade/grade.py": "the published comparison with people's median",
     "grade/baselines.py": "what a baseline predicts",
-    "grade/explain.py": "errors of rows, which are shown as they are",
-    "grade/intervals.py": "arrays of draws, whose ends the room gives",
+    "grade/explaining/cells.py": "errors of cells and genes, which are shown as they are",
+    "grade/explaining/groups.py": "where quarters of the values begin",
+    "grade/explaining/views.py": "errors of rows, which are shown as they are",
+    "grade/chances.py": "arrays of draws, whose spread is a number of the method",
+    "grade/code_draws.py": "arrays of draws, whose ends the room gives",
     "grade/resampling.py": "arrays of draws, whose ends the room gives",
     "languages/english.py": "how much of a text is English",
     "report/manner.py": "how much of the facts a message has",

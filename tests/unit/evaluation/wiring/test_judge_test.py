@@ -14,7 +14,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.wiring.judge_tests import JudgeTester
 from bioeval_tui.protocols import Evidence, JudgeView, TaskVerdict, Verdict
-from bioeval_tui.record.transfer import import_file
+from bioeval_tui.record.importing.into_runs import import_file
 from tests.command import call
 from tests.unit.evaluation.conversation.fakes import known_verdicts
 

@@ -14,9 +14,9 @@ from bioeval_tui.base.errors import RecordingError, UsageError
 from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
 from bioeval_tui.record.events import write_event
+from bioeval_tui.record.importing.into_runs import import_recording
 from bioeval_tui.record.overlay import read_overlay
 from bioeval_tui.record.reading import read_recording
-from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
 from tests.servers import openai_server as srv

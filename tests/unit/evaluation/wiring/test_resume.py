@@ -21,8 +21,8 @@ from bioeval_tui.evaluation.wiring.resuming import (
 )
 from bioeval_tui.peers.models.prompting import find_prompt
 from bioeval_tui.peers.spending import CallBudget
+from bioeval_tui.record.importing.into_runs import import_recording
 from bioeval_tui.record.runs import LiveInfo, process_start, write_live
-from bioeval_tui.record.transfer import import_recording
 from bioeval_tui.report.agreement import rated_tasks
 from bioeval_tui.report.result import load_run
 from tests.integration.test_first_light import JOBS

@@ -13,7 +13,7 @@ import pytest
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.wiring.rescore import Rescorer
-from bioeval_tui.record.transfer import import_recording
+from bioeval_tui.record.importing.into_runs import import_recording
 from tests.servers import openai_server as srv
 from tests.unit.evaluation.wiring.test_rescore import verdict
 from tests.unit.record.test_versions import GOLDEN

@@ -13,8 +13,9 @@ import pytest
 
 from bioeval_tui.grade.batch.feeding import BatchItem, GradingBatch, GradingLimits, SubmissionFeed
 from bioeval_tui.grade.batch.run import InProcess
-from bioeval_tui.grade.batch.worker_process import IDLE, WorkerDied
-from bioeval_tui.grade.outcomes import outcome_from_dict
+from bioeval_tui.grade.batch.worker_process import WorkerDied
+from bioeval_tui.grade.batch.worker_protocol import IDLE
+from bioeval_tui.grade.outcome_json import outcome_from_dict
 from bioeval_tui.grading import TaskReport
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from bioeval_tui.grade.batch.worker_process import IDLE, UNKNOWN, ProgressPage
+from bioeval_tui.grade.batch.worker_protocol import IDLE, UNKNOWN, ProgressPage
 
 GRADES = """
 import sys
 from pathlib import Path
-from bioeval_tui.grade.batch.worker_process import ProgressPage
+from bioeval_tui.grade.batch.worker_protocol import ProgressPage
 page = ProgressPage(Path(sys.argv[1]))
 number = 0
 while True:

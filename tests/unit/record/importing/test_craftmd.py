@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.record.transfer import import_file
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import RunResult, load_run
 from tests.command import call

@@ -17,7 +17,8 @@ from bioeval_tui.base.errors import BioevalError, RecordingError
 from bioeval_tui.base.peer_limits import MAX_BLANK_LINES
 from bioeval_tui.formats import ConversationKey, RunResult
 from bioeval_tui.record.catalogue import Catalogue
-from bioeval_tui.record.transfer import import_file, import_format
+from bioeval_tui.record.importing.formats import import_format
+from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import to_frame
 from bioeval_tui.report.result import load_run

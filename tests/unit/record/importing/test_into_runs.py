@@ -1,10 +1,8 @@
-"""Recordings from others are imported safely; a deleted run is gone with all of its files."""
+"""Recordings from others are imported safely."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import stat
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,22 +10,14 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.base.errors import RecordingError
-from bioeval_tui.record import transfer
 from bioeval_tui.record.catalogue import Catalogue
 from bioeval_tui.record.events import Reviewed
+from bioeval_tui.record.importing import into_runs
+from bioeval_tui.record.importing.into_runs import import_recording
 from bioeval_tui.record.overlay import append_reviews, read_overlay
 from bioeval_tui.record.reviews import fold_reviews
-from bioeval_tui.record.runs import LiveInfo, is_imported, overlay_path, process_start, write_live
-from bioeval_tui.record.transfer import delete_runs, import_recording
-from tests.unit.record.test_versions import GOLDEN
+from bioeval_tui.record.runs import overlay_path
 from tests.unit.report.recorded import import_scores
-
-
-@pytest.fixture
-def mailed(tmp_path: Path) -> Path:
-    path = tmp_path / "from a colleague.jsonl"
-    path.write_bytes((GOLDEN / "version-1.jsonl").read_bytes())
-    return path
 
 
 def test_an_imported_run_keeps_its_id_and_is_private(mailed: Path, tmp_path: Path) -> None:
@@ -89,27 +79,6 @@ def test_a_file_that_is_not_a_recording_is_refused_in_one_sentence(
     assert refused.value.problems == (), "one sentence, not one for each line"
 
 
-def test_deleting_a_run_deletes_all_of_its_files(mailed: Path, tmp_path: Path) -> None:
-    done = import_recording(mailed, tmp_path / "runs")
-    overlay_path(done.path).write_bytes(b"{}\n")
-    logs = tmp_path / "logs"
-    logs.mkdir()
-    (logs / f"{done.run_id}.log").write_text("log")
-    assert delete_runs([done.path], logs) > 0
-    left = [path.name for path in (tmp_path / "runs").iterdir()] + [
-        path.name for path in logs.iterdir()
-    ]
-    assert [name for name in left if done.run_id in name] == []
-
-
-def test_a_run_in_progress_cannot_be_deleted(mailed: Path, tmp_path: Path) -> None:
-    done = import_recording(mailed, tmp_path / "runs")
-    write_live(done.path, LiveInfo(os.getpid(), process_start(os.getpid()), 1, "t"))
-    with pytest.raises(RecordingError, match="is in progress"):
-        delete_runs([done.path], tmp_path)
-    assert done.path.exists()
-
-
 def test_reviews_from_two_machines_are_merged(mailed: Path, tmp_path: Path) -> None:
     def give(path: Path, author: str, hour: int, score: float) -> None:
         at = datetime(2026, 11, 21, hour, tzinfo=UTC)
@@ -134,20 +103,6 @@ def test_reviews_from_two_machines_are_merged(mailed: Path, tmp_path: Path) -> N
     assert {name: entry.after for name, entry in opinions.items()} == {"ada": 0.9, "ben␛": 0.5}
 
 
-def test_a_run_that_another_process_has_locked_cannot_be_deleted(
-    mailed: Path, tmp_path: Path
-) -> None:
-    path = import_recording(mailed, tmp_path / "runs").path
-    fcntl = pytest.importorskip("fcntl")
-    with path.open("rb") as file:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
-        with pytest.raises(RecordingError, match="in another process"):
-            delete_runs([path], tmp_path / "logs")
-        assert path.exists()
-    delete_runs([path], tmp_path / "logs")
-    assert not path.exists()
-
-
 def test_a_review_imported_twice_at_once_is_kept_once(mailed: Path, tmp_path: Path) -> None:
     path = import_recording(mailed, tmp_path / "runs").path
     given = Reviewed(
@@ -164,39 +119,18 @@ def test_an_import_does_not_replace_a_run_created_meanwhile(
 ) -> None:
     runs = tmp_path / "runs"
     mine = runs / f"{json.loads(mailed.read_bytes().splitlines()[0])['run_id']}.jsonl"
-    mark = transfer._mark_imported
+    mark = into_runs._mark_imported
 
     def slowly(target: Path) -> None:
         mark(target)
         mine.write_text("mine")  # between the look and the last step
 
-    monkeypatch.setattr(transfer, "_mark_imported", slowly)
+    monkeypatch.setattr(into_runs, "_mark_imported", slowly)
     with pytest.raises(
         RecordingError, match="another process just imported a recording with this id"
     ):
         import_recording(mailed, runs)
     assert mine.read_text() == "mine"
-
-
-def test_an_interrupted_deletion_never_leaves_an_imported_run_unmarked(
-    mailed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done = import_recording(mailed, tmp_path / "runs")
-    erased = transfer.erase
-
-    for count in range(1, 10):
-
-        def cut(file: Path, left: list[int] = [count]) -> int:  # noqa: B006 (a counter)
-            left[0] -= 1
-            if left[0] < 0:
-                raise RecordingError("cut")
-            return erased(file)
-
-        monkeypatch.setattr(transfer, "erase", cut)
-        with contextlib.suppress(RecordingError):
-            delete_runs([done.path], tmp_path)
-        assert is_imported(done.path) or not done.path.exists()
-    assert not is_imported(done.path)
 
 
 @pytest.mark.parametrize(("less", "whole"), [(0, True), (1, False)])
@@ -205,9 +139,9 @@ def test_a_line_and_an_overlay_of_just_the_limit_are_imported(
 ) -> None:
     lines = mailed.read_bytes().splitlines(keepends=True)
     longest = max(map(len, lines))
-    monkeypatch.setattr(transfer, "MAX_LINE", longest - less)
+    monkeypatch.setattr(into_runs, "MAX_LINE", longest - less)
     overlay_path(mailed).write_bytes(lines[-1])
-    monkeypatch.setattr(transfer, "MAX_OVERLAY", len(lines[-1]) - less)
+    monkeypatch.setattr(into_runs, "MAX_OVERLAY", len(lines[-1]) - less)
     done = import_recording(mailed, tmp_path / "runs")
     kept = [line for line in lines if whole or len(line) < longest]
     assert done.path.read_bytes() == b"".join(kept)
@@ -223,7 +157,7 @@ def test_a_message_of_just_the_limit_is_imported_from_another_program(
         (tmp_path / name).mkdir()
     first = import_scores(tmp_path / "first", "t", [[1.0]])
     longest = max(map(len, first.read_bytes().splitlines(keepends=True)))
-    monkeypatch.setattr(transfer, "MAX_LINE", longest - less)
+    monkeypatch.setattr(into_runs, "MAX_LINE", longest - less)
     if whole:
         assert import_scores(tmp_path / "second", "t", [[1.0]]).name == first.name
         return

@@ -1,0 +1,105 @@
+"""The sections that explain a score: the error views of one submission, and an agent's scores by
+attempt.
+
+A grading worker calls both (`batch/item_grader.py`). `explain` says first whether the answers may
+be shown at all: enough views of private ones would give them away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bioeval_tui.base.text import clean_line
+from bioeval_tui.grade.explaining.cells import h5ad_views
+from bioeval_tui.grade.explaining.groups import MOST_GROUPS, fold_scores, group_scores, row_groups
+from bioeval_tui.grade.explaining.rows import declared_rows, rows_of_code
+from bioeval_tui.grade.explaining.views import VIEWS, no_view
+from bioeval_tui.grade.scorers import H5AD, CodeScorer, CsvScorer
+from bioeval_tui.grade.task_report import PRIVATE, Section, table
+
+if TYPE_CHECKING:
+    from bioeval_tui.grade.explaining.rows import ExplainedRows
+    from bioeval_tui.grade.grade import TaskGrading
+    from bioeval_tui.grade.tasks.task import Task
+
+
+def explain(
+    ready: TaskGrading, path: Path, *, by: str | None = None, show_answers: bool = False
+) -> list[Section]:
+    """Return the error views of a valid submission; of private answers, only that they are private.
+
+    Args:
+        ready: the task, ready to grade.
+        path: the submission.
+        by: a column of the answers or of a public table of the task; each of its groups gets a
+            score.
+        show_answers: show the views even if the answers are private.
+
+    Raises:
+        InputError: there is no column `by`.
+        InvalidSubmissionError: the file is not valid.
+    """
+    if not show_answers and not _are_public(ready.task):
+        return [PRIVATE]
+    scorer: Any = ready.scorer
+    if path.suffix.lower() == H5AD:
+        if isinstance(scorer, CodeScorer):
+            return [no_view("its grader is code that reads h5ad files itself")]
+        return h5ad_views(scorer, path, by)
+    targets = _explained_rows(scorer, path)
+    if not targets:
+        return [
+            no_view("its grader is code, and no column is in both the submission and the answers")
+        ]
+    sections: list[Section] = []
+    for rows in targets:
+        sections += VIEWS[rows.kind](rows)
+    if (ready.task.data_source or {}).get("type") == "proteingym-dms":
+        sections += fold_scores(ready, targets)
+    if by is not None:
+        groups = row_groups(ready, targets[0].ids, by)
+        sections += [group_scores(rows, groups, by) for rows in targets]
+    return sections
+
+
+def _are_public(task: Task) -> bool:
+    """Return whether the answers are among the public files; their path may lead out of the folder
+    by `..` or a link.
+    """
+    return task.answers.resolve().is_relative_to(task.public_dir.resolve())
+
+
+def _explained_rows(scorer: CsvScorer | CodeScorer, path: Path) -> list[ExplainedRows]:
+    if isinstance(scorer, CsvScorer):
+        return declared_rows(scorer, path)
+    return rows_of_code(scorer, path)
+
+
+def attempts(
+    scores: Sequence[float],
+    lower_is_better: bool,
+    marks: Sequence[tuple[str, float]],
+    agent: str | None,
+) -> Section:
+    """Return an agent's scores for one task in the order of its attempts, the best so far, and
+    where medals begin.
+    """
+    bests = accumulate(scores, min if lower_is_better else max)
+    rows = [
+        (number, float(score), float(best))
+        for number, (score, best) in enumerate(zip(scores, bests, strict=True), start=1)
+    ]
+    note = ", ".join(f"{name} begins at {mark:.5g}" for name, mark in marks)
+    title = "score by attempt"
+    if agent:
+        title += f" of {clean_line(agent, 60)}"
+    return table(
+        title,
+        ("attempt", "score", "best so far"),
+        rows[-MOST_GROUPS:],
+        bar=1,
+        note=note,
+    )

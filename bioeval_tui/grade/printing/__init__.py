@@ -1,0 +1,1 @@
+"""What the commands of grading print: reports, tasks and progress."""
