@@ -13,6 +13,7 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,15 +81,20 @@ def rates(half: str) -> list[LanguageRates]:
     return found
 
 
-def _view(facts: Sequence[str], *, supplied: bool, heard: Sequence[str] = ()) -> EvaluatorView:
-    job = EvaluationJob.model_validate(
+@cache
+def _job(facts: tuple[str, ...]) -> EvaluationJob:
+    return EvaluationJob.model_validate(
         {
             "target": {"user": "ada", "chatbot": "bot"},
             "aspirationalAverage": 1.0,
             "tasks": (),
-            "facts": tuple(facts),
+            "facts": facts,
         }
     )
+
+
+def _view(facts: Sequence[str], *, supplied: bool, heard: Sequence[str] = ()) -> EvaluatorView:
+    job = _job(tuple(facts))
     roles = ("user", "assistant")
     said = [
         TranscriptMessage(place + 1, roles[place % 2], text) for place, text in enumerate(heard)

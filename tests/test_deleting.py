@@ -154,19 +154,22 @@ def test_the_other_half_is_checked_written_and_read(without: list[str], tmp_path
     here = Copy(tmp_path, *without)
     for name in here.names("agents"):
         (tmp_path / f"{name}.yml").write_text(JOB % name)
-    for said in here.each([["check", f"{name}.yml"] for name in here.names("agents")]):
-        assert "no problems" in said
     formats = (*here.names("formats"), "json")
-    here.each(
-        [["runs", "export", RUN, "--to", name, "--output", f"{name}.json"] for name in formats]
-    )
-    for name in formats:
-        assert (tmp_path / f"{name}.json").stat().st_size > 100
     files = [
         str(GOLDEN / "foreign" / file) for folder, file in FOREIGN.items() if folder not in without
     ]
-    for said in here.each([["runs", "import", file] for file in files]):
-        assert "imported" in said
+    checks = [["check", f"{name}.yml"] for name in here.names("agents")]
+    imports = [["runs", "import", file] for file in files]
+    exports = [
+        ["runs", "export", RUN, "--to", name, "--output", f"{name}.json"] for name in formats
+    ]
+    said = here.each([*checks, *imports, *exports])
+    for checked in said[: len(checks)]:
+        assert "no problems" in checked
+    for imported in said[len(checks) : len(checks) + len(imports)]:
+        assert "imported" in imported
+    for name in formats:
+        assert (tmp_path / f"{name}.json").stat().st_size > 100
 
 
 def test_who_uses_what_is_gone_gets_one_sentence(bare: Copy) -> None:

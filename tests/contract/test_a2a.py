@@ -13,7 +13,7 @@ import io
 import re
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,7 @@ from tests.servers.whole_runs import hold
 OURS, STRANGE = "a2a", "strange-a2a"
 STRANGER = Path(__file__).parent / "stranger"
 BOTH = pytest.mark.parametrize("protocol", [OURS, STRANGE])
-VERSIONS = pytest.mark.parametrize(
-    ("protocol", "version"), [(OURS, "1.0"), (OURS, "0.3"), (STRANGE, "1.0")]
-)
+VERSIONED = [(OURS, "1.0"), (OURS, "0.3"), (STRANGE, "1.0")]
 EVERY = pytest.mark.parametrize(
     ("protocol", "binding", "version"),
     [
@@ -193,16 +191,34 @@ async def test_input_required_ends_a_turn_and_the_next_message_continues_the_tas
     )
 
 
-@STREAMS
-@VERSIONS
-@pytest.mark.parametrize(
-    ("state", "says"),
-    [
-        ("failed", r"the agent's task failed \(TASK_STATE_FAILED\): No luck"),
-        ("reject", r"the agent rejected the task \(TASK_STATE_REJECTED\): No luck"),
-        ("cancel", r"the agent cancelled the task \(TASK_STATE_CANCELED\): No luck"),
-        ("requires_auth", r"asks for authentication \(TASK_STATE_AUTH_REQUIRED\): No luck"),
+def pairs(*names: str, of: Sequence[tuple[Any, ...]], ways: Sequence[tuple[Any, ...]]) -> Any:
+    """Try each of `of` in each way, streamed and whole in turn: each meets both, and so does each
+    way.
+    """
+    cases = []
+    for number, one in enumerate(of):
+        for place, way in enumerate(ways):
+            is_whole = (number + place) % 2
+            words = (one[0], *way, "whole" if is_whole else "streamed")
+            cases.append(pytest.param(*one[1:], *way, not is_whole, id="-".join(words)))
+    return pytest.mark.parametrize((*names, "streaming"), cases)
+
+
+@pairs(
+    "state",
+    "says",
+    "protocol",
+    "version",
+    of=[
+        (state, state, says)
+        for state, says in {
+            "failed": r"the agent's task failed \(TASK_STATE_FAILED\): No luck",
+            "reject": r"the agent rejected the task \(TASK_STATE_REJECTED\): No luck",
+            "cancel": r"the agent cancelled the task \(TASK_STATE_CANCELED\): No luck",
+            "requires_auth": r"asks for authentication \(TASK_STATE_AUTH_REQUIRED\): No luck",
+        }.items()
     ],
+    ways=VERSIONED,
 )
 async def test_a_failed_task_is_the_agents_failure(
     protocol: str, state: str, says: str, streaming: bool, version: str
@@ -297,24 +313,26 @@ async def always_agrees(text: str, agent: Teller) -> None:
     await agent.updates.complete()
 
 
-@pytest.mark.parametrize(
-    ("binding", "version"), [("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3")]
-)
-@STREAMS
-@pytest.mark.parametrize(
-    ("script", "answers"),
-    [
-        (lists_everything, ["You said begin.", "You said more.", "You said end."]),
-        (lambda: goes_on_with_its_task, ["A draft.", "The letter.", "The letter."]),
-        (lambda: draws_what_it_said, ["I can draw it.", "", ""]),
-        (lambda: always_agrees, ["Yes.", "Yes.", "Yes."]),
+@pairs(
+    "script",
+    "answers",
+    "binding",
+    "version",
+    of=[
+        (
+            "of earlier tasks",
+            lists_everything,
+            ["You said begin.", "You said more.", "You said end."],
+        ),
+        (
+            "of the task's earlier turn",
+            lambda: goes_on_with_its_task,
+            ["A draft.", "The letter.", "The letter."],
+        ),
+        ("beside a file", lambda: draws_what_it_said, ["I can draw it.", "", ""]),
+        ("with one id and the same words", lambda: always_agrees, ["Yes.", "Yes.", "Yes."]),
     ],
-    ids=[
-        "of earlier tasks",
-        "of the task's earlier turn",
-        "beside a file",
-        "with one id and the same words",
-    ],
+    ways=[("JSONRPC", "1.0"), ("HTTP+JSON", "1.0"), ("JSONRPC", "0.3")],
 )
 async def test_artifacts_of_earlier_turns_are_no_part_of_an_answer(
     binding: str, version: str, streaming: bool, script: Any, answers: list[str]

@@ -22,7 +22,7 @@ from typing import Any
 
 import hypothesis
 
-from tests.fuzz.kinds import KINDS
+from tests.fuzz.kinds import KINDS, kind_of
 from tests.fuzz.watch import Hang, Watch
 
 HERE = Path(__file__).parent
@@ -37,7 +37,7 @@ class Trial:
         os.environ["BIOEVAL_DATA_DIR"] = str(folder / "data")
         self.folder = folder
         self.watch = Watch([folder])
-        self.kind = KINDS[kind](folder, self.watch)
+        self.kind = kind_of(kind)(folder, self.watch)
         self.outcomes: collections.Counter[str] = collections.Counter()
         self.findings: dict[str, str] = {}
         self.slowest_ms = 0.0

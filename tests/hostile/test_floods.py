@@ -30,15 +30,16 @@ from bioeval_tui.base.peer_limits import (
     MAX_LINE,
     MAX_OTLP_BODY,
     MAX_TAB_MESSAGE,
-    MAX_TRACE,
 )
 from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
 from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.evaluation.wiring.doctor import model_finding
+from bioeval_tui.peers import traces
 from bioeval_tui.peers.traces import ConversationTraces, Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.record.runs import LiveInfo
+from tests.integration.test_serve import Served, served, ticket
 from tests.servers.rest_agent import RestAgentServer
 from tests.servers.whole_runs import WholeRun, hold, with_models
 
@@ -221,6 +222,7 @@ def otlp(trace_id: bytes, first: int, spans: int, parts: int, text: str) -> byte
     return request.SerializeToString()
 
 
+MAX_TRACE = 12 << 20
 KNOWN = {
     "events and links": (3_000, 256, ""),
     "text": (40, 0, '"' * 100_000),
@@ -229,7 +231,11 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("flood", KNOWN)
-async def test_spans_of_an_agents_own_trace_fill_no_disk_and_no_line(flood: str) -> None:
+async def test_spans_of_an_agents_own_trace_fill_no_disk_and_no_line(
+    flood: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Full after three requests: up to the usual limit, ten of them would be decoded.
+    monkeypatch.setattr(traces, "MAX_TRACE", MAX_TRACE)
     recorded: list[int] = []
 
     def emit(kind: type[events.SpansReceived], **fields: Any) -> None:
@@ -239,14 +245,14 @@ async def test_spans_of_an_agents_own_trace_fill_no_disk_and_no_line(flood: str)
         )
 
     spans, parts, text = KNOWN[flood]
-    traces = Traces()
-    trace_id = bytes.fromhex(ConversationTraces(traces, emit, 0).begin(2).split("-")[1])
+    own = Traces()
+    trace_id = bytes.fromhex(ConversationTraces(own, emit, 0).begin(2).split("-")[1])
     firsts = range(1, 20 * spans, spans) if text else [1]
     bodies = [otlp(trace_id, first, spans, parts, text) for first in firsts]
     assert max(map(len, bodies)) < MAX_OTLP_BODY
     headers = {"Content-Type": "application/x-protobuf"}
     with within_budget():
-        async with receive_spans(0, traces) as address, aiohttp.ClientSession() as client:
+        async with receive_spans(0, own) as address, aiohttp.ClientSession() as client:
             for body in bodies * (20 // len(bodies)):
                 async with client.post(
                     f"{address}/v1/traces", data=io.BytesIO(body), headers=headers
@@ -288,28 +294,27 @@ async def test_commands_that_flood_close_their_own_connection_only(flood: str) -
     assert not control.all_cancelled
 
 
-@pytest.mark.parametrize("flood", EACH)
-async def test_the_web_view_refuses_a_flood(flood: str, tmp_path: Path) -> None:
-    # starts a server in a process of its own
-    from tests.integration.test_serve import (
-        served,
-        ticket,
-    )
+@pytest.fixture(scope="module")
+def view(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A web view without runs, which all floods meet: none of them may end it."""
+    folder = tmp_path_factory.mktemp("view")
+    (folder / "runs").mkdir()
+    with served(folder) as server:
+        yield server
 
+
+@pytest.mark.parametrize("flood", EACH)
+async def test_the_web_view_refuses_a_flood(flood: str, view: Served) -> None:
     piece, times = FLOODS[flood]
     body = (piece * times)[: 8 * MB]
-    (tmp_path / "runs").mkdir()
-    with served(tmp_path) as server:
-        own = f"http://127.0.0.1:{server.port}"
-        async with aiohttp.ClientSession() as client:
-            for method, path in (("POST", "/"), ("PUT", "/ws/x"), ("GET", "/static/boot.js")):
-                with contextlib.suppress(aiohttp.ClientError):
-                    async with client.request(method, own + path, data=io.BytesIO(body)) as answer:
-                        assert answer.status in (200, 400, 403, 404, 405, 413)
-            async with client.ws_connect(
-                f"{own}/ws/{ticket(server)}", headers={"Origin": own}
-            ) as tab:
-                await tab.send_bytes(body[: 2 * MAX_TAB_MESSAGE])
-                while (await tab.receive(60)).type != aiohttp.WSMsgType.CLOSE:
-                    pass
-        assert server.process.poll() is None
+    own = f"http://127.0.0.1:{view.port}"
+    async with aiohttp.ClientSession() as client:
+        for method, path in (("POST", "/"), ("PUT", "/ws/x"), ("GET", "/static/boot.js")):
+            with contextlib.suppress(aiohttp.ClientError):
+                async with client.request(method, own + path, data=io.BytesIO(body)) as answer:
+                    assert answer.status in (200, 400, 403, 404, 405, 413)
+        async with client.ws_connect(f"{own}/ws/{ticket(view)}", headers={"Origin": own}) as tab:
+            await tab.send_bytes(body[: 2 * MAX_TAB_MESSAGE])
+            while (await tab.receive(60)).type != aiohttp.WSMsgType.CLOSE:
+                pass
+    assert view.process.poll() is None

@@ -152,6 +152,7 @@ async def whole(root: Path) -> tuple[list[bytes], list[Processes], EchoingAgent,
             "NEO_PASSWORD": f"{MARK}neo-password-9",
             "KAGGLE_KEY": f"{MARK}kaggle-10",
             "SOME_TOKEN": f"{MARK}token-11",
+            "BIOEVAL_LONGEST_WAIT_S": "0.05",  # between the tries of what was refused
         }
         job = job_file(root, agent.url)
         commands = [

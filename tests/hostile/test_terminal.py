@@ -80,6 +80,13 @@ def test_no_escape_sequence_in_a_file_reaches_the_terminal(tmp_path: Path) -> No
     assert not list(tmp_path.rglob("OWNED"))
 
 
+EXPORT = "from bioeval_tui.cli import runs_report"
+LOADED = """
+import pandas
+import bioeval_tui.grade.metrics
+from bioeval_tui.cli import grade, jobs, medals, runs, runs_report, tasks
+"""
+"""What the commands need, imported once: loading it is most of what each of them does, else."""
 COMMANDS = (
     ("check", "jobs/good.yml", "jobs/broken.yml"),
     ("runs", "show", RUN_ID),
@@ -115,7 +122,8 @@ def test_no_command_prints_what_a_terminal_or_a_ci_runner_obeys_from_a_file(
     commands = [
         [word.replace("{submission}", str(submission)) for word in command] for command in COMMANDS
     ]
-    for command, done in zip(COMMANDS, each(commands, env=environment, cwd=root), strict=True):
+    ended = each(commands, env=environment, cwd=root, before=LOADED)
+    for command, done in zip(COMMANDS, ended, strict=True):
         said = done.stdout + done.stderr
         assert "Traceback" not in said, (command, said[-2000:])
         assert "bug in bioeval-tui" not in said, (command, said[-2000:])
@@ -129,19 +137,32 @@ def test_no_command_prints_what_a_terminal_or_a_ci_runner_obeys_from_a_file(
     assert not list(root.rglob("OWNED"))
 
 
-@pytest.mark.parametrize("kind", ["json", "openai-jsonl", "csv"])
-def test_data_stays_valid_in_a_runners_log_and_unchanged_in_a_file(
-    kind: str, world: tuple[Path, dict[str, str]], tmp_path: Path
-) -> None:
+KINDS = ("json", "openai-jsonl", "csv")
+
+
+@pytest.fixture(scope="module")
+def exported(
+    world: tuple[Path, dict[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[str, str, str]]:
+    """What is written of each kind: in a runner's log, in a file there, and outside of a runner."""
     root, environment = world
-    file = tmp_path / f"out.{kind}"
-    commands = [
-        ["runs", "export", RUN_ID, "--to", kind],
-        ["runs", "export", RUN_ID, "--to", kind, "--output", str(file)],
-    ]
-    in_log = each(commands, env={**environment, "GITHUB_ACTIONS": "true"}, cwd=root)[0].stdout
-    in_file = file.read_text(encoding="utf-8")
-    outside = each(commands[:1], env=environment, cwd=root)[0].stdout
+    folder = tmp_path_factory.mktemp("exported")
+    printed = [["runs", "export", RUN_ID, "--to", kind] for kind in KINDS]
+    written = [[*words, "--output", str(folder / words[-1])] for words in printed]
+    on_a_runner = {**environment, "GITHUB_ACTIONS": "true"}
+    in_log = each([*printed, *written], env=on_a_runner, cwd=root, before=EXPORT)
+    outside = each(printed, env=environment, cwd=root, before=EXPORT)
+    return {
+        kind: (log.stdout, (folder / kind).read_text(encoding="utf-8"), other.stdout)
+        for kind, log, other in zip(KINDS, in_log[: len(KINDS)], outside, strict=True)
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_data_stays_valid_in_a_runners_log_and_unchanged_in_a_file(
+    kind: str, exported: dict[str, tuple[str, str, str]]
+) -> None:
+    in_log, in_file, outside = exported[kind]
     assert "##vso[" in in_file
     assert "##vso[" not in in_log
     if kind == "csv":

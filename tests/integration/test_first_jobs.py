@@ -32,6 +32,7 @@ from tests.servers import openai_server as srv
 from tests.servers.models import StandIns, record_in
 from tests.servers.one_conversation import Answerer, Step, answer as careful, served
 
+LONG = pytest.mark.long
 GATE = "supplied:0.85,withheld:0.75"
 """The first gate of docs/ci.md."""
 
@@ -204,37 +205,43 @@ CARELESS_WORDS = {
 }
 
 
+OFFLINE, REHEARSED = ("--offline",), ()
+
+
 @pytest.mark.parametrize(
-    ("options", "shows"),
+    ("options", "shows", "which"),
     [
-        pytest.param(("--offline",), "calls", id="offline-calls"),
-        pytest.param(("--offline",), "state", id="offline-state", marks=pytest.mark.long),
-        pytest.param(("--offline",), "words", id="offline-words", marks=pytest.mark.long),
-        pytest.param((), "calls", id="rehearsal-calls", marks=pytest.mark.long),
-        pytest.param((), "state", id="rehearsal-state", marks=pytest.mark.long),
-        pytest.param((), "words", id="rehearsal-words"),
+        pytest.param(OFFLINE, "calls", slice(None), id="offline-calls"),
+        pytest.param(REHEARSED, "words", slice(None), id="rehearsal-words"),
+        # Each agent runs both ways and shows each of the three; the same rules read all of it. So
+        # the rest are only what pairs are missing: each way with each that is shown.
+        pytest.param(OFFLINE, "state", slice(0, None, 2), id="offline-state", marks=LONG),
+        pytest.param(REHEARSED, "state", slice(1, None, 2), id="rehearsal-state", marks=LONG),
+        pytest.param(OFFLINE, "words", slice(0, None, 4), id="offline-words", marks=LONG),
+        pytest.param(REHEARSED, "calls", slice(2, None, 4), id="rehearsal-calls", marks=LONG),
     ],
 )
 async def test_a_new_job_reads_other_words_than_its_own(
-    options: tuple[str, ...], shows: str, tmp_path: Path
+    options: tuple[str, ...], shows: str, which: slice, tmp_path: Path
 ) -> None:
     job = new(tmp_path, "--yes", *options)
     more = () if options else ("--rehearsal",)
     good = {
-        name: await evaluated(job, agent, *more, shows=shows) for name, agent in CAREFUL.items()
+        name: await evaluated(job, agent, *more, shows=shows)
+        for name, agent in [*CAREFUL.items()][which]
     }
     bad = {
         name: await evaluated(job, agent, *more, shows=shows)
-        for name, agent in CARELESS_WORDS.items()
+        for name, agent in [*CARELESS_WORDS.items()][which]
     }
     codes = {name: (code, scores(result)) for name, (code, result) in (good | bad).items()}
     assert {name: code for name, (code, _) in codes.items()} == {
-        **dict.fromkeys(CAREFUL, 0),
-        **dict.fromkeys(CARELESS_WORDS, 1),
+        **dict.fromkeys(good, 0),
+        **dict.fromkeys(bad, 1),
     }, codes
     for condition in ("withheld", "supplied"):
-        lowest = min(codes[name][1][condition] for name in CAREFUL)
-        highest = max(codes[name][1][condition] for name in CARELESS_WORDS)
+        lowest = min(codes[name][1][condition] for name in good)
+        highest = max(codes[name][1][condition] for name in bad)
         assert lowest >= highest + 0.25, (condition, codes)
 
 

@@ -89,10 +89,7 @@ def asked(port: int, intent: dict[str, Any], token: str) -> dict[str, Any]:
         return found
 
 
-@pytest.mark.parametrize("said", [b"", b'{"token": "'])
-def test_half_sent_requests_block_neither_the_owner_nor_the_engine(
-    said: bytes, tmp_path: Path
-) -> None:
+def test_half_sent_requests_block_neither_the_owner_nor_the_engine(tmp_path: Path) -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as agent,
         few_files([sys.executable, "-c", INTENTS], tmp_path) as engine,
@@ -100,15 +97,16 @@ def test_half_sent_requests_block_neither_the_owner_nor_the_engine(
         assert engine.stdout is not None
         assert engine.stdin is not None
         where = json.loads(engine.stdout.readline())
-        with half_open(where["port"], said):
-            assert asked(where["port"], {"id": 1, "kind": "pause"}, where["token"]) == {
-                "id": 1,
-                "ok": True,
-            }
-            engine.stdin.write(f"{agent.getsockname()[1]}\n")
-            engine.stdin.flush()
-            assert engine.stdout.readline() == "connected\n"
-    assert (tmp_path / "stderr").stat().st_size < 100_000
+        for said in (b"", b'{"token": "'):
+            with half_open(where["port"], said):
+                assert asked(where["port"], {"id": 1, "kind": "pause"}, where["token"]) == {
+                    "id": 1,
+                    "ok": True,
+                }
+                engine.stdin.write(f"{agent.getsockname()[1]}\n")
+                engine.stdin.flush()
+                assert engine.stdout.readline() == "connected\n"
+    assert (tmp_path / "stderr").stat().st_size < 200_000
 
 
 HALF_BODY = (
@@ -116,11 +114,11 @@ HALF_BODY = (
 )
 
 
-@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", HALF_BODY])
+HALVES = (b"", b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ", HALF_BODY)
+
+
 @pytest.mark.parametrize("name", ["serve", "agent"])
-def test_half_sent_requests_do_not_block_complete_ones(
-    name: str, said: bytes, tmp_path: Path
-) -> None:
+def test_half_sent_requests_do_not_block_complete_ones(name: str, tmp_path: Path) -> None:
     options = ["--read-only"] if name == "serve" else []
     command = [sys.executable, "-m", "bioeval_tui", name, "--port", "0", *options]
     with few_files(command, tmp_path) as server:
@@ -129,15 +127,16 @@ def test_half_sent_requests_do_not_block_complete_ones(
         link = line.strip() if name == "serve" else json.loads(line)["url"] + "/api/v1/about"
         port = urllib.request.urlparse(link).port  # type: ignore[attr-defined]
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with half_open(port, said), opener.open(link, timeout=300) as answer:
-            assert answer.status == 200
-        if name == "serve":
-            for _ in range(5):  # whole questions without the token cost no more
-                with pytest.raises(urllib.error.HTTPError) as refused:
-                    opener.open(link.partition("token=")[0] + "token=wrong", timeout=300)
-                refused.value.close()
-        assert server.poll() is None
-    assert (tmp_path / "stderr").stat().st_size < 100_000
+        for said in HALVES:
+            with half_open(port, said), opener.open(link, timeout=300) as answer:
+                assert answer.status == 200, said
+            if name == "serve":
+                for _ in range(5):  # whole questions without the token cost no more
+                    with pytest.raises(urllib.error.HTTPError) as refused:
+                        opener.open(link.partition("token=")[0] + "token=wrong", timeout=300)
+                    refused.value.close()
+            assert server.poll() is None, said
+    assert (tmp_path / "stderr").stat().st_size < len(HALVES) * 100_000
 
 
 @pytest.mark.parametrize("name", ["serve", "agent"])

@@ -90,14 +90,14 @@ def is_gone(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not LINUX, reason="the environment of other processes is read in /proc")
-@pytest.mark.parametrize("workers", ["0", pytest.param("2", marks=pytest.mark.long)])
 @pytest.mark.parametrize(
-    "number",
-    # SIGTERM becomes SIGINT
+    ("workers", "number"),
     [
-        signal.SIGTERM,
-        pytest.param(signal.SIGINT, marks=pytest.mark.long),
-        signal.SIGKILL,
+        ("0", signal.SIGTERM),
+        ("0", signal.SIGKILL),
+        pytest.param("0", signal.SIGINT, marks=pytest.mark.long),
+        pytest.param("2", signal.SIGTERM, marks=pytest.mark.long),  # which becomes SIGINT
+        pytest.param("2", signal.SIGKILL, marks=pytest.mark.long),
     ],
 )
 def test_no_agent_outlives_our_tests(tmp_path: Path, number: signal.Signals, workers: str) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -160,19 +160,22 @@ BRIEF = re.compile("raises it most|── timing")
 """Lines of a card that say in short what stands in full below them."""
 
 
-async def whole_at(app: Any, pilot: Any, widths: Sequence[int], selector: str, names: str) -> None:
-    """Check at each width that a part of the screen has every word of these names, and cuts
-    none.
+async def whole_at(
+    app: Any, pilot: Any, widths: Sequence[int], names_of: Mapping[str, str]
+) -> None:
+    """Check at each width that each of these parts of the screen has every word of its names, and
+    cuts none.
     """
     for width in widths:
         await pilot.resize_terminal(width, HEIGHT)
         await until(pilot, lambda width=width: app.screen.size.width == width)  # type: ignore[misc]
         await loaded(app, pilot)
-        shown = "\n".join(drawn_by(app, selector))
-        assert [word for word in names.split() if word not in shown] == [], width
-        assert [
-            line for line in shown.splitlines() if "…" in line and not BRIEF.search(line)
-        ] == [], width
+        for selector, names in names_of.items():
+            shown = "\n".join(drawn_by(app, selector))
+            assert [word for word in names.split() if word not in shown] == [], (selector, width)
+            assert [
+                line for line in shown.splitlines() if "…" in line and not BRIEF.search(line)
+            ] == [], (selector, width)
 
 
 @pytest.mark.long
@@ -184,7 +187,7 @@ async def test_a_shown_comparison_keeps_names_and_the_difference_at_every_width(
     async with opened(None, (100, HEIGHT), services=services, start="runs") as (app, pilot):
         await pilot.press("down", "m", "m", "equals_sign")
         await until(pilot, lambda: is_a(app.screen, "CompareDialog"))
-        await whole_at(app, pilot, widths, "CompareDialog RowList", f"{TASK} {CHECK} +0.80")
+        await whole_at(app, pilot, widths, {"CompareDialog RowList": f"{TASK} {CHECK} +0.80"})
 
 
 @pytest.mark.long
@@ -218,9 +221,9 @@ async def test_a_card_keeps_its_titles_at_every_width(
 ) -> None:
     async with opened(FakeView(events), (100, HEIGHT)) as (app, pilot):
         await until(pilot, lambda: is_a(app.screen, "ScoreCard"))
-        await whole_at(app, pilot, widths, "#brief", f"{AGENT} {FACT}")
         # The block above it quotes titles in short; the table has them in full.
-        await whole_at(app, pilot, widths, "#table", f"{TASK} {CHECK}")
+        names_of = {"#brief": f"{AGENT} {FACT}", "#table": f"{TASK} {CHECK}"}
+        await whole_at(app, pilot, widths, names_of)
 
 
 @pytest.mark.long

@@ -268,8 +268,11 @@ class Panel(Vertical):
         `others` are the lines above and below the rows.
         """
         under = self.size.width - start
-        needed = max((len(title_lines(title, under - cells, under)) for title in titles), default=1)
-        return max(1, min(needed, (self.size.height - others) // max(1, len(titles))))
+        most = max(1, (self.size.height - others) // max(1, len(titles)))
+        # What no row has room for is not wrapped: an agent's title of a megabyte took seconds.
+        longest = most * (max(1, under) + 1)
+        needed = (len(title_lines(title[:longest], under - cells, under)) for title in titles)
+        return min(most, max(needed, default=1))
 
     def set_panel(
         self,

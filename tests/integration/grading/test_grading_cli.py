@@ -268,7 +268,7 @@ def test_finished_reports_survive_a_kill_and_resume_completes_the_batch(
             " float(s['y'].iloc[0])\n"
         )
     )
-    count = 200
+    count = 100
     for n in range(count):
         tasks.submit(f"id,y\na,0.{n:03}\n", f"s{n}.csv")
     listing = lines(tasks, *[(task, f"s{n}.csv") for n in range(count)])

@@ -95,10 +95,10 @@ async def gated(folder: Path, objecting: str, objects: srv.Answer) -> Any:
 
 
 def who_objects_how() -> list[Any]:
-    """Return each filter with the judge, and the first with the user, which is read by the same
-    client; the rest is `long`.
+    """Return each filter with the judge, and one of each kind with the user, which is read by the
+    same client: in a message, by its finish, by a status and in a stream.
     """
-    first, *others = FILTERS
+    first, *others = ("refusal", "finish", "OpenAI's status", "in a stream")
     of_user = [
         ("user-1", first),
         *(pytest.param("user-1", name, marks=pytest.mark.long) for name in others),

@@ -25,6 +25,7 @@ from bioeval_tui.base.terminal import (
     print_json_text,
     say,
 )
+from tests.forked import completed
 
 LONG = " ".join(f"word{number}" for number in range(200))
 
@@ -117,8 +118,7 @@ def test_a_file_name_in_an_error_or_traceback_does_not_control_the_terminal(tmp_
         ["--debug", "run", str(tmp_path / "c\x1b[31md.yml"), "--dry-run"],
         ["check", str(hostile), str(tmp_path / "c\x1b[31md.yml")],
     ):
-        command = [sys.executable, "-m", "bioeval_tui", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        done = completed(*arguments, env={**os.environ}, cwd=tmp_path)
         assert done.returncode == 2, done.stderr
         assert "\x1b" not in done.stdout + done.stderr
 
