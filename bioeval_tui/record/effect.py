@@ -10,7 +10,7 @@ what is shared. Everything that shows a difference of a run takes it from here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from bioeval_tui.record import score as composite
@@ -163,12 +163,14 @@ def _assertion_part(talk: ConversationState, criteria: SharedCriteria) -> ScoreP
     )
 
 
-def why_not_compared(state: RunState, trial: int) -> str:
+def why_not_compared(
+    state: RunState, trial: int, criteria_shared: Callable[[int], SharedCriteria] | None = None
+) -> str:
     """Return why the conditions of a trial have no difference, in a few words; empty if they can be
     compared.
 
     The second condition of a run that is not known to be clean may have inherited what the first
-    left.
+    left. `criteria_shared` returns what both conditions of a trial share, if the caller keeps it.
     """
     if not state.clean:
         return state.cleanness
@@ -177,7 +179,8 @@ def why_not_compared(state: RunState, trial: int) -> str:
         return NO_CONTRAST
     if state.job.get("facts") and not job.get("facts"):
         return NO_FACTS
-    if shared_criteria(job).is_nothing:
+    shared = criteria_shared(trial) if criteria_shared is not None else shared_criteria(job)
+    if shared.is_nothing:
         return NOTHING_SHARED
     return ""
 

@@ -6,7 +6,7 @@ changes. Views only read. Events of an abandoned attempt are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
@@ -459,6 +459,17 @@ class RunState:
         if parts is None:
             return cases.job_with_case(self.job, case)
         return {**self.job, **parts}
+
+    def case_key(self, trial: int) -> Hashable:
+        """Return what two trials have in common whose `trial_job` is the same: their case, or
+        nothing without cases.
+        """
+        case = self.case(trial)
+        if case is None:
+            return None
+        if (case.name, case.persona) in self._parts:
+            return case.name, case.persona
+        return trial  # what it is made of is in the trial alone
 
     def judged_anew(self, judging: events.CriteriaGiven) -> RunState:
         """Return the run with the criteria of a later judging in the place of its own; `self` does

@@ -7,7 +7,7 @@ everything that is shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -432,6 +432,11 @@ class RecordedRun:
     sampled: bool = False
     """Whether a random sample of its verdicts was drawn for people to review."""
 
+    _criteria_shared: dict[Hashable, SharedCriteria] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """By case: every view asks for them several times for each trial."""
+
     @property
     def run_id(self) -> str:
         """The run's id as the recording says it."""
@@ -493,13 +498,16 @@ class RecordedRun:
 
     def criteria_shared(self, trial: int) -> SharedCriteria:
         """Return what both conditions of a trial are scored by."""
-        return shared_criteria(self.state.trial_job(trial))
+        of_case = self.state.case_key(trial)
+        if of_case not in self._criteria_shared:
+            self._criteria_shared[of_case] = shared_criteria(self.state.trial_job(trial))
+        return self._criteria_shared[of_case]
 
     def why_not_compared(self, trial: int) -> str:
         """Return why the conditions of a trial have no difference, in a few words; empty if they
         can be compared.
         """
-        return why_not_compared(self.state, trial)
+        return why_not_compared(self.state, trial, self.criteria_shared)
 
     @cached_property
     def brief(self) -> Brief:
