@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from bioeval_tui.grade.published_totals import aggregate_reports
     from bioeval_tui.grade.report_files import load_outcomes, load_reports
     from bioeval_tui.grade.submissions import extract_agent_from_submission_path
-    from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.grade.tasks.prepare import prepare_task
     from bioeval_tui.grade.tasks.registry import Registry, registry
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
+    from bioeval_tui.grade.uncertainty import Uncertainty
 
 _NAMES = {
     "batch.pool": "GraderPool",
@@ -53,7 +53,7 @@ _NAMES = {
     "published_totals": "aggregate_reports",
     "report_files": "load_outcomes load_reports",
     "submissions": "extract_agent_from_submission_path",
-    "task_report": "Uncertainty",
+    "uncertainty": "Uncertainty",
     "tasks.prepare": "prepare_task",
     "tasks.registry": "Registry registry",
     "tasks.task": "Task TaskEntry",

@@ -26,8 +26,8 @@ from bioeval_tui.grade.resampling import (
     resample,
     spearman_influence,
 )
+from bioeval_tui.grade.score_numbers import to_score
 from bioeval_tui.grade.scorers import H5AD, CodeScorer
-from bioeval_tui.grade.task_report import to_score
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from bioeval_tui.base.errors import InputError, InvalidSubmissionError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.answers import MetricSpec, metric_spec
-from bioeval_tui.grade.task_report import to_score
+from bioeval_tui.grade.score_numbers import to_score
 from bioeval_tui.grade.tasks.task_code import load_function
 
 if TYPE_CHECKING:

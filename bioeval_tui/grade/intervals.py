@@ -23,9 +23,10 @@ from bioeval_tui.grade.grade import TaskGrading, grading_of
 from bioeval_tui.grade.leaderboard import Leaderboard
 from bioeval_tui.grade.resampling import CannotResampleError, Draws
 from bioeval_tui.grade.rivals import load_rivals
+from bioeval_tui.grade.score_numbers import rows_words
 from bioeval_tui.grade.scorers import CodeScorer
-from bioeval_tui.grade.task_report import Uncertainty, rows_words
 from bioeval_tui.grade.tasks.task import Task
+from bioeval_tui.grade.uncertainty import Uncertainty
 
 
 def measure_uncertainty(

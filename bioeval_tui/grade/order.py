@@ -19,7 +19,7 @@ import pandas as pd
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.alignment import as_index
 from bioeval_tui.grade.doubts import Doubt, DoubtKind
-from bioeval_tui.grade.task_report import to_score
+from bioeval_tui.grade.score_numbers import to_score
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, clean_value, join_names, json_problem, plural
 from bioeval_tui.grade.outcomes import NotGraded, Outcome, reported
+from bioeval_tui.grade.report_fields import read_time
 from bioeval_tui.grade.run_groups import (
     METADATA,
     folder_agent,
@@ -37,7 +38,7 @@ from bioeval_tui.grade.submissions import (
     agent_in,
     read_list,
 )
-from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now, read_time
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 
 JOURNAL = "_grading.jsonl"
 REPORT = "_grading_report.json"

@@ -16,9 +16,11 @@ from bioeval_tui.grade.tasks.prepare import prepare_shipped
 from bioeval_tui.grade.tasks.registry import Registry
 
 if TYPE_CHECKING:
+    from bioeval_tui.grade.explaining.sections import Section
     from bioeval_tui.grade.outcomes import Outcome
     from bioeval_tui.grade.submissions import Submission
-    from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
+    from bioeval_tui.grade.task_report import TaskReport
+    from bioeval_tui.grade.uncertainty import Uncertainty
 
 
 class Grading:

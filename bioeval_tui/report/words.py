@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from bioeval_tui.base import units
 from bioeval_tui.base.text import compact_json, plural, shorten
 from bioeval_tui.base.units import DASH, count, dollars, number, number3
-from bioeval_tui.grade.task_report import NO_MEDAL, TaskReport, percent
+from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.grade.uncertainty import NO_MEDAL, percent
 from bioeval_tui.record.events import AssertionChecked, TaskScored
 from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import MessageState

@@ -15,7 +15,7 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.evaluation.engine.interface import Intent, Resolved, RunRequest, RunView
 from bioeval_tui.evaluation.wiring.doctor import ComponentState
 from bioeval_tui.formats import RunResult
-from bioeval_tui.grade.task_report import PRIVATE, Section
+from bioeval_tui.grade.explaining.sections import PRIVATE, Section
 from bioeval_tui.grade.validation import Validation
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.jobs.template import Answers

@@ -17,7 +17,7 @@ from medal_rows import board, graded, invalid, sample_rows
 from textual.pilot import Pilot
 
 from bioeval_tui.base.errors import BioevalError
-from bioeval_tui.grade.task_report import Section
+from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.validation import Validation
 from bioeval_tui.grading import Uncertainty
 from bioeval_tui.tui.app import BioevalApp

@@ -22,7 +22,7 @@ from textual.content import Content
 from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.evaluation.engine.interface import Resolved
-from bioeval_tui.grade.task_report import table as section
+from bioeval_tui.grade.explaining.sections import table as section
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.beside import BesideEachOther
 from bioeval_tui.tui.beside import lines as beside_lines

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from bioeval_tui.grade.batch.worker_process import WorkerDied, WorkerProcess
 from bioeval_tui.grade.batch.worker_protocol import IDLE, Wire
+from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.outcome_json import (
     is_not_graded,
     outcome_from_dict,
@@ -24,7 +25,7 @@ from bioeval_tui.grade.outcome_json import (
 )
 from bioeval_tui.grade.outcomes import NotGraded, reported
 from bioeval_tui.grade.submissions import Submission, why_not_followed
-from bioeval_tui.grade.task_report import Section, Uncertainty
+from bioeval_tui.grade.uncertainty import Uncertainty
 
 POLL_S = 0.2
 SILENT_S = 5.0

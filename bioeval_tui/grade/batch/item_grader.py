@@ -24,15 +24,17 @@ from bioeval_tui.grade.batch.worker_launch import WORKER_PYTHON
 from bioeval_tui.grade.batch.worker_protocol import Wire
 from bioeval_tui.grade.biomlbench import install
 from bioeval_tui.grade.explaining.explain import attempts, explain
+from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.grade import TaskGrading, explained, failure
 from bioeval_tui.grade.intervals import measure_uncertainty
 from bioeval_tui.grade.ledger import NAME, Ledger, file_hash
 from bioeval_tui.grade.outcome_json import outcome_to_dict, problem_to_dict
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome
 from bioeval_tui.grade.submissions import agent_in
-from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
+from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.tasks.registry import Registry
 from bioeval_tui.grade.tasks.task_code import MissingPackageError
+from bioeval_tui.grade.uncertainty import Uncertainty
 
 INTERVALS = ("interval", "interval-code")
 """Kinds of items that ask for a score's uncertainty; the second may call a grader with code."""

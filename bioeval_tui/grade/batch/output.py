@@ -39,9 +39,9 @@ from bioeval_tui.base.portable import lock
 from bioeval_tui.base.text import plural
 from bioeval_tui.grade.outcome_json import report_text
 from bioeval_tui.grade.published_totals import ReportTotals
+from bioeval_tui.grade.score_numbers import numpy_round
 from bioeval_tui.grade.submissions import Submission, SubmissionList
 from bioeval_tui.grade.tally import percentile_with_zeros
-from bioeval_tui.grade.task_report import numpy_round
 
 JOURNAL = "_grading.jsonl"
 _SYNC_EVERY_S = 1.0

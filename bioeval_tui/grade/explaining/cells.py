@@ -20,8 +20,8 @@ from bioeval_tui.grade.explaining.groups import (
     ordered_names,
 )
 from bioeval_tui.grade.explaining.rows import ExplainedRows
+from bioeval_tui.grade.explaining.sections import Section, table
 from bioeval_tui.grade.explaining.views import VIEWS, no_view
-from bioeval_tui.grade.task_report import Section, table
 
 _LOSSES = {"mean_absolute_error": "absolute error", "mse": "squared error", "rmse": "squared error"}
 """What a metric sums up over cells and genes."""

@@ -16,9 +16,9 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.explaining.cells import h5ad_views
 from bioeval_tui.grade.explaining.groups import MOST_GROUPS, fold_scores, group_scores, row_groups
 from bioeval_tui.grade.explaining.rows import declared_rows, rows_of_code
+from bioeval_tui.grade.explaining.sections import PRIVATE, Section, table
 from bioeval_tui.grade.explaining.views import VIEWS, no_view
 from bioeval_tui.grade.scorers import H5AD, CodeScorer, CsvScorer
-from bioeval_tui.grade.task_report import PRIVATE, Section, table
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.explaining.rows import ExplainedRows

@@ -16,9 +16,9 @@ import numpy as np
 from bioeval_tui.base.errors import InputError, InvalidSubmissionError
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.grade.explaining.rows import ExplainedRows
+from bioeval_tui.grade.explaining.sections import Section, table
 from bioeval_tui.grade.metrics import spearman
 from bioeval_tui.grade.tables import read_frame
-from bioeval_tui.grade.task_report import Section, table
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,8 +13,8 @@ import numpy as np
 from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.grade.explaining.groups import MOST_GROUPS, quantile_groups
 from bioeval_tui.grade.explaining.rows import ExplainedRows
+from bioeval_tui.grade.explaining.sections import Section, table
 from bioeval_tui.grade.metrics import average_ranks, concordance_index
-from bioeval_tui.grade.task_report import Section, table
 
 _WORST = 10
 

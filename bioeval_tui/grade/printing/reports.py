@@ -15,13 +15,14 @@ from rich.text import Text
 from bioeval_tui.base.consoles import CellColumn, plain_console, write_table
 from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import clean, clean_line
+from bioeval_tui.grade.score_numbers import better_words, threshold_words
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
-from bioeval_tui.grade.task_report import better_words, threshold_words
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.batch.output import BatchResult
     from bioeval_tui.grade.outcomes import NotGraded
-    from bioeval_tui.grade.task_report import TaskReport, Uncertainty
+    from bioeval_tui.grade.task_report import TaskReport
+    from bioeval_tui.grade.uncertainty import Uncertainty
 
 
 NOTHING = "·"

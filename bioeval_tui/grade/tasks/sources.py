@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from bioeval_tui.base.errors import InputError, UnavailableError
 from bioeval_tui.base.text import plural
-from bioeval_tui.grade.task_report import better_words
+from bioeval_tui.grade.score_numbers import better_words
 
 
 class SourceError(UnavailableError):

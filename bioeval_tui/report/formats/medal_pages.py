@@ -13,7 +13,8 @@ from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.units import DASH, number1, share
 from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
-from bioeval_tui.grade.task_report import ReportExtra, TaskReport, Uncertainty
+from bioeval_tui.grade.task_report import ReportExtra, TaskReport
+from bioeval_tui.grade.uncertainty import Uncertainty
 from bioeval_tui.report.agents import Standings, entries_of, standings
 from bioeval_tui.report.answer import answer_medals
 from bioeval_tui.report.formats.html import environment, policy

@@ -49,8 +49,8 @@ from bioeval_tui.tui.items import BenchmarkDetail, BenchmarkItem, Board, MedalRo
 if TYPE_CHECKING:
     from bioeval_tui.grade.outcomes import Outcome
     from bioeval_tui.grade.submissions import Submission
-    from bioeval_tui.grade.task_report import Uncertainty
     from bioeval_tui.grade.tasks.task import Task, TaskEntry
+    from bioeval_tui.grade.uncertainty import Uncertainty
 
 
 _HOW = {

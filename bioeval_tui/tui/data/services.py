@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import FollowedRun
     from bioeval_tui.evaluation.engine.interface import Resolved, RunView
     from bioeval_tui.evaluation.wiring.doctor import ComponentState
+    from bioeval_tui.grade.explaining.sections import Section
     from bioeval_tui.grade.runs import Runs
     from bioeval_tui.grade.service import Grading
     from bioeval_tui.grade.submissions import Submission
-    from bioeval_tui.grade.task_report import Section
     from bioeval_tui.tui.data.batches import Batches
     from bioeval_tui.tui.data.grading import Benchmarks
     from bioeval_tui.tui.data.job_list import JobList

@@ -20,9 +20,10 @@ from textual.widgets import Static
 
 from bioeval_tui.base.text import home_relative, plural, terminal_text
 from bioeval_tui.base.widths import padded
+from bioeval_tui.grade.explaining.sections import PRIVATE
 from bioeval_tui.grade.ledger import ordinal
 from bioeval_tui.grade.tally import standing_of
-from bioeval_tui.grade.task_report import NO_MEDAL, PRIVATE, percent
+from bioeval_tui.grade.uncertainty import NO_MEDAL, percent
 from bioeval_tui.grade.validation import Validation
 from bioeval_tui.report.answer import Answer, answer_grading, answer_not_graded
 from bioeval_tui.tui import review_view
@@ -36,7 +37,9 @@ from bioeval_tui.tui.shared.output import Copied
 from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
-    from bioeval_tui.grade.task_report import Section, TaskReport, Uncertainty
+    from bioeval_tui.grade.explaining.sections import Section
+    from bioeval_tui.grade.task_report import TaskReport
+    from bioeval_tui.grade.uncertainty import Uncertainty
     from bioeval_tui.record.reviews import Opinions
     from bioeval_tui.report.findings import StepAction
     from bioeval_tui.tui.items import MedalRow

@@ -126,7 +126,7 @@ BY_HAND = re.compile(
 MACHINES = ("junit.py", "frames.py", "casting.py")
 """Written for programs: times of test cases, cells of CSV, lengths of CSS and of a video."""
 GRADING = ("grade", "medals")
-"""Scores of leaderboards have decimals of their own (`grade/task_report.py`)."""
+"""Scores of leaderboards have decimals of their own (`grade/score_numbers.py`)."""
 
 
 def test_no_other_module_writes_times_or_decimals_by_hand() -> None:

@@ -15,8 +15,8 @@ from scipy import sparse
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.explaining.explain import attempts, explain
+from bioeval_tui.grade.explaining.sections import PRIVATE, Section, bar_text, table
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grade.task_report import PRIVATE, Section, bar_text, table
 
 ROWS = 80
 

@@ -10,7 +10,6 @@ from tests.sources import nodes
 
 ROOM = "statistics/"
 ELSEWHERE = {
-    "grade/published_totals.py": "the published mean, a plain sum from left to right",
     "grade/tally.py": "the mean with the others as zeros",
     "grade/metrics.py": "a published metric is the score",
     "grade/scorers.py": "a published metric is the score",

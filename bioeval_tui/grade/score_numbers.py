@@ -1,0 +1,63 @@
+"""The numbers of a report: how scores are rounded, as published, and how they are said.
+
+`grade.py`, `leaderboard.py` and `batch/output.py` round with these; the words are for everything
+that shows a score, so that it is said in one way.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+
+def to_score(value: Any, decimals: int = 5) -> float:
+    """Return a grader's result as a score with five decimals.
+
+    A Python float rounds correctly (half-even on its exact value), a numpy number by numpy's rule,
+    as `round()` does for each.
+
+    Raises:
+        TypeError: `value` is not one number.
+    """
+    import numpy as np  # graders bring it; a batch's own process never does
+
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(-1)[0]
+    if isinstance(value, np.generic) and isinstance(value, (np.floating, np.integer, np.bool_)):
+        return numpy_round(float(value), decimals)
+    if isinstance(value, (bool, Integral)):
+        return float(value)
+    if isinstance(value, Real):
+        return round(float(value), decimals)
+    raise TypeError(f"the grader returned {type(value).__name__} where a number was expected")
+
+
+def numpy_round(value: float, decimals: int) -> float:
+    """Return `value` rounded by numpy's rule, rint(x·10ᵈ)/10ᵈ, which makes 0.15 to 0.2 where Python
+    says 0.1.
+    """
+    factor = 10.0**decimals
+    product = value * factor
+    if math.isfinite(product):
+        return math.copysign(round(product), product) / factor
+    return product
+
+
+def threshold_words(value: float) -> str:
+    """Return a threshold in the decimals that scores have."""
+    return f"{value:.5f}".rstrip("0").rstrip(".")
+
+
+def better_words(is_lower_better: bool) -> str:
+    """Return which scores are better, as the rest of a sentence."""
+    if is_lower_better:
+        return "lower is better"
+    return "higher is better"
+
+
+def rows_words(scored: int, expected: int) -> str:
+    """Return such as `scored on 2 of 2,000 rows`, or `scored on all 171 rows`."""
+    if scored < expected:
+        return f"scored on {scored:,} of {expected:,} rows"
+    return f"scored on all {expected:,} rows"
