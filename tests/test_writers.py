@@ -38,7 +38,6 @@ MAY_WRITE = {
         " lines"
     ),
     "grade/batch/worker.py": "/dev/null in place of what a grader could write to",
-    "grade/batch/worker_process.py": "the pipe to a worker",
     "grade/batch/worker_protocol.py": "the page that a worker shares with its program",
     "grade/batch/worker_template.py": "the pipe to a worker that was forked",
     "grade/biomlbench.py": "unpacks for a published preparer, into its own folder",
