@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bioeval_tui.base.addresses import HTTP, url_problem
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line
-
-if TYPE_CHECKING:
-    pass
-
 
 OPENAI_URL = "https://api.openai.com/v1"
 

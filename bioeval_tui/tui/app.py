@@ -296,11 +296,10 @@ class BioevalApp(TerminalApp[None]):
         asked: the job is gone, for example.
         """
         # a dialog is loaded when it is opened
-        from bioeval_tui.tui.run_dialog import RunDialog, run_as_asked
-        from bioeval_tui.tui.run_form import repeated
+        from bioeval_tui.tui import run_dialog, run_form
 
         try:
-            path, form = await self.services.from_runs(repeated, *run_ids)
+            path, form = await self.services.from_runs(run_form.repeated, *run_ids)
             if total:
                 form = replace(form, repeats=str(total))
             job = await self.services.in_thread(lambda: self.services.job_list.item(path))
@@ -313,7 +312,10 @@ class BioevalApp(TerminalApp[None]):
         if why := cannot_run(job):
             self.notify(why, severity="error", markup=False)
             return
-        self.push_screen(RunDialog(job, form, listed(run_ids)), partial(run_as_asked, self, job))
+        self.push_screen(
+            run_dialog.RunDialog(job, form, listed(run_ids)),
+            partial(run_dialog.run_as_asked, self, job),
+        )
 
     def run_again(self) -> None:
         """Start the run of the live screen, or its replay, again."""

@@ -210,11 +210,12 @@ class JobsScreen(ListScreen[JobItem]):
             self.tell(f"{why}; {self.key('edit')} edits it there", bad=True)
             return
         # a dialog is loaded when it is opened
-        from bioeval_tui.tui.run_dialog import RunDialog, run_as_asked
-        from bioeval_tui.tui.run_form import RunForm
+        from bioeval_tui.tui import run_dialog, run_form
 
-        form = RunForm.remembered(job, self.bioeval.services.preferences, repeats)
-        self.app.push_screen(RunDialog(job, form), partial(run_as_asked, self.bioeval, job))
+        form = run_form.RunForm.remembered(job, self.bioeval.services.preferences, repeats)
+        self.app.push_screen(
+            run_dialog.RunDialog(job, form), partial(run_dialog.run_as_asked, self.bioeval, job)
+        )
 
 
 def _job_table() -> Listing[JobItem]:

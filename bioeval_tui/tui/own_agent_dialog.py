@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from textual import on
 from textual.binding import BindingType
@@ -23,9 +23,6 @@ from bioeval_tui.tui.data.job_list import ENDINGS
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell
 from bioeval_tui.tui.shared.dialogs import Choice, FormChoice, FormDialog
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLES: dict[str, tuple[str, str, str, str]] = {
     "reminder": (Answers().task, Answers().criteria, Answers().fact, Answers().withheld),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bioeval_tui.base.addresses import url_hint
 from bioeval_tui.base.errors import UsageError
-from bioeval_tui.base.text import plural
+from bioeval_tui.base.text import both_or_all, listed, plural
 from bioeval_tui.evaluation.engine.interface import RunRequest
 from bioeval_tui.record.names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, recorded_options
@@ -22,13 +22,6 @@ if TYPE_CHECKING:
     from bioeval_tui.record.names import Condition
     from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.services import Preferences
-
-from typing import TYPE_CHECKING
-
-from bioeval_tui.base.text import both_or_all, listed
-
-if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
 
 MOST_REPEATS = 1000
 MOST_CASES = 10_000

@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
 from textual.binding import BindingType
@@ -26,9 +26,6 @@ from bioeval_tui.base.widths import padded
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.wrapped_lines import title_lines
-
-if TYPE_CHECKING:
-    pass
 
 MAX_LINES = 5_000
 """Maximum number of lines in a preview; the rest is only counted."""

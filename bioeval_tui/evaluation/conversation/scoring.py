@@ -15,8 +15,9 @@ from bioeval_tui.base.text import clean, clean_line, shorten
 from bioeval_tui.evaluation.conversation.blame import blame_for_score
 from bioeval_tui.jobs.models import ConversationSeed, EvaluationJob, RubricItem
 from bioeval_tui.peers.goodbyes import bids_farewell, without_signoff
+from bioeval_tui.peers.models.quotations import locate, only_of_the_user
 from bioeval_tui.peers.models.shown import states_shown
-from bioeval_tui.peers.models.verdicts import MAX_QUOTE, locate, only_of_the_user
+from bioeval_tui.peers.models.verdicts import MAX_QUOTE
 from bioeval_tui.peers.seams import (
     CheckResult,
     Evidence,

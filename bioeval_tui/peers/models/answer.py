@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ValidationError
 
@@ -37,9 +37,6 @@ from bioeval_tui.peers.sse import ServerSentEvent
 from bioeval_tui.record.events import MAX_TOKENS
 from bioeval_tui.record.names import Peer
 from bioeval_tui.record.tool_calls import parse_arguments
-
-if TYPE_CHECKING:  # the guards, which know the tags of reasoning, need no client
-    pass
 
 SMALLEST_CONTEXT = 256
 """No server has a smaller context, in tokens: lower counts leave out what was cached, or are made

@@ -27,6 +27,7 @@ from bioeval_tui.peers.models.prompting import (
     render_prompt,
     shows_example,
 )
+from bioeval_tui.peers.models.quotations import locate, only_of_the_user
 from bioeval_tui.peers.models.reasoning import strip_reasoning
 from bioeval_tui.peers.models.shown import FOR_JUDGES, is_shortened, states_shown
 from bioeval_tui.peers.models.verdicts import (
@@ -34,9 +35,7 @@ from bioeval_tui.peers.models.verdicts import (
     Question,
     Reading,
     answer_schema,
-    locate,
     nameable,
-    only_of_the_user,
     quoted_from_nowhere,
     read_answer,
 )

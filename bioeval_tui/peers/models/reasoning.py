@@ -8,10 +8,6 @@ streams, the evaluator looks for the marks itself. A guard looks for tags that w
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # the guards, which know the tags of reasoning, need no client
-    pass
 
 REASONING_TAGS = (
     "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"

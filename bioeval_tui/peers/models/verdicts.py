@@ -1,201 +1,39 @@
-"""Reads a judge model's answer: finds the scores in whatever it wrote (JSON in prose, fences and
-wrappers, cut off, or with small slips), and which tasks it scores, with which reason and evidence.
+"""Reads a judge model's answer: which tasks it scores, with which reason and evidence.
 
-Every form is read in time linear in its length. What may mean two things is not read.
+`judge.py` asks with `answer_schema` and reads with `read_answer`; what is not usable is said in a
+`MalformedAnswerError`, which the judge is told when it is asked again. The scores in the text are
+found by `found_scores.py`, quotations by `quotations.py`. What may mean two things is not read.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import re
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from bioeval_tui.base.text import clean, clean_line, shorten, visible_text
+from bioeval_tui.base.text import clean, clean_line, shorten
 from bioeval_tui.jobs.models import JobTask
-from bioeval_tui.peers.models.answer import object_schema, repair_slips
-from bioeval_tui.peers.models.shown import FOR_JUDGES, shown_calls, shown_text
+from bioeval_tui.peers.models.answer import object_schema
+from bioeval_tui.peers.models.found_scores import Entries, ScoredEntry, ScoreGroups, readings
+from bioeval_tui.peers.models.quotations import (
+    holds_parts,
+    locate,
+    plain_form,
+    plain_message,
+    told_message,
+)
+from bioeval_tui.peers.models.shown import shown_calls
 from bioeval_tui.peers.seams import Evidence, TaskVerdict, TranscriptMessage
-
-MOST_FALSE_STARTS = 50
-"""How many brackets that begin no JSON are passed over; each may cost one reading of the text."""
-MOST_GROUPS = 100
-MAX_DEPTH = 5
-_OPENS = re.compile(r"[\[{]")
-_BETWEEN = re.compile(r"[\s,\[\]]*+")
-_CURLY = str.maketrans("“”", '""')
-_IN_TEXT = frozenset({"arguments", "parameters", "text"})
-"""Keys under which a tool call or a part of a message has its JSON as text."""
-_OF_ENTRY = frozenset({"score", "reason", "evidence", "message", "messages"})
-_LONGEST_LITERAL = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredEntry:
-    """One object with a `score`. `key` is the key under which it stood, if any."""
-
-    key: str
-    given: Mapping[str, Any]
-
-
-@dataclass(slots=True)
-class Entries:
-    """The entries of one JSON value or of several in a row, and the tone beside them."""
-
-    entries: list[ScoredEntry] = field(default_factory=list)
-    tone: Any = None
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreGroups:
-    """What a text contains: its groups of entries, and whether it contains any JSON at all."""
-
-    groups: tuple[Entries, ...]
-    is_json: bool
-
-
-def readings(text: str, is_quotation: Callable[[str], bool]) -> Iterator[ScoreGroups]:
-    """Yield what is found in a text as it stands and, each only if another is asked for, with its
-    slips mended.
-
-    Slips are comments, a comma before a closing bracket, curly quotes around keys, and Python's way
-    of writing a dict. JSON for which `is_quotation` is true (words of the conversation) is skipped.
-    """
-    yield _find_scores(text, is_quotation)
-    for form in _mend(text):
-        yield _find_scores(form, is_quotation)
-    if (literal := _literal(text)) is not None and not is_quotation(text):
-        yield _scores_in_value(literal)
-
-
-def _mend(text: str) -> Iterator[str]:
-    start = _OPENS.search(text)
-    if start is None:
-        return
-    body = text[start.start() :]  # quotes in the prose before it belong to no string of it
-    if '"' not in body:
-        body = body.translate(_CURLY)
-    yield repair_slips(body)
-
-
-def _find_scores(text: str, is_quotation: Callable[[str], bool]) -> ScoreGroups:
-    # raw line breaks in strings are read
-    decoder = json.JSONDecoder(strict=False, parse_constant=_no_constant, object_hook=_lower_keys)
-    try:
-        whole = decoder.decode(text)
-    except (ValueError, RecursionError):
-        pass
-    else:
-        if isinstance(whole, str):  # JSON in a JSON string
-            if _OPENS.match(whole.lstrip()):
-                return _find_scores(whole, is_quotation)
-            return ScoreGroups((), True)
-        return _scores_in_value(whole)
-    groups: list[Entries] = []
-    at = end = misses = 0
-    follows = is_json = False
-    while misses < MOST_FALSE_STARTS and len(groups) < MOST_GROUPS:
-        if (start := _OPENS.search(text, at)) is None:
-            break
-        try:
-            value, after = decoder.raw_decode(text, start.start())
-        except (ValueError, RecursionError):
-            misses, at = misses + 1, start.end()
-            continue
-        is_json, at = True, after
-        entries = _entries(value)
-        if not entries.entries or is_quotation(text[start.start() : after]):
-            misses, follows = misses + 1, False
-            continue
-        is_loose = entries.entries[0].given is value
-        if is_loose and follows and _BETWEEN.fullmatch(text, end, start.start()):
-            # One object a task, each on a line or cut out of a broken list.
-            groups[-1].entries += entries.entries
-        else:
-            groups.append(entries)
-        follows, end = is_loose, after
-    return ScoreGroups(tuple(groups), is_json)
-
-
-def _entries(value: Any) -> Entries:
-    entries = Entries()
-    _collect(value, "", entries, 0)
-    return entries
-
-
-def _scores_in_value(value: Any) -> ScoreGroups:
-    entries = _entries(value)
-    return ScoreGroups((entries,) if entries.entries else (), True)
-
-
-def _collect(value: Any, key: str, entries: Entries, depth: int) -> None:
-    """Add the entries in a value; an object that contains some under its own keys is a wrapper."""
-    if depth > MAX_DEPTH:
-        return
-    if isinstance(value, list):
-        for item in value:
-            _collect(item, "", entries, depth + 1)
-    elif isinstance(value, dict):
-        before = len(entries.entries)
-        for name, item in value.items():
-            wraps = len(value) == 1 or (name in _IN_TEXT and "score" not in value)
-            if wraps and isinstance(item, str) and _OPENS.match(item.lstrip()):
-                item = _decode(item)
-            if name not in _OF_ENTRY:
-                _collect(item, name, entries, depth + 1)
-        if len(entries.entries) == before and "score" in value:
-            entries.entries.append(ScoredEntry(key, value))
-        elif entries.tone is None:
-            entries.tone = value.get("tone")
-
-
-def _decode(text: str) -> Any:
-    try:
-        return json.loads(text, strict=False, parse_constant=_no_constant, object_hook=_lower_keys)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _lower_keys(given: dict[str, Any]) -> dict[str, Any]:
-    """Return an object with its keys in small letters, unless two would be one."""
-    small = {key.lower(): item for key, item in given.items()}
-    if len(small) == len(given):
-        return small
-    return given
-
-
-def _literal(text: str) -> Any:
-    """Return the Python dict or list that makes up the whole text, without its code fence; None if
-    the text is not one.
-    """
-    body = text.strip().removeprefix("```json").removeprefix("```python").strip("`\n ")
-    if len(body) > _LONGEST_LITERAL or "\\" in body or not _OPENS.match(body):
-        return None
-    try:
-        return ast.literal_eval(body)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(name)
-
 
 MAX_EVIDENCE = 10
 MAX_REASON = 2000
 MAX_QUOTE = 300
 """Characters of a message that stand as evidence where the judge names the message."""
-WHOLE_WORDS = 12
-"""Characters. Quotations shorter than this must be whole words."""
 LARGEST = 10**9
 """Larger numbers, and `nan`, are not read as any."""
-MOST_GROWTH, MOST_GROWN = 2, 1000
-"""A text that grows further when ligatures are written out (one sign becomes up to 18) keeps them.
-"""
 SCORES = tuple(step / 10 for step in range(11))
 SHORTEST_COPY = 12
 """Characters. Shorter sentences of a prompt may well be a judge's own words."""
@@ -207,14 +45,6 @@ _LINE = {"type": "string", "pattern": r'^[^"\\\n]{1,300}$'}
 
 Grammars made of a pattern put it between quotes as it is, so that it must exclude them.
 """
-_ELLIPSIS = re.compile(r"\s*(?:\.{3}|…|\[\s*(?:\.{3}|…)\s*\])\s*")
-_QUOTES = str.maketrans(
-    dict.fromkeys('“”„«»‘’‚`´"', "'")
-    | dict.fromkeys("–—‑−", "-")
-    | dict.fromkeys("*_\u200c\u200d", None)  # emphasis and joiners
-)
-_LETTER = "[0-9A-Za-z]"
-_SPEAKER = re.compile(r"^(?:user|assistant|agent|chatbot): ")
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n")
 _WORD = re.compile(r"\w+")
 _IS_LETTER = re.compile(r"[^\W\d_]")
@@ -313,9 +143,9 @@ def read_answer(text: str, asked: Question, wanted: Sequence[int] = ()) -> Readi
     an unusable one, has none.
     """
     wanted = wanted or asked.wanted or range(1, len(asked.tasks) + 1)
-    record = _plain("\n".join(message.content for message in asked.transcript))
+    record = plain_form("\n".join(message.content for message in asked.transcript))
     best = Reading()
-    for scores in readings(text, lambda raw: _plain(raw) in record):
+    for scores in readings(text, lambda raw: plain_form(raw) in record):
         reading = _read(text, scores, asked, wanted)
         if not best.problems or len(reading.verdicts) > len(best.verdicts):
             best = reading
@@ -417,8 +247,10 @@ def _task_number(entry: ScoredEntry, asked: Question) -> int | None:
     for given in (entry.given.get("task"), entry.given.get("scored"), entry.key):
         if (number := _whole(given)) is not None:
             return number
-        if isinstance(given, str) and (words := _plain(given)):
-            named = [n for n, task in enumerate(asked.tasks, start=1) if _plain(task.task) == words]
+        if isinstance(given, str) and (words := plain_form(given)):
+            named = [
+                n for n, task in enumerate(asked.tasks, start=1) if plain_form(task.task) == words
+            ]
             if len(named) == 1:
                 return named[0]
             numbered = _NUMBERED.fullmatch(given)
@@ -428,9 +260,9 @@ def _task_number(entry: ScoredEntry, asked: Question) -> int | None:
 
 
 def _is_task(number: int, words: str, asked: Question) -> bool:
-    return number in range(1, len(asked.tasks) + 1) and _plain(
+    return number in range(1, len(asked.tasks) + 1) and plain_form(
         asked.tasks[number - 1].task
-    ) == _plain(words)
+    ) == plain_form(words)
 
 
 def _whole(given: Any) -> int | None:
@@ -525,16 +357,16 @@ def message_words(message: TranscriptMessage, about: str = "") -> str:
     """Return the words of a message that stand for it: all, or its sentence nearest to `about`;
     else its tool calls.
     """
-    text = _told_message(message).strip()
-    if not _plain(text):
+    text = told_message(message).strip()
+    if not plain_form(text):
         return shown_calls([message]).get(message.message, "")[:MAX_QUOTE]
     if len(text) <= MAX_QUOTE:
         return text
-    wanted = frozenset(_WORD.findall(_plain(about)))
-    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(text) if _plain(sentence)]
-    return max(sentences, key=lambda words: len(wanted.intersection(_WORD.findall(_plain(words)))))[
-        :MAX_QUOTE
-    ]
+    wanted = frozenset(_WORD.findall(plain_form(about)))
+    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(text) if plain_form(sentence)]
+    return max(
+        sentences, key=lambda words: len(wanted.intersection(_WORD.findall(plain_form(words))))
+    )[:MAX_QUOTE]
 
 
 def nameable(transcript: Sequence[TranscriptMessage]) -> list[int]:
@@ -594,7 +426,7 @@ def _is_repeated(words: str, texts: Sequence[str]) -> bool:
     """
     sentences = _sentences(words)
     return max(map(len, sentences), default=0) >= SHORTEST_COPY and all(
-        any(_holds_parts([sentence], _plain_message(text)) for text in texts)
+        any(holds_parts([sentence], plain_message(text)) for text in texts)
         for sentence in sentences
     )
 
@@ -620,7 +452,9 @@ def _instructions(prompt: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8)
 def _sentences(text: str) -> frozenset[str]:
-    plain = (_plain(each).rstrip(".!?:;,").removeprefix("- ") for each in _SENTENCE_END.split(text))
+    plain = (
+        plain_form(each).rstrip(".!?:;,").removeprefix("- ") for each in _SENTENCE_END.split(text)
+    )
     return frozenset(each for each in plain if each)
 
 
@@ -644,116 +478,6 @@ def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
             if item.message is None
         ]
     return sentences
-
-
-def only_of_the_user(
-    verdict: TaskVerdict, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()
-) -> str:
-    """Return a sentence for the judge if a verdict gives something for what only the user said;
-    else an empty text.
-
-    What the agent did is shown by its own messages, tool calls and state.
-    """
-    users = {message.message for message in transcript if message.role == "user"}
-    done = [shown for number, shown in shown_calls(transcript).items() if number not in users]
-    done += states
-    of_agent = any(
-        item.message not in users or _stands_in_any(item.quote, done) for item in verdict.evidence
-    )
-    if of_agent or not verdict.evidence or not verdict.score:
-        return ""
-    return (
-        f"the evidence of task {verdict.task} is only what the user said: name a message of the"
-        " chatbot, which shows what it did"
-    )
-
-
-def _stands_in_any(quote: str, texts: Sequence[str]) -> bool:
-    parts = _quoted_parts(quote)
-    return bool(parts) and any(_holds_parts(parts, _plain_message(text)) for text in texts)
-
-
-def locate(
-    quote: str, transcript: Sequence[TranscriptMessage], states: Sequence[str] = ()
-) -> int | None:
-    """Return the message that contains a quotation, ignoring case, spaces and kinds of dashes.
-
-    The agent's messages are searched first, then the user's, then everything else that the judge
-    saw: tool calls, and in `states` the object contexts, which count as the last message.
-    """
-    parts = _quoted_parts(quote)
-    if not parts:
-        return None
-    for role in ("assistant", "user"):
-        for message in transcript:
-            texts = {message.content, _told_message(message)}
-            if message.role == role and any(
-                _holds_parts(parts, _plain_message(text)) for text in texts
-            ):
-                return message.message
-    for number, calls in shown_calls(transcript).items():
-        if _holds_parts(parts, _plain_message(calls)):
-            return number
-    if transcript and any(_holds_parts(parts, _plain_message(state)) for state in states):
-        return transcript[-1].message
-    return None
-
-
-def _told_message(message: TranscriptMessage) -> str:
-    """Return a message as the judge is shown it, with words for a file and for data."""
-    return shown_text(message, FOR_JUDGES[0].message)
-
-
-def _quoted_parts(quote: str) -> list[str]:
-    """Return the parts of a quotation between its omissions, in the form in which they are looked
-    for.
-    """
-    whole = _SPEAKER.sub("", _plain(quote))
-    stripped = (part.lstrip("\"' ").rstrip(".,;:!? \"'") for part in _ELLIPSIS.split(whole))
-    return [part for part in stripped if part]
-
-
-def _holds_parts(parts: Sequence[str], text: str) -> bool:
-    """Return whether `text` contains the parts in order, short ones as whole words, because any
-    text contains an `a`.
-    """
-    at = 0
-    for part in parts:
-        if part not in text:  # quicker to find than the pattern
-            return False
-        match = _pattern(part).search(text, at)
-        if match is None:
-            return False
-        at = match.end()
-    return True
-
-
-@lru_cache(maxsize=64)
-def _pattern(part: str) -> re.Pattern[str]:
-    """Return a pattern for a part; a short one may not begin or end inside a word of ASCII letters
-    (not every script separates words).
-    """
-    pattern = re.escape(part)
-    if len(part) < WHOLE_WORDS:
-        if re.match(_LETTER, part):
-            pattern = rf"(?<!{_LETTER}){pattern}"
-        if re.match(_LETTER, part[-1]):
-            pattern = rf"{pattern}(?!{_LETTER})"
-    return re.compile(pattern)
-
-
-def _plain(text: str) -> str:
-    """Return a text without the differences allowed in a quotation: case, spaces, kinds of quotes
-    and dashes, emphasis, and characters that nobody sees.
-    """
-    composed = unicodedata.normalize("NFKC", text)
-    if len(composed) > MOST_GROWTH * len(text) + MOST_GROWN:
-        composed = unicodedata.normalize("NFC", text)
-    return " ".join(visible_text(composed).translate(_QUOTES).casefold().split()).strip("\"' ")
-
-
-_plain_message = lru_cache(maxsize=64)(_plain)
-"""The same for a conversation's long texts, in which each quotation is looked for."""
 
 
 def _unit(what: str, value: Any) -> float:

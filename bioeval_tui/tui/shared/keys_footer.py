@@ -6,7 +6,7 @@ them (`help_dialogs.py`), and a screen names the key of an action in its sentenc
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from textual import events
 from textual.content import Content
@@ -16,9 +16,6 @@ from textual.widget import Widget
 
 from bioeval_tui.base.text import plural
 from bioeval_tui.tui.keys import SCREENS, key_name, order
-
-if TYPE_CHECKING:
-    pass
 
 MOST_KEYS = 8
 """How many keys a footer shows at most."""

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual.binding import BindingType
 from textual.content import Content
@@ -14,9 +14,6 @@ from textual.widgets import Static
 
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.dialogs import Dialog
-
-if TYPE_CHECKING:
-    pass
 
 
 class LeaveScreen(Dialog[bool]):

@@ -5,7 +5,6 @@ tabs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual import events, on
@@ -20,9 +19,6 @@ from textual.widgets import Digits, Input, Static
 
 from bioeval_tui.base.streams import draws_unicode
 from bioeval_tui.tui.shared.cells import Cell, paint, spread
-
-if TYPE_CHECKING:
-    pass
 
 
 class TitleBar(Widget):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.binding import BindingType
@@ -15,9 +15,6 @@ from textual.widgets import Static
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Choice, Dialog
-
-if TYPE_CHECKING:
-    pass
 
 
 class SettingsDialog(Dialog[None]):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.binding import BindingType
@@ -19,9 +19,6 @@ from bioeval_tui.tui.shared.cells import Cell, Tone, paint
 from bioeval_tui.tui.shared.dialogs import FormDialog
 from bioeval_tui.tui.shared.output import Copied, Kept, Picture
 from bioeval_tui.tui.shared.rows_widget import RowList
-
-if TYPE_CHECKING:
-    pass
 
 
 class ShareDialog(FormDialog[Copied | Kept | Picture]):

@@ -10,7 +10,7 @@ import pytest
 
 from bioeval_tui.base.peer_limits import MOST_SPANS
 from bioeval_tui.formats import AgentSpan
-from bioeval_tui.peers.traces import traced_calls
+from bioeval_tui.peers.traced_calls import traced_calls
 from bioeval_tui.record.spans import (
     absent_parents,
     drop_content,

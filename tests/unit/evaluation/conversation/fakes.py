@@ -16,6 +16,7 @@ import yaml
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunLimits, RunPlan
+from bioeval_tui.evaluation.conversation.resume import Earlier
 from bioeval_tui.evaluation.conversation.run_job import JobRun, started_fields
 from bioeval_tui.jobs.loading import job_from_data
 from bioeval_tui.jobs.models import Assertion, EvaluationJob
@@ -229,6 +230,7 @@ class Stage:
     outcomes: dict[str, bool | None] = field(default_factory=dict)
     sink: ListSink = field(default_factory=ListSink)
     control: Control = field(default_factory=Control)
+    earlier: Earlier | None = None
     options: dict[str, Any] = field(default_factory=dict)
     parts: dict[str, Any] = field(default_factory=dict)
 
@@ -256,7 +258,7 @@ class Stage:
         parts = Parts(**(given | self.parts))
         emitter = Emitter(plan.run_id, self.sink)
         emitter.emit(RunStarted, **started_fields(plan))
-        await JobRun(plan, parts, emitter, self.control).run()
+        await JobRun(plan, parts, emitter, self.control, self.earlier).run()
         return apply_all(RunState(), self.sink.events)
 
 

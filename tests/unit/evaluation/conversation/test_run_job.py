@@ -16,6 +16,7 @@ from rich.console import Console
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
 from bioeval_tui.evaluation.conversation.plan import RunLimits
+from bioeval_tui.evaluation.conversation.resume import Earlier
 from bioeval_tui.protocols import (
     CheckResult,
     Delta,
@@ -1369,3 +1370,11 @@ async def test_sentinels_show_that_a_judge_drifts_while_a_run_goes_on() -> None:
         assert any(told in line for line in result.people_say)
         assert any("known verdicts" in line for line in result.people_say) is wanted
         assert result.talks[0].score is not None
+
+
+async def test_a_resumed_run_that_had_begun_a_conversation_asks_about_no_sentinels_before() -> None:
+    """One that was begun and not finished counts: the judge was asked before it."""
+    for attempts, asked in (({}, [False, True]), ({("withheld", 1): 1}, [True])):
+        stage = Stage(job(scorer={"kind": "llm", "sentinels": True}))
+        stage.judge, stage.earlier = DriftingJudge(), Earlier({}, attempts)
+        assert [one.after for one in (await stage.run()).sentinels] == asked

@@ -8,13 +8,12 @@ import pytest
 
 from bioeval_tui.jobs.models import JobTask
 from bioeval_tui.peers.models.judge import enough
+from bioeval_tui.peers.models.quotations import locate, only_of_the_user
 from bioeval_tui.peers.models.verdicts import (
     Question,
     answer_schema,
-    locate,
     message_words,
     nameable,
-    only_of_the_user,
     quoted_from_nowhere,
     read_answer,
 )

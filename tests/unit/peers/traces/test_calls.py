@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bioeval_tui.formats import AgentSpan
-from bioeval_tui.peers.traces import traced_calls
+from bioeval_tui.peers.traced_calls import traced_calls
 from bioeval_tui.record.tool_calls import (
     OWN_ID,
     call_event,
