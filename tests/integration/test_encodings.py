@@ -260,7 +260,7 @@ def child(folder: Path, *arguments: str, **options: Any) -> subprocess.Completed
 
 @pytest.mark.parametrize(
     "encoding",
-    ["ascii", *(pytest.param(name, marks=pytest.mark.long) for name in ("cp1252", "utf-8"))],
+    ["ascii", pytest.param("cp1252", marks=pytest.mark.long)],  # all other gates have UTF-8
 )
 def test_a_passed_gate_exits_0_in_every_encoding(folder: Path, encoding: str) -> None:
     (folder / "gate.yml").write_text(JOB, encoding="utf-8")

