@@ -22,6 +22,7 @@ from bioeval_tui.base.archives import (
 )
 from bioeval_tui.base.errors import InputError as InputError
 from bioeval_tui.base.text import compact_json as compact_json
+from bioeval_tui.record.condition_names import is_name as is_name
 from bioeval_tui.record.conditions import ConditionConfig as ConditionConfig
 from bioeval_tui.record.events import Case as Case, EndReason as EndReason, Fault as Fault
 from bioeval_tui.record.importing.chat import (
@@ -66,7 +67,7 @@ from bioeval_tui.record.importing.said import (
     speaker as speaker,
 )
 from bioeval_tui.record.importing.traces import Step as Step, conversations_of as conversations_of
-from bioeval_tui.record.names import SPEAKERS as SPEAKERS, is_name as is_name
+from bioeval_tui.record.participants import SPEAKERS as SPEAKERS
 from bioeval_tui.record.spans import (
     AgentSpan as AgentSpan,
     Meaning as Meaning,

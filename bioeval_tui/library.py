@@ -41,8 +41,8 @@ from bioeval_tui.evaluation.wiring.start import (
 )
 from bioeval_tui.peers.prices import FILE_NAME, load_prices
 from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import checked_type
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.run_options import Kind, held_value, kinds, tupled
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result

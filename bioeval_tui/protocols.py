@@ -27,6 +27,7 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.peers.traces import traceparent as traceparent
 from bioeval_tui.plugins import AgentProtocol as AgentProtocol
+from bioeval_tui.record.condition_names import Condition as Condition
 from bioeval_tui.record.importing.formats import ImportFormat as ImportFormat
-from bioeval_tui.record.names import Condition as Condition, Peer as Peer, Role as Role
+from bioeval_tui.record.participants import Peer as Peer, Role as Role
 from bioeval_tui.report.formats.registry import Format as Format

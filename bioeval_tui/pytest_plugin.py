@@ -26,7 +26,7 @@ from bioeval_tui.base.isolation import program_command
 from bioeval_tui.base.streams import break_commands, is_runner
 from bioeval_tui.base.text import both_or_all, listed
 from bioeval_tui.base.units import number_near
-from bioeval_tui.record.names import published_title
+from bioeval_tui.record.condition_names import published_title
 from bioeval_tui.statistics.means import exact_mean, reaches
 
 NotMeasured = Literal["fail", "skip"]

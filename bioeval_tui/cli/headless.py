@@ -37,7 +37,7 @@ from bioeval_tui.peers.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked
-from bioeval_tui.record.names import SPEAKERS
+from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.record.reading import fold_file
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten

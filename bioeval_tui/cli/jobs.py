@@ -52,8 +52,8 @@ from bioeval_tui.jobs.template import (
 )
 from bioeval_tui.peers.transcript import recorded_transcript
 from bioeval_tui.record.catalogue import Catalogue
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.events import RunStarted
-from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.state import ConversationState
 from bioeval_tui.sample.paths import find_job

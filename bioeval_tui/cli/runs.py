@@ -19,7 +19,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.units import date, number
 from bioeval_tui.cli.common_options import LazyGroup, Table, with_env_file, with_redact
 from bioeval_tui.record.catalogue import Catalogue, RunFilter, parse_time
-from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, published_title
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition, published_title
 from bioeval_tui.record.runs import CataloguedRun
 
 SHOWN = 50

@@ -45,9 +45,9 @@ from bioeval_tui.evaluation.wiring.judge_tests import (
 from bioeval_tui.evaluation.wiring.rescore import Rescored, Rescorer
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer, resume_spec
 from bioeval_tui.record.catalogue import find_recording
+from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked
-from bioeval_tui.record.names import Condition, published_title
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import (

@@ -36,7 +36,7 @@ from bioeval_tui.languages.segments import LETTERS_OF_WORD, runs
 from bioeval_tui.peers.models.prompting import Prompt
 from bioeval_tui.peers.models.reasoning import REASONING_TAGS
 from bioeval_tui.peers.seams import EvaluatorView, TranscriptMessage, Violation
-from bioeval_tui.record.names import Role
+from bioeval_tui.record.participants import Role
 
 # scripts/guard-rates.py and scripts/seed-faults.py print what is found and missed with these in
 # published conversations (docs/guards.md).

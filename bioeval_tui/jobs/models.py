@@ -21,6 +21,7 @@ from pydantic_core import PydanticCustomError
 
 from bioeval_tui import plugins
 from bioeval_tui.base.hosts import HEADER_NAME, OUR_HEADERS
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import (
     PUBLISHED,
     ConditionConfig,
@@ -30,7 +31,6 @@ from bioeval_tui.record.conditions import (
     named,
 )
 from bioeval_tui.record.events import MET_ABOVE
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.tool_calls import tool_calls_text
 
 DEFAULT_SIGNOFF = "So Long, and Thanks for All the Fish"

@@ -17,7 +17,7 @@ from bioeval_tui.base.peer_limits import (
 from bioeval_tui.base.text import clean, clean_line
 from bioeval_tui.peers.retry import may_retry, retry_after
 from bioeval_tui.peers.seams import PeerError
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.participants import Peer
 
 RECEIVED_LIMIT = 500
 """Maximum number of characters kept of an unusable response."""

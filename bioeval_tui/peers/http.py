@@ -34,7 +34,7 @@ from bioeval_tui.peers.failures import (
 )
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.peers.timeouts import Exchange, Timeouts
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.participants import Peer
 
 KEEPALIVE_S = 4.0
 

@@ -22,8 +22,9 @@ from bioeval_tui.base.errors import BioevalError, UnavailableError
 from bioeval_tui.base.settings import Provider
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import EvaluationJob, ScorerConfig, TargetConfig
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Fault, UserFault
-from bioeval_tui.record.names import Condition, Peer, Role
+from bioeval_tui.record.participants import Peer, Role
 
 
 class PeerError(UnavailableError):

@@ -23,7 +23,7 @@ from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.base.units import dollars
 from bioeval_tui.peers.prices import Price
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.spans import known_sum
 
 CHARACTERS_PER_TOKEN = 4

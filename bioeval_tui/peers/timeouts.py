@@ -22,7 +22,7 @@ from bioeval_tui.peers.failures import (
     received_text,
 )
 from bioeval_tui.peers.seams import PeerError
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.participants import Peer
 
 STOOD_STILL_S = 0.5
 """If a timer fires later than this, in seconds, this process was suspended."""

@@ -17,7 +17,7 @@ from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.seams import JudgeView, TranscriptMessage
 from bioeval_tui.peers.traces import ConversationTraces
 from bioeval_tui.record.attachments import has_contents
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import readable_event, request_of
 

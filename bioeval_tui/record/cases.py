@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import find_condition
 from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.tool_calls import tool_calls_text
 
 

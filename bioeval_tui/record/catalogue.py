@@ -31,8 +31,8 @@ from urllib.parse import quote
 from bioeval_tui.base.errors import RecordingError, UsageError
 from bioeval_tui.base.files import below, check_database, database_files, make_database
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.record.condition_names import is_name
 from bioeval_tui.record.masking import masked
-from bioeval_tui.record.names import is_name
 from bioeval_tui.record.runs import (
     OVERLAY,
     SUFFIX,

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from bioeval_tui.base.text import clean_line, shorten
-from bioeval_tui.record.names import (
+from bioeval_tui.record.condition_names import (
     IS_ORDER,
     PUBLISHED_NAMES,
     PUBLISHED_TITLES,

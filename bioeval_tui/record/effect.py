@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.cases import is_counted, judge_question, judged, task_criteria
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import Contrast, job_contrast
 from bioeval_tui.record.events import RunStarted, ScorePart, job_number
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import PASSED, ConversationState, RunState
 from bioeval_tui.statistics.means import exact_difference, exact_mean
 

@@ -21,8 +21,9 @@ from typing_extensions import TypedDict
 from bioeval_tui.base.settings import DEFAULT_MODEL
 from bioeval_tui.base.text import clean_line, compact_json, shorten
 from bioeval_tui.base.units import number
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
-from bioeval_tui.record.names import PUBLISHED_NAMES, Peer, Role
+from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.run_options import Kind, kinds
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.statistics.means import reaches
@@ -55,6 +56,8 @@ Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "pro
 EXCUSED: frozenset[Fault] = frozenset({"evaluator", "judge", "infrastructure"})
 """Faults that no agent can bring about with what it sends: a gate allows for some of them."""
 RunStatus = Literal["completed", "cancelled", "failed"]
+CANCELLED_AT_START = "cancelled before it started"
+"""Why a run has no result if a person stopped it while its parts were prepared."""
 CheckStatus = Literal["passed", "failed", "not_measured"]
 ReviewAction = Literal["accept", "override", "fault", "note", "undo"]
 Mark = Literal["valid", "invalid", "suspicious"]

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from bioeval_tui.record.names import IS_ORDER, Condition
+from bioeval_tui.record.condition_names import IS_ORDER, Condition
 
 Mode = Literal["job", "rehearsal", "llm"]
 Exam = Literal["job", "gate", "off"]

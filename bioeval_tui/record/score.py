@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from math import fsum, isfinite
 
 from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AssertionChecked, ScorePart, TaskScored
-from bioeval_tui.record.names import Condition
 from bioeval_tui.statistics.means import average, exact_mean
 
 TIMING_WEIGHT = 1.0

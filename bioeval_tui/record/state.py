@@ -16,6 +16,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.record import cases, events, score as composite
 from bioeval_tui.record.attachments import has_contents
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import (
     ConditionConfig,
     Contrast,
@@ -26,7 +27,7 @@ from bioeval_tui.record.conditions import (
     sort_conditions,
 )
 from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.names import Condition, Peer, Role, add_served
+from bioeval_tui.record.participants import Peer, Role, add_served
 from bioeval_tui.record.spans import AgentSpan, trace_tokens, was_cut_off
 
 Phase = Literal["waiting", "preparing", "evaluator", "agent", "checking", "judging", "ended"]

@@ -19,9 +19,9 @@ from bioeval_tui.grade.outcomes import NotGraded
 from bioeval_tui.grade.submissions import UNKNOWN_AGENT
 from bioeval_tui.grade.tally import Tally
 from bioeval_tui.grade.task_report import TaskReport
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.score import contributions
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.agents import entries_of, ranks_basis

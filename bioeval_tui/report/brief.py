@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from bioeval_tui.base.text import plural
 from bioeval_tui.record.cases import judged, name_placeholders
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import condition_names
-from bioeval_tui.record.names import Condition
 from bioeval_tui.report.rows import criteria_words, job_of_trial
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import Any, Generic, Literal, TypeVar
 
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.base.units import date, day, number
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import ConversationScored, ScorePart
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.score import (
     Composite,
     assertion_part,

@@ -17,7 +17,7 @@ from typing import Any
 
 from bioeval_tui.base.text import compact_json
 from bioeval_tui.record.cases import asserted, is_counted, judged_items, task_criteria
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.condition_names import Condition
 
 OF_CASES = ("seeds", "setups", "greetings")
 """Parts of a job, besides facts and tasks, that belong to the contents of a case which fills them

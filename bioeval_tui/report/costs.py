@@ -17,8 +17,9 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.peers.prices import FILE_NAME, Price
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
-from bioeval_tui.record.names import Condition, Peer
+from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.run import RecordedRun

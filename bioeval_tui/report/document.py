@@ -14,8 +14,9 @@ from pydantic import BaseModel, ConfigDict
 
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.record import events, score
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Control, EndReason, Fault, RunStatus
-from bioeval_tui.record.names import Condition, Peer
+from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.reviews import REVIEWED
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.answer import NEVER_STARTED, Answer

@@ -16,8 +16,8 @@ from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.units import number
 from bioeval_tui.record import score as composite
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import ScorePart
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.score import Needed, contributions, needed, reweighted
 from bioeval_tui.report.document import ConversationDocument
 from bioeval_tui.report.findings import PartNeeded

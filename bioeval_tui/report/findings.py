@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, dataclass_transform
 
-from bioeval_tui.record.names import Condition, published_title
+from bioeval_tui.record.condition_names import Condition, published_title
 
 if TYPE_CHECKING:
     from bioeval_tui.record.score import Needed

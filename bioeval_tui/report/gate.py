@@ -24,9 +24,9 @@ from bioeval_tui.base.files import write_private
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.text import both_or_all, listed, plural
 from bioeval_tui.record import score
+from bioeval_tui.record.condition_names import Condition, is_name, published_title
 from bioeval_tui.record.conditions import ConditionConfig, condition_names, named
 from bioeval_tui.record.events import RunStarted
-from bioeval_tui.record.names import Condition, is_name, published_title
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
 from bioeval_tui.report.formats.registry import named_format

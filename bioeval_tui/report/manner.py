@@ -18,8 +18,8 @@ from typing import Any
 from bioeval_tui.base.units import number1, share
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import ROLE_RULES
-from bioeval_tui.record.names import Condition
 from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence

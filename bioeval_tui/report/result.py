@@ -22,6 +22,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.attachments import file_words
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import condition_names
 from bioeval_tui.record.effect import trial_difference
 from bioeval_tui.record.events import (
@@ -31,8 +32,8 @@ from bioeval_tui.record.events import (
     SubmissionGraded,
     Warned,
 )
-from bioeval_tui.record.names import Condition, Peer, Role
 from bioeval_tui.record.overlay import read_overlay, state_in_force
+from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.reviews import (
     ReviewedScores,

@@ -19,6 +19,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record import reviews
 from bioeval_tui.record.assertions import same_assertions
 from bioeval_tui.record.cases import judge_question, judged_items
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import (
     AssertionChecked,
     ConversationScored,
@@ -28,7 +29,6 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
 )
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.overlay import Judging, Overlay, counting, judgings, read_overlay
 from bioeval_tui.record.runs import overlay_path
 from bioeval_tui.record.state import ConversationKey, ConversationState, RunState

@@ -17,10 +17,10 @@ from bioeval_tui.record.cases import (
     name_placeholders,
     task_criteria,
 )
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import Contrast, condition_names, job_contrast
 from bioeval_tui.record.effect import shared_criteria, why_not_compared
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, MessageState, RunState
 from bioeval_tui.statistics.estimates import LatencySummary, summarise
 

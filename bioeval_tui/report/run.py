@@ -19,6 +19,7 @@ from bioeval_tui.base.text import both_or_all, clean_line, shorten
 from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import Contrast, condition_names, find_condition, job_conditions
 from bioeval_tui.record.effect import (
     NOT_RECORDED,
@@ -42,7 +43,6 @@ from bioeval_tui.record.events import (
     TaskScored,
     TranscriptScored,
 )
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reviews import (
     Reviews,
     TaskKey,

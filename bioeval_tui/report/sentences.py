@@ -37,8 +37,8 @@ from bioeval_tui.base.units import (
     signless,
 )
 from bioeval_tui.grade.doubts import score_text
+from bioeval_tui.record.condition_names import PUBLISHED_TITLES, published_title
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
-from bioeval_tui.record.names import PUBLISHED_TITLES, published_title
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
 from bioeval_tui.statistics.intervals import FEWEST

@@ -15,8 +15,9 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base import units
 from bioeval_tui.base.printed import Fields
+from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.conditions import condition_names
-from bioeval_tui.record.names import Condition, asked_and_served, published_title
+from bioeval_tui.record.participants import asked_and_served
 from bioeval_tui.record.score import rubric_score
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared

@@ -9,8 +9,8 @@ from bioeval_tui.base.text import compact_json, plural, shorten
 from bioeval_tui.base.units import DASH, count, dollars, number, number3
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.uncertainty import NO_MEDAL, percent
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AssertionChecked, TaskScored
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.costs import PeerCost, Spent
 from bioeval_tui.report.rows import AssertionRow

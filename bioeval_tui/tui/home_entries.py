@@ -16,7 +16,7 @@ from rich.cells import cell_len
 from bioeval_tui.base.text import home_relative, plural
 from bioeval_tui.base.units import ago, number
 from bioeval_tui.base.widths import fitted, padded
-from bioeval_tui.record.names import published_title
+from bioeval_tui.record.condition_names import published_title
 from bioeval_tui.record.runs import AGENT_FAILED, NO_SCORE, NOT_MEASURED
 from bioeval_tui.report.findings import CompareNext, RepeatNext, ReviewNext, RunNext, WatchNext
 from bioeval_tui.report.sentences import next_step

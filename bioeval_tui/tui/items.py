@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from bioeval_tui.base.errors import Problem
 from bioeval_tui.base.text import plural
-from bioeval_tui.record.names import PUBLISHED_TITLES, Condition
+from bioeval_tui.record.condition_names import PUBLISHED_TITLES, Condition
 
 if TYPE_CHECKING:
     from bioeval_tui.grade.task_report import TaskReport

@@ -22,7 +22,7 @@ from bioeval_tui.base.units import date, number
 from bioeval_tui.base.widths import fitted
 from bioeval_tui.grade.tally import standing_of
 from bioeval_tui.record import reviews
-from bioeval_tui.record.names import published_title
+from bioeval_tui.record.condition_names import published_title
 from bioeval_tui.report.messages import plain
 from bioeval_tui.tui.items import NewReview, ReviewItem
 from bioeval_tui.tui.keys import bindings

@@ -13,13 +13,13 @@ from bioeval_tui.base.addresses import url_hint
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import both_or_all, listed, plural
 from bioeval_tui.evaluation.engine.interface import RunRequest
-from bioeval_tui.record.names import PUBLISHED_TITLES
+from bioeval_tui.record.condition_names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, recorded_options
 from bioeval_tui.tui.items import JobItem
 from bioeval_tui.tui.shared.editor import job_file
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.report.result import RunResult
     from bioeval_tui.tui.data.services import Preferences
 

@@ -33,7 +33,7 @@ from bioeval_tui.base.units import latency_short
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
 from bioeval_tui.evaluation.wiring.start import prepare_batch, run_prepared
 from bioeval_tui.pytest_plugin import Evaluation
-from bioeval_tui.record.names import published_title
+from bioeval_tui.record.condition_names import published_title
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.report import result

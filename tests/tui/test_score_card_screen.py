@@ -29,8 +29,8 @@ from medal_rows import sample_rows
 from run_script import run_of_trials, scripted_run
 from textual.pilot import Pilot
 
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.events import ConversationEnded, ConversationScored, MessageStarted
-from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.words import rounds_words, summary_lines
 from bioeval_tui.tui.app import BioevalApp

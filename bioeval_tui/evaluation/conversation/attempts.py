@@ -18,7 +18,7 @@ from bioeval_tui.peers.seams import Delta, Generation, PeerError, Reply, Utteran
 from bioeval_tui.peers.spending import SpendingBudget, Used, counting
 from bioeval_tui.record import events
 from bioeval_tui.record.events import MAX_TOKENS
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.participants import Peer
 
 JOIN_S = 0.033
 MAX_RECEIVED = 500

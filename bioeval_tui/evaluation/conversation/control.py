@@ -24,7 +24,7 @@ from bioeval_tui.base.admission import BACKLOG, Admission, AdmissionLimits
 from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.base.peer_limits import MAX_HELLO, MAX_INTENT
 from bioeval_tui.base.text import clean, clean_line, listed
-from bioeval_tui.record.names import PUBLISHED_NAMES, Condition
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo
 

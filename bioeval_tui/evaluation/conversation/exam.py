@@ -29,8 +29,9 @@ from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers.seams import Judge, JudgeView, TranscriptMessage
 from bioeval_tui.peers.spending import SpendingBudget, counting
 from bioeval_tui.record.cases import question_hash
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import CONTROLS, Control, ControlJudged
-from bioeval_tui.record.names import Condition, Role, add_served
+from bioeval_tui.record.participants import Role, add_served
 from bioeval_tui.record.score import points
 from bioeval_tui.statistics.means import exact_mean
 

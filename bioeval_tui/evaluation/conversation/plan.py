@@ -26,8 +26,9 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.peers.spending import UNLIMITED, SpendingBudget
 from bioeval_tui.peers.traces import RunTraces
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES, Condition
 from bioeval_tui.record.events import EventBase, JobCase, ModelServed, RunEvent
-from bioeval_tui.record.names import PUBLISHED_NAMES, Condition, Peer
+from bioeval_tui.record.participants import Peer
 
 CheckAssertion = Callable[[Assertion, AssertionView], Awaitable[CheckResult]]
 Guard = Callable[[EvaluatorView, str], Sequence[Violation]]

@@ -11,8 +11,8 @@ from itertools import product
 from bioeval_tui.evaluation.conversation.observe import Observation
 from bioeval_tui.peers.seams import GraphSnapshot
 from bioeval_tui.record import events, score as composite
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Fault
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.state import ConversationState, RunState
 
 MOST_UNMEASURED: Mapping[Fault, int] = {"infrastructure": 3, "program": 3, "judge": 5, "unclear": 5}

@@ -40,8 +40,9 @@ from bioeval_tui.peers.spending import LimitReachedError, SpendingBudget, Used, 
 from bioeval_tui.peers.transcript import SpokenTranscript, judge_view
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
-from bioeval_tui.record.names import Condition, add_served
+from bioeval_tui.record.participants import add_served
 
 Ended = TypeVar("Ended", bound=BlamedEnding | None)
 GRAPH_S = 10.0

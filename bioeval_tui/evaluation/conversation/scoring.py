@@ -31,6 +31,7 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.record import score
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.events import (
     EndReason,
@@ -39,7 +40,6 @@ from bioeval_tui.record.events import (
     ScorePart,
     TaskScored,
 )
-from bioeval_tui.record.names import Condition
 from bioeval_tui.statistics.means import average_if_any, exact_difference, exact_mean, median
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.base.text import clean, clean_line, shorten
 from bioeval_tui.peers.seams import Agent, Delta, Generation, Reply
-from bioeval_tui.record.names import Role
+from bioeval_tui.record.participants import Role
 
 APART = (
     "run the conversations one after another, without --concurrency and `order: parallel`",

@@ -46,7 +46,7 @@ from bioeval_tui.peers.seams import (
 from bioeval_tui.peers.spending import Used
 from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.record import events
-from bioeval_tui.record.names import Role
+from bioeval_tui.record.participants import Role
 
 ENOUGH = 3
 """A user who had this many messages, with the greeting, could have brought up a task."""

@@ -22,9 +22,8 @@ from bioeval_tui.evaluation.conversation.control import (
 from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.masking import masking
-from bioeval_tui.record.names import TurnMark
 from bioeval_tui.record.reading import RecordedEvents, follow, read_recording
-from bioeval_tui.record.replay import Player, Timeline, Timing, replay_times
+from bioeval_tui.record.replay import Player, Timeline, Timing, TurnMark, replay_times
 from bioeval_tui.record.runs import is_live, read_live
 
 QUIET_S = 2.0

@@ -36,8 +36,8 @@ from bioeval_tui.peers.seams import wrap
 from bioeval_tui.peers.spending import CallBudget, Rates, RunBudget
 from bioeval_tui.peers.traces import RunTraces, Traces
 from bioeval_tui.record import events
-from bioeval_tui.record.events import RunEvent
-from bioeval_tui.record.names import CANCELLED_AT_START, Condition
+from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.events import CANCELLED_AT_START, RunEvent
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo, process_start, recording_path, remove_live, write_live
 

@@ -16,8 +16,8 @@ from bioeval_tui.record.run_options import RunOptions
 from bioeval_tui.record.runs import new_run_ids
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import RunEvent
-    from bioeval_tui.record.names import Condition
 
 
 @dataclass(frozen=True, slots=True)

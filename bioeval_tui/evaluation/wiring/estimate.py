@@ -36,7 +36,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.jobs.models import EvaluationJob, ModelOptions
 from bioeval_tui.peers.prices import FILE_NAME, Price, load_prices
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.condition_names import Condition
 
 MESSAGE_TOKENS = 200
 """Assumed length of a message, in tokens."""

@@ -30,9 +30,9 @@ from bioeval_tui.jobs.template import Answers
 from bioeval_tui.languages import language_of
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.peers.goodbyes import without_signoff
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import RunStarted, TaskScored
 from bioeval_tui.record.masking import masking
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.runs import is_own
 from bioeval_tui.record.state import ConversationState, RunState

@@ -19,7 +19,8 @@ from bioeval_tui.evaluation.conversation.scoring import judge_transcript
 from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
 from bioeval_tui.evaluation.wiring.rescore import AT_ONCE, Rescorer
 from bioeval_tui.peers.seams import Judge, JudgeView, TranscriptMessage
-from bioeval_tui.record.names import Role, published_title
+from bioeval_tui.record.condition_names import published_title
+from bioeval_tui.record.participants import Role
 from bioeval_tui.record.state import ConversationState
 
 UNCHANGED = "unchanged"

@@ -57,7 +57,8 @@ from bioeval_tui.peers.seams import (
     wrap_plugin,
 )
 from bioeval_tui.peers.spending import Rates
-from bioeval_tui.record.names import Condition, judge_name
+from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.participants import judge_name
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.medal_assertions import MedalGrader

@@ -38,8 +38,8 @@ from bioeval_tui.peers.spending import UNLIMITED, counting
 from bioeval_tui.peers.transcript import judge_view, sent_messages
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
-from bioeval_tui.record.names import add_served
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
+from bioeval_tui.record.participants import add_served
 from bioeval_tui.record.reading import started_run
 from bioeval_tui.record.run_options import recorded_options
 from bioeval_tui.record.runs import is_own, only_here

@@ -34,7 +34,7 @@ from bioeval_tui.peers.http import make_client
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.peers.sse import ServerSentEvent, read_events
 from bioeval_tui.peers.timeouts import Timeouts
-from bioeval_tui.record.names import Peer, Role
+from bioeval_tui.record.participants import Peer, Role
 
 NONE_HERE = frozenset({404, 405, 501})
 """The statuses of a server that does not know a call."""

@@ -27,7 +27,7 @@ from bioeval_tui.peers.models.model import ChatModel, ChatRequest
 from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peers.timeouts import timeouts_of
 from bioeval_tui.record.attachments import attachment_event, bytes_of, shorten_picture
-from bioeval_tui.record.names import Role
+from bioeval_tui.record.participants import Role
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import UNREAD, call_event, parse_arguments, result_event
 

@@ -37,7 +37,7 @@ from bioeval_tui.peers.agents.connection import StateUrl
 from bioeval_tui.peers.function_calls import LAST_S, Conversation, FunctionCalls, FunctionError
 from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peers.timeouts import timeouts_of
-from bioeval_tui.record.names import Role
+from bioeval_tui.record.participants import Role
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.tool_calls import OWN_ID, call_event, parse_arguments, result_event
 

@@ -33,7 +33,7 @@ from bioeval_tui.peers.agents.connection import (
 from bioeval_tui.peers.seams import AgentTerms, Delta, Generation, PeerError, Reply
 from bioeval_tui.peers.sse import drain
 from bioeval_tui.peers.timeouts import timeouts_of
-from bioeval_tui.record.names import Role
+from bioeval_tui.record.participants import Role
 
 
 class RestAgent:

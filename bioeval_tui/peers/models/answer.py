@@ -35,7 +35,7 @@ from bioeval_tui.peers.models.refusals import (
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.peers.sse import ServerSentEvent
 from bioeval_tui.record.events import MAX_TOKENS
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.tool_calls import parse_arguments
 
 SMALLEST_CONTEXT = 256

@@ -50,7 +50,7 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.peers.spending import LimitReachedError
 from bioeval_tui.record.events import UserFault
-from bioeval_tui.record.names import judge_name
+from bioeval_tui.record.participants import judge_name
 from bioeval_tui.record.spans import known_sum
 
 SCORE_ALL = "Score the conversation. Answer with the JSON object alone."

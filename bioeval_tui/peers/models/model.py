@@ -39,7 +39,7 @@ from bioeval_tui.peers.models.refusals import QuotaUsedUp, Refused, refusal
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.peers.sse import drain, read_events
 from bioeval_tui.peers.timeouts import Timeouts
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.participants import Peer
 
 MODEL_TIMEOUTS = Timeouts(connect=10.0, whole=120.0)
 MOST_CONNECTIONS = 1000

@@ -35,7 +35,8 @@ from bioeval_tui.peers.models.shown import (
     tool_calls,
 )
 from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, evaluator_job
-from bioeval_tui.record.names import Condition, Role
+from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.participants import Role
 
 SUFFIXES = (".jinja", ".jinja2", ".j2", "")
 MAX_TEMPLATE = 200_000

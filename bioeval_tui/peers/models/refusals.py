@@ -19,7 +19,7 @@ from bioeval_tui.base.text import (
 )
 from bioeval_tui.peers.retry import may_retry, retry_after
 from bioeval_tui.peers.seams import PeerError
-from bioeval_tui.record.names import Peer
+from bioeval_tui.record.participants import Peer
 
 if TYPE_CHECKING:  # `doctor` asks here without a client
     import openai

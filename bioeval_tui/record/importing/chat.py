@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.base.errors import InputError
+from bioeval_tui.record.condition_names import is_name
 from bioeval_tui.record.conditions import SUPPLIED
 from bioeval_tui.record.importing.conversations import (
     ChatRole,
@@ -32,7 +33,6 @@ from bioeval_tui.record.importing.conversations import (
 from bioeval_tui.record.importing.file_look import FileLook, entries
 from bioeval_tui.record.importing.given import scores_beside
 from bioeval_tui.record.importing.said import messages_in
-from bioeval_tui.record.names import is_name
 from bioeval_tui.record.tool_calls import paired
 
 ROLES: dict[str, ChatRole] = {

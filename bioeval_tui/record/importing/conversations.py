@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from bioeval_tui.base.text import clean_line, compact_json
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import EndReason, Fault
-from bioeval_tui.record.names import Condition
 
 ChatRole = Literal["system", "user", "assistant", "tool"]
 

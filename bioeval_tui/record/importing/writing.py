@@ -24,6 +24,7 @@ from bioeval_tui.base.errors import InputError, RecordingError
 from bioeval_tui.base.peer_limits import MAX_LINE
 from bioeval_tui.base.text import clean, clean_line, clean_value, compact_json, join_names, plural
 from bioeval_tui.record import events, score as composite
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.conditions import (
     PUBLISHED,
     SUPPLIED,
@@ -39,7 +40,6 @@ from bioeval_tui.record.importing.conversations import (
     noting,
 )
 from bioeval_tui.record.importing.formats import ImportFormat
-from bioeval_tui.record.names import Condition
 from bioeval_tui.record.reading import CHUNK
 
 UNKNOWN = "unknown"

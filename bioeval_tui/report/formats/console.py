@@ -25,7 +25,9 @@ from bioeval_tui.base.units import DASH, latency, number, signed
 from bioeval_tui.base.widths import padded
 from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words, has_contents
-from bioeval_tui.record.names import CANCELLED_AT_START, SPEAKERS, Condition
+from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.events import CANCELLED_AT_START
+from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.record.reading import read_recording
 from bioeval_tui.record.runs import is_live
 from bioeval_tui.record.state import Change, RunState, apply_all

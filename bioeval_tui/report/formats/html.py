@@ -28,8 +28,9 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.languages import language_of
 from bioeval_tui.peers.prices import Prices
 from bioeval_tui.record import reviews
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.masking import masking
-from bioeval_tui.record.names import SPEAKERS, Condition
+from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.report import words
 from bioeval_tui.report.comparison import pair_comparison
 from bioeval_tui.report.explanation import BarPiece, composite_bar

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.state import MessageState
 from bioeval_tui.report.comparison import (
     Change,

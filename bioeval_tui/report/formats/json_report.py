@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.record.names import Condition
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.report.comparison import (
     pair_comparison,
 )

@@ -20,8 +20,8 @@ from xml.etree import ElementTree as ET
 
 from bioeval_tui.base.errors import ExitCode
 from bioeval_tui.base.units import latency, number
+from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import RESULT_REASONS
-from bioeval_tui.record.names import Condition, published_title
 from bioeval_tui.report.formats.registry import Asked
 from bioeval_tui.report.gate import GateResult, GateRules, evaluate
 from bioeval_tui.report.result import RunResult

@@ -13,9 +13,10 @@ from itertools import chain, groupby
 from bioeval_tui.base import units
 from bioeval_tui.base.text import both_or_all, upper_first
 from bioeval_tui.record import reviews
+from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking import masking
-from bioeval_tui.record.names import SPEAKERS, Condition
+from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.report import words
 from bioeval_tui.report.comparison import Comparison, pair_comparison
 from bioeval_tui.report.formats.registry import Asked

@@ -18,9 +18,9 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.conversation.control import send_intent
 from bioeval_tui.evaluation.engine.attach import FollowedRun, sender_name
 from bioeval_tui.evaluation.engine.interface import EngineSpec
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked
-from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.reading import LineReader, read_recording
 from bioeval_tui.record.runs import is_live, read_live, recording_path
 from bioeval_tui.record.state import RunState, apply

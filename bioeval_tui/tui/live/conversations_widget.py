@@ -16,7 +16,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from bioeval_tui.base.text import plural
-from bioeval_tui.record.names import PUBLISHED_NAMES
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.messages import passage_pattern
@@ -29,7 +29,7 @@ from bioeval_tui.tui.shared.line_widgets import AskLine, TabLine
 from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import ConversationKey, ConversationState, MessageState
     from bioeval_tui.tui.live.feed import ConversationChange, Watched
     from bioeval_tui.tui.shared.program import Program

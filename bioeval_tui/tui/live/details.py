@@ -22,8 +22,8 @@ from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 from bioeval_tui.tui.shared.wrapped_lines import Labelled
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import AssertionChecked, StateObserved
-    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
     from bioeval_tui.report.manner import RunManner
     from bioeval_tui.report.result import RunResult

@@ -15,14 +15,14 @@ from textual.message import Message
 
 from bioeval_tui.base.errors import BioevalError
 from bioeval_tui.evaluation.engine.interface import Intent, IntentKind
-from bioeval_tui.record.names import PUBLISHED_NAMES
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.tui.live.heads_view import LinkState
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.attach import ReplayedRun
     from bioeval_tui.evaluation.engine.interface import Opener, RunView
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import RunEvent
-    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import Change, ConversationKey, ConversationState, RunState
 
 PRESENTED = frozenset(

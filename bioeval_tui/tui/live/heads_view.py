@@ -18,8 +18,8 @@ from bioeval_tui.report.sentences import sentence
 from bioeval_tui.tui.shared.cells import Cell, Tone, score_tone
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import OperatorActed, Warned
-    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
 FROM_JOB = "the job:"

@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from bioeval_tui.base.text import plural
-from bioeval_tui.record.names import SPEAKERS
+from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.report.brief import make_brief
 from bioeval_tui.report.findings import StillUnfinished
 from bioeval_tui.report.sentences import sure

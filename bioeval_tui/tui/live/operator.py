@@ -13,7 +13,7 @@ from bioeval_tui.tui.shared.line_widgets import AskLine
 
 if TYPE_CHECKING:
     from bioeval_tui.evaluation.engine.interface import IntentKind
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.feed import Watched
 

@@ -40,8 +40,8 @@ from bioeval_tui.tui.shared.rows_widget import RowList, RowPainter
 from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, LinePainter, title_lines
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import AssertionChecked, TaskScored
-    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
     from bioeval_tui.report.findings import Shared
     from bioeval_tui.tui.live.feed import Watched

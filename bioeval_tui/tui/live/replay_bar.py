@@ -16,13 +16,13 @@ from textual.message import Message
 from textual.widget import Widget
 
 from bioeval_tui.base.units import clock
-from bioeval_tui.record.names import TurnMark
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, Tone, eighth, joined, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 if TYPE_CHECKING:
+    from bioeval_tui.record.replay import TurnMark
     from bioeval_tui.record.state import RunState
     from bioeval_tui.tui.live.feed import Watched
     from bioeval_tui.tui.shared.base import BaseScreen

@@ -32,7 +32,7 @@ from bioeval_tui.tui.shared.rows_widget import RowList
 from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, Labelled, title_lines
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.result import TrialResult
 

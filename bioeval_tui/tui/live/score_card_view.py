@@ -32,8 +32,8 @@ from bioeval_tui.tui.shared.cells import (
 if TYPE_CHECKING:
     from textual.content import Content
 
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.events import Fault
-    from bioeval_tui.record.names import Condition
     from bioeval_tui.record.reviews import ReviewedScores
     from bioeval_tui.report.findings import Shared
     from bioeval_tui.report.result import RunResult, TrialResult

@@ -21,7 +21,7 @@ from bioeval_tui.tui.shared.cells import Cell, Tone, cut, paint_lines
 from bioeval_tui.tui.shared.dialogs import Dialog, DialogText
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import ConversationState, MessageState, RunState
 
 SIGN = "∿"

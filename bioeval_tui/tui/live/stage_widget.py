@@ -24,7 +24,7 @@ from bioeval_tui.tui.shared.line_widgets import BigNumber
 from bioeval_tui.tui.shared.wrapped_lines import DrawnPanel, hanging
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import RunState
     from bioeval_tui.report.answer import Passage
     from bioeval_tui.tui.live.feed import Watched

@@ -17,8 +17,8 @@ from rich.cells import cell_len
 from bioeval_tui.base.text import plural, terminal_text
 from bioeval_tui.base.units import duration, latency_short, number
 from bioeval_tui.base.widths import fitted
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES, published_title
 from bioeval_tui.record.effect import shared_criteria, trial_difference
-from bioeval_tui.record.names import PUBLISHED_NAMES, published_title
 from bioeval_tui.report import rows
 from bioeval_tui.report.brief import Brief, make_brief
 from bioeval_tui.report.sentences import rank_words
@@ -29,7 +29,7 @@ from bioeval_tui.tui.live import heads_view
 from bioeval_tui.tui.shared.cells import FEWEST_DRAWN, Cell, Tone, cut, fitted_condition, spark
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.record.state import ConversationState, RunState
 
 

@@ -21,7 +21,7 @@ from bioeval_tui.tui.shared.cells import Cell, paint
 from bioeval_tui.tui.shared.dialogs import Dialog
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
 
 
 class Passage(Vertical):

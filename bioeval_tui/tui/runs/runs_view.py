@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from bioeval_tui.base.text import both_or_all, clean_line, plural, shorten
 from bioeval_tui.base.units import ago, date, number, signed, when
 from bioeval_tui.base.widths import fitted
-from bioeval_tui.record.names import PUBLISHED_NAMES, published_title
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES, published_title
 from bioeval_tui.record.runs import REHEARSAL
 from bioeval_tui.statistics.means import average_if_any
 from bioeval_tui.tui.shared.answer_block import answer_lines

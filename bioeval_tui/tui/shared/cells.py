@@ -13,7 +13,7 @@ from bioeval_tui.base.units import signed
 from bioeval_tui.base.widths import fitted, padded
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.names import Condition
+    from bioeval_tui.record.condition_names import Condition
     from bioeval_tui.report.brief import Brief
 
 

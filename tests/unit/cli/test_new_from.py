@@ -16,10 +16,10 @@ from pydantic import BaseModel
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.jobs.loading import job_from_data, load_job
 from bioeval_tui.jobs.models import EvaluationJob, ExpressionAssertion
+from bioeval_tui.record.condition_names import published_title
 from bioeval_tui.record.importing.into_runs import import_file
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import Mask
-from bioeval_tui.record.names import published_title
 from tests.command import call
 from tests.servers.models import StandIns
 from tests.servers.openai_server import OpenAIServer

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from bioeval_tui.evaluation.conversation.blame import blame_for_score
 from bioeval_tui.record import score as composite
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.events import AssertionChecked, CheckStatus, Fault, TaskScored
-from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.score import assertion_part, compose, judged_part, task_part, timing_part
 from tests.unit.evaluation.conversation.fakes import where
 

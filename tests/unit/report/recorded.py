@@ -11,10 +11,10 @@ from typing import Any
 
 from bioeval_tui.formats import RunResult
 from bioeval_tui.record import events, score as composite
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import PUBLISHED
 from bioeval_tui.record.events import RunEvent, write_event
 from bioeval_tui.record.importing.into_runs import import_file
-from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.record.state import RunState, apply_all
 from bioeval_tui.report.result import TrialResult, result_of
 

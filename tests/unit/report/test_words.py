@@ -10,7 +10,7 @@ from bioeval_tui.base import units
 from bioeval_tui.grade.task_report import ReportExtra
 from bioeval_tui.peers.transcript import sent_messages
 from bioeval_tui.record.attachments import attachment_event, file_words
-from bioeval_tui.record.names import PUBLISHED_NAMES
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.report import words
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.frames import table_rows

@@ -12,7 +12,7 @@ from bioeval_tui.base.text import clean_line, compact_json, plural
 from bioeval_tui.base.units import duration, latency
 from bioeval_tui.record import events
 from bioeval_tui.record.attachments import file_words
-from bioeval_tui.record.names import SPEAKERS
+from bioeval_tui.record.participants import SPEAKERS
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.record.tool_calls import call_text
 from bioeval_tui.report.words import CUT_OFF, EMPTY

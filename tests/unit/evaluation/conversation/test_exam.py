@@ -12,7 +12,7 @@ from bioeval_tui.jobs.loading import job_from_data
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.peers.seams import JudgeView, TaskVerdict, Verdict
 from bioeval_tui.peers.spending import UNLIMITED
-from bioeval_tui.record.names import PUBLISHED_NAMES
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 
 TO_DO = (
     "Asks for the time zone, and sets the reminder in it",

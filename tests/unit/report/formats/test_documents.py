@@ -25,8 +25,8 @@ from bioeval_tui.formats import RunResult
 from bioeval_tui.grade.task_report import now
 from bioeval_tui.grading import TaskReport
 from bioeval_tui.record import events
+from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.importing.into_runs import import_file
-from bioeval_tui.record.names import PUBLISHED_NAMES
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.formats.markdown import escape
 from bioeval_tui.report.messages import plain

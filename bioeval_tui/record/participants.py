@@ -1,0 +1,47 @@
+"""Who takes part in a run: the peers and the two speakers, and what models are called, as asked for
+and as served.
+
+Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Literal
+
+from bioeval_tui.base.text import clean_line
+
+Peer = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
+Role = Literal["user", "assistant"]
+SPEAKERS: dict[Role, str] = {"user": "user", "assistant": "agent"}
+"""What readers call the two speakers, whatever a job calls its user."""
+
+
+def judge_name(models: Sequence[str], repeats: int) -> str:
+    """Return what a judge of these models is called: each one's name, and how often each is
+    asked.
+    """
+    names = ", ".join(clean_line(model, 100) for model in models)
+    if repeats > 1:
+        names += f" × {repeats}"
+    return names
+
+
+def asked_and_served(asked: str, served: Collection[str]) -> str:
+    """Return a model's name, with the names in the server's answers where they differ: `asked for
+    X, served Y`.
+    """
+    if all(name == asked for name in served):
+        return asked
+    return f"asked for {asked}, served {' and '.join(served)}"
+
+
+def add_served(identity: str, served: dict[str, list[str]]) -> str:
+    """Return the same of an evaluator's or judge's identity, such as `a, b × 3`; `served` is by
+    what was asked for.
+    """
+    if all(names == [asked] for asked, names in served.items()):
+        return identity
+    models, times, repeats = identity.partition(" × ")
+    names = [asked_and_served(model, served.get(model, ())) for model in models.split(", ")]
+    return "; ".join(names) + times + repeats
