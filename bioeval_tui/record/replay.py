@@ -10,7 +10,6 @@ from datetime import datetime
 from itertools import accumulate, pairwise
 from operator import itemgetter
 from time import monotonic
-from typing import NamedTuple
 
 from bioeval_tui.languages.segments import word_count
 from bioeval_tui.record.condition_names import Condition
@@ -29,6 +28,7 @@ from bioeval_tui.record.events import (
     SetupApplied,
 )
 from bioeval_tui.record.score import passed_share
+from bioeval_tui.record.turn_marks import TurnMark
 
 FRAME_S = 1 / 30
 LONGEST_WAIT_S = 5.0
@@ -351,26 +351,6 @@ def _stages(events: Iterable[RunEvent]) -> dict[tuple[Condition | None, int], li
             at = (condition, reached[condition])
         stages.setdefault(at, []).append(event)
     return stages
-
-
-class TurnMark(NamedTuple):
-    """A position in a replay: a turn of a conversation, after `given` events and `at_s` recorded
-    seconds.
-
-    Turn 0 is the beginning; without a condition, any other turn is the end. `failed` is true if an
-    assertion failed since the previous position.
-    """
-
-    condition: Condition | None
-    trial: int
-    turn: int
-    given: int
-    at_s: float
-    failed: bool = False
-    passed: float | None = None
-    """The share of the conversation's assertions, by weight, that held by then; None if none was
-    measured.
-    """
 
 
 class Timeline:

@@ -23,8 +23,9 @@ from bioeval_tui.evaluation.engine.interface import Intent
 from bioeval_tui.record.events import RunEnded, RunEvent, RunResumed, Warned
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.reading import RecordedEvents, follow, read_recording
-from bioeval_tui.record.replay import Player, Timeline, Timing, TurnMark, replay_times
+from bioeval_tui.record.replay import Player, Timeline, Timing, replay_times
 from bioeval_tui.record.runs import is_live, read_live
+from bioeval_tui.record.turn_marks import TurnMark
 
 QUIET_S = 2.0
 """After this many seconds without an event, ask the engine whether it can write."""

@@ -22,8 +22,8 @@ from bioeval_tui.tui.shared.dialogs import Dialog
 from bioeval_tui.tui.shared.rows_widget import RowList
 
 if TYPE_CHECKING:
-    from bioeval_tui.record.replay import TurnMark
     from bioeval_tui.record.state import RunState
+    from bioeval_tui.record.turn_marks import TurnMark
     from bioeval_tui.tui.live.feed import Watched
     from bioeval_tui.tui.shared.base import BaseScreen
     from bioeval_tui.tui.shared.program import Program
