@@ -1338,6 +1338,28 @@ async def test_a_difference_between_starting_states_is_named_with_a_fix() -> Non
     assert "a setup" not in said, "no setup can change what the agent gives each session"
 
 
+@pytest.mark.parametrize(
+    ("count", "more"), [(2, ""), (3, ""), (4, " and 1 more place"), (5, " and 2 more places")]
+)
+async def test_three_differences_between_starting_states_are_listed_and_others_counted(
+    count: int, more: str
+) -> None:
+    one, other = (
+        {"resources": [{"id": f"{who}{at}"} for at in range(count)], "functions": []}
+        for who in "ab"
+    )
+    stage = Stage(
+        job(),
+        agents={
+            "withheld": FakeAgent(contexts=[one] * 9),
+            "supplied": FakeAgent(contexts=[other] * 9),
+        },
+    )
+    said = " ".join(warning.message for warning in (await stage.run()).warnings)
+    where = ", ".join(f"`resources[{at}].id`" for at in range(min(count, 3)))
+    assert f"the agent's object context differs at {where}{more}: it must not" in said
+
+
 class DriftingJudge(FakeJudge):
     """Knows every sentinel's verdicts, but scores 0 once it has judged a conversation of the
     run.
