@@ -680,6 +680,7 @@ DO: list[tuple[of.Step, str, str]] = [
         "bioeval-tui run job.yml --repeat 5",
     ),
     (of.Step("trials", trials=2, total=5, each=True), "2 more trials of each", ""),
+    (of.Step("trials", trials=1, total=5, each=True), "1 more trial of each", ""),
     (of.Step("compare", ("R", "S")), "compare the two", "bioeval-tui runs compare R S"),
     (of.Step("edit"), "edit the job", ""),
 ]
