@@ -8,6 +8,7 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,17 +16,20 @@ from rich.console import Console
 
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
+from bioeval_tui.evaluation.conversation import turns
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.resume import Earlier
 from bioeval_tui.protocols import (
     CheckResult,
     Delta,
+    EvaluatorView,
     Evidence,
     Generation,
     JudgeView,
     PeerError,
     Reply,
     TaskVerdict,
+    Utterance,
     Verdict,
     Violation,
 )
@@ -124,6 +128,42 @@ async def test_a_user_of_three_messages_could_have_brought_up_a_task(
     assert talk is not None
     assert talk.ended is not None
     assert (talk.ended.reason, talk.ended.fault) == (reason, fault)
+
+
+@pytest.mark.parametrize(("limit_s", "answered"), [(29.0, 4), (30.0, 5), (31.0, 5)])
+async def test_a_conversation_may_take_an_agent_so_long_in_all_its_answers(
+    monkeypatch: pytest.MonkeyPatch, limit_s: float, answered: int
+) -> None:
+    """Each answer takes 10 s, of which the one to the greeting does not count, as what the user
+    takes.
+    """
+    now = 0.0
+
+    class Slow(FakeAgent):
+        def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+            nonlocal now
+            now += 10.0
+            return super().send(content)
+
+    class Slower(FakeEvaluator):
+        def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+            nonlocal now
+            now += 1000.0
+            return super().speak(view)
+
+    monkeypatch.setattr(turns, "time", SimpleNamespace(monotonic=lambda: now))
+    stage = Stage(
+        job(maxTurns=50),
+        agents={"withheld": Slow()},
+        evaluators={"withheld": Slower(["more"] * 50)},
+        options={"limits": RunLimits(conversation_s=limit_s)},
+    )
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("timed_out", "agent")
+    assert talk.ended.detail == f"longer than {limit_s:g} s"
+    assert len(talk.messages) == 2 * answered
 
 
 async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_published() -> None:
