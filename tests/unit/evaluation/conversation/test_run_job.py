@@ -16,7 +16,8 @@ from rich.console import Console
 
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
-from bioeval_tui.evaluation.conversation import turns
+from bioeval_tui.evaluation.conversation import run_job, turns
+from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.resume import Earlier
 from bioeval_tui.protocols import (
@@ -164,6 +165,33 @@ async def test_a_conversation_may_take_an_agent_so_long_in_all_its_answers(
     assert (talk.ended.reason, talk.ended.fault) == ("timed_out", "agent")
     assert talk.ended.detail == f"longer than {limit_s:g} s"
     assert len(talk.messages) == 2 * answered
+
+
+async def test_a_conversation_lasts_without_all_its_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each of four messages it pauses for 100 s; each of three answers takes 10 s."""
+    now = 0.0
+
+    class Slow(FakeAgent):
+        def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+            nonlocal now
+            now += 10.0
+            return super().send(content)
+
+    async def pause(control: ConversationControl) -> None:
+        nonlocal now
+        now += 100.0
+
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(turns, "time", clock)
+    monkeypatch.setattr(run_job, "time", clock)
+    monkeypatch.setattr(ConversationControl, "gate", pause)
+    stage = Stage(
+        job(), agents={"withheld": Slow()}, evaluators={"withheld": FakeEvaluator(["more"] * 2)}
+    )
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (len(talk.messages), talk.ended.duration_ms) == (7, 30_000.0)
 
 
 async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_published() -> None:
