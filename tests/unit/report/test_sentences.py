@@ -146,6 +146,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RunScores(
         (of.SideScore(of.Side("supplied", ""), 0.5),), None, (), (), None, (), 2, 0, 4, 2),
         "0.50, a full score in 2 of 4 conversations."),
+    (of.ModelScores(FIVE_MODELS[:4]), "large 0.80, small 0.30, a 0.20, b 0.20."),
     (of.ModelScores(FIVE_MODELS), "large 0.80, small 0.30, a 0.20, b 0.20, 1 more."),
     (
         of.ModelScores((of.ModelScore("large", 0.72, SCORES),
