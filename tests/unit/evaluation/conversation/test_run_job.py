@@ -20,6 +20,7 @@ from bioeval_tui.evaluation.conversation import run_job, turns
 from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.resume import Earlier
+from bioeval_tui.peers.spending import request
 from bioeval_tui.protocols import (
     CheckResult,
     Delta,
@@ -35,6 +36,7 @@ from bioeval_tui.protocols import (
     Violation,
 )
 from bioeval_tui.record.events import Fault, MessageCompleted, StateObserved, write_event
+from bioeval_tui.report.costs import spent
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import result_of
@@ -1468,3 +1470,43 @@ async def test_a_resumed_run_that_had_begun_a_conversation_asks_about_no_sentine
         stage = Stage(job(scorer={"kind": "llm", "sentinels": True}))
         stage.judge, stage.earlier = DriftingJudge(), Earlier({}, attempts)
         assert [one.after for one in (await stage.run()).sentinels] == asked
+
+
+Tokens = tuple[int | None, int | None]
+COUNTED: Tokens = (100, 10)
+SILENT: Tokens = (None, None)
+
+
+class AskingJudge(FakeJudge):
+    """Asks a model as often as there are `answers`, with their tokens, for each conversation."""
+
+    def __init__(self, answers: Sequence[Tokens], value: float | Exception) -> None:
+        super().__init__(value)
+        self.answers = answers
+
+    async def score(self, view: JudgeView) -> Sequence[Verdict]:
+        for tokens_in, tokens_out in self.answers:
+            with request("judge", []) as sent:
+                sent.tokens_in, sent.tokens_out = tokens_in, tokens_out
+        return await super().score(view)
+
+
+@pytest.mark.parametrize("value", [1.0, PeerError("judge", "no verdict")])
+@pytest.mark.parametrize(
+    ("answers", "tokens", "uncounted"),
+    [
+        ([COUNTED], 100, 0),
+        ([COUNTED, COUNTED], 200, 0),
+        ([SILENT], None, 1),
+        ([COUNTED, SILENT], 100, 1),
+        ([SILENT, COUNTED, SILENT], 100, 2),
+    ],
+)
+async def test_a_judges_answers_without_a_count_are_not_free(
+    answers: Sequence[Tokens], tokens: int | None, uncounted: int, value: float | Exception
+) -> None:
+    stage = Stage(job(), judge=AskingJudge(answers, value))
+    result = result_of(await stage.run(conditions=("withheld",)))
+    assert result is not None
+    judge = spent([result]).peers[2]
+    assert (judge.peer, judge.tokens_in, judge.uncounted) == ("judge", tokens, uncounted)
