@@ -423,6 +423,7 @@ async def test_a_broken_connection_is_not_the_agents_failure_if_a_limit_forbids_
     assert talk.score is not None
     assert (talk.ended.reason, talk.ended.fault, talk.score.score) == ("cancelled", "none", None)
     assert talk.ended.detail.endswith("; not held again: the limit is reached")
+    assert talk.score.reason == f"cancelled: {talk.ended.detail}"
     assert talk.score.cancelled, "so that a resumed run holds it"
 
 
@@ -1510,3 +1511,54 @@ async def test_a_judges_answers_without_a_count_are_not_free(
     assert result is not None
     judge = spent([result]).peers[2]
     assert (judge.peer, judge.tokens_in, judge.uncounted) == ("judge", tokens, uncounted)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_what_was_asked_before_a_cancellation_is_paid_for(waits: bool) -> None:
+    """The judge got an answer, and is cancelled while it waits for the next one."""
+    asked = asyncio.Event()
+
+    class Waiting(AskingJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            verdicts = await super().score(view)
+            asked.set()
+            if waits:
+                await asyncio.Event().wait()
+            return verdicts
+
+    stage = Stage(job(), judge=Waiting([COUNTED, SILENT], 1.0))
+    running = asyncio.create_task(stage.run(conditions=("withheld",)))
+    await asked.wait()
+    if waits:
+        assert stage.control.act("cancel", "withheld") is None
+    result = result_of(await running)
+    assert result is not None
+    judge = spent([result]).peers[2]
+    assert (judge.tokens_in, judge.tokens_out, judge.uncounted) == (100, 10, 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "reason"),
+    [
+        (PeerError("agent", "no sockets", exhausted=True), "more", "not measured: no sockets"),
+        (PeerError("agent", "too many", crowded=True), "more", "not measured: too many"),
+        (
+            "fine",
+            PeerError("evaluator", "no model"),
+            "evaluator failed: no model",
+        ),
+        ("fine", PeerError("evaluator", "rubbish", unusable=True), "evaluator failed: rubbish"),
+    ],
+)
+async def test_why_a_conversation_has_no_score_begins_with_how_it_ended(
+    answer: str | PeerError, said: str | PeerError, reason: str
+) -> None:
+    stage = Stage(
+        job(),
+        agents={"withheld": FakeAgent(["hi", answer])},
+        evaluators={"withheld": FakeEvaluator(["do it", said])},
+    )
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert (talk.score.score, talk.score.reason) == (None, reason)
