@@ -573,6 +573,29 @@ def test_a_conversation_that_cannot_be_judged_need_not_be() -> None:
     assert counting(unjudged, judgings(unjudged, by_new)) == []
 
 
+@pytest.mark.parametrize(
+    ("second", "with_assertions", "count"),
+    [
+        (Talk(), False, 0), (Talk(), True, 0),
+        # its assertions can be checked again, though nothing was answered
+        (Talk(reason="agent_failed", fault="agent", latencies_ms=()), False, 1),
+        (Talk(reason="agent_failed", fault="agent", latencies_ms=()), True, 0),
+        # it is no result
+        (Talk(reason="cancelled"), False, 1), (Talk(reason="cancelled"), True, 1),
+        (Talk(ends=False), False, 1), (Talk(ends=False), True, 1),
+    ],
+)  # fmt: skip
+def test_new_criteria_count_once_each_conversation_was_judged_that_they_apply_to(
+    second: Talk, with_assertions: bool, count: int
+) -> None:
+    state = run_of(Talk(), second)
+    by_new = criteria(1, "x", "new")
+    if with_assertions:
+        by_new.job["assertions"] = []
+    overlay = Overlay((by_new, *verdict(2, 0.2, judging="x")))
+    assert len(counting(state, judgings(state, overlay))) == count
+
+
 def test_a_score_belongs_to_the_verdict_before_it() -> None:
     state = run_of(*TWO)
     one, two = verdict(1, 0.2), verdict(3, 0.3)
