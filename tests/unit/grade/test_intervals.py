@@ -12,7 +12,7 @@ import pytest
 
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import measure_uncertainty
-from bioeval_tui.grade.resampling import CannotResampleError, draws
+from bioeval_tui.grade.resampling import CannotResampleError, drawn_concordances, draws
 from bioeval_tui.grading import TaskReport, Uncertainty
 from bioeval_tui.grading.metrics import METRICS
 from tests.simulations import scoring
@@ -65,6 +65,21 @@ def test_every_shortcut_agrees_with_plain_resampling(name: str, rows: int, decim
     found = np.quantile(draws(metric, [(true, guess)], event).scores, ENDS)
     expected = np.quantile(plain, ENDS)
     assert found == pytest.approx(expected, abs=0.2 * (expected[2] - expected[0]))
+
+
+@pytest.mark.parametrize("kinds", [2, 3, 20])
+def test_the_concordance_of_drawn_rows_is_that_of_the_metric_with_any_ties(kinds: int) -> None:
+    random = np.random.default_rng(kinds)
+    rows = 12
+    true, guess = (random.integers(0, kinds, rows).astype(float) for _ in range(2))
+    event = (random.random(rows) < 0.6).astype(float)
+    counts = random.multinomial(rows, np.full(rows, 1 / rows), 50)
+    at = [np.repeat(np.arange(rows), times) for times in counts]
+    expected = [
+        METRICS["concordance_index"].function(true[own], guess[own], event[own]) for own in at
+    ]
+    found = drawn_concordances(true, guess, event, counts)
+    assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
 
 
 def test_the_same_file_has_the_same_interval_every_time() -> None:
