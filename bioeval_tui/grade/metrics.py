@@ -78,7 +78,8 @@ def r2(y_true: Floats, y_pred: Floats) -> float:
     truth.
     """
     total = float(((y_true - y_true.mean()) ** 2).sum())
-    if total == 0.0:
+    # The mean of equal numbers may be another number, and the total no 0.
+    if total == 0.0 or (y_true == y_true[0]).all():
         return float("nan")
     return 1.0 - float(((y_true - y_pred) ** 2).sum()) / total
 

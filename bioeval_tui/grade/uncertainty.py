@@ -119,8 +119,8 @@ class Uncertainty:
 
 def percent(share: float) -> str:
     """Return a share such as `70 %`; if it only rounds to 100 % or 0 %, `> 99 %` or `< 1 %`."""
-    if 0 < share < 0.005:
+    if 0 < share <= 0.005:
         return "< 1 %"
-    if 0.995 < share < 1:
+    if 0.995 <= share < 1:
         return "> 99 %"
     return f"{share:.0%}".replace("%", " %")

@@ -151,13 +151,14 @@ def corrections(
     if not drawn:
         found_draw, why = _find_draw(runs, items)
     names = dict.fromkeys(chain.from_iterable(item.judges for item in items))
+    # A drawn task that a judge has no verdict on is no gap: people did review it.
+    counted = _counted(items, found_draw)
     made = []
     for name in names:
         own = [item for item in items if name in item.judges]
         if not any(item.people for item in own):
             continue
         scored = [(item, item.judges[name]) for item in own]
-        counted = _counted(own, found_draw)
         reason = why or _stale(own, [name], found_draw)
         for what in ("score", "passes"):
             try:

@@ -368,7 +368,8 @@ def steps_words(steps: Sequence[NextStep]) -> str:
 def step(finding: of.Step) -> NextStep:
     """Return what can be done next in words, and as a command."""
     words, command = _STEPS[finding.action]
-    text = words.format(trials=finding.trials, each=" of each" if finding.each else "")
+    trials = plural(finding.trials, "more trial")
+    text = words.format(trials=trials, each=" of each" if finding.each else "")
     parts: dict[str, tuple[str, ...]] = {
         "{runs}": finding.runs,
         "{submission}": tuple(shlex.quote(clean_line(part, 4096)) for part in finding.submission),
@@ -384,7 +385,7 @@ def step(finding: of.Step) -> NextStep:
 _STEPS: dict[of.StepAction, tuple[str, str]] = {
     "passage": ("read the passage", "bioeval-tui runs replay {runs}"),
     "passages": ("read both passages", ""),
-    "trials": ("{trials} more trials{each}", "bioeval-tui run {job} --repeat {total}"),
+    "trials": ("{trials}{each}", "bioeval-tui run {job} --repeat {total}"),
     "edit": ("edit the job", ""),
     "edit_file": ("edit the file", ""),
     "again": ("run it again", "bioeval-tui run {job}"),

@@ -22,6 +22,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from bioeval_tui.base.errors import Problem
+from bioeval_tui.base.text import plural
 from bioeval_tui.base.widths import padded
 from bioeval_tui.tui.keys import bindings
 from bioeval_tui.tui.shared.cells import Cell, paint
@@ -137,9 +138,8 @@ class Source:
             shown += _text_rows(at, line, width, block)
             add_problems(at)
         if len(lines) > MAX_LINES:
-            shown.append(
-                SourceRow(None, (Cell(f"… {len(lines) - MAX_LINES:,} more lines", "quiet"),))
-            )
+            more = plural(len(lines) - MAX_LINES, "more line")
+            shown.append(SourceRow(None, (Cell(f"… {more}", "quiet"),)))
         for at in sorted(by_line):
             add_problems(at)
         return shown

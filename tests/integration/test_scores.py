@@ -107,6 +107,48 @@ def test_a_column_that_is_the_mean_of_the_others_is_no_rater(tmp_path: Path) -> 
     assert "with 95 % confidence, all true ranks are in these intervals" in shown.stdout
 
 
+@pytest.mark.parametrize(
+    ("said", "where"),
+    [
+        ({0: "5", 1: "see line 3"}, "not read: note"),  # one of its words is a number
+        ({0: "see line 3", 159: "5"}, "not read: note"),
+        ({}, "not read: note"),  # empty throughout
+    ],
+)
+def test_a_column_of_words_is_no_rater_though_one_of_them_is_a_number(
+    tmp_path: Path, said: dict[int, str], where: str
+) -> None:
+    rows = [row | {"note": said.get(at, "")} for at, row in enumerate(cells())]
+    shown = call("scores", table(tmp_path, rows))
+    assert shown.return_value == ExitCode.OK, shown.output
+    assert "scores from `ada` and `ben`, a rater each" in shown.stderr
+    assert where in shown.stderr
+    assert "empty:" not in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("off", "raters"),
+    [(0.0004, "`ada` and `ben`"), (0.0006, "`ada` and `ben` and `carl`")],
+)
+def test_a_column_is_the_mean_of_others_up_to_rounding(
+    tmp_path: Path, off: float, raters: str
+) -> None:
+    rows = [row | {"carl": (row["ada"] + row["ben"]) / 2} for row in cells()]
+    rows[7]["carl"] += off
+    shown = call("scores", table(tmp_path, rows))
+    assert f"scores from {raters}, a rater each" in shown.stderr
+
+
+def test_of_two_columns_that_may_be_it_the_first_is_used(tmp_path: Path) -> None:
+    rows = [
+        {"Case": row["task"], "case": "same", "Agent": row["backend"], "agent": "same"}
+        | {"ada": row["ada"], "ben": row["ben"]}
+        for row in cells()
+    ]
+    shown = call("scores", table(tmp_path, rows))
+    assert "units from `Case`, agents from `Agent`" in shown.stderr
+
+
 def test_named_columns_words_and_other_scales(tmp_path: Path) -> None:
     rows = [
         {

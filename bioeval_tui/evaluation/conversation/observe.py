@@ -18,6 +18,7 @@ from bioeval_tui.base.text import (
     compact_json,
     excess_of,
     is_large,
+    plural,
     shorten,
 )
 from bioeval_tui.evaluation.conversation.attempts import recorded_attempts
@@ -81,7 +82,7 @@ def what_differs(one: Observation, other: Observation) -> str:
         places = list(_places(left, right, ""))
         where = ", ".join(places[:MOST_PLACES])
         if len(places) > MOST_PLACES:
-            where += f" and {len(places) - MOST_PLACES} more places"
+            where += f" and {plural(len(places) - MOST_PLACES, 'more place')}"
         differences.append(
             f"the agent's object context differs at {where}: it must not contain values of one"
             " session, such as an id or a time, or data from an earlier session"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bioeval_tui.base.errors import InputError, InvalidSubmissionError
-from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.base.text import clean_line, plural, shorten
 from bioeval_tui.grade.explaining.rows import ExplainedRows
 from bioeval_tui.grade.explaining.sections import Section, table
 from bioeval_tui.grade.metrics import spearman
@@ -144,5 +144,5 @@ def ordered_names(names: Iterable[Any]) -> list[str]:
 def more_groups_note(names: Sequence[str]) -> str:
     """Return how many groups a table leaves out; empty for none."""
     if len(names) > MOST_GROUPS:
-        return f"{len(names) - MOST_GROUPS:,} more groups"
+        return plural(len(names) - MOST_GROUPS, "more group")
     return ""

@@ -242,7 +242,7 @@ def changes(before: Any, after: Any, path: str = "") -> list[str]:
     lines: list[str] = []
     _compare(before, after, path, lines)
     if len(lines) > LONGEST:
-        lines[LONGEST:] = [f"… and {len(lines) - LONGEST} more changes"]
+        lines[LONGEST:] = [f"… and {plural(len(lines) - LONGEST, 'more change')}"]
     return lines
 
 

@@ -17,6 +17,7 @@ from bioeval_tui.base.text import (
     clean,
     clean_value,
     is_large,
+    join_names,
     mask_secret,
     needs_cleaning,
     shorten,
@@ -246,3 +247,11 @@ def test_what_needs_no_cleaning_is_left_as_it_is(text: str) -> None:
 def test_a_text_that_is_changed_needs_cleaning(changed: str) -> None:
     assert clean(changed) != changed
     assert needs_cleaning(f"every day {changed} at nine")
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(0, ""), (1, "0"), (2, "0, 1"), (3, "0, 1, 2"), (4, "0, 1, 2, and 1 more")],
+)
+def test_names_beyond_the_most_are_counted(count: int, said: str) -> None:
+    assert join_names([str(at) for at in range(count)], most=3) == said

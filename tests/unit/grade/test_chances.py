@@ -11,6 +11,7 @@ import pytest
 from bioeval_tui.grade.chances import medal_chances
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import measure_uncertainty
+from bioeval_tui.grade.uncertainty import percent
 
 
 def test_the_best_of_many_equal_entries_is_likely_to_be_only_lucky() -> None:
@@ -99,3 +100,16 @@ def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
     assert measure_uncertainty(TaskGrading(task), file) == alone, (
         "predictions of other entries do not count"
     )
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0.0, "0 %"), (1e-9, "< 1 %"), (0.0049, "< 1 %"), (0.005, "< 1 %"), (0.0051, "1 %"),
+        (0.015, "2 %"), (0.985, "98 %"),
+        (0.9949, "99 %"), (0.995, "> 99 %"), (0.9951, "> 99 %"), (0.999999, "> 99 %"),
+        (1.0, "100 %"),
+    ],
+)  # fmt: skip
+def test_a_chance_is_shown_as_none_or_certain_only_if_it_is(share: float, shown: str) -> None:
+    assert percent(share) == shown

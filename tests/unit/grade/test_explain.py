@@ -15,6 +15,7 @@ from scipy import sparse
 
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.grade.explaining.explain import attempts, explain
+from bioeval_tui.grade.explaining.groups import MOST_GROUPS, more_groups_note
 from bioeval_tui.grade.explaining.sections import PRIVATE, Section, bar_text, table
 from bioeval_tui.grade.grade import TaskGrading
 
@@ -336,3 +337,10 @@ def test_a_section_is_aligned_text_and_can_be_read_from_json() -> None:
     with pytest.raises(ValueError, match="rows of different lengths"):
         Section.from_dict({"title": "x", "columns": ["a"], "rows": [["1", "2"]]})
     assert bar_text(0.0001) == "▏"
+
+
+@pytest.mark.parametrize(
+    ("more", "note"), [(-1, ""), (0, ""), (1, "1 more group"), (2, "2 more groups")]
+)
+def test_the_groups_that_a_table_leaves_out_are_counted(more: int, note: str) -> None:
+    assert more_groups_note([str(at) for at in range(MOST_GROUPS + more)]) == note

@@ -12,7 +12,7 @@ import pytest
 
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import measure_uncertainty
-from bioeval_tui.grade.resampling import CannotResampleError, draws
+from bioeval_tui.grade.resampling import CannotResampleError, drawn_concordances, draws
 from bioeval_tui.grading import TaskReport, Uncertainty
 from bioeval_tui.grading.metrics import METRICS
 from tests.simulations import scoring
@@ -36,18 +36,21 @@ def predictions(kind: str, rows: int) -> tuple[Any, Any, Any]:
 
 
 @pytest.mark.parametrize(
-    ("name", "rows"),
+    ("name", "rows", "decimals"),
     [
-        ("mean_absolute_error", 200), ("rmse", 200), ("log_loss", 200), ("accuracy", 200),
-        ("f1_macro", 200),
-        ("matthews", 200), ("concordance_index", 60), ("roc_auc", 4000), ("spearman", 4000),
-        ("pearson", 4000), ("r2", 4000),
+        ("mean_absolute_error", 200, 9), ("rmse", 200, 9), ("log_loss", 200, 9),
+        ("accuracy", 200, 9), ("f1_macro", 200, 9),
+        ("matthews", 200, 9), ("concordance_index", 60, 9), ("roc_auc", 4000, 9),
+        ("spearman", 4000, 9), ("pearson", 4000, 9), ("r2", 4000, 9),
+        # with as many ties as predictions of few decimals have
+        ("concordance_index", 60, 0), ("roc_auc", 4000, 1), ("spearman", 4000, 0),
     ],
 )  # fmt: skip
-def test_every_shortcut_agrees_with_plain_resampling(name: str, rows: int) -> None:
+def test_every_shortcut_agrees_with_plain_resampling(name: str, rows: int, decimals: int) -> None:
     """A fifth of the interval's width is what 400 plain draws leave open."""
     metric = METRICS[name]
     true, guess, event = predictions(metric.kind, rows)
+    guess = np.round(guess, decimals)
     random = np.random.default_rng(5)
     stratified = metric.kind in ("label", "probability") and name not in ("accuracy", "log_loss")
     strata = (
@@ -62,6 +65,21 @@ def test_every_shortcut_agrees_with_plain_resampling(name: str, rows: int) -> No
     found = np.quantile(draws(metric, [(true, guess)], event).scores, ENDS)
     expected = np.quantile(plain, ENDS)
     assert found == pytest.approx(expected, abs=0.2 * (expected[2] - expected[0]))
+
+
+@pytest.mark.parametrize("kinds", [2, 3, 20])
+def test_the_concordance_of_drawn_rows_is_that_of_the_metric_with_any_ties(kinds: int) -> None:
+    random = np.random.default_rng(kinds)
+    rows = 12
+    true, guess = (random.integers(0, kinds, rows).astype(float) for _ in range(2))
+    event = (random.random(rows) < 0.6).astype(float)
+    counts = random.multinomial(rows, np.full(rows, 1 / rows), 50)
+    at = [np.repeat(np.arange(rows), times) for times in counts]
+    expected = [
+        METRICS["concordance_index"].function(true[own], guess[own], event[own]) for own in at
+    ]
+    found = drawn_concordances(true, guess, event, counts)
+    assert found == pytest.approx(expected, abs=1e-6, nan_ok=True)
 
 
 def test_the_same_file_has_the_same_interval_every_time() -> None:

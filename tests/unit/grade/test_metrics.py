@@ -124,6 +124,22 @@ def test_an_undefined_metric_is_nan(name: str) -> None:
     assert math.isnan(both_ways(name, constant, varied if name != "r2" else constant))
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 6, 10])
+@pytest.mark.parametrize("value", [0.0, 0.1, 0.3, 1e-3, 2.0])
+def test_what_is_constant_is_so_though_its_mean_is_rounded(value: float, rows: int) -> None:
+    """Without that, R² is −8e33 and a correlation is one of rounding errors."""
+    constant, varied = np.full(rows, value), np.arange(float(rows))
+    for name, true, guess in (
+        ("r2", constant, varied),
+        ("r2", constant, constant),
+        ("pearson", constant, varied),
+        ("pearson", varied, constant),
+        ("spearman", constant, varied),
+        ("spearman", varied, constant),
+    ):
+        assert math.isnan(METRICS[name].function(true, guess)), name
+
+
 def test_a_metric_has_short_names(tasks: Any) -> None:
     task = tasks.registry.get_task(tasks.add(grader={"name": "x", "metric": "mae", "target": "y"}))
     assert task.grader.spec.metric is METRICS["mean_absolute_error"]

@@ -43,6 +43,26 @@ def test_every_finding_is_reported_at_once(tasks) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("last", "count", "more"),
+    [
+        ("p5,1\np6,x\np7,\n", 2, ""),
+        ("p5,inf\np6,x\np7,\n", 3, ""),
+        ("p5,inf\np6,x\np7,\np7,1\n", 5, "and 2 more"),
+        ("p5,1\np6,x\np7,\np7,1\n", 4, "and 1 more"),
+    ],
+)
+def test_three_findings_are_the_reason_of_an_invalid_file_and_others_are_counted(
+    tasks, last: str, count: int, more: str
+) -> None:
+    file = tasks.submit("id,y\n" + "".join(f"p{n},1\n" for n in range(5)) + last)
+    task = tasks.registry.get_task(tasks.add(answers=ANSWERS))
+    found = [problem.message for problem in TaskGrading(task).examine(file)]
+    assert len(found) == count, found
+    report = grade_submission(file, task)
+    assert report.extra.error == "; ".join(filter(None, (*found[:3], more)))
+
+
 def test_only_the_first_five_examples_are_named(tasks) -> None:
     assert findings(tasks, "id,y\np0,1\n")[0] == "7 ids are missing: p1, p2, p3, p4, p5, … (2 more)"
 

@@ -254,3 +254,11 @@ def test_a_huge_or_base_60_number_is_one_problem_with_its_position(number: str) 
     assert (first.line, first.field) == (4, "aspirationalAverage")
     assert "put text in quotes" in first.message
     assert len(str(first)) < 300
+
+
+@pytest.mark.parametrize(("count", "listed"), [(499, 499), (500, 500), (501, 501), (502, 501)])
+def test_five_hundred_problems_are_listed_and_that_there_are_more(count: int, listed: int) -> None:
+    found = problems_of(MINIMAL + "".join(f"k{at}: 1\n" for at in range(count)))
+    assert len(found) == listed
+    assert ["the rest is not listed" in each for each in found].count(True) == (count > 500)
+    assert ("more than 500 problems" in found[-1]) == (count > 500)

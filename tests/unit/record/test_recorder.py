@@ -76,6 +76,39 @@ async def test_a_full_disk_pauses_the_run_and_loses_nothing(
     assert said[-1] is None
 
 
+@pytest.mark.parametrize("cancelled", [(0,), (1,), (0, 1), (1, 2, 4)])
+@pytest.mark.parametrize("gives_up", [False, True])
+async def test_those_that_wait_for_a_full_disk_go_on_though_others_were_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cancelled: tuple[int, ...], gives_up: bool
+) -> None:
+    """More wait than are woken at once."""
+    monkeypatch.setattr("bioeval_tui.record.recorder.RETRY_S", 0.001)
+    recorder = Recorder(tmp_path / "run.jsonl")
+    disk = recorder._file
+    recorder._file = FullDisk(disk)  # type: ignore[assignment]
+    recorder.append(note(1))
+    waiting = [asyncio.create_task(recorder.written()) for _ in range(5)]
+    await asyncio.sleep(0)
+    for at in cancelled:
+        waiting[at].cancel()
+    if gives_up:
+        recorder.limit_retries(0.0)
+    else:
+        recorder._file = disk
+    async with asyncio.timeout(10):
+        ended = await asyncio.gather(*waiting, return_exceptions=True)
+    for at, each in enumerate(ended):
+        if at in cancelled:
+            assert isinstance(each, asyncio.CancelledError)
+        elif gives_up:
+            assert isinstance(each, RecordingError)
+        else:
+            assert each is None
+    if not gives_up:
+        await recorder.aclose()
+        assert [event.seq for event in read_recording(recorder.path).events] == [1]
+
+
 class FullDisk:
     """Refuses every write."""
 

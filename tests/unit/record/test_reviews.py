@@ -22,6 +22,7 @@ from bioeval_tui.record.reviews import (
     words,
 )
 from bioeval_tui.record.state import RunState, apply_all
+from bioeval_tui.tui.review_view import mark_lines
 from tests.unit.report.recorded import reviewed
 
 WITHHELD, SUPPLIED = ConversationKey("withheld", 1), ConversationKey("supplied", 1)
@@ -198,6 +199,32 @@ def test_marks_that_disagree_make_a_submission_suspicious() -> None:
     found = fold_reviews([marked(1, "ada", "invalid"), marked(2, "ben", "valid")])
     assert reviewed_mark(found.submissions["s"]) == "suspicious"
     assert reviewed_mark({}) is None
+
+
+@pytest.mark.parametrize(
+    ("ada", "ben", "differ"),
+    [
+        ({"after": 0.5}, {"after": 0.5}, False),
+        ({"after": 0.5}, {"after": 0.6}, True),
+        ({"after": 0.0}, {"after": None, "action": "accept"}, True),
+        ({"fault": "agent"}, {"fault": "agent"}, False),
+        ({"fault": "agent"}, {"fault": "judge"}, True),
+        ({"mark": "invalid"}, {"mark": "invalid"}, False),
+        ({"mark": "invalid"}, {"mark": "valid"}, True),
+        # who says the same for another reason, or without seeing the score, does not differ
+        ({"after": 0.5, "why": "a"}, {"after": 0.5, "why": "b", "blind": True}, False),
+    ],
+)
+def test_reviewers_differ_in_a_score_a_fault_or_a_mark(
+    ada: dict[str, Any], ben: dict[str, Any], differ: bool
+) -> None:
+    opinions = {"ada": reviewed(1, **ada), "ben": reviewed(2, "ben", **ben)}
+    assert disagree(opinions) is differ
+    assert not disagree({"ada": opinions["ada"]})
+    assert not disagree({})
+    if "mark" in ada:
+        shown = "".join(cell.text for line in mark_lines(opinions) for cell in line)
+        assert ("reviewers differ" in shown) is differ
 
 
 def test_reviews_of_a_run_of_one_condition_give_no_mean() -> None:

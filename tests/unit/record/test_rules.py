@@ -547,12 +547,53 @@ def test_the_newest_criteria_by_which_every_conversation_was_judged_count(
     assert before.score.score == 1.0, "the state itself does not change"
 
 
+@pytest.mark.parametrize("others", [False, True])
+def test_recorded_assertions_stay_in_force_unless_the_criteria_have_others(others: bool) -> None:
+    by_new = criteria(1, "x", "new")
+    if others:
+        by_new.job["assertions"] = []
+    scored = verdict(2, 0.2, judging="x")
+    state = run_of(Talk(holds=(True, False)))
+    now = state_in_force(state, Overlay((by_new, *scored))).conversation("withheld", 1)
+    assert now is not None
+    assert now.score is not None
+    assert now.score.score == 0.2
+    latest = [check.status for check in now.latest_checks()]
+    assert latest == ([] if others else ["passed", "failed"])
+    before = state.conversation("withheld", 1)
+    assert before is not None
+    assert len(before.final_checks) == 2, "the state itself does not change"
+
+
 def test_a_conversation_that_cannot_be_judged_need_not_be() -> None:
     state = run_of(Talk(), Talk(reason="cancelled"))
     by_new = Overlay((criteria(1, "x", "new"), *verdict(2, 0.2, judging="x")))
     assert len(counting(state, judgings(state, by_new))) == 1
     unjudged = run_of(Talk(), Talk(tasks=None))
     assert counting(unjudged, judgings(unjudged, by_new)) == []
+
+
+@pytest.mark.parametrize(
+    ("second", "with_assertions", "count"),
+    [
+        (Talk(), False, 0), (Talk(), True, 0),
+        # its assertions can be checked again, though nothing was answered
+        (Talk(reason="agent_failed", fault="agent", latencies_ms=()), False, 1),
+        (Talk(reason="agent_failed", fault="agent", latencies_ms=()), True, 0),
+        # it is no result
+        (Talk(reason="cancelled"), False, 1), (Talk(reason="cancelled"), True, 1),
+        (Talk(ends=False), False, 1), (Talk(ends=False), True, 1),
+    ],
+)  # fmt: skip
+def test_new_criteria_count_once_each_conversation_was_judged_that_they_apply_to(
+    second: Talk, with_assertions: bool, count: int
+) -> None:
+    state = run_of(Talk(), second)
+    by_new = criteria(1, "x", "new")
+    if with_assertions:
+        by_new.job["assertions"] = []
+    overlay = Overlay((by_new, *verdict(2, 0.2, judging="x")))
+    assert len(counting(state, judgings(state, overlay))) == count
 
 
 def test_a_score_belongs_to_the_verdict_before_it() -> None:

@@ -272,3 +272,22 @@ def test_a_bad_value_of_a_label_file_is_named_with_its_line(
         assert not said or said.startswith(f"{file}, line 3: ")
         assert f": {column} is " in said or column not in ("case_trial", "trial")
         assert "\x1b" not in said
+
+
+@pytest.mark.parametrize(("count", "more"), [(11, ""), (12, ""), (13, "and 1 more; --json")])
+def test_twelve_tasks_on_which_two_differ_are_listed_and_others_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, more: str
+) -> None:
+    monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
+    folder = tmp_path / "runs"
+    folder.mkdir(mode=0o700)
+    run = Recorded([Talk(tasks=(0.2,) * count)]).write(folder)
+    append_reviews(
+        run, [reviewed(0, review=f"r{task}", task=task, after=0.4) for task in range(1, count + 1)]
+    )
+    text = call("runs", "agreement", run.stem, width=160).stdout
+    assert f" differ on {count}\n" in text
+    listed = [line for line in text.splitlines() if line.endswith(f"{run.stem} withheld 1")]
+    assert len(listed) == min(count, 12)
+    assert more in text
+    assert ("more; --json" in text) == bool(more)

@@ -121,6 +121,30 @@ def judge_again(run: Path, judge: str, cases: range) -> None:
     append_numbered(run, verdicts)
 
 
+@pytest.mark.parametrize(
+    ("cases", "since"),
+    [
+        (range(150), False),  # has fewer of the reviews
+        (range(CASES), True),  # has none: it came after the draw
+    ],
+)
+def test_the_progress_is_of_the_judge_with_the_most_reviews(
+    run: Path, cases: range, since: bool
+) -> None:
+    if not since:
+        judge_again(run, "new", cases)
+    say(draw([load_run(run)], 100, 7))
+    if since:
+        judge_again(run, "new", cases)
+    every = corrections([load_run(run)], rated_tasks([load_run(run)], every=True)[0])
+    of_scores = [each for each in every if each.what == "score"]
+    recorded, new = sorted(of_scores, key=lambda each: each.judge.judge == "new")
+    assert recorded.found is not None
+    assert recorded.found.reviews == 100
+    assert new.found is None if since else new.found is not None and new.found.reviews < 100
+    assert progress([load_run(run)]) == f"{recorded.words}; {recorded.worth}"
+
+
 @pytest.mark.long
 def test_another_judge_since_the_draw_makes_a_calibration_stale_in_every_view_and_gates_nothing(
     run: Path,

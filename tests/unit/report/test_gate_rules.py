@@ -117,6 +117,14 @@ def test_a_threshold_has_a_line_with_its_value(
         (Recorded([Talk(holds=(False, True))]), {"fail_on_assertion": True}, ["failed"], 1),
         (Recorded([Talk(holds=(True, True))]), {"fail_on_assertion": True}, [], 0),
         (Recorded([HALF] + [Talk()] * 9), {"fail_on_assertion": True}, [], 0),
+        # a score of 0 is a score
+        (Recorded([Talk(tasks=(0.0,), holds=(False,), latencies_ms=())]),
+            {"fail_on_assertion": True}, ["failed"], 1),
+        (Recorded([Talk(tasks=(0.0,), holds=(None,), latencies_ms=(), weight=0.0)]),
+            {"fail_on_assertion": True}, ["not_measured"], 3),
+        (Recorded([Talk(tasks=(0.0,), holds=(False,), latencies_ms=())]),
+            {"fail_under": ["withheld:0", "task:0", "task1:0", "assertion:0", "timing:0"],
+                "min_pass_k": ["1:0"]}, ["passed"] * 6, 0),
         # two things at once: not measured is said before below
         (Recorded([scoring(0.2)]), {"fail_under": ["withheld:0.9"], "min_pass_k": ["2:0.1"]},
             ["failed", "not_measured"], 3),

@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer
@@ -128,3 +129,33 @@ def test_the_list_of_runs_shows_the_latest_verdicts(tmp_path: Path) -> None:
     assert rerun_offer(path) == "", "a later verdict has made up for it"
     assert run_document(load_run(path))["conditions"]["withheld"]["score"] == 0.86
     assert run_document(load_run(path, as_recorded=True))["conditions"]["withheld"]["score"] is None
+
+
+UNJUDGED = Talk(tasks=None)
+LOST = Talk(reason="evaluator_failed", fault="infrastructure", tasks=None)
+UNREPORTED = Talk(holds=(None,), unmeasured="none")
+"""Its assertion asks for what the agent does not report."""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "offer"),
+    [
+        (Talk(), Talk(), ""),
+        (UNJUDGED, Talk(), "1 conversation could not be judged; `bioeval-tui runs rescore"),
+        (UNJUDGED, UNJUDGED, "2 conversations could not be judged; `bioeval-tui runs rescore"),
+        (LOST, Talk(), "1 trial could not be measured; `bioeval-tui runs resume"),
+        (UNREPORTED, Talk(), ""),
+        # the judge alone cannot make up for both
+        (UNJUDGED, LOST, "1 trial could not be measured; `bioeval-tui runs resume"),
+        (LOST, UNJUDGED, "1 trial could not be measured; `bioeval-tui runs resume"),
+        (UNJUDGED, UNREPORTED, "1 trial could not be measured; `bioeval-tui runs resume"),
+        (UNREPORTED, LOST, "1 trial could not be measured; `bioeval-tui runs resume"),
+    ],
+)
+def test_what_is_offered_makes_up_for_each_conversation_without_a_score(
+    tmp_path: Path, first: Talk, second: Talk, offer: str
+) -> None:
+    path = Recorded([first], [second]).write(tmp_path)
+    found = rerun_offer(path)
+    assert found.startswith(f"{path.stem}: {offer}" if offer else "")
+    assert bool(found) == bool(offer)

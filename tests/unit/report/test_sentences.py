@@ -146,6 +146,7 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.RunScores(
         (of.SideScore(of.Side("supplied", ""), 0.5),), None, (), (), None, (), 2, 0, 4, 2),
         "0.50, a full score in 2 of 4 conversations."),
+    (of.ModelScores(FIVE_MODELS[:4]), "large 0.80, small 0.30, a 0.20, b 0.20."),
     (of.ModelScores(FIVE_MODELS), "large 0.80, small 0.30, a 0.20, b 0.20, 1 more."),
     (
         of.ModelScores((of.ModelScore("large", 0.72, SCORES),
@@ -680,6 +681,7 @@ DO: list[tuple[of.Step, str, str]] = [
         "bioeval-tui run job.yml --repeat 5",
     ),
     (of.Step("trials", trials=2, total=5, each=True), "2 more trials of each", ""),
+    (of.Step("trials", trials=1, total=5, each=True), "1 more trial of each", ""),
     (of.Step("compare", ("R", "S")), "compare the two", "bioeval-tui runs compare R S"),
     (of.Step("edit"), "edit the job", ""),
 ]

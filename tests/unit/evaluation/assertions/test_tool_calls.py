@@ -362,3 +362,10 @@ def test_the_only_argument_of_a_call_may_be_reported_without_its_name(
     told = call_event("lookUp", {"arguments": drug})
     asked = {"mustCall": [{"name": "lookUp", "arguments": {"drug": "warfarin"}}]}
     assert check(asked, [told]).passed is passed
+
+
+@pytest.mark.parametrize(("count", "more"), [(4, ""), (5, ""), (6, " and 1 more")])
+def test_five_calls_are_listed_and_others_counted(count: int, more: str) -> None:
+    error = check({"maxCalls": 3}, [call_event(f"f{at}", {}) for at in range(count)]).error
+    listed = ", ".join(call_text(f"f{at}", {}) for at in range(min(count, 5)))
+    assert error == f"{count} calls, at most 3: {listed}{more}"

@@ -8,6 +8,7 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,21 +16,27 @@ from rich.console import Console
 
 from bioeval_tui.base.errors import NotMeasuredError
 from bioeval_tui.evaluation.assertions import Checker, holds_on_nothing
+from bioeval_tui.evaluation.conversation import run_job, turns
+from bioeval_tui.evaluation.conversation.control import ConversationControl
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.resume import Earlier
+from bioeval_tui.peers.spending import request
 from bioeval_tui.protocols import (
     CheckResult,
     Delta,
+    EvaluatorView,
     Evidence,
     Generation,
     JudgeView,
     PeerError,
     Reply,
     TaskVerdict,
+    Utterance,
     Verdict,
     Violation,
 )
 from bioeval_tui.record.events import Fault, MessageCompleted, StateObserved, write_event
+from bioeval_tui.report.costs import spent
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.formats.console import print_score_card
 from bioeval_tui.report.result import result_of
@@ -124,6 +131,69 @@ async def test_a_user_of_three_messages_could_have_brought_up_a_task(
     assert talk is not None
     assert talk.ended is not None
     assert (talk.ended.reason, talk.ended.fault) == (reason, fault)
+
+
+@pytest.mark.parametrize(("limit_s", "answered"), [(29.0, 4), (30.0, 5), (31.0, 5)])
+async def test_a_conversation_may_take_an_agent_so_long_in_all_its_answers(
+    monkeypatch: pytest.MonkeyPatch, limit_s: float, answered: int
+) -> None:
+    """Each answer takes 10 s, of which the one to the greeting does not count, as what the user
+    takes.
+    """
+    now = 0.0
+
+    class Slow(FakeAgent):
+        def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+            nonlocal now
+            now += 10.0
+            return super().send(content)
+
+    class Slower(FakeEvaluator):
+        def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+            nonlocal now
+            now += 1000.0
+            return super().speak(view)
+
+    monkeypatch.setattr(turns, "time", SimpleNamespace(monotonic=lambda: now))
+    stage = Stage(
+        job(maxTurns=50),
+        agents={"withheld": Slow()},
+        evaluators={"withheld": Slower(["more"] * 50)},
+        options={"limits": RunLimits(conversation_s=limit_s)},
+    )
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (talk.ended.reason, talk.ended.fault) == ("timed_out", "agent")
+    assert talk.ended.detail == f"longer than {limit_s:g} s"
+    assert len(talk.messages) == 2 * answered
+
+
+async def test_a_conversation_lasts_without_all_its_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before each of four messages it pauses for 100 s; each of three answers takes 10 s."""
+    now = 0.0
+
+    class Slow(FakeAgent):
+        def send(self, content: str) -> AsyncIterator[Delta | Generation | Reply]:
+            nonlocal now
+            now += 10.0
+            return super().send(content)
+
+    async def pause(control: ConversationControl) -> None:
+        nonlocal now
+        now += 100.0
+
+    clock = SimpleNamespace(monotonic=lambda: now)
+    monkeypatch.setattr(turns, "time", clock)
+    monkeypatch.setattr(run_job, "time", clock)
+    monkeypatch.setattr(ConversationControl, "gate", pause)
+    stage = Stage(
+        job(), agents={"withheld": Slow()}, evaluators={"withheld": FakeEvaluator(["more"] * 2)}
+    )
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.ended is not None
+    assert (len(talk.messages), talk.ended.duration_ms) == (7, 30_000.0)
 
 
 async def test_an_odd_max_turns_lets_the_agent_answer_the_last_message_as_published() -> None:
@@ -353,6 +423,7 @@ async def test_a_broken_connection_is_not_the_agents_failure_if_a_limit_forbids_
     assert talk.score is not None
     assert (talk.ended.reason, talk.ended.fault, talk.score.score) == ("cancelled", "none", None)
     assert talk.ended.detail.endswith("; not held again: the limit is reached")
+    assert talk.score.reason == f"cancelled: {talk.ended.detail}"
     assert talk.score.cancelled, "so that a resumed run holds it"
 
 
@@ -1338,6 +1409,28 @@ async def test_a_difference_between_starting_states_is_named_with_a_fix() -> Non
     assert "a setup" not in said, "no setup can change what the agent gives each session"
 
 
+@pytest.mark.parametrize(
+    ("count", "more"), [(2, ""), (3, ""), (4, " and 1 more place"), (5, " and 2 more places")]
+)
+async def test_three_differences_between_starting_states_are_listed_and_others_counted(
+    count: int, more: str
+) -> None:
+    one, other = (
+        {"resources": [{"id": f"{who}{at}"} for at in range(count)], "functions": []}
+        for who in "ab"
+    )
+    stage = Stage(
+        job(),
+        agents={
+            "withheld": FakeAgent(contexts=[one] * 9),
+            "supplied": FakeAgent(contexts=[other] * 9),
+        },
+    )
+    said = " ".join(warning.message for warning in (await stage.run()).warnings)
+    where = ", ".join(f"`resources[{at}].id`" for at in range(min(count, 3)))
+    assert f"the agent's object context differs at {where}{more}: it must not" in said
+
+
 class DriftingJudge(FakeJudge):
     """Knows every sentinel's verdicts, but scores 0 once it has judged a conversation of the
     run.
@@ -1378,3 +1471,94 @@ async def test_a_resumed_run_that_had_begun_a_conversation_asks_about_no_sentine
         stage = Stage(job(scorer={"kind": "llm", "sentinels": True}))
         stage.judge, stage.earlier = DriftingJudge(), Earlier({}, attempts)
         assert [one.after for one in (await stage.run()).sentinels] == asked
+
+
+Tokens = tuple[int | None, int | None]
+COUNTED: Tokens = (100, 10)
+SILENT: Tokens = (None, None)
+
+
+class AskingJudge(FakeJudge):
+    """Asks a model as often as there are `answers`, with their tokens, for each conversation."""
+
+    def __init__(self, answers: Sequence[Tokens], value: float | Exception) -> None:
+        super().__init__(value)
+        self.answers = answers
+
+    async def score(self, view: JudgeView) -> Sequence[Verdict]:
+        for tokens_in, tokens_out in self.answers:
+            with request("judge", []) as sent:
+                sent.tokens_in, sent.tokens_out = tokens_in, tokens_out
+        return await super().score(view)
+
+
+@pytest.mark.parametrize("value", [1.0, PeerError("judge", "no verdict")])
+@pytest.mark.parametrize(
+    ("answers", "tokens", "uncounted"),
+    [
+        ([COUNTED], 100, 0),
+        ([COUNTED, COUNTED], 200, 0),
+        ([SILENT], None, 1),
+        ([COUNTED, SILENT], 100, 1),
+        ([SILENT, COUNTED, SILENT], 100, 2),
+    ],
+)
+async def test_a_judges_answers_without_a_count_are_not_free(
+    answers: Sequence[Tokens], tokens: int | None, uncounted: int, value: float | Exception
+) -> None:
+    stage = Stage(job(), judge=AskingJudge(answers, value))
+    result = result_of(await stage.run(conditions=("withheld",)))
+    assert result is not None
+    judge = spent([result]).peers[2]
+    assert (judge.peer, judge.tokens_in, judge.uncounted) == ("judge", tokens, uncounted)
+
+
+@pytest.mark.parametrize("waits", [False, True])
+async def test_what_was_asked_before_a_cancellation_is_paid_for(waits: bool) -> None:
+    """The judge got an answer, and is cancelled while it waits for the next one."""
+    asked = asyncio.Event()
+
+    class Waiting(AskingJudge):
+        async def score(self, view: JudgeView) -> Sequence[Verdict]:
+            verdicts = await super().score(view)
+            asked.set()
+            if waits:
+                await asyncio.Event().wait()
+            return verdicts
+
+    stage = Stage(job(), judge=Waiting([COUNTED, SILENT], 1.0))
+    running = asyncio.create_task(stage.run(conditions=("withheld",)))
+    await asked.wait()
+    if waits:
+        assert stage.control.act("cancel", "withheld") is None
+    result = result_of(await running)
+    assert result is not None
+    judge = spent([result]).peers[2]
+    assert (judge.tokens_in, judge.tokens_out, judge.uncounted) == (100, 10, 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said", "reason"),
+    [
+        (PeerError("agent", "no sockets", exhausted=True), "more", "not measured: no sockets"),
+        (PeerError("agent", "too many", crowded=True), "more", "not measured: too many"),
+        (
+            "fine",
+            PeerError("evaluator", "no model"),
+            "evaluator failed: no model",
+        ),
+        ("fine", PeerError("evaluator", "rubbish", unusable=True), "evaluator failed: rubbish"),
+    ],
+)
+async def test_why_a_conversation_has_no_score_begins_with_how_it_ended(
+    answer: str | PeerError, said: str | PeerError, reason: str
+) -> None:
+    stage = Stage(
+        job(),
+        agents={"withheld": FakeAgent(["hi", answer])},
+        evaluators={"withheld": FakeEvaluator(["do it", said])},
+    )
+    talk = (await stage.run(conditions=("withheld",))).conversation("withheld")
+    assert talk is not None
+    assert talk.score is not None
+    assert (talk.score.score, talk.score.reason) == (None, reason)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.sessions import Session, Sessions
+from bioeval_tui.evaluation.conversation.sessions import OverheardAgent, Session, Sessions
 from bioeval_tui.protocols import Reply
+from tests.unit.evaluation.conversation.fakes import FakeAgent
 
 NUTS = "I am allergic to nuts"
 Said = tuple[str, str]
@@ -93,3 +94,31 @@ def test_conversations_in_one_session_are_mixed_if_they_are_held_at_once(
     second.named("s")
     assert (bool(first.mixed), bool(second.mixed)) == mixed
     assert (len(first.warned), len(second.warned)) == (0, 1)
+
+
+EARLIER = [("user", "What may I eat?"), ("assistant", "Anything, I think")]
+"""An earlier conversation that a job gives the agent as history."""
+
+
+@pytest.mark.parametrize(
+    ("history", "found"),
+    [
+        ([*EARLIER, ("user", "Hello")], 0),
+        ([("user", "Hello")], 0),
+        # what was said before the earlier conversation is of another one, as before a message
+        ([("user", NUTS), *EARLIER, ("user", "Hello")], 1),
+        ([("user", "I see a dentist"), ("user", NUTS), *EARLIER, ("user", "Hello")], 1),
+        # a text of the job for its knowledge service may be anywhere
+        ([("user", "Nuts are seeds"), *EARLIER, ("user", "Hello")], 0),
+        ([*EARLIER, ("user", "Nuts are seeds"), ("user", "Hello")], 0),
+    ],
+)
+async def test_a_conversation_begins_with_the_earlier_one_that_the_agent_keeps(
+    history: list[Said], found: int
+) -> None:
+    talk = Talk(Sessions())
+    agent = OverheardAgent(FakeAgent(history_is_kept=True), talk)
+    await agent.seed_text("Nuts are seeds")
+    for role, content in EARLIER:
+        await agent.seed_history(role, content)  # type: ignore[arg-type]
+    assert len(talk.hears("Hello", history=history)) == found

@@ -482,3 +482,16 @@ async def test_a_failed_run_does_not_block_the_decision(stages: Stages) -> None:
     ended = await run_batch(runs, stages.folder, stopping=AfterRounds(9, 2))
     assert [end.status for end in ended] == ["completed", "failed"]
     assert len(stages.state(0).conversations) == 6
+
+
+@pytest.mark.parametrize("trials", [3, 4])
+async def test_a_whole_run_that_is_resumed_with_more_trials_holds_them(
+    stages: Stages, trials: int
+) -> None:
+    await run_batch([stages.run(plan={"trials": 2})], stages.folder)
+    resumed = stages.run(plan={"trials": trials}, resume=lambda: find_resumption(stages.state()))
+    (ended,) = await run_batch([resumed], stages.folder)
+    held = [(key.condition, key.trial) for key in stages.state().conversations]
+    numbers = range(1, trials + 1)
+    assert sorted(held) == [(name, n) for name in ("supplied", "withheld") for n in numbers]
+    assert (ended.status, missing_conversations(stages.state(), trials)) == ("completed", [])

@@ -4,11 +4,13 @@ turn, and bars.
 
 from __future__ import annotations
 
+import pytest
 from driving import is_a, loaded, opened, screen_text, until
 from fakes import FakeView
 from run_script import scripted_run
 
 from bioeval_tui.record.events import StateObserved
+from bioeval_tui.tui.live.details import changes
 
 FIRST = {"resources": [{"id": "a", "name": "x"}, {"id": "b", "name": "y"}]}
 SECOND = {"resources": [{"id": "b", "name": "z"}, {"id": "c", "name": "w"}]}
@@ -54,3 +56,17 @@ async def test_the_detail_of_an_assertion_shows_what_changed_beside_the_bars_of_
     # Waiting is thin and streaming thick; the target crosses the bar of an answer that was later.
     for bar in ("1 ━━    │         0.4 s", "2 ─━━━  │         0.9 s", "3 ─━━━━━┿━━━━━━   3.4 s"):
         assert bar in bars
+
+
+@pytest.mark.parametrize(
+    ("count", "last"),
+    [
+        (39, "+ 38: 38"),
+        (40, "+ 39: 39"),
+        (41, "… and 1 more change"),
+        (42, "… and 2 more changes"),
+    ],
+)
+def test_forty_changes_are_listed_and_others_counted(count: int, last: str) -> None:
+    listed = changes({}, {str(at): at for at in range(count)})
+    assert (listed[-1], len(listed)) == (last, min(count, 41))
