@@ -396,6 +396,11 @@ class RunState:
     _parts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """The values of each case, by its name and its persona's."""
 
+    _conditions: tuple[Condition, ...] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    """What `conditions` found in the job: views of a large run ask for it for each trial."""
+
     @property
     def job(self) -> dict[str, Any]:
         """The job's snapshot under its published keys; empty before the run has started."""
@@ -522,10 +527,11 @@ class RunState:
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """The conditions that are run, in the order of the job, which is that of the screens."""
-        of_job = job_conditions(self.job)
-        return sort_conditions(
-            of_job, self.started.conditions if self.started else [each.name for each in of_job]
-        )
+        if self._conditions is None:
+            of_job = job_conditions(self.job)
+            run = self.started.conditions if self.started else [each.name for each in of_job]
+            self._conditions = sort_conditions(of_job, run)
+        return self._conditions
 
     def trial_words(self, trial: int) -> str:
         """Return how a trial is called: `trial 3`, `case 17`, or `case 17, trial 2`."""
@@ -751,6 +757,7 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
     match event:
         case events.RunStarted():
             state.started = event
+            state._conditions = None
             state.cases = cases.trial_cases(
                 event, cases.case_places(len(event.cases), event.trials)
             )
