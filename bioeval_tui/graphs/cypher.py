@@ -458,6 +458,10 @@ _PATTERNS = frozenset(
     (("-", "["), ("-", "-"), ("]", "-"), ("COUNT", "{"), ("COLLECT", "{"), ("EXISTS", "{"))
 )
 """Tokens side by side of patterns and subqueries outside of `MATCH`."""
+_ARROW_SIGNS = frozenset("-<>")
+"""What stands between the bracketed nodes and relationships of a path: any other token, such as a
+comma, comes after it.
+"""
 
 
 def asks_nothing(text: str) -> bool:
@@ -486,10 +490,15 @@ def paths(query: Query, start: int, end: int) -> Iterator[list[PatternPart]]:
 def read_path(query: Query, index: int) -> list[PatternPart]:
     """Return the path whose first node opens at token `index`."""
     end = index
-    while end < len(query.tokens) and (
-        query.tokens[end].partner > end or query.upper(end) in ("-", "<", ">")
-    ):
-        end = query.tokens[end].partner + 1 if query.tokens[end].partner > end else end + 1
+    while end < len(query.tokens):
+        closing = query.tokens[end].partner
+        opens_bracket = closing > end
+        if opens_bracket:
+            end = closing + 1
+        elif query.upper(end) in _ARROW_SIGNS:
+            end += 1
+        else:
+            break
     return list(_parts(query, index, end))
 
 

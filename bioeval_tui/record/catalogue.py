@@ -72,30 +72,30 @@ _VERSION = 11
 _OBJECT = "json_type({0}) = 'object'"  # no other JSON, and an error for what is none
 _KINDS = {
     "id": (
+        "text",
         "typeof({0}) = 'text' and length({0}) between 20 and 24 and {0} not glob '*[^-0-9a-f]*' and"
-        " not instr({0}, char(0))"
+        " not instr({0}, char(0))",
     ),
-    "text": "typeof({0}) = 'text'",
-    "text or null": "typeof({0}) in ('text', 'null')",
-    "integer": "typeof({0}) = 'integer'",
-    "real": "typeof({0}) = 'real'",
-    "real or null": "typeof({0}) in ('real', 'null')",
-    "object": f"typeof({{0}}) = 'text' and {_OBJECT}",
-    "object or null": f"{{0}} is null or typeof({{0}}) = 'text' and {_OBJECT}",
+    "text": ("text", "typeof({0}) = 'text'"),
+    "text or null": ("text", "typeof({0}) in ('text', 'null')"),
+    "integer": ("integer", "typeof({0}) = 'integer'"),
+    "real": ("real", "typeof({0}) = 'real'"),
+    "real or null": ("real", "typeof({0}) in ('real', 'null')"),
+    "object": ("text", f"typeof({{0}}) = 'text' and {_OBJECT}"),
+    "object or null": ("text", f"{{0}} is null or typeof({{0}}) = 'text' and {_OBJECT}"),
 }
-"""What is checked of a value, so that SQLite finds one of another kind, however it came into the
-file.
+"""SQLite's type of each kind of value, and what is checked of one, so that SQLite finds a value of
+another kind, however it came into the file.
 """
 
 
 def _columns(**kinds: str) -> str:
     """Return the columns of a table by their names and kinds."""
-    texts = dict.fromkeys(("id", "object"), "text")
-    stored = {name: kind.partition(" ")[0] for name, kind in kinds.items()}
-    return ",\n".join(
-        f"{name} {texts.get(stored[name], stored[name])} check ({_KINDS[kind].format(name)})"
-        for name, kind in kinds.items()
-    )
+    columns = []
+    for name, kind in kinds.items():
+        sql_type, check = _KINDS[kind]
+        columns.append(f"{name} {sql_type} check ({check.format(name)})")
+    return ",\n".join(columns)
 
 
 _RUNS = _columns(
@@ -240,22 +240,24 @@ def _listed_run(row: tuple[Any, ...], folder: Path) -> CataloguedRun:
 
 
 def _is_listable(run: CataloguedRun) -> bool:
-    """Return whether a run has values that every list can show; no other is written."""
-    said = run.reviewed or {"scores": {}, "score": None, "reviewers": []}
+    """Return whether a run has values that every list can show, as all have that this module
+    writes.
+    """
+    review = run.reviewed or {"scores": {}, "score": None, "reviewers": []}
     numbers = [
         run.score,
         run.difference,
         *run.scores.values(),
-        said["score"],
-        *said["scores"].values(),
+        review["score"],
+        *review["scores"].values(),
     ]
-    texts = [run.fault, *run.identity.values(), *said["reviewers"]]
+    texts = [run.fault, *run.identity.values(), *review["reviewers"]]
     return (
         is_run_id(run.run_id)
         and run.status in STATUSES
         and run.began.tzinfo is not None
         and all(map(is_name, run.scores))
-        and isinstance(said["reviewers"], list)
+        and isinstance(review["reviewers"], list)
         and all(isinstance(text, str) for text in texts)
         and all(value is None or math.isfinite(value) for value in numbers)
     )

@@ -147,8 +147,8 @@ class PromptCheck:
         self._peer = peer
         self._host = host
         self._largest: dict[str, tuple[int, int]] = {}
-        """For each model, the largest count of tokens so far, and the characters of the shortest
-        prompt that had it.
+        """For each model, the largest count of tokens so far, and how many characters the shortest
+        prompt with this count had.
         """
 
     def require_whole(
@@ -156,22 +156,25 @@ class PromptCheck:
     ) -> None:
         """Raise `PeerError` if the server has read only part of these messages.
 
-        Tokens never reach across a space, so a prompt has at least as many of them as words
-        (scripts that separate words otherwise have more). A cut prompt has as many tokens as the
-        context, the most that any prompt has, however long it is.
+        There are two signs of it. Fewer tokens than words: no token has parts of two words, so a
+        prompt has at least as many tokens as words (in scripts without spaces, far more). And the
+        same count for prompts of different lengths: a cut prompt fills the context, however long
+        it is, and no prompt has more tokens, so only the largest count so far can be that of one.
         """
         count = answer.tokens_in
         if count is None or count < SMALLEST_CONTEXT:
             return
         texts = [str(message.get("content") or "") for message in messages]
-        words, length = sum(len(text.split()) for text in texts), sum(map(len, texts))
-        largest, shortest = self._largest.get(model, (0, 0))
-        if count > largest or (count == largest and length < shortest):
-            self._largest[model] = count, length
+        words = sum(len(text.split()) for text in texts)
+        characters = sum(map(len, texts))
+        largest_count, fewest_characters = self._largest.get(model, (0, 0))
+        is_largest = count == largest_count
+        if count > largest_count or (is_largest and characters < fewest_characters):
+            self._largest[model] = count, characters
         if count + answer.tokens_cached < words:
             why = f"{count:,} tokens for {words:,} words"
-        elif count == largest and length > SURELY_LONGER * shortest:
-            why = f"{count:,} tokens for {length:,} characters and for {shortest:,}"
+        elif is_largest and characters > SURELY_LONGER * fewest_characters:
+            why = f"{count:,} tokens for {characters:,} characters and for {fewest_characters:,}"
         else:
             return
         raise PeerError(

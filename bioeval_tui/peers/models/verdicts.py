@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeGuard
 
 from bioeval_tui.base.text import clean, clean_line, shorten
 from bioeval_tui.jobs.models import JobTask
@@ -52,7 +52,7 @@ _NUMBERED = re.compile(
     r"\W{0,3}(?:task|criterion|item|message)?[\s_#.:-]{0,3}([0-9]{1,4})(?:\s{0,3}[.:)-](.*))?",
     re.DOTALL | re.I,
 )
-_DECIMAL = re.compile(r"-?[0-9]{0,6}(?:\.[0-9]{1,20})?")
+_DECIMAL = re.compile(r"-?(?:[0-9]{1,6}(?:\.[0-9]{1,20})?|\.[0-9]{1,20})")
 _ESCAPES = re.compile(r'\\(["/\\nrt])')
 _STRING = re.compile(r'"([^"\\\n]{1,2000})"')
 
@@ -164,21 +164,23 @@ def _read(text: str, scores: ScoreGroups, asked: Question, wanted: Sequence[int]
     )
     refused: dict[int, str] = {}
     for group in scores.groups:
-        if _unreasoned_scores(group) in _example_scores(asked.examples):
+        if _scores_without_reasons(group) in _example_scores(asked.examples):
             reading.problems.append("it is the example of the instructions, word for word")
             continue
-        seen: set[int] = set()
+        in_group: set[int] = set()
         for number, entry in _number_entries(group, asked, wanted, reading.problems):
-            if number in seen:
-                refused[number] = f"task {number} is scored twice"
-            seen.add(number)
+            if number in in_group:
+                refused[number] = _scored_twice(number)
+            in_group.add(number)
             try:
                 verdict = _verdict(number, entry.given, asked)
             except MalformedAnswerError as problem:
                 refused.setdefault(number, str(problem))
                 continue
-            if reading.verdicts.setdefault(number, verdict).score != verdict.score:
-                refused[number] = f"task {number} is scored twice"
+            # Another group may repeat a score, as a summary at the end does.
+            earlier = reading.verdicts.setdefault(number, verdict)
+            if earlier.score != verdict.score:
+                refused[number] = _scored_twice(number)
     for number in refused:
         reading.verdicts.pop(number, None)
     reading.problems += refused.values()
@@ -186,6 +188,10 @@ def _read(text: str, scores: ScoreGroups, asked: Question, wanted: Sequence[int]
     if missing:
         reading.problems.append(f"no score for task {', '.join(missing)} (of {len(asked.tasks)})")
     return reading
+
+
+def _scored_twice(number: int) -> str:
+    return f"task {number} is scored twice"
 
 
 def _number_entries(
@@ -221,15 +227,15 @@ def _number_entries(
 @lru_cache(maxsize=8)
 def _example_scores(instructions: str) -> frozenset[str]:
     """Return the scores of each example in the instructions, in the form of
-    `_unreasoned_scores`.
+    `_scores_without_reasons`.
     """
     if not instructions:
         return frozenset()
     scores = next(readings(instructions, lambda raw: False))
-    return frozenset(_unreasoned_scores(group) for group in scores.groups) - {""}
+    return frozenset(_scores_without_reasons(group) for group in scores.groups) - {""}
 
 
-def _unreasoned_scores(group: Entries) -> str:
+def _scores_without_reasons(group: Entries) -> str:
     """Return what entries in the published shape say, tone included; empty if one of them has a
     reason of its own.
     """
@@ -266,11 +272,18 @@ def _is_task(number: int, words: str, asked: Question) -> bool:
 
 
 def _whole(given: Any) -> int | None:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) <= LARGEST:
-        return None
-    if given != int(given):
+    if not _is_number(given) or given != int(given):
         return None
     return int(given)
+
+
+def _is_number(given: Any) -> TypeGuard[int | float]:
+    """Return whether JSON has a number that can be counted with: not NaN, which is not in any
+    order, and not so large that no float holds it.
+    """
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return False
+    return -LARGEST <= given <= LARGEST
 
 
 def _verdict(number: int, given: Mapping[str, Any], asked: Question) -> TaskVerdict:
@@ -481,13 +494,9 @@ def quoted_from_nowhere(verdicts: Sequence[TaskVerdict]) -> list[str]:
 
 
 def _unit(what: str, value: Any) -> float:
-    if (
-        isinstance(value, str)
-        and (written := value.strip().strip("-"))
-        and _DECIMAL.fullmatch(value.strip())
-    ):
-        value = float(written) * (-1 if "-" in value else 1)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+    if isinstance(value, str) and _DECIMAL.fullmatch(value.strip()):
+        value = float(value)
+    if not _is_number(value):
         raise MalformedAnswerError(f"{what} is not a number")
     if not 0 <= value <= 1:
         raise MalformedAnswerError(f"{what} is {value:g}; it must be from 0 to 1")

@@ -216,10 +216,12 @@ def uplift_cells(state: RunState, trial: int) -> list[Cell]:
         return []
     if not state.clean:
         return [Cell(f"not shown: {state.cleanness}", "warn")]
-    shared = counted_shared([shared_criteria(state.trial_job(trial))])
+    criteria_of_trial = shared_criteria(state.trial_job(trial))
+    shared = counted_shared([criteria_of_trial])
     conversations = [state.conversation(condition, trial) for condition in state.contrast or ()]
-    is_claimed = shared is None or not shared.is_nothing
-    if is_claimed and any(talk is None or talk.score is None for talk in conversations):
+    is_waiting = any(talk is None or talk.score is None for talk in conversations)
+    # Without shared criteria no difference will come, so there is nothing to wait for.
+    if is_waiting and not criteria_of_trial.is_nothing:
         return [Cell("once both ended", "quiet")]
     return difference_cells(trial_difference(state, trial), shared, brief=True)
 
