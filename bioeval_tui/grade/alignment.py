@@ -13,7 +13,7 @@ import pandas as pd
 
 from bioeval_tui.base.errors import InvalidSubmissionError, NotMeasuredError, Problem
 from bioeval_tui.base.text import clean, clean_line, plural
-from bioeval_tui.grade.tables import HUGE_EXPONENT
+from bioeval_tui.grade.published_tables import HUGE_EXPONENT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

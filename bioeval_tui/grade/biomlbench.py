@@ -37,9 +37,10 @@ from bioeval_tui.grade.grade import (
     validate_submission,
 )
 from bioeval_tui.grade.grader import Grader
+from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.published_totals import aggregate_reports
 from bioeval_tui.grade.submissions import extract_agent_from_submission_path
-from bioeval_tui.grade.tables import read_as_published, read_exactly
+from bioeval_tui.grade.tables import read_exactly
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.tasks import registry
 from bioeval_tui.grade.tasks.source_types import get_source, source_types

@@ -36,6 +36,7 @@ from bioeval_tui.grade.grader import is_invalid_submission
 from bioeval_tui.grade.leaderboard import Leaderboard, build_leaderboard, load_leaderboard
 from bioeval_tui.grade.ledger import file_hash
 from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outcome
+from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.score_numbers import numpy_round, to_score
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
 from bioeval_tui.grade.submissions import (
@@ -43,7 +44,7 @@ from bioeval_tui.grade.submissions import (
     is_same_file,
     why_not_a_file,
 )
-from bioeval_tui.grade.tables import read_as_published, read_frame
+from bioeval_tui.grade.tables import read_frame
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.task import Task
 from bioeval_tui.grade.tasks.task_code import NEEDS_NUMPY, MissingPackageError, import_problem

@@ -18,8 +18,8 @@ import pandas as pd
 from bioeval_tui.base.errors import InputError
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.grade.formats import other_format
+from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.score_numbers import better_words, numpy_round
-from bioeval_tui.grade.tables import read_as_published
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

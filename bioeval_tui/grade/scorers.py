@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from bioeval_tui.base.errors import InvalidSubmissionError, NotMeasuredError, Problem
-from bioeval_tui.grade import alignment, tables
+from bioeval_tui.grade import alignment, expected_tables, tables
 from bioeval_tui.grade.answers import AnswersPart, MetricSpec
 from bioeval_tui.grade.order import Difference, ExpectedForm
 from bioeval_tui.grade.resampling import Draws, draws
@@ -241,7 +241,7 @@ class CsvScorer:
         self._expected = self.ids if part is None else alignment.as_index(list(part.ids))
         """The ids that a submission has: of a part of the answers, those of both parts."""
         self._scored: tuple[Path | None, list[Any]] = None, []
-        self._quick = tables.expectation(spec, answers) if part is None else None
+        self._quick = expected_tables.expectation(spec, answers) if part is None else None
 
     def _numbers(self, column: pd.Series, name: str) -> NDArray[np.float64]:
         values, problems = alignment.numbers(column, name)
@@ -317,7 +317,7 @@ class CsvScorer:
             InvalidSubmissionError: with all findings.
         """
         if self._quick is not None:
-            columns = tables.read_expected(path.read_bytes(), self._quick)
+            columns = expected_tables.read_expected(path.read_bytes(), self._quick)
             if columns is not None:
                 return columns
         predicted, problems = self._aligned(read_frame(path, self.spec.id))

@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.score_numbers import to_score
-from bioeval_tui.grade.tables import read_as_published, read_frame
+from bioeval_tui.grade.tables import read_frame
 from bioeval_tui.grading import (
     Grader,
     TaskReport,

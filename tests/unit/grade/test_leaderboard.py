@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.base.errors import InputError
-from bioeval_tui.grade.tables import read_as_published
+from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grading import load_leaderboard, medal_places, rank
 
 RISING = [n / 10 for n in range(60)]

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from bioeval_tui.base.errors import InvalidSubmissionError
-from bioeval_tui.grade import tables
+from bioeval_tui.grade import expected_tables, plain_tables, tables
 from bioeval_tui.grade.grade import TaskGrading
-from bioeval_tui.grade.tables import float_of_pandas_2, read_exactly, read_frame
+from bioeval_tui.grade.published_tables import float_of_pandas_2
+from bioeval_tui.grade.tables import read_exactly, read_frame
 
 CELLS = [
     "1",
@@ -181,9 +182,9 @@ def test_the_fast_reader_agrees_with_pandas_or_declines(
 ) -> None:
     path = tmp_path / "submission.csv"
     path.write_bytes((GOOD[:place] + put + GOOD[place + cut :]).encode())
-    expected = tables.expectation(ready.task.grader.spec, TRUTH)
+    expected = expected_tables.expectation(ready.task.grader.spec, TRUTH)
     assert expected is not None
-    quick = tables.read_expected(path.read_bytes(), expected)
+    quick = expected_tables.read_expected(path.read_bytes(), expected)
     if quick is None:
         return
     assert ready.examine(path) == []
@@ -204,16 +205,16 @@ def test_an_ordinary_file_is_read_fast_with_the_same_score(
     guess.to_csv(path, index=False)
     ready = ready_for(tasks, truth)
     scorer = ready.scorer
-    expected = tables.expectation(ready.task.grader.spec, truth)
+    expected = expected_tables.expectation(ready.task.grader.spec, truth)
     assert expected is not None
-    assert tables.read_expected(path.read_bytes(), expected) is not None
+    assert expected_tables.read_expected(path.read_bytes(), expected) is not None
     assert (
         scorer.score(path)
         == scorer.score_frame(read_frame(path))
         == float((truth["y"] - guess["y"]).abs().mean())
     )
     guess.sample(frac=1, random_state=1).to_csv(path, index=False)
-    assert tables.read_expected(path.read_bytes(), expected) is None
+    assert expected_tables.read_expected(path.read_bytes(), expected) is None
     assert scorer.score(path) == pytest.approx(
         float((truth["y"] - guess["y"]).abs().mean()), rel=1e-14
     )
@@ -273,10 +274,12 @@ def test_a_small_file_is_read_as_by_pandas(tmp_path: Path, text: str) -> None:
     )
 
 
-@pytest.mark.parametrize("at", [0, 1, tables._WINDOW - 1, tables._WINDOW, tables._WINDOW + 1])
+@pytest.mark.parametrize(
+    "at", [0, 1, plain_tables._WINDOW - 1, plain_tables._WINDOW, plain_tables._WINDOW + 1]
+)
 @pytest.mark.parametrize("what", [b"\n\n", b"\t", b"\x00", b'"', b"\x7f"])
 def test_what_is_not_plain_is_found_at_each_place(at: int, what: bytes) -> None:
     row = b"1,2\n"
-    data = row * (tables._WINDOW // 2 // len(row)) * 4
-    assert tables.is_plain(data)
-    assert not tables.is_plain(data[:at] + what + data[at:])
+    data = row * (plain_tables._WINDOW // 2 // len(row)) * 4
+    assert plain_tables.is_plain(data)
+    assert not plain_tables.is_plain(data[:at] + what + data[at:])
