@@ -71,6 +71,6 @@ def scores(
         print_json(current().value(board_dict(found)), indent=2)
     else:
         print_board(found, plain_console())
-    if found.enough:
+    if found.has_ranks:
         return ExitCode.OK
     return ExitCode.NOT_MEASURED

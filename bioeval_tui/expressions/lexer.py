@@ -152,16 +152,19 @@ class _Lexer:
         return value, end + len(letters)
 
     def character(self, place: int, first: bool) -> tuple[Token, int]:
-        column = place + 1
-        if self.text.startswith("\\", column):
-            value, end = self.escape(column)
+        inside = place + 1
+        written = self.text[inside : inside + 1]
+        if written == "\\":
+            value, end = self.escape(inside)
         else:
-            value, end = encode_units(self.text[column : column + 1]), column + 1
-        if len(value) != 1 or value in "'\n" or not self.text.startswith("'", end):
+            value, end = encode_units(written), inside + 1
+        # A quote or a line break is a character only if it is escaped.
+        is_one = len(value) == 1 and written not in ("'", "\n")
+        if not is_one or not self.text.startswith("'", end):
             raise self.error(
                 'single quotes contain one character; write strings in double quotes "…"', place
             )
-        return Token("literal", Char(value), column, first), end + 1
+        return Token("literal", Char(value), place + 1, first), end + 1
 
     def escape(self, place: int) -> tuple[str, int]:
         letter = self.text[place + 1 : place + 2]

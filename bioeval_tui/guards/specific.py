@@ -56,8 +56,9 @@ def among(one: Specific, others: Iterable[Specific]) -> bool:
 def clock_time(hour: int, minute: int, half: str, shown: str) -> Specific:
     """Return a clock time; `half` is the half of the day as it is said, `am`, `pm` or empty.
 
-    People leave it out, so that it is no part of the key.
+    People often say a time without its half, so the half is no part of the key.
     """
-    return Specific(
-        "time", f"{hour % 12}:{minute:02}", shown.strip(), half or ("pm" if 12 < hour < 24 else "")
-    )
+    # 12 o'clock may be noon or midnight; only a later hour is said in one half alone.
+    if not half and 12 < hour < 24:
+        half = "pm"
+    return Specific("time", f"{hour % 12}:{minute:02}", shown.strip(), half)

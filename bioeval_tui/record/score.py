@@ -266,7 +266,8 @@ def mean_of_conditions(
     """Return the mean of the conditions' means, given the scores of their conversations; None if
     one is missing.
 
-    Of one conversation each it is the published one. Over trials or cases it is not rounded.
+    Where each condition has one conversation, it is the published mean, which is rounded; a mean
+    over trials or cases is not.
     """
     held = [scores.get(condition, ()) for condition in conditions]
     means = [mean_of(values) for values in held]

@@ -1132,40 +1132,44 @@ def _corrected(conditions: Sequence[ConditionComparison]) -> tuple[ConditionComp
     """Return the conditions with p-values corrected over all of them: scores and gated parts, then
     everything else.
     """
-    first: dict[tuple[str, str, str], Difference] = {}
-    beside: dict[tuple[str, str, str], Difference] = {}
-    for one in conditions:
-        for kind, title, tested in _tested(one):
-            if tested is not None:
-                gated = kind == "score" or (kind == "part" and title in GATED)
-                tests = first if gated else beside
-                tests[one.condition, kind, title] = tested
-    found = corrected(first, beside)
+    gated: dict[tuple[str, str, str], Difference] = {}
+    others: dict[tuple[str, str, str], Difference] = {}
+    for condition in conditions:
+        for kind, title, tested in _differences(condition):
+            if tested is None:
+                continue
+            is_gated = kind == "score" or (kind == "part" and title in GATED)
+            tests = gated if is_gated else others
+            tests[condition.condition, kind, title] = tested
+    by_test = corrected(gated, others)
 
-    def replaced(side: ConditionComparison) -> ConditionComparison:
-        def tested_again(what: str, name: str = "") -> Difference | None:
-            return found.get((side.condition, what, name))
+    def with_corrected(condition: ConditionComparison) -> ConditionComparison:
+        # None where there was no difference to correct; of the score there always is one.
+        def difference_of(kind: str, title: str = "") -> Difference | None:
+            return by_test.get((condition.condition, kind, title))
 
         return replace(
-            side,
-            score=tested_again("score") or side.score,
+            condition,
+            score=by_test[condition.condition, "score", ""],
             tasks=tuple(
-                replace(task, difference=tested_again("task", task.title)) for task in side.tasks
+                replace(task, difference=difference_of("task", task.title))
+                for task in condition.tasks
             ),
             assertions=tuple(
-                replace(check, difference=tested_again("assertion", check.title))
-                for check in side.assertions
+                replace(check, difference=difference_of("assertion", check.title))
+                for check in condition.assertions
             ),
             parts=tuple(
-                replace(part, difference=tested_again("part", part.name)) for part in side.parts
+                replace(part, difference=difference_of("part", part.name))
+                for part in condition.parts
             ),
-            latency=tested_again("latency"),
+            latency=difference_of("latency"),
         )
 
-    return tuple(map(replaced, conditions))
+    return tuple(map(with_corrected, conditions))
 
 
-def _tested(condition: ConditionComparison) -> list[tuple[str, str, Difference | None]]:
+def _differences(condition: ConditionComparison) -> list[tuple[str, str, Difference | None]]:
     return [
         ("score", "", condition.score),
         *(("task", task.title, task.difference) for task in condition.tasks),

@@ -270,7 +270,7 @@ class Board:
     notes: tuple[str, ...]
 
     @property
-    def enough(self) -> bool:
+    def has_ranks(self) -> bool:
         """Whether there are enough common units for ranks."""
         return len(self.ranking.ranks) > 1 and self.ranking.cases >= FEWEST_UNITS
 
@@ -446,7 +446,7 @@ def board_dict(found: Board) -> PrintedBoard:
         "units": found.ranking.cases,
         "left_out": found.ranking.left_out,
         "note": found.basis,
-        "ranks": [RANK.of(one) for one in found.ranking.ranks] if found.enough else [],
+        "ranks": [RANK.of(one) for one in found.ranking.ranks] if found.has_ranks else [],
         "means": [
             {
                 "agent": one.name,
@@ -461,7 +461,7 @@ def board_dict(found: Board) -> PrintedBoard:
         "ranks_by_rater": {
             rater: [RANK.of(one) for one in ranking.ranks]
             for rater, ranking in found.by_rater.items()
-            if found.enough
+            if found.has_ranks
         },
         "alpha": found.alpha,
         "pairs": [

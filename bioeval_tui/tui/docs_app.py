@@ -21,6 +21,11 @@ from textual.widgets import Footer, MarkdownViewer
 from bioeval_tui.tui.shared.terminal_app import TerminalApp
 from bioeval_tui.tui.shared.themes import THEMES
 
+IN_PAGE_TITLE, IN_HEADING, IN_TEXT = 3.0, 2.0, 1.0
+"""The scores by which what is found is sorted: a page about the words before a section about them,
+and this before one that only has them.
+"""
+
 
 class Pages(MarkdownViewer):
     """Shows the pages of one folder, and opens every other address in the browser."""
@@ -134,11 +139,14 @@ class FindInPages(Provider):
                 line = _best_line(section.lines, words)
                 if not (in_title or line):
                     continue
-                name, score = title, 3.0
-                if section.at != 0:
-                    name, score = f"{title} › {section.title}", 2.0
+                is_page_title = section.at == 0
+                name = title if is_page_title else f"{title} › {section.title}"
                 if not in_title:
-                    score = 1.0
+                    score = IN_TEXT
+                elif is_page_title:
+                    score = IN_PAGE_TITLE
+                else:
+                    score = IN_HEADING
                 go = partial(self._docs.pages.go_to_section, path.name, section.at)
                 yield Hit(score, Content(name), go, text=name, help=line or path.name)
 

@@ -43,6 +43,10 @@ FAULTS = {
     "program": "this program's",
     "none": "nobody's",
 }
+ID_END = 4
+"""How many characters of a run's id are shown: its random end, by which runs of one second
+differ.
+"""
 MARK_WORDS = {"valid": "valid", "invalid": "invalid", "suspicious": "suspicious"}
 MARKS: dict[Mark, Cell] = {
     "valid": Cell("✓ valid", "good"),
@@ -89,14 +93,17 @@ def prefixes(items: Iterable[ReviewItem]) -> dict[str, str]:
     """Return what tells the tasks of several runs apart: the job, or the end of the run's id;
     nothing for one run.
     """
-    subjects = {item.id.place: item.subject for item in items if item.row is None}
-    if len(subjects) < 2:
+    # Submissions (those with a row) are of no run.
+    job_of = {item.id.place: item.subject for item in items if item.row is None}
+    if len(job_of) < 2:
         return {}
-    alike = Counter(subjects.values())
+    runs_of_job = Counter(job_of.values())
     found = {}
-    for place, name in subjects.items():
-        which = name if alike[name] == 1 else f"…{Path(place).stem[-4:]}"
-        found[place] = f"{which} · "
+    for recording, job in job_of.items():
+        prefix = job
+        if runs_of_job[job] > 1:
+            prefix = f"…{Path(recording).stem[-ID_END:]}"
+        found[recording] = f"{prefix} · "
     return found
 
 

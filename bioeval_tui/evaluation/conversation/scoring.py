@@ -42,6 +42,9 @@ from bioeval_tui.record.events import (
 )
 from bioeval_tui.statistics.means import average_if_any, exact_difference, exact_mean, median
 
+LONGEST_QUOTE = 2_000
+"""Maximum number of characters of a quotation in the recording."""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgedTranscript:
@@ -434,7 +437,8 @@ def verdict_dict(verdict: Verdict) -> dict[str, object]:
     """Return the verdict of one judging, as the event lists it beside the median of all of them:
     the judge, its `tone`, and each task's score with the reason and the evidence.
 
-    Reasons were cut where the judge's answer was read.
+    A model's reasons and quotations were cut where its answer was read; those of a plug-in may be
+    whole messages, so quotations are cut here, too.
     """
     return {
         "judge": clean_line(verdict.judge),
@@ -446,7 +450,7 @@ def verdict_dict(verdict: Verdict) -> dict[str, object]:
                 "reason": clean(task.reason),
                 "asked": task.asked,
                 "evidence": [
-                    {"quote": clean(item.quote, 2_000), "message": item.message}
+                    {"quote": clean(item.quote, LONGEST_QUOTE), "message": item.message}
                     for item in task.evidence
                 ],
             }
@@ -459,7 +463,9 @@ def _evidence(
     verdict: TaskVerdict, transcript: Sequence[TranscriptMessage], states: Sequence[str]
 ) -> tuple[EvidenceQuoted, ...]:
     return tuple(
-        EvidenceQuoted(quote=clean(item.quote, 2_000), message=_place(item, transcript, states))
+        EvidenceQuoted(
+            quote=clean(item.quote, LONGEST_QUOTE), message=_place(item, transcript, states)
+        )
         for item in verdict.evidence
     )
 

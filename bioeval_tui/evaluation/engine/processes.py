@@ -47,9 +47,11 @@ def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
     for folder in (settings.runs_dir, settings.logs_dir):
         make_folder(folder)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-    ends = [count_ends(path) if spec.resume and path.exists() else 0 for path in paths]
+    earlier_ends = [count_ends(path) if spec.resume and path.exists() else 0 for path in paths]
+    # One engine has one log, however many runs: it is called as the first of them.
     log = settings.logs_dir / f"{paths[0].stem}.log"
     spec_path = _spec_path(log)
+    # A screen follows this engine, and a person can type on it.
     replace(spec, plays=True).write(spec_path)
     with os.fdopen(_open_log(log), "ab") as output:
         process = subprocess.Popen(  # noqa: S603 - our own program, no shell
@@ -62,8 +64,8 @@ def start_engine(spec: EngineSpec, settings: Settings) -> list[FollowedRun]:
             env={**os.environ, "BIOEVAL_DATA_DIR": str(settings.data_dir)},
         )
     return [
-        FollowedRun(path, process, log, ends=passed)
-        for path, passed in zip(paths, ends, strict=True)
+        FollowedRun(path, process, log, ends=ends)
+        for path, ends in zip(paths, earlier_ends, strict=True)
     ]
 
 

@@ -438,7 +438,7 @@ class _Draft:
         criteria = self._criteria(number)
         if _is_answer_itself(criteria):
             return [{"pattern": _tolerant(criteria), "reason": "gave the expected answer"}]
-        wrong = _tolerant(self._wrong_words(number))
+        wrong = _tolerant(self._words_to_avoid(number))
         return [{"pattern": wrong, "absent": True, "reason": "did not answer as before"}]
 
     def _criteria(self, number: int) -> str:
@@ -447,18 +447,21 @@ class _Draft:
             return ""
         return clean_line(task.criteria(self.job.condition(self.condition)), 2_000)
 
-    def _wrong_words(self, number: int) -> str:
-        """Return what the judge quotes of the agent, else how its last answer ends."""
-        heard = ""
+    def _words_to_avoid(self, number: int) -> str:
+        """Return what the judge quotes of the agent, else its last answer; of a long one, how it
+        ends.
+        """
+        quoted = ""
         if number in self.scored:
             quotes = [each.quote for each in self.scored[number].evidence if each.quote.strip()]
-            heard = next(
+            quoted = next(
                 (quote for quote in quotes if any(quote in answer for answer in self.answers)), ""
             )
-        last = (heard or self.answers[-1]).strip()
-        if len(last) <= LONGEST_QUOTE:
-            return last
-        return re.sub(r"\A\S*\s+", "", last[-LONGEST_QUOTE:])
+        words = (quoted or self.answers[-1]).strip()
+        if len(words) <= LONGEST_QUOTE:
+            return words
+        # The first word may be cut, and the pattern matches only whole words.
+        return re.sub(r"\A\S*\s+", "", words[-LONGEST_QUOTE:])
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         """Yield what the user said after the greeting, in each condition of the trial, so that a
@@ -495,7 +498,7 @@ class _Draft:
         return {
             "name": "the agent does not answer as before",
             "expression": (
-                f"{answers}.none {{ {_kotlin(self._wrong_words(number))} in it.content }}"
+                f"{answers}.none {{ {_kotlin(self._words_to_avoid(number))} in it.content }}"
             ),
         }
 

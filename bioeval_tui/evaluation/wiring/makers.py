@@ -346,28 +346,27 @@ class Makers:
         Raises:
             UsageError: it cannot be made, or a stranger's job names a plug-in.
         """
-        job = self.job
-        if job.scorer.kind == "rules":
+        job, kind = self.job, self.job.scorer.kind
+        if kind == "rules":
             return RulesJudge()
-        if job.scorer.kind != "llm" and self.job_dir is None:
+        if kind == "llm":
+            from bioeval_tui.peers.models.judge import LLMJudge  # only for a job that has one
+
+            return LLMJudge(
+                models=self.judge_models(),
+                job_dir=self.job_dir,
+                repeats=job.scorer.repeats,
+                retries=replace(MODEL_RULE, longest_wait_s=self.settings.longest_wait_s),
+                chat=self._chat("judge"),
+            )
+        if self.job_dir is None:
             raise UsageError(
                 "the recording came from elsewhere, so its judge, the plug-in"
-                f" {clean_line(job.scorer.kind, 80)}, is not used; name yours with --job or"
-                " --judge-model"
+                f" {clean_line(kind, 80)}, is not used; name yours with --job or --judge-model"
             )
-        if job.scorer.kind != "llm":
-            make_judge: plugins.MakeJudge = plugins.load("judges", job.scorer.kind)
-            judge: Judge = wrap_plugin("judge", job.scorer.kind, lambda: make_judge(job))
-            return judge
-        from bioeval_tui.peers.models.judge import LLMJudge
-
-        return LLMJudge(
-            models=self.judge_models(),
-            job_dir=self.job_dir,
-            repeats=job.scorer.repeats,
-            retries=replace(MODEL_RULE, longest_wait_s=self.settings.longest_wait_s),
-            chat=self._chat("judge"),
-        )
+        make_judge: plugins.MakeJudge = plugins.load("judges", kind)
+        judge: Judge = wrap_plugin("judge", kind, lambda: make_judge(job))
+        return judge
 
     def medal_grader(self) -> MedalGrader:
         """Return the grader of the files that medal assertions name."""

@@ -348,20 +348,31 @@ def agreement_csv(report: AgreementReport) -> str:
     rows: list[Sequence[object]] = [COLUMNS]
     for item in report.items:
         for judge, score in item.judges.items():
-            people = item.people_score
-            row = (
-                item.run_id, item.job, item.condition, item.trial, item.task, item.title,
-                judge.judge,
-                judge.prompt, score, people, round(score - people, 6), item.passed(score),
-                item.passed(people),
-                "; ".join(item.people), "; ".join(f"{e.after:g}" for e in item.people.values()),
-                all(entry.blind for entry in item.people.values()),
-                "; ".join(entry.why for entry in item.people.values() if entry.why),
-            )  # fmt: skip
+            people, entries = item.people_score, item.people.values()
+            row: dict[str, object] = {
+                "run_id": item.run_id,
+                "job": item.job,
+                "condition": item.condition,
+                "trial": item.trial,
+                "task": item.task,
+                "title": item.title,
+                "judge": judge.judge,
+                "prompt": judge.prompt,
+                "judge_score": score,
+                "people_score": people,
+                "difference": round(score - people, 6),  # binary fractions leave a tiny rest
+                "judge_passed": item.passed(score),
+                "people_passed": item.passed(people),
+                "reviewers": "; ".join(item.people),
+                "scores": "; ".join(f"{entry.after:g}" for entry in entries),
+                "blind": all(entry.blind for entry in entries),
+                "why": "; ".join(entry.why for entry in entries if entry.why),
+            }
+            values = (row[name] for name in COLUMNS)
             rows.append(
-                [spreadsheet_cell(value) if isinstance(value, str) else value for value in row]
+                [spreadsheet_cell(value) if isinstance(value, str) else value for value in values]
             )
-    return csv_text(rows, end="\r\n")
+    return csv_text(rows, end="\r\n")  # as RFC 4180 says, and spreadsheets write
 
 
 def _among(among: AmongJudges) -> dict[str, Any]:

@@ -17,24 +17,20 @@ def print_board(found: Board, console: Console) -> None:
     """Print a row for each agent, the best mean first, the basis of the ranks, and how far the
     raters agree.
     """
-    several = list(found.by_rater)
-    table = text_table(
-        ["agent"],
-        ["mean", "95 % interval", "rank", *(shorten(masked(name), 24) for name in several)],
-    )
+    raters = [shorten(masked(name), 24) for name in found.by_rater]
+    table = text_table(["agent"], ["mean", "95 % interval", "rank", *raters])
+    means_by_rater = [
+        {each.name: each.mean for each in ranking.ranks} for ranking in found.by_rater.values()
+    ]
     for one in found.ranking.ranks:
-        around = DASH
+        interval_words = DASH
         measured = found.means.get(one.name)
         if measured is not None and measured.interval is not None:
             interval = measured.interval
-            around = f"{number3(interval.low)} to {number3(interval.high)}"
-        alone = [
-            next(
-                number3(each.mean) for each in found.by_rater[rater].ranks if each.name == one.name
-            )
-            for rater in several
-        ]
-        cells = (number3(one.mean), around, rank_words(one) if found.enough else DASH, *alone)
+            interval_words = f"{number3(interval.low)} to {number3(interval.high)}"
+        rank = rank_words(one) if found.has_ranks else DASH
+        of_each_rater = [number3(means[one.name]) for means in means_by_rater]
+        cells = (number3(one.mean), interval_words, rank, *of_each_rater)
         table.add_row(Text(masked(one.name)), *map(Text, cells))
     console.print(table)
     console.print(Text(found.basis), soft_wrap=True)

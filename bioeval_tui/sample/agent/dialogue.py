@@ -270,11 +270,15 @@ class ChatDialogue:
         awaiting = self._state.awaiting
         topic = next((topic for topic in _TOPICS if topic.opens(turn)), None)
         asked = _BY_QUESTION[awaiting.partition(".")[0]] if awaiting else None
-        if asked and (topic is None or (topic is not asked and _answers(turn, asked))):
-            return await asked.proceed(turn)
+        if asked:
+            # A message that opens the subject of the question starts it anew.
+            opens_another = topic is not None and topic is not asked
+            if topic is None or (opens_another and _answers(turn, asked)):
+                return await asked.proceed(turn)
         if topic:
-            self._state.awaiting = None
+            self._state.awaiting = None  # the open question is given up
             return await topic.start(turn)
+        # Here no question is open: one would have had the message, as no topic wants it.
         if reminders.continues(turn):
             return await reminders.proceed(turn)
         return small_talk(turn) or not_understood()

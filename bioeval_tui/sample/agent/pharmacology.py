@@ -32,9 +32,11 @@ def opens(turn: DialogueTurn) -> bool:
         return True
     if message.matches(_TARGET) and (message.drugs or _targets(turn)):
         return True
-    return bool(message.drugs or (message.groups and not turn.state.awaiting)) and message.matches(
-        _DESCRIBE
-    )
+    if not message.matches(_DESCRIBE):
+        return False
+    # Of a group it would have to ask for the drug, which would give up a question that is open.
+    asks_of_group = bool(message.groups) and not turn.state.awaiting
+    return bool(message.drugs) or asks_of_group
 
 
 async def start(turn: DialogueTurn) -> str:

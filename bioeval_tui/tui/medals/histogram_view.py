@@ -29,7 +29,8 @@ SIGNS = {"median": "│", "bronze": "B", "silver": "S", "gold": "G", "human": "H
 """The marks on a strip."""
 CLOSE = 7
 """Medals closer than this many cells are also shown enlarged."""
-MOST_BINS = 40
+FEWEST_BINS, MOST_BINS, BINS_PER_ROOT = 10, 40, 2
+"""The number of columns grows with the square root of the number of scores, within bounds."""
 FEWEST_SCORES, MOST_ON_A_STRIP = 3, 30
 """Fewer scores have no picture, and up to so many are one strip instead of columns."""
 FAR_OUT = 3.0
@@ -130,13 +131,13 @@ def histogram(
     if own is not None:
         values.append(sign * own)
     worst, best = min(values), max(values)
-    median = sign * marks.get("median", sign * best)
+    median = sign * marks["median"] if "median" in marks else best
     if best > median:
         # A few hopeless entries must not press everything else against the right edge.
         lowest = min(sign * score for score in marks.values())
         worst = max(worst, min(lowest, median - FAR_OUT * (best - median)))
-    # Not by the room: the same leaderboard has the same columns everywhere.
-    bins = max(10, min(MOST_BINS, round(2 * len(scores) ** 0.5)))
+    # Not as many as the terminal has room for: a leaderboard has the same columns everywhere.
+    bins = max(FEWEST_BINS, min(MOST_BINS, round(BINS_PER_ROOT * len(scores) ** 0.5)))
     return Histogram(scores, marks, Scale(sign * worst, sign * best), bins, own)
 
 

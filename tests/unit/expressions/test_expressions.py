@@ -88,6 +88,18 @@ def test_the_value_of_an_expression_is_json() -> None:
 
 
 @pytest.mark.parametrize(
+    ("literal", "text"), [(r"'\n'", r"\n"), (r"'\''", "'"), (r"'\u000a'", r"\n"), ("'\"'", r"\"")]
+)
+def test_a_character_may_be_an_escaped_line_break_or_quote(literal: str, text: str) -> None:
+    assert evaluate(parse(f'{literal}.toString() == "{text}"'), EMPTY) is True
+
+
+@pytest.mark.parametrize("literal", ["'''", "'\n'", "''", "'ab'"])
+def test_single_quotes_contain_one_character(literal: str) -> None:
+    assert "single quotes contain one character" in str(_error(f"{literal} == 'a'"))
+
+
+@pytest.mark.parametrize(
     ("limits", "text", "message"),
     [
         (Limits(steps=50), "(1..100).all { it > 0 }", "more than 50 steps"),
