@@ -1,4 +1,8 @@
-"""Tables and styled lines in the terminal. All text is cleaned here again."""
+"""Tables and styled lines in the terminal. All text is cleaned here again.
+
+Where plain lines are asked for (`is_plain`), signs and tables become words. Long tables are laid
+out here (`write_table`), not by Rich.
+"""
 
 from __future__ import annotations
 
@@ -153,7 +157,7 @@ def write_table(
     Laid out here, because Rich's table takes six seconds for ten thousand rows. If `paged`, one
     that does not fit on the terminal is shown in the user's pager.
     """
-    # Before they are measured, as above.
+    # Before they are measured: what has no width is drawn as a sign that has one.
     columns = [
         column._replace(title=cleaned(column.title), cells=[*map(cleaned, column.cells)])
         for column in columns
@@ -163,34 +167,49 @@ def write_table(
         return
     if not _fits(columns, gap, console.width):
         columns = [column for column in columns if not column.spare]
-    names: Iterable[str] = ()
-    # ids and names stay whole
-    wrapper = TextWrapper(console.width, break_on_hyphens=False, break_long_words=False)
-    if not _fits(columns, gap, console.width):
-        leads = [column for column in columns if column.lead]
-        numbers = [column for column in columns if not column.lead]
-        if not leads or not _fits(numbers, gap, console.width):
-            words = chain.from_iterable(map(wrapper.wrap, _cells_in_words(columns)))
-            write_lines(console, "".join(f"{line}\n" for line in words))
-            return
-        columns, names = (
-            numbers,
-            map(" · ".join, zip(*([c.title, *c.cells] for c in leads), strict=True)),
-        )
-    cells = [[column.title, *column.cells] for column in columns]
-    padded = map(_padded, cells, map(_width, cells), (column.right for column in columns))
-    lines = [(" " * gap).join(row).rstrip() for row in zip(*padded, strict=True)]
-    head = 1
-    if names:
-        above = [*map(wrapper.wrap, names)]
-        head += len(above[0])
-        rows = zip(above, lines, strict=True)
-        lines = [*chain.from_iterable((*name, row) for name, row in rows)]
+    laid_out = _lay_out(columns, gap, console.width)
+    if laid_out is None:
+        wrap = _wrapper(console.width).wrap
+        wrapped = chain.from_iterable(map(wrap, _cells_in_words(columns)))
+        write_lines(console, "".join(f"{line}\n" for line in wrapped))
+        return
+    head, rows = laid_out
+    lines = [*head, *rows]
     if paged and console.is_terminal and sys.stdin.isatty() and len(lines) >= console.height:
         SystemPager().show(cleaned("\n".join([*lines, ""])))
         return
-    console.print(Text("\n".join(lines[:head]), style="bold"), soft_wrap=True)
-    write_lines(console, "\n".join([*lines[head:], ""]))
+    console.print(Text("\n".join(head), style="bold"), soft_wrap=True)
+    write_lines(console, "\n".join([*rows, ""]))
+
+
+def _lay_out(
+    columns: Sequence[CellColumn], gap: int, width: int
+) -> tuple[list[str], list[str]] | None:
+    """Return the lines of a table's head and of its rows; None if not even its numbers fit."""
+    if _fits(columns, gap, width):
+        lines = _aligned(columns, gap)
+        return lines[:1], lines[1:]
+    leads = [column for column in columns if column.lead]
+    numbers = [column for column in columns if not column.lead]
+    if not leads or not _fits(numbers, gap, width):
+        return None
+    names = map(" · ".join, zip(*([c.title, *c.cells] for c in leads), strict=True))
+    above = map(_wrapper(width).wrap, names)
+    first, *others = zip(above, _aligned(numbers, gap), strict=True)
+    rows = chain.from_iterable([*name, row] for name, row in others)
+    return [*first[0], first[1]], [*rows]
+
+
+def _aligned(columns: Sequence[CellColumn], gap: int) -> list[str]:
+    """Return the lines of columns side by side, the titles first."""
+    cells = [[column.title, *column.cells] for column in columns]
+    aligned = map(_padded, cells, map(_width, cells), (column.right for column in columns))
+    return [(" " * gap).join(row).rstrip() for row in zip(*aligned, strict=True)]
+
+
+def _wrapper(width: int) -> TextWrapper:
+    """Return what wraps lines at `width` cells, with ids and names left whole."""
+    return TextWrapper(width, break_on_hyphens=False, break_long_words=False)
 
 
 def _fits(columns: Sequence[CellColumn], gap: int, width: int) -> bool:

@@ -85,7 +85,7 @@ def draw(
         RecordingError: a recording or overlay cannot be read or written.
     """
     strata = next((name for name in STRATA if name == by), None)
-    items = {_name(item): item for item in rated_tasks(runs, every=True)[0] if item.judges}
+    items = {_name_of(item): item for item in rated_tasks(runs, every=True)[0] if item.judges}
     if not items:
         raise UsageError("these runs have no judged task to sample")
     stratum_of = {name: _stratum(item, strata) for name, item in items.items()}
@@ -115,14 +115,16 @@ def draw(
             runs=tuple(sorted(by_id)),
             population=len(own),
             items=tuple(
-                _drawn(item, places[name], stratum_of[name]) for name, item in own if name in places
+                _as_drawn(item, places[name], stratum_of[name])
+                for name, item in own
+                if name in places
             ),
         )
         last = last_draw(path)
         if last is None or last.draw != identity:
             append_numbered(path, [event])
     return [
-        (by_id[items[name].run_id], _drawn(items[name], places[name], stratum_of[name]))
+        (by_id[items[name].run_id], _as_drawn(items[name], places[name], stratum_of[name]))
         for name in drawn
     ]
 
@@ -147,23 +149,23 @@ def corrections(
     Raises:
         RecordingError: an overlay cannot be read.
     """
-    found_draw, why = None, ""
+    sample, why = None, ""
     if not drawn:
-        found_draw, why = _find_draw(runs, items)
+        sample, why = _shared_sample(runs, items)
     names = dict.fromkeys(chain.from_iterable(item.judges for item in items))
     # A drawn task that a judge has no verdict on is no gap: people did review it.
-    counted = _counted(items, found_draw)
+    counted = _counted(items, sample)
     made = []
     for name in names:
         own = [item for item in items if name in item.judges]
         if not any(item.people for item in own):
             continue
         scored = [(item, item.judges[name]) for item in own]
-        reason = why or _stale(own, [name], found_draw)
+        reason = why or _stale(own, [name], sample)
         for what in ("score", "passes"):
             try:
                 made.append(
-                    Correction(name, what, _corrected(what, scored, found_draw, reason, counted))
+                    Correction(name, what, _correct_mean(what, scored, sample, reason, counted))
                 )
             except NotCorrectable as problem:
                 made.append(Correction(name, what, None, str(problem)))
@@ -178,16 +180,16 @@ def people_say(run: RecordedRun) -> tuple[PeopleWouldSay, ...]:
         RecordingError: the overlay cannot be read.
     """
     items = rated_tasks([run], every=True)[0]
-    drawn, why = _find_draw([run], items)
-    counted = _counted(items, drawn)
+    sample, why = _shared_sample([run], items)
+    counted = _counted(items, sample)
     scored = [(item, item.recorded if item.latest is None else item.latest) for item in items]
     known = [(item, score) for item, score in scored if score is not None]
     counts = {item.counts for item, _ in known if item.counts is not None}
-    why = why or _stale(items, list(counts), drawn)
+    why = why or _stale(items, list(counts), sample)
 
     def estimated(title: str, some: Sequence[tuple[RatedTask, float]]) -> PeopleWouldSay:
         try:
-            one = _corrected("score", some, drawn, why, counted)
+            one = _correct_mean("score", some, sample, why, counted)
         except NotCorrectable as problem:
             return PeopleWouldSay(title, average(score for _, score in some), refused=str(problem))
         return PeopleWouldSay(title, one.judge, one.estimate, one.interval, one.reviews, one.items)
@@ -214,9 +216,9 @@ def progress(runs: Sequence[RecordedRun]) -> str:
     Not before: who knows how far the judge is from people may score the rest accordingly.
     """
     items = rated_tasks(runs, every=True)[0]
-    drawn = _find_draw(runs, items)[0]
-    given = len(_counted(items, drawn))
-    asked = len(drawn.order) if drawn else 0
+    sample = _shared_sample(runs, items)[0]
+    given = len(_counted(items, sample))
+    asked = len(sample.order) if sample else 0
     of_scores = [each for each in corrections(runs, items) if each.what == "score"]
     if given < asked or not of_scores:
         return f"{given} of {asked} drawn are reviewed"
@@ -228,7 +230,7 @@ def progress(runs: Sequence[RecordedRun]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Draw:
+class _SharedSample:
     """The sampled tasks by name, in the order of review, and their stratification."""
 
     order: tuple[str, ...]
@@ -237,7 +239,9 @@ class _Draw:
     """Where in each run's overlay the draw is: later verdicts came after it."""
 
 
-def _find_draw(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple[_Draw | None, str]:
+def _shared_sample(
+    runs: Sequence[RecordedRun], items: Sequence[RatedTask]
+) -> tuple[_SharedSample | None, str]:
     """Return the draw that the runs share, or why they share none."""
     draws = [last_draw(run.path) for run in runs]
     known = [each for each in draws if each is not None]
@@ -258,19 +262,21 @@ def _find_draw(runs: Sequence[RecordedRun], items: Sequence[RatedTask]) -> tuple
     places: dict[str, int] = {}
     for each in known:
         for item in each.items:
-            places[f"{each.run_id} {item.condition} {item.trial} {item.task}"] = item.place
+            places[_task_name(each.run_id, item)] = item.place
     strata = next((name for name in STRATA if name == known[0].strata), None)
     drawn_at = {each.run_id: each.seq for each in known}
-    return _Draw(tuple(sorted(places, key=places.__getitem__)), strata, drawn_at), ""
+    return _SharedSample(tuple(sorted(places, key=places.__getitem__)), strata, drawn_at), ""
 
 
-def _stale(items: Iterable[RatedTask], judges: Sequence[JudgeId], drawn: _Draw | None) -> str:
+def _stale(
+    items: Iterable[RatedTask], judges: Sequence[JudgeId], sample: _SharedSample | None
+) -> str:
     """Return why the sample calibrates none of these judges: they are several, or came after it;
     empty if it does.
 
     Who saw the reviews may choose a judge, or change its prompt, until it fits just these.
     """
-    if drawn is None or not judges:
+    if sample is None or not judges:
         return ""
     names = " and by ".join(sorted(f"{judge} ({prompt})" for judge, prompt in judges))
     if len(judges) > 1:
@@ -278,7 +284,7 @@ def _stale(items: Iterable[RatedTask], judges: Sequence[JudgeId], drawn: _Draw |
             f"stale: the verdicts are by {names}; judge all again with `bioeval-tui runs rescore`,"
             " then draw again"
         )
-    at = [(item.judged_at.get(judges[0]), drawn.places[item.run_id]) for item in items]
+    at = [(item.judged_at.get(judges[0]), sample.places[item.run_id]) for item in items]
     if all(judged > draw for judged, draw in at if judged is not None):
         return (
             f"stale: the reviews were drawn before {names} judged; draw again, with another --seed"
@@ -286,10 +292,10 @@ def _stale(items: Iterable[RatedTask], judges: Sequence[JudgeId], drawn: _Draw |
     return ""
 
 
-def _corrected(
+def _correct_mean(
     what: Literal["score", "passes"],
     scored: Sequence[tuple[RatedTask, float]],
-    drawn: _Draw | None,
+    sample: _SharedSample | None,
     why_not: str,
     counted: Container[str],
 ) -> CorrectedMean:
@@ -298,7 +304,7 @@ def _corrected(
     Args:
         what: whether the mean is of scores, or of passes (1 or 0).
         scored: every task with the judge's score.
-        drawn: the sample that people were asked to review; None without one, when every review
+        sample: the one that people were asked to review; None without one, when every review
             counts.
         why_not: why nothing can be corrected; empty if it can.
         counted: the names of the drawn tasks whose reviews count.
@@ -311,10 +317,10 @@ def _corrected(
     judged = []
     for item, score in scored:
         by_judge, by_people, stratum = score, None, ""
-        if drawn is not None:
-            stratum = _stratum(item, drawn.strata)
+        if sample is not None:
+            stratum = _stratum(item, sample.strata)
             # Of a sample, only reviews by people who did not see the verdict count.
-            if _name(item) in counted:
+            if _name_of(item) in counted:
                 by_people = item.blind_score
         elif item.people:
             by_people = item.people_score
@@ -323,17 +329,19 @@ def _corrected(
             if by_people is not None:
                 by_people = float(item.passed(by_people))
         judged.append(JudgedItem(by_judge, by_people, item.cluster, stratum))
-    return corrected_mean(judged, "stratified" if drawn is not None and drawn.strata else "random")
+    return corrected_mean(
+        judged, "stratified" if sample is not None and sample.strata else "random"
+    )
 
 
-def _counted(items: Iterable[RatedTask], drawn: _Draw | None) -> set[str]:
+def _counted(items: Iterable[RatedTask], sample: _SharedSample | None) -> set[str]:
     """Return the drawn tasks whose blind scores count: in the drawn order, up to the first that has
     none.
     """
-    if drawn is None:
+    if sample is None:
         return set()
-    reviewed = {_name(item) for item in items if item.blind_score is not None}
-    return set(takewhile(reviewed.__contains__, drawn.order))
+    reviewed = {_name_of(item) for item in items if item.blind_score is not None}
+    return set(takewhile(reviewed.__contains__, sample.order))
 
 
 def _stratum(item: RatedTask, strata: Strata | None) -> str:
@@ -353,11 +361,15 @@ def _stratum(item: RatedTask, strata: Strata | None) -> str:
             return ""
 
 
-def _name(item: RatedTask) -> str:
-    return f"{item.run_id} {item.condition} {item.trial} {item.task}"
+def _name_of(item: RatedTask) -> str:
+    return _task_name(item.run_id, item)
 
 
-def _drawn(item: RatedTask, place: int, stratum: str) -> Drawn:
+def _task_name(run_id: str, item: RatedTask | Drawn) -> str:
+    return f"{run_id} {item.condition} {item.trial} {item.task}"
+
+
+def _as_drawn(item: RatedTask, place: int, stratum: str) -> Drawn:
     return Drawn(
         condition=item.condition, trial=item.trial, task=item.task, place=place, stratum=stratum
     )

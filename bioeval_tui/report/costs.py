@@ -35,8 +35,8 @@ class PeerCost:
     """One peer's models: tokens as reported (None: not reported) and dollars, None with the reason
     when unknown.
 
-    `known` are the dollars of the answers whose cost is known. `uncounted` is the number of answers
-    without a token count.
+    `known` are the dollars of the answers whose cost is known: all of `dollars`, or a lower bound.
+    `uncounted` is the number of answers without a token count.
     """
 
     peer: Peer
@@ -141,17 +141,17 @@ def _peer_costs(run: RecordedRun, talks: Sequence[ConversationState]) -> dict[Pe
         if verdict is not None and (verdict.error is None or _counts(verdict) != (None, None))
     ]  # fmt: skip
 
-    def unused(peer: Peer) -> list[AnswersUnused]:
-        return list(chain.from_iterable(_unused(talk, peer) for talk in conversations))
+    def unused_by(peer: Peer) -> list[AnswersUnused]:
+        return list(chain.from_iterable(_unused_answers(talk, peer) for talk in conversations))
 
     return {
-        "agent": _agent(run, [*answers, *unused("agent")]),
-        "evaluator": _evaluator(run, [*lines, *unused("evaluator")]),
-        "judge": _judge(run, [*verdicts, *unused("judge")]),
+        "agent": _agent(run, [*answers, *unused_by("agent")]),
+        "evaluator": _evaluator(run, [*lines, *unused_by("evaluator")]),
+        "judge": _judge(run, [*verdicts, *unused_by("judge")]),
     }
 
 
-def _unused(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
+def _unused_answers(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
     """Return the answers that were paid for and not used; in a recording that lists none, those
     that failed.
     """
@@ -170,7 +170,7 @@ def _unused(talk: ConversationState, peer: Peer) -> list[AnswersUnused]:
 
 def _agent(run: RecordedRun, answers: Asked) -> PeerCost:
     if not run.state.agent_is_model:
-        return _unknown("agent", answers, "the agent does not report its cost")
+        return _unpriced("agent", answers, "the agent does not report its cost")
     host = next(iter(run.started.hosts), "")
     return _priced(run, "agent", answers, [run.started.model], host)
 
@@ -180,7 +180,7 @@ def _evaluator(run: RecordedRun, lines: Asked) -> PeerCost:
     if kind in NO_MODEL["evaluator"]:
         return PeerCost("evaluator", None, None, 0.0)
     if kind != "llm":
-        return _unknown("evaluator", lines, f"the cost of an evaluator of kind {kind} is unknown")
+        return _unpriced("evaluator", lines, f"the cost of an evaluator of kind {kind} is unknown")
     model = run.started.options.get("evaluator_model") or run.started.evaluator
     return _priced(run, "evaluator", lines, [model], _models_host(run, "evaluator"))
 
@@ -190,9 +190,10 @@ def _judge(run: RecordedRun, verdicts: Asked) -> PeerCost:
     if kind in NO_MODEL["scorer"]:
         return PeerCost("judge", None, None, 0.0)
     if kind != "llm":
-        return _unknown("judge", verdicts, f"the cost of a judge of kind {kind} is unknown")
+        return _unpriced("judge", verdicts, f"the cost of a judge of kind {kind} is unknown")
     models = run.started.options.get("judge_model")
     if not isinstance(models, list | tuple):
+        # The judge's identity ends with its repeats, as in `a × 3` (`participants.py`).
         models = [run.started.judge.partition(" × ")[0]]
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
 
@@ -215,25 +216,26 @@ def _priced(
     for model in models:
         price = run.prices.of(str(model) if model else None, host)
         if price is None:
-            return _unknown(peer, asked, f"no price of {model} at {host} in {FILE_NAME}")
+            return _unpriced(peer, asked, f"no price of {model} at {host} in {FILE_NAME}")
         prices.append(price)
     counts = [_counts(each) for each in asked]
     # A panel's tokens are recorded as one sum, so use its highest price, which is never too low.
     price = max(prices, key=lambda each: each.tokens_out)
     dollars = sum(price.cost(tokens_in or 0, tokens_out or 0) for tokens_in, tokens_out in counts)
-    if silent := _uncounted(asked):
+    if without := _answers_without_tokens(asked):
         made = sum(each.answers if isinstance(each, AnswersUnused) else 1 for each in asked)
-        return _unknown(peer, asked, f"{silent} of {made} answers have no token count", dollars)
+        return _unpriced(peer, asked, f"{without} of {made} answers have no token count", dollars)
     return PeerCost(peer, *_tokens(asked), dollars, known=dollars)
 
 
-def _unknown(peer: Peer, asked: Asked, why: str, known: float = 0.0) -> PeerCost:
+def _unpriced(peer: Peer, asked: Asked, why: str, known: float = 0.0) -> PeerCost:
+    """Return the cost of a peer some of whose answers have no known price; 0 if it gave none."""
     if not asked:
         return PeerCost(peer, None, None, 0.0)
-    return PeerCost(peer, *_tokens(asked), None, why, known, _uncounted(asked))
+    return PeerCost(peer, *_tokens(asked), None, why, known, _answers_without_tokens(asked))
 
 
-def _uncounted(asked: Asked) -> int:
+def _answers_without_tokens(asked: Asked) -> int:
     return sum(
         each.uncounted if isinstance(each, AnswersUnused) else None in _counts(each)
         for each in asked
@@ -273,14 +275,14 @@ class PrintedCost(TypedDict):
     peers: dict[str, Annotated[dict[str, Any], PEER]]
 
 
-def cost_dict(spent: Spent) -> PrintedCost:
+def cost_dict(total: Spent) -> PrintedCost:
     """Return the cost for JSON, in dollars: `dollars` is null when a peer's cost is unknown,
     `known_dollars` a lower bound.
     """
     return {
-        "dollars": _rounded(spent.dollars),
-        "known_dollars": _rounded(spent.known),
-        "conversations": spent.held,
+        "dollars": _rounded(total.dollars),
+        "known_dollars": _rounded(total.known),
+        "conversations": total.held,
         "peers": {
             peer.peer: PEER.of(
                 peer,
@@ -288,7 +290,7 @@ def cost_dict(spent: Spent) -> PrintedCost:
                 known_dollars=_rounded(peer.known),
                 why_unknown=peer.why_unknown or None,
             )
-            for peer in spent.peers
+            for peer in total.peers
         },
     }
 

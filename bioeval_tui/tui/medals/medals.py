@@ -156,7 +156,7 @@ class MedalsScreen(BaseScreen):
             return
         row, services = self.looked_at.row, self.bioeval.services
 
-        async def work(tell: Tell) -> MedalRow:
+        async def regrade(tell: Tell) -> MedalRow:
             return await services.in_worker(lambda: services.grade_again(row))
 
         def done(fresh: MedalRow | None) -> None:
@@ -166,7 +166,7 @@ class MedalsScreen(BaseScreen):
                 self.refresh_bindings()
                 self.submissions.read_intervals()
 
-        self.app.push_screen(WorkDialog(f"Grading {row.file} again", work), done)
+        self.app.push_screen(WorkDialog(f"Grading {row.file} again", regrade), done)
 
     def action_edit(self) -> None:
         """Edit the selected file."""
@@ -545,7 +545,7 @@ class MedalsScreen(BaseScreen):
             if e.row.task_id == task_id and e.standing == "not_graded"
         ]
 
-        async def work(tell: Tell) -> dict[int, MedalRow]:
+        async def prepare(tell: Tell) -> dict[int, MedalRow]:
             async with aclosing(services.benchmarks.prepare(task_id)) as steps:
                 async for sentence in steps:
                     tell(sentence)
@@ -557,7 +557,7 @@ class MedalsScreen(BaseScreen):
                     graded[id(row)] = await services.in_worker(grade)
             return graded
 
-        self.app.push_screen(WorkDialog(f"Preparing {task_id}", work), self._prepared)
+        self.app.push_screen(WorkDialog(f"Preparing {task_id}", prepare), self._prepared)
 
     def _prepared(self, graded: dict[int, MedalRow] | None) -> None:
         """Replace the rows that could not be graded before by the graded ones."""

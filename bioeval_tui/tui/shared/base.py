@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from bioeval_tui.tui.shared.output import Copied
     from bioeval_tui.tui.shared.program import Program
 
+WIDE = 120
+"""Cells of a terminal that has room for things side by side."""
+REST_S = 0.1
+"""How long the cursor must not move to be at rest, in seconds."""
 _LAST = (events.Unmount, events.ScreenSuspend, Prune)
 """What a screen that is closed still handles."""
 
@@ -48,7 +52,7 @@ class AnyScreen(Screen[Result], Generic[Result]):
 
     NAME: ClassVar[str] = ""
     ABOUT: ClassVar[str] = ""
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "-wide")]  # noqa: RUF012
 
     def __init__(self, **named: Any) -> None:
         super().__init__(**named)
@@ -162,7 +166,7 @@ class BaseScreen(AnyScreen[None]):
     @property
     def wide(self) -> bool:
         """Whether there is room for things side by side."""
-        return self.app.size.width >= 120
+        return self.app.size.width >= WIDE
 
     def key(self, action: str) -> str:
         """Return the current key of an action of the screen or of the application."""
@@ -191,19 +195,6 @@ class BaseScreen(AnyScreen[None]):
         self.app.notify(sentence, severity="warning" if bad else "information", markup=False)
 
 
-def unreadable(failure: str) -> list[Cell]:
-    """Return the notice of a screen whose items could not be read."""
-    return [Cell("! Could not be read", "strong"), Cell(""), Cell(failure, "bad")]
-
-
-def switch_focus(rows: Widget, beside: Widget) -> None:
-    """Go from the rows to what stands beside them, or back."""
-    if beside.has_focus:
-        rows.focus()
-    else:
-        beside.focus()
-
-
 class RefreshedScreen(BaseScreen):
     """A screen that reloads its items while it is visible."""
 
@@ -227,12 +218,12 @@ class RefreshedScreen(BaseScreen):
             self._loading = True
             self.call_after_paint(self._load_items)
 
-    def call_after_paint(self, work: Callable[[], object]) -> None:
-        """Call `work` after the next paint: it imports modules in a thread, which would delay the
+    def call_after_paint(self, call: Callable[[], object]) -> None:
+        """Make a `call` after the next paint: it imports modules in a thread, which would delay the
         paint.
         """
         # By way of the application, because it paints nothing before it is composed.
-        self.app.call_later(self.call_after_refresh, work)
+        self.app.call_later(self.call_after_refresh, call)
 
     @work(group="items")
     async def _load_items(self) -> None:
@@ -240,10 +231,6 @@ class RefreshedScreen(BaseScreen):
             await self.load_items()
         finally:
             self._loading = False
-
-
-REST_S = 0.1
-"""How long the cursor must not move to be at rest, in seconds."""
 
 
 class AtRest:
@@ -281,3 +268,16 @@ class AtRest:
         self.pending = False
         if self._screen.is_attached:
             self._act()
+
+
+def unreadable(failure: str) -> list[Cell]:
+    """Return the notice of a screen whose items could not be read."""
+    return [Cell("! Could not be read", "strong"), Cell(""), Cell(failure, "bad")]
+
+
+def switch_focus(rows: Widget, beside: Widget) -> None:
+    """Go from the rows to what stands beside them, or back."""
+    if beside.has_focus:
+        rows.focus()
+    else:
+        beside.focus()

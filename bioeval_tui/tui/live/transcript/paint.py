@@ -87,7 +87,7 @@ RULE = "│ "
 class Painter:
     """Paints blocks at one width in one set of colours.
 
-    `styles` maps names to Rich styles (see `STYLES`).
+    `styles` maps names to Rich styles: `STYLE_NAMES`, and `base` for the rest.
     """
 
     def __init__(self, width: int, styles: Mapping[str, Style]) -> None:
@@ -159,12 +159,10 @@ class Painter:
                 if block.live:
                     text = close_marks(text)
                 return self._render(TranscriptMarkdown(text)) or [[]]
-            case "code":
+            case "code" | "detail-code":
                 return self._ruled(highlight_code(text, block.language))
             case "plain-code":
                 return self._ruled(Text(text, style="code", overflow="fold"))
-            case "detail-code":
-                return self._ruled(highlight_code(text, block.language))
             case "detail":
                 return self._ruled(Text(text, style="note", overflow="fold"))
             case "note":
