@@ -1,8 +1,7 @@
-"""Describes what commands print as JSON, so that `bioeval-tui schema` makes its schema of the code
-that prints it.
+"""Describes what commands print as JSON: `bioeval-tui schema` reads it from the code that prints.
 
-An object is a `TypedDict` beside the function that returns it, whose keys mypy checks, or is made
-of a value (`Fields`), whose class then says what is printed.
+A printed object is either a `TypedDict` beside the function that returns it, whose keys mypy
+checks, or made of a value (`Fields`), whose class then says what is printed.
 """
 
 from __future__ import annotations
@@ -129,14 +128,16 @@ def describe(
     imported, which would slow down every command.
     """
     for name, part in {whole: schema, **schema.get("$defs", {})}.items():
-        named = vars(module).get(name)
         keys = part.get("properties", {})
-        made = next((one for one in get_args(named)[1:] if isinstance(one, Fields)), None)
-        origin = getattr(made.made_from if made else named, "__module__", module.__name__)
-        texts = _descriptions(sys.modules[origin]).get(
-            made.made_from.__name__ if made else name, {}
-        )
+        described = vars(module).get(name)
+        class_name = name
+        made = next((one for one in get_args(described)[1:] if isinstance(one, Fields)), None)
         if made:
+            described = made.made_from
+            class_name = described.__name__
+        origin = getattr(described, "__module__", module.__name__)
+        texts = _descriptions(sys.modules[origin]).get(class_name, {})
+        if made:  # the class may have more fields than the dict has keys
             texts = {field: text for field, text in (texts | made.texts).items() if field in keys}
         texts = {key_of(field): text for field, text in texts.items()}
         if texts.keys() <= keys.keys():  # otherwise it is of another class of that name

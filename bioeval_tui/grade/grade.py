@@ -39,11 +39,8 @@ from bioeval_tui.grade.outcomes import Invalid, NotGraded, NotGradedError, Outco
 from bioeval_tui.grade.published_tables import read_as_published
 from bioeval_tui.grade.score_numbers import numpy_round, to_score
 from bioeval_tui.grade.scorers import CSV, H5AD, CodeScorer, CsvScorer, Scorer
-from bioeval_tui.grade.submissions import (
-    agent_in,
-    is_same_file,
-    why_not_a_file,
-)
+from bioeval_tui.grade.submission_files import is_same_file, why_not_a_file
+from bioeval_tui.grade.submissions import agent_in
 from bioeval_tui.grade.tables import read_frame
 from bioeval_tui.grade.task_report import ReportExtra, TaskReport, now
 from bioeval_tui.grade.tasks.task import Task

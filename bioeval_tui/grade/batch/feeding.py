@@ -24,7 +24,8 @@ from bioeval_tui.grade.outcome_json import (
     to_text,
 )
 from bioeval_tui.grade.outcomes import NotGraded, reported
-from bioeval_tui.grade.submissions import Submission, why_not_followed
+from bioeval_tui.grade.submission_files import why_not_followed
+from bioeval_tui.grade.submissions import Submission
 from bioeval_tui.grade.uncertainty import Uncertainty
 
 POLL_S = 0.2

@@ -28,7 +28,8 @@ from bioeval_tui.grade.batch.worker_protocol import Wire
 from bioeval_tui.grade.explaining.sections import Section
 from bioeval_tui.grade.outcome_json import outcome_to_dict, to_text
 from bioeval_tui.grade.outcomes import NotGraded, NotGradedError, Outcome
-from bioeval_tui.grade.submissions import SubmissionList, read_submissions, why_not_followed
+from bioeval_tui.grade.submission_files import why_not_followed
+from bioeval_tui.grade.submissions import SubmissionList, read_submissions
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.grade.tasks.registry import Registry, registry as DEFAULT_REGISTRY
 from bioeval_tui.grade.uncertainty import Uncertainty
