@@ -177,7 +177,7 @@ def _read(text: str, scores: ScoreGroups, asked: Question, wanted: Sequence[int]
             except MalformedAnswerError as problem:
                 refused.setdefault(number, str(problem))
                 continue
-            # Another group may repeat a score, as a summary at the end does.
+            # Another group may repeat a score (the same answer twice), but not change it.
             earlier = reading.verdicts.setdefault(number, verdict)
             if earlier.score != verdict.score:
                 refused[number] = _scored_twice(number)
@@ -278,9 +278,7 @@ def _whole(given: Any) -> int | None:
 
 
 def _is_number(given: Any) -> TypeGuard[int | float]:
-    """Return whether JSON has a number that can be counted with: not NaN, which is not in any
-    order, and not so large that no float holds it.
-    """
+    """Return whether a JSON value is a number within `LARGEST`; NaN is within no bounds."""
     if isinstance(given, bool) or not isinstance(given, int | float):
         return False
     return -LARGEST <= given <= LARGEST

@@ -372,7 +372,7 @@ def agreement_csv(report: AgreementReport) -> str:
             rows.append(
                 [spreadsheet_cell(value) if isinstance(value, str) else value for value in values]
             )
-    return csv_text(rows, end="\r\n")  # as RFC 4180 says, and spreadsheets write
+    return csv_text(rows, end="\r\n")  # the line ends of RFC 4180
 
 
 def _among(among: AmongJudges) -> dict[str, Any]:

@@ -26,8 +26,9 @@ from bioeval_tui.base.units import latency_short
 from bioeval_tui.report.messages import passage_pattern
 from bioeval_tui.tui.live.transcript.blocks import Block, Line, Mark
 from bioeval_tui.tui.live.transcript.document import Document, Spot
-from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, STYLE_NAMES, Painter
+from bioeval_tui.tui.live.transcript.paint import MARK_CELLS, Painter
 from bioeval_tui.tui.live.transcript.scrollbar import QuickBar
+from bioeval_tui.tui.live.transcript.styles import STYLE_NAMES
 
 
 class Match(NamedTuple):

@@ -29,7 +29,7 @@ from bioeval_tui.tui.live.transcript.page import (
     restyled,
     selected_text,
 )
-from bioeval_tui.tui.live.transcript.paint import CSS, STYLE_NAMES
+from bioeval_tui.tui.live.transcript.styles import CSS, STYLE_NAMES
 
 STREAM_INTERVAL = 0.1
 """Minimum seconds between two repaints of a growing message. Its first words never wait."""
