@@ -291,8 +291,7 @@ def usable(kind: type[Described], group: Group) -> Iterator[Described]:
 def blamed(group: Group, name: str) -> Iterator[None]:
     """Turn an exception in another package's plug-in into one sentence that names it.
 
-    An `OSError` is let through: it is about a file or connection of the user's, not the plug-in's
-    code, and has a sentence of its own at the end.
+    An `OSError` is let through: who imports a file says that it cannot be read.
 
     Raises:
         UsageError: the plug-in failed.

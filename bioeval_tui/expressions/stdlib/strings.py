@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions.regex import Regex, compile_pattern
 from bioeval_tui.expressions.signatures import kotlin, library
-from bioeval_tui.expressions.stdlib.elements import Function, not_negative
+from bioeval_tui.expressions.stdlib.iteration import Function, not_negative
 from bioeval_tui.expressions.text_forms import to_text
 from bioeval_tui.expressions.values import (
     CELL,
