@@ -291,6 +291,8 @@ def usable(kind: type[Described], group: Group) -> Iterator[Described]:
 def blamed(group: Group, name: str) -> Iterator[None]:
     """Turn an exception in another package's plug-in into one sentence that names it.
 
+    An `OSError` is let through: who imports a file says that it cannot be read.
+
     Raises:
         UsageError: the plug-in failed.
     """

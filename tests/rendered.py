@@ -3,7 +3,7 @@
 Raises `UsageError` if a template is wrong.
 """
 
-from bioeval_tui.jobs.rendering import render
+from bioeval_tui.jobs.sandbox import render
 from bioeval_tui.peers.models.prompting import Prompt, evaluator_context, judge_context
 from bioeval_tui.protocols import EvaluatorView, JudgeView
 

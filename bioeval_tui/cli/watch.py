@@ -112,12 +112,14 @@ def write_replay(
     Raises:
         UsageError: the size or theme is invalid, or a file cannot be written.
     """
-    # The screen does not wait for these.
+    # Only for a file: the live screen opens without loading these.
     from bioeval_tui.report.result import load_run
     from bioeval_tui.tui.casting import asciicast, player, replay_frames
 
     cells = _size(size)
+    # These have started nothing that must be closed before the frames are made.
     services = AppServices(settings, writes=False)
+    # Only an application knows which themes Textual adds to the program's own.
     known = BioevalApp(services, "runs").theme_names
     if theme not in known:
         raise UsageError(
@@ -130,9 +132,9 @@ def write_replay(
             )
     path = find_recording(run, settings.runs_dir)
     loaded = load_run(path)
-    timing = replay_times if times == "recorded" else reading_times
+    times_of_events = replay_times if times == "recorded" else reading_times
     try:
-        frames = asyncio.run(replay_frames(path, services, cells, theme, timing))
+        frames = asyncio.run(replay_frames(path, services, cells, theme, times_of_events))
     finally:
         services.close()
     job, sentence = loaded.brief.job, loaded.answer.what_and_why

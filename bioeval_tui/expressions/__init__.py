@@ -18,9 +18,11 @@ from typing import Any
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import stdlib
 from bioeval_tui.expressions.checks import check
+from bioeval_tui.expressions.error_lines import caret
 from bioeval_tui.expressions.evaluator import ExpressionEvaluation
+from bioeval_tui.expressions.explanations import Part, explain
 from bioeval_tui.expressions.parser import parse_tree
-from bioeval_tui.expressions.results import Part, caret, explain, to_json
+from bioeval_tui.expressions.results import to_json
 from bioeval_tui.expressions.scopes import Scope, scope, shaped
 from bioeval_tui.expressions.tree import Expression
 from bioeval_tui.expressions.values import LimitError, Limits

@@ -91,6 +91,13 @@ class _Parser:
     def token(self) -> Token:
         return self.given[self.at]
 
+    @property
+    def continues(self) -> bool:
+        """Whether the token may belong to the expression before it, which otherwise ends with its
+        line: a line that begins with ( or { is an expression of its own.
+        """
+        return self.enclosed or not self.token.first
+
     def symbol(self, *symbols: str) -> bool:
         token = self.token
         return token.kind == "symbol" and token.value in symbols
@@ -232,7 +239,7 @@ class _Parser:
         token = self.token
         if token.kind not in ("symbol", "name"):
             return None
-        if token.first and not self.enclosed and token.value not in _MAY_START_A_LINE:
+        if not self.continues and token.value not in _MAY_START_A_LINE:
             return None
         if token.kind == "symbol":
             precedence = _PRECEDENCE.get(token.value)
@@ -262,7 +269,7 @@ class _Parser:
         links = 0
         while True:
             token = self.token
-            continues = self.enclosed or not token.first
+            continues = self.continues
             if self.symbol(".", "?."):
                 node = self.member(node)
             elif continues and self.symbol("["):
@@ -293,9 +300,7 @@ class _Parser:
         return tree.Member(token.column, target, token.value, safe)
 
     def calls(self) -> bool:
-        return self.is_labelled() or (
-            (self.enclosed or not self.token.first) and self.symbol("(", "{")
-        )
+        return self.is_labelled() or (self.continues and self.symbol("(", "{"))
 
     def arguments(self) -> tuple[tree.Argument, ...]:
         """Parse `(…)`, `(…) { … }` or `{ … }`."""
@@ -305,8 +310,9 @@ class _Parser:
                 given.append(self.argument())
                 if not self.symbol(")"):
                     self.expect(",", "or ) after the argument")
-            self.take()
-        if self.is_labelled() or (self.symbol("{") and (self.enclosed or not self.token.first)):
+            self.expect(")", "after the arguments")
+        has_function = self.is_labelled() or (self.continues and self.symbol("{"))
+        if has_function:
             given.append(tree.Argument(self.nested(self.function, enclosed=False), trailing=True))
         return tuple(given)
 

@@ -93,7 +93,7 @@ def _plain_text(value: Value, budget: Budget) -> str:
         case Regex():
             return value.pattern
         case int():
-            return str(int(value))
+            return str(value)
     return type_name(value)
 
 

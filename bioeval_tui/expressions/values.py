@@ -244,6 +244,11 @@ class RegexMatch:
     start: int
     names: dict[str, int]
 
+    @property
+    def end(self) -> int:
+        """Where the text goes on after the match."""
+        return self.start + len(self.value)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sequence:

@@ -128,17 +128,29 @@ def _density(
 
 
 def _draw_values(
-    weights: NDArray[np.float64],
+    log_weights: NDArray[np.float64],
     points: NDArray[np.float64],
     step: float,
     random: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return a value near one of the points for each row of `weights`, logarithms of how likely
-    each point is.
+    """Return a value for each row of `log_weights`, drawn near one of the points.
+
+    Args:
+        log_weights: logarithms of how likely each point is, up to a constant a row, shape (draws,
+            points).
+        points: where a value may lie, rising by `step`, shape (points,).
+        step: between two points.
+        random: draws the points, then the places around them.
     """
-    sums = np.exp(weights - weights.max(axis=1, keepdims=True)).cumsum(axis=1)
-    places = (sums < random.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
-    drawn: NDArray[np.float64] = points[places] + random.uniform(-0.5, 0.5, len(sums)) * step
+    # Less the largest, so that no row consists of zeros.
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    sums = weights.cumsum(axis=1)
+    drawn_sums = random.random((len(sums), 1)) * sums[:, -1:]
+    # How many sums are below the one that was drawn is the number of the point that reaches it.
+    places = (sums < drawn_sums).sum(axis=1)
+    # Each point stands for all values nearer to it than to another (`_STEPS`).
+    offsets = random.uniform(-0.5, 0.5, len(sums)) * step
+    drawn: NDArray[np.float64] = points[places] + offsets
     return drawn
 
 

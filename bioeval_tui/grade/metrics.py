@@ -2,7 +2,8 @@
 
 Each takes `y_true` and `y_pred`, shape (rows,), aligned row by row, and gives one number. Those on
 labels get integer codes of the classes. A metric that is undefined for its input (one class only,
-constant values) gives NaN, which grading reports as an invalid submission.
+constant values) gives NaN, which grading reports as an invalid submission, unless its own docstring
+says what it gives instead.
 """
 
 from __future__ import annotations
@@ -344,7 +345,7 @@ _ALL = (
     Metric("concordance_index", concordance_index, False, "survival", "concordance index"),
 )
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
-"""Every metric by its name in a config. `mae` and `auroc` also work."""
+"""Every metric by its name in a config; it may also be given by one of the `ALIASES`."""
 
 ALIASES = {
     "mae": "mean_absolute_error",

@@ -17,6 +17,7 @@ from bioeval_tui.grade.submissions import RUN_GROUP, agent_in, lfs_words
 
 METADATA = "metadata.json"
 _MOST_BYTES = 50_000_000
+"""Maximum size of a group's `metadata.json`."""
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 RUN_ID = re.compile(rf"(?P<task>.+)_{_UUID}")
 """The name of a run's folder: its task and a UUID."""
@@ -34,7 +35,7 @@ def read_metadata(group: Path) -> dict[str, Any] | None:
     """Return what `metadata.json` in a run group says; None without that file.
 
     Raises:
-        InputError: it cannot be read, or lists no runs.
+        InputError: it cannot be read, is too large, or lists no runs.
     """
     path = group / METADATA
     shown = clean_line(str(path), 300)
@@ -42,7 +43,10 @@ def read_metadata(group: Path) -> dict[str, Any] | None:
         return None
     try:
         with path.open("rb") as file:
-            text = file.read(_MOST_BYTES).decode("utf-8-sig")
+            content = file.read(_MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise InputError(f"{shown} is larger than {_MOST_BYTES:,} bytes")
+        text = content.decode("utf-8-sig")
         if pointer := lfs_words(text):
             raise InputError(f"{shown} {pointer}")
         data = json.loads(text)

@@ -453,8 +453,8 @@ def clauses(query: Query) -> list[Clause]:
     return backwards[::-1]
 
 
-_READS = frozenset(("CALL", "LOAD", "MATCH", "SHOW", "USE"))
-_PATTERNS = frozenset(
+_READING_WORDS = frozenset(("CALL", "LOAD", "MATCH", "SHOW", "USE"))
+_PATTERN_PAIRS = frozenset(
     (("-", "["), ("-", "-"), ("]", "-"), ("COUNT", "{"), ("COLLECT", "{"), ("EXISTS", "{"))
 )
 """Tokens side by side of patterns and subqueries outside of `MATCH`."""
@@ -471,8 +471,9 @@ def asks_nothing(text: str) -> bool:
     Raises:
         QueryError: it cannot be cut into tokens.
     """
-    found = [token.upper for token in tokens(text)]
-    return _READS.isdisjoint(found) and _PATTERNS.isdisjoint(pairwise(found))
+    words = [token.upper for token in tokens(text)]
+    neighbours = pairwise(words)
+    return _READING_WORDS.isdisjoint(words) and _PATTERN_PAIRS.isdisjoint(neighbours)
 
 
 def paths(query: Query, start: int, end: int) -> Iterator[list[PatternPart]]:

@@ -208,7 +208,9 @@ class EmbeddedFile:
 
     def snapshot(self, allowance: Allowance) -> GraphSnapshot:
         """Count and digest the content as of one moment."""
+        # The text is the user's query, which an error quotes; here there is none.
         with self._statement("", allowance) as connection:
+            # All queries of one transaction see the same content.
             connection.execute("BEGIN")
             try:
                 labels = self._count(
@@ -218,12 +220,14 @@ class EmbeddedFile:
                 digest = ContentDigest()
                 for node in self._pages("MATCH (x)", "labels(x) AS labels"):
                     digest.add_node(node["id"], node["labels"], node["properties"])
+                # `end` is a word of Cypher's own.
                 ends = "type(x) AS type, id(a) AS start, id(b) AS end_"
                 for edge in self._pages("MATCH (a)-[x]->(b)", ends):
                     digest.add_relationship(
                         edge["type"], edge["start"], edge["end_"], edge["properties"]
                     )
             finally:
+                # Nothing was written, and only `write` may commit (`_is_unasked_commit`).
                 connection.execute("ROLLBACK")
         return GraphSnapshot(labels, types, digest.hexdigest((labels, types)))
 

@@ -483,18 +483,20 @@ def _sizes(query: Query, parts: list[Clause]) -> None:
 
 
 def _unwound_paths(query: Query, parts: list[Clause]) -> None:
+    """`UNWIND nodes(p) AS x` gives nodes without properties, also if the list has a name before."""
     lists = {"NODES", "RELATIONSHIPS"}
-    aliases = {
-        query.tokens[query.tokens[index + 1].partner + 2].value
-        for index, token in enumerate(query.tokens)
-        if token.upper in lists
-        and query.upper(index + 1) == "("
-        and query.is_keyword(query.tokens[index + 1].partner + 1, "AS")
-    }
+    names: set[str] = set()
+    for index, token in enumerate(query.tokens):
+        if token.upper not in lists or query.upper(index + 1) != "(":
+            continue
+        after = query.tokens[index + 1].partner + 1
+        if query.is_keyword(after, "AS"):
+            # A token always follows: the last one of every query is its end.
+            names.add(query.tokens[after + 1].value)
     for clause in parts:
         if clause.word == "UNWIND":
             first = query.tokens[clause.start]
-            if first.upper in lists or (query.is_name(clause.start) and first.value in aliases):
+            if first.upper in lists or (query.is_name(clause.start) and first.value in names):
                 refuse(
                     query,
                     clause.keyword,

@@ -287,16 +287,19 @@ def _contradicts(said: str, fact: str) -> Violation:
 def untouched_tasks(view: EvaluatorView, text: str = "") -> list[int]:
     """Return the numbers (from 1) of the tasks that the user has not mentioned so far.
 
-    A task counts as mentioned once the user has used a word that only this task contains.
+    A task counts as mentioned once the user has used a word that only this task contains. `text`
+    is a message that the user is about to send.
     """
     said = so_far(view, _TaskWords).words | _task_words(without_signoff(view, text))
-    words = {number: _task_words(text) for number, text in tasks_told(view).items()}
-    left = []
-    for number, own in words.items():
-        others = frozenset().union(*(other for index, other in words.items() if index != number))
-        if not (own - others or own) & said:
-            left.append(number)
-    return left
+    words_of = {number: _task_words(told) for number, told in tasks_told(view).items()}
+    untouched = []
+    for number, words in words_of.items():
+        others = (other for index, other in words_of.items() if index != number)
+        only_here = words.difference(*others)
+        # A task that shares every word with others is mentioned by any of them.
+        if said.isdisjoint(only_here or words):
+            untouched.append(number)
+    return untouched
 
 
 def brings_up_nothing(view: EvaluatorView) -> bool:

@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.yaml_positions import Path as FieldPath
-from bioeval_tui.jobs.rendering import Sandbox
+from bioeval_tui.jobs.sandbox import Sandbox
 
 FILLED = ("greetings", "tasks", "facts", "rubric", "seeds", "setups", "assertions")
 """The parts of a job whose texts may have placeholders, in addition to the evaluator's `lines` and

@@ -77,10 +77,14 @@ class ScriptedEvaluator:
         """
         self._lines = job.evaluator.lines
         self._job = job
-        self._left_out = {
-            name: {n for n, task in enumerate(job.tasks, start=1) if not task.applies(name)}
-            for name in (condition.name for condition in job.held_in)
-        }
+        self._left_out: dict[str, set[int]] = {}
+        """The numbers (from 1) of the tasks that do not count, by condition."""
+        for condition in job.held_in:
+            self._left_out[condition.name] = {
+                number
+                for number, task in enumerate(job.tasks, start=1)
+                if not task.applies(condition.name)
+            }
         self._signoff = job.evaluator.signoff
         self._delay = typing_delay_s
 

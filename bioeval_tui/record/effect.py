@@ -173,13 +173,18 @@ def why_not_compared(
     left. `criteria_shared` returns what both conditions of a trial share, if the caller keeps it.
     """
     if not state.clean:
-        return state.cleanness
-    job = state.trial_job(trial)
-    if job_contrast(job) is None:
+        return state.cleanness  # `not clean` or `cleanliness unknown`
+    trial_job = state.trial_job(trial)
+    if job_contrast(trial_job) is None:
         return NO_CONTRAST
-    if state.job.get("facts") and not job.get("facts"):
+    # The job has facts, but this case has none of them: nothing was withheld from its user.
+    case_lacks_facts = bool(state.job.get("facts")) and not trial_job.get("facts")
+    if case_lacks_facts:
         return NO_FACTS
-    shared = criteria_shared(trial) if criteria_shared is not None else shared_criteria(job)
+    if criteria_shared is not None:
+        shared = criteria_shared(trial)
+    else:
+        shared = shared_criteria(trial_job)
     if shared.is_nothing:
         return NOTHING_SHARED
     return ""

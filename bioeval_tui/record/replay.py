@@ -126,7 +126,10 @@ class Player:
         self._paused = True
 
     async def play(self, begin: int = 0) -> AsyncIterator[Sequence[RunEvent]]:
-        """Yield batches until the last event: everything up to the `begin`-th immediately."""
+        """Yield batches until the last event, each when it is due.
+
+        Everything up to the `begin`-th event is due immediately (`_due`).
+        """
         self._place, self._since, self._target = 0.0, self._clock(), min(begin, len(self._events))
         while self.given < len(self._events) or not self._whole:
             end = min(self._due(), self.given + MOST_AT_ONCE)

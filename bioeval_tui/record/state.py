@@ -880,6 +880,7 @@ def _add_to_message(
 ) -> None:
     message = talk.message(event.message)
     if message is None:
+        # Its start could not be read. `MessageCompleted` has the whole message.
         return
     if isinstance(event, events.MessageDelta):
         message.add(event.text)

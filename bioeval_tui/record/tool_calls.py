@@ -262,8 +262,11 @@ def _expected_text(call: Any) -> str:
         return str(call)
     name, arguments = str(call.get("name")), call.get("arguments")
     shown = name if arguments is None else call_text(name, arguments)
-    if arguments is not None and call.get("compare") != "exact":
-        shown = f"{shown[:-1]}{', ' if arguments else ''}…)"
+    may_have_more = arguments is not None and call.get("compare") != "exact"
+    if may_have_more:
+        separator = ", " if arguments else ""
+        # Instead of the closing bracket; or of the sign at which a long call was cut off.
+        shown = f"{shown[:-1]}{separator}…)"
     if call.get("where"):
         return f"{shown} where {call['where']}"
     return shown

@@ -852,15 +852,13 @@ def gains(talk: ConversationResult) -> list[Gain]:
 
 
 def _assertions(talk: ConversationResult, scored: ConversationScored) -> Iterator[Mended]:
-    """Yield the conversation with each failed assertion passed; failed requests stay as they
-    are.
-    """
+    """Yield the conversation once for each failed assertion, as it would be if that had passed."""
     checks = talk.checks
     results = [(check.weight, check.status == "passed") for check in checks]
     for place, check in enumerate(checks):
         if check.status == "failed":
-            mended = [*results[:place], (check.weight, True), *results[place + 1 :]]
-            part = composite.assertion_part(mended)
+            with_it_passed = [*results[:place], (check.weight, True), *results[place + 1 :]]
+            part = composite.assertion_part(with_it_passed)
             gain = Gain("assertion", check.index, check.title)
             yield Mended(gain, _with_part(scored, part), scored.failures)
 

@@ -30,6 +30,8 @@ from bioeval_tui.tui.shared.wrapped_lines import title_lines
 
 MAX_LINES = 5_000
 """Maximum number of lines in a preview; the rest is only counted."""
+_LEAST_WIDTH = 8
+"""Width in cells to which rows are wrapped in a view that is narrower, which then cuts them off."""
 
 
 class SourceView(ScrollView, can_focus=True):
@@ -88,7 +90,7 @@ class SourceView(ScrollView, can_focus=True):
             return
         self._for_width = width
         self._gutter = len(str(self._source.text.count("\n") + 1)) + 2
-        self._lines = self._source.rows(max(8, width - self._gutter))
+        self._lines = self._source.rows(max(_LEAST_WIDTH, width - self._gutter))
         self.virtual_size = Size(width, len(self._lines))
         self.refresh()
 
@@ -181,7 +183,8 @@ def _problem_rows(problem: Problem, width: int) -> list[SourceRow]:
         said = f"{problem.field}: {said}"
     if problem.line and problem.column:
         said = f"{problem.line}:{problem.column}  {said}"
-    first, *rest = title_lines(f"{sign} {said}", max(8, width), max(8, width) - 2)
+    width = max(_LEAST_WIDTH, width)
+    first, *rest = title_lines(f"{sign} {said}", width, width - 2)
     lines = [first, *(f"  {part}" for part in rest)]
     return [SourceRow(None, (Cell(line, tone),), kind) for line in lines]  # type: ignore[arg-type]
 

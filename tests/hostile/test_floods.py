@@ -31,7 +31,8 @@ from bioeval_tui.base.peer_limits import (
     MAX_OTLP_BODY,
     MAX_TAB_MESSAGE,
 )
-from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
+from bioeval_tui.evaluation.conversation.control import Control
+from bioeval_tui.evaluation.conversation.intents import listen, send_intent
 from bioeval_tui.evaluation.engine.span_receiver import receive_spans
 from bioeval_tui.evaluation.wiring.doctor import model_finding
 from bioeval_tui.peers import traces

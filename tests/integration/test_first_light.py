@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bioeval_tui.evaluation.conversation.control import send_intent
+from bioeval_tui.evaluation.conversation.intents import send_intent
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.record.runs import new_run_ids, process_start, read_live, recording_path
 from bioeval_tui.sample.paths import GUESSING

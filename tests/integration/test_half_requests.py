@@ -29,7 +29,7 @@ CONNECTIONS = int(os.environ.get("BIOEVAL_HALF_CONNECTIONS", "450"))
 INTENTS = """
 import asyncio, json, sys
 from bioeval_tui.evaluation.conversation.control import Control
-from bioeval_tui.evaluation.conversation.control import listen
+from bioeval_tui.evaluation.conversation.intents import listen
 async def main():
     async with listen(Control()) as (port, token):
         print(json.dumps({"port": port, "token": token}), flush=True)

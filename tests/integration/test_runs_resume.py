@@ -14,7 +14,7 @@ import pytest
 
 from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.evaluation.conversation.control import send_intent
+from bioeval_tui.evaluation.conversation.intents import send_intent
 from bioeval_tui.evaluation.engine.batch import run_batch
 from bioeval_tui.evaluation.wiring.resuming import resume_spec
 from bioeval_tui.evaluation.wiring.start import prepare_batch

@@ -110,7 +110,7 @@ class Watchdog:
         """Return for how many seconds this process was suspended after `moment` (monotonic); 0.0 if
         it was not.
         """
-        self._look()
+        self._tick_now()
         stopped = sum(
             min(gap.length, gap.end - moment)
             for gap in self._gaps
@@ -122,7 +122,7 @@ class Watchdog:
         """Return why this process did not run after `moment` (monotonic), as a clause: of the
         longest time.
         """
-        self._look()
+        self._tick_now()
         after = [gap for gap in self._gaps if gap.end > moment]
         if after:
             return max(after, key=lambda gap: gap.length).cause
@@ -132,7 +132,7 @@ class Watchdog:
         """Return for how many seconds from `start` to `end` (monotonic) the event loop did not
         run.
         """
-        self._look()
+        self._tick_now()
         return sum(
             max(0.0, min(gap.end, end) - max(gap.end - gap.length, start)) for gap in self._gaps
         )
@@ -141,7 +141,7 @@ class Watchdog:
         """Return the times after `moment` in which the event loop did not run for more than
         `LONG_S` in one piece.
         """
-        self._look()
+        self._tick_now()
         return [gap for gap in self._gaps if gap.end > moment and gap.length > LONG_S]
 
     def tick(self) -> None:
@@ -161,6 +161,7 @@ class Watchdog:
                 self._sleeps = [*self._sleeps[1 - _KEPT :], (now, slept - had_slept)]
         self._last = now, busy, slept, starved
 
-    def _look(self) -> None:
+    def _tick_now(self) -> None:
+        """Keep a gap that lasts until now: the event loop may not have come to the next tick."""
         if self._last is not None:
             self.tick()

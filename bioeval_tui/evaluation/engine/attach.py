@@ -13,7 +13,7 @@ from time import monotonic, time
 from typing import Literal
 
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.evaluation.conversation.control import (
+from bioeval_tui.evaluation.conversation.intents import (
     HOW_IS_IT,
     NO_ANSWER,
     send_intent,

@@ -20,12 +20,8 @@ from bioeval_tui import __version__
 from bioeval_tui.base.errors import BioevalError, RecordingError, exhausted
 from bioeval_tui.base.terminal import say
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.evaluation.conversation.control import (
-    Control,
-    RunCancelledError,
-    listen,
-    what_helps,
-)
+from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
+from bioeval_tui.evaluation.conversation.intents import listen, what_helps
 from bioeval_tui.evaluation.conversation.plan import Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import Earlier, Resumption
 from bioeval_tui.evaluation.conversation.run_job import JobRun, end_run, started_fields

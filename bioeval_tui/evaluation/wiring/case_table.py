@@ -30,6 +30,10 @@ MOST_PROBLEMS = 100
 MAX_DOCUMENT = 64 << 20
 """Maximum size of a table that is one JSON document, which is read as a whole."""
 
+SAMPLE = "sample:"
+"""In a selection of cases, stands before the number of cases to draw."""
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
@@ -140,11 +144,6 @@ def _identify(
         raise JobError("\n".join(map(str, problems)), tuple(problems))
 
 
-SAMPLE = "sample:"
-"""In a selection of cases, stands before the number of cases to draw."""
-_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
-
-
 @dataclass(frozen=True, slots=True)
 class CaseChoice:
     """The selection of cases from the command line: another file, and rows, ids and the size of a
@@ -166,32 +165,41 @@ def choose_rows(table: CaseTable, choice: CaseChoice, seed: int | None) -> tuple
     Raises:
         UsageError: a selected row does not exist.
     """
-    rows, sample = table.rows, choice.sample
+    rows, sample_size = table.rows, choice.sample
     if choice.only is not None:
-        ids = {row.id for row in rows}
         parts = [part for part in map(str.strip, choice.only.split(",")) if part]
+        ids = {row.id for row in rows}
+        # A row whose id begins with `sample:` could not be chosen otherwise.
         sizes = [part for part in parts if part.startswith(SAMPLE) and part not in ids]
         named = [part for part in parts if part not in sizes]
-        if named or not sizes:
+        is_sample_of_all = bool(sizes) and not named
+        if not is_sample_of_all:
             rows = _named_rows(table, named)
         if sizes:
-            if sample is not None:
-                sizes.append(f"{SAMPLE}{sample}")
-            sample = _size(sizes)
-    if sample is not None:
-        if sample > len(rows):
-            raise UsageError(
-                f"sample: there are {plural(len(rows), 'case')}, fewer than {sample:,}"
-            )
-        drawn_with = next((each for each in (choice.seed, seed) if each is not None), 0)
-        drawn = random.Random(f"{drawn_with}/cases").sample(range(len(rows)), sample)  # noqa: S311
-        rows = tuple(rows[at] for at in sorted(drawn))
-    return rows
+            if sample_size is not None:
+                sizes.append(f"{SAMPLE}{sample_size}")
+            sample_size = _only_size(sizes)
+    if sample_size is None:
+        return rows
+    if sample_size > len(rows):
+        raise UsageError(
+            f"sample: there are {plural(len(rows), 'case')}, fewer than {sample_size:,}"
+        )
+    drawn_with = next((each for each in (choice.seed, seed) if each is not None), 0)
+    # The same seed also draws greetings and the order of the conditions (`RunPlan`): what follows
+    # it keeps each of these draws from following another.
+    random_rows = random.Random(f"{drawn_with}/cases")  # noqa: S311 - nothing secret is drawn
+    return tuple(rows[at] for at in sorted(random_rows.sample(range(len(rows)), sample_size)))
 
 
-def _size(given: Sequence[str]) -> int:
-    size = given[0].removeprefix(SAMPLE).strip()
-    if len(given) > 1 or not (size.isdecimal() and int(size)):
+def _only_size(sizes: Sequence[str]) -> int:
+    """Return the number in the only one of `sizes`, such as `sample:50`.
+
+    Raises:
+        UsageError: there are several, or it is not a whole number from 1.
+    """
+    size = sizes[0].removeprefix(SAMPLE).strip()
+    if len(sizes) > 1 or not (size.isdecimal() and int(size)):
         raise UsageError(f"--cases: give the size of the sample once, such as {SAMPLE}50")
     return int(size)
 

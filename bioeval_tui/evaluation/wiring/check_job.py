@@ -38,7 +38,7 @@ from bioeval_tui.guards import NOT_LOOKED_FOR
 from bioeval_tui.jobs.filling import has_placeholders
 from bioeval_tui.jobs.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
 from bioeval_tui.jobs.models import KINDS, ModelOptions
-from bioeval_tui.jobs.rendering import Sandbox
+from bioeval_tui.jobs.sandbox import Sandbox
 from bioeval_tui.languages import LANGUAGES, language_of
 from bioeval_tui.languages.english import ENGLISH
 from bioeval_tui.peers import python_code

@@ -78,7 +78,8 @@ class Makers:
     ) -> None:
         """`model` is the agent's, None for the job's own or the usual one.
 
-        Without `job_dir`, the job is a stranger's, whose conversations are only judged: by the
+        `job_dir` is the folder of the user's own job file. A recording of somebody else has none
+        here, as nothing that its job names may be read: its conversations are only judged, by the
         program's own prompts, without submissions or plug-ins, and at the user's own endpoint.
         """
         self.job = job if job_dir is not None else _judged_at_home(job)
@@ -87,18 +88,23 @@ class Makers:
         self.job_dir = job_dir
         self.spec = spec
         self.settings = settings
-        self.model = model or job.target.model or DEFAULT_MODEL
+        named_model = model or job.target.model
+        self.model = named_model or DEFAULT_MODEL
+        """The model that an agent of a model's endpoint is: the usual one if none was named."""
         self._refused: dict[str, set[str]] = {}
+        """`AgentTerms.refused`, which the agents of all conversations share."""
         self._protocol = plugins.agent_protocol(job.target.protocol)
         """The agent's protocol; None for one that is not installed, as of a recorded job that is
         only judged.
         """
-        self.agent_model = self.model if self.pays_agent else model or job.target.model
-        """The agent's model, or None if none was named: only a REST agent itself knows which model
-        it uses.
+        self.agent_model = self.model if self.pays_agent else named_model
+        """The agent's model as far as it is known, for what is printed and recorded; None if none
+        was named and the agent is no model's endpoint, as only such an agent itself knows it.
         """
         url = spec.agent_url or job.target.url or settings.agent_url
-        self.agent_url = "" if self._protocol and self._protocol.is_function else url.rstrip("/")
+        is_function = self._protocol is not None and self._protocol.is_function
+        # Without the / at the end, as paths are appended.
+        self.agent_url = "" if is_function else url.rstrip("/")
         self.control: Control | None = None
         self._evaluator_chat: ChatModel | None = None
 

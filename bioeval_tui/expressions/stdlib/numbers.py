@@ -11,7 +11,7 @@ from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions import operators
 from bioeval_tui.expressions.comparing import equal, order
 from bioeval_tui.expressions.signatures import kotlin, library
-from bioeval_tui.expressions.stdlib.elements import Function
+from bioeval_tui.expressions.stdlib.iteration import Function
 from bioeval_tui.expressions.text_forms import to_text
 from bioeval_tui.expressions.values import (
     INT_MAX,

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from bioeval_tui.base.errors import ExpressionError
 from bioeval_tui.expressions.regex import Regex, compile_pattern
 from bioeval_tui.expressions.signatures import kotlin, library
-from bioeval_tui.expressions.stdlib.elements import Function, not_negative
+from bioeval_tui.expressions.stdlib.iteration import Function, not_negative
 from bioeval_tui.expressions.text_forms import to_text
 from bioeval_tui.expressions.values import (
     CELL,
@@ -82,7 +82,7 @@ def split_at_matches(budget: Budget, text: str, pattern: Regex, limit: int = 0) 
         # a place in the list, and two bytes a character
         budget.hold(CELL + 2 * (match.start - start))
         parts.append(text[start : match.start])
-        start = match.start + len(match.value)
+        start = match.end
     return [*parts, text[start:]]
 
 
@@ -92,16 +92,19 @@ def replace_by(budget: Budget, text: str, pattern: Regex, transform: Function) -
 
 
 def _replaced(
-    budget: Budget, text: str, matches: list[RegexMatch], written: Callable[[RegexMatch], str]
+    budget: Budget, text: str, matches: list[RegexMatch], replacement: Callable[[RegexMatch], str]
 ) -> str:
+    """Return the text with what `replacement` returns in place of each match."""
     parts: list[str] = []
     start = 0
     for match in matches:
-        for part in (text[start : match.start], written(match)):
+        for part in (text[start : match.start], replacement(match)):
+            # Before it is kept, as replacements may be much longer than the text.
             budget.build_text(len(part))
             budget.hold(CELL)
             parts.append(part)
-        start = match.start + len(match.value)
+        start = match.end
+    # The rest after the last match is at most the whole text.
     budget.build_text(len(text))
     return "".join([*parts, text[start:]])
 

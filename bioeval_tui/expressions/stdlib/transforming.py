@@ -20,7 +20,7 @@ from bioeval_tui.expressions.comparing import (
     ordered_set,
 )
 from bioeval_tui.expressions.signatures import RUNTIME, kotlin, library
-from bioeval_tui.expressions.stdlib.elements import (
+from bioeval_tui.expressions.stdlib.iteration import (
     Function,
     Map,
     each,

@@ -23,7 +23,8 @@ from jinja2 import TemplateSyntaxError, nodes
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.jobs.rendering import Sandbox, Templates, render
+from bioeval_tui.jobs.rendering import Templates
+from bioeval_tui.jobs.sandbox import Sandbox, render
 from bioeval_tui.peers.models.shown import (
     FOR_JUDGES,
     FOR_USERS,

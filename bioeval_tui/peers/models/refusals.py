@@ -24,6 +24,91 @@ from bioeval_tui.record.participants import Peer
 if TYPE_CHECKING:  # `doctor` asks here without a client
     import openai
 
+_MEANINGS = {
+    400: "did not understand the request",
+    401: "rejected the API key",
+    403: "does not allow this request",
+    404: "does not know this URL or model",
+    413: "found the request too large",
+    422: "did not understand the request",
+    429: "is rate-limiting",
+}
+
+_REFUSING_STATUS = frozenset({400, 422, 500, 501})
+"""Statuses of servers that do not know an option; llama-cpp-python answers 500."""
+_DISAGREEING_STATUS = frozenset({400, 404, 405, 415, 422, 501})
+"""Statuses that say that this program asked for something that the endpoint does not have or
+understand.
+"""
+_OPTIONS = {
+    "temperature": "temperature",
+    "stream_options": "stream_options|include_usage",
+    "max_tokens": "max_completion_tokens",
+    "stream": r"stream(?:ing)?",
+    "system": (
+        r"system[ _](?:role|message|prompt|instruction)s?|role ['\"]?system|developer instructions?"
+    ),
+    "response_format": (
+        r"response_?format|json_?schema|json_object|text\.format|structured[ _]outputs?|grammar"
+    ),
+}
+"""The words with which servers name an option that a request may do without, or the other name of
+`max_tokens`.
+"""
+_NAMED = (
+    r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
+    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong"
+    r"|support\w*|accept\w*|allow\w*|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*"
+    r"|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
+    r""")\b[^.;?!]{{0,60}}?\b(?:{0})\b"""
+    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b"
+    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
+    r"|unavailable|forbidden|disabled|fail\w*)\b)"
+)
+"""How servers name a parameter: in quotes of its own, or beside what is wrong with it."""
+_NAMING = {option: re.compile(_NAMED.format(names)) for option, names in _OPTIONS.items()}
+_ECHOED = re.compile(r"""(?<!\w)(['"`])[^'"`]*\s[^'"`]*\1(?!\w)""")
+"""Several words in quotes: they may be anybody's."""
+_CONTEXT_CODES = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"}
+)
+_CONTEXT_FULL = re.compile(
+    r"context[ _-]?(?:length|size|window|limit)|maximum context|prompt is too long|exceeds?"
+    r" .{0,40}\bn_ctx\b"
+    r"|token count .{0,40}exceeds|tokens \+ `?max_new_tokens|reduce the length of (?:the|your)"
+    r" (?:messages|prompt)",
+    re.IGNORECASE,
+)
+"""The words of vLLM, llama.cpp, LM Studio, Anthropic, Google, TGI and Groq for a request that is
+too long for a model.
+"""
+_CONTENT_CODES = frozenset(
+    {
+        "content_filter",
+        "content_policy_violation",
+        "responsibleaipolicyviolation",
+        "invalid_prompt",
+        "data_inspection_failed",
+        "datainspectionfailed",
+        "guardrail_intervened",
+        "1301",
+    }
+)
+"""The codes with which OpenAI, Azure, Alibaba, Bedrock and Zhipu refuse a request over what is said
+in it.
+"""
+_CONTENT_WORDS = re.compile(
+    r"content (?:management|filter|policy|moderation|safety)|content_?filter|safety"
+    r" (?:system|filter|policy|guidelines)|usage guidelines"
+    r"|(?:usage|safety|content) polic(?:y|ies)|content exists risk|inappropriate content|unsafe or"
+    r" sensitive|requires moderation|was flagged"
+    r"|block_?reason|prohibited_content",
+    re.IGNORECASE,
+)
+"""The words of Azure, OpenAI, DeepSeek, Alibaba, Zhipu, xAI, OpenRouter and Google for the same."""
+_KEY_LIKE = re.compile(r"\b(?:sk|key|bearer)[-_ ][\w*.-]{4,}", re.IGNORECASE)
+_LONGEST_RECEIVED = 300
+
 
 def refusal(
     peer: Peer,
@@ -34,6 +119,10 @@ def refusal(
 ) -> PeerError:
     """Convert an error status: `Refused` if the server names an option that can be left out, or
     `QuotaUsedUp`.
+
+    The more specific an error is, the earlier it is looked for, because several have the same
+    status: a used-up quota also comes as 429, like a limit that a retry waits for, and a full
+    context or the content filter as 400, like an unknown option.
 
     `job_keys` are the parameters that the job asks for, with the job's key of each, which is named
     where the server names the parameter.
@@ -153,89 +242,3 @@ def content_refused(peer: Peer, host: str, reason: str, status: int | None = Non
 def hide_keys(text: str, key: str | None) -> str:
     """Return `text` on one line, without the key and anything that looks like a key."""
     return clean_line(_KEY_LIKE.sub("[key]", mask_secret(text, key or "")), _LONGEST_RECEIVED)
-
-
-_MEANINGS = {
-    400: "did not understand the request",
-    401: "rejected the API key",
-    403: "does not allow this request",
-    404: "does not know this URL or model",
-    413: "found the request too large",
-    422: "did not understand the request",
-    429: "is rate-limiting",
-}
-
-_REFUSING_STATUS = frozenset({400, 422, 500, 501})
-"""Statuses of servers that do not know an option; llama-cpp-python answers 500."""
-_DISAGREEING_STATUS = frozenset({400, 404, 405, 415, 422, 501})
-"""Statuses that say that this program asked for something that the endpoint does not have or
-understand.
-"""
-_OPTIONS = {
-    "temperature": "temperature",
-    "stream_options": "stream_options|include_usage",
-    "max_tokens": "max_completion_tokens",
-    "stream": r"stream(?:ing)?",
-    "system": (
-        r"system[ _](?:role|message|prompt|instruction)s?|role ['\"]?system|developer instructions?"
-    ),
-    "response_format": (
-        r"response_?format|json_?schema|json_object|text\.format|structured[ _]outputs?|grammar"
-    ),
-}
-"""The words with which servers name an option that a request may do without, or the other name of
-`max_tokens`.
-"""
-_NAMED = (
-    r"""(?<!\w)['"`](?:[\w.]{{1,40}}\.)?(?:{0})(?:[.\[][\w.\[\]]{{1,40}})?['"`](?!\s*[:=])"""
-    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|unexpected|extra|bad|wrong"
-    r"|support\w*|accept\w*|allow\w*|permit\w*|understand|recogni[sz]e|implement\w*|fail\w*"
-    r"|verified|use|remove|without|disabled?|parameters?|arguments?|field|option"
-    r""")\b[^.;?!]{{0,60}}?\b(?:{0})\b"""
-    r"|\b(?:{0})\b[^.;?!]{{0,60}}?(?:\bnot\b|n't\b"
-    r"|\b(?:unsupported|unknown|unrecogni[sz]ed|invalid|only|must|cannot"
-    r"|unavailable|forbidden|disabled|fail\w*)\b)"
-)
-"""How servers name a parameter: in quotes of its own, or beside what is wrong with it."""
-_NAMING = {option: re.compile(_NAMED.format(names)) for option, names in _OPTIONS.items()}
-_ECHOED = re.compile(r"""(?<!\w)(['"`])[^'"`]*\s[^'"`]*\1(?!\w)""")
-"""Several words in quotes: they may be anybody's."""
-_CONTEXT_CODES = frozenset(
-    {"context_length_exceeded", "exceed_context_size_error", "context_window_exceeded"}
-)
-_CONTEXT_FULL = re.compile(
-    r"context[ _-]?(?:length|size|window|limit)|maximum context|prompt is too long|exceeds?"
-    r" .{0,40}\bn_ctx\b"
-    r"|token count .{0,40}exceeds|tokens \+ `?max_new_tokens|reduce the length of (?:the|your)"
-    r" (?:messages|prompt)",
-    re.IGNORECASE,
-)
-"""The words of vLLM, llama.cpp, LM Studio, Anthropic, Google, TGI and Groq for a request that is
-too long for a model.
-"""
-_CONTENT_CODES = frozenset(
-    {
-        "content_filter",
-        "content_policy_violation",
-        "responsibleaipolicyviolation",
-        "invalid_prompt",
-        "data_inspection_failed",
-        "datainspectionfailed",
-        "guardrail_intervened",
-        "1301",
-    }
-)
-"""The codes with which OpenAI, Azure, Alibaba, Bedrock and Zhipu refuse a request over what is said
-in it.
-"""
-_CONTENT_WORDS = re.compile(
-    r"content (?:management|filter|policy|moderation|safety)|content_?filter|safety"
-    r" (?:system|filter|policy|guidelines)|usage guidelines"
-    r"|(?:usage|safety|content) polic(?:y|ies)|content exists risk|inappropriate content|unsafe or"
-    r" sensitive|requires moderation|was flagged"
-    r"|block_?reason|prohibited_content",
-    re.IGNORECASE,
-)
-"""The words of Azure, OpenAI, DeepSeek, Alibaba, Zhipu, xAI, OpenRouter and Google for the same."""
-_KEY_LIKE = re.compile(r"\b(?:sk|key|bearer)[-_ ][\w*.-]{4,}", re.IGNORECASE)
-_LONGEST_RECEIVED = 300

@@ -19,7 +19,7 @@ from typing import Any, Literal, Protocol
 
 from bioeval_tui.sample.agent import cohort, medications, pharmacology, reminders, variants
 from bioeval_tui.sample.agent.facts import Knowledge
-from bioeval_tui.sample.agent.language import read
+from bioeval_tui.sample.agent.mentions import read
 from bioeval_tui.sample.agent.phrasebook import Phrasebook, find_phrasebook
 from bioeval_tui.sample.agent.records import Records
 from bioeval_tui.sample.agent.turn import FUNCTIONS, DialogueTurn, State

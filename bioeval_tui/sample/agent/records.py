@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from bioeval_tui.sample.agent.facts import BUILT_IN, Drug, Interaction, Knowledge, Patient, Variant
-from bioeval_tui.sample.agent.language import read
+from bioeval_tui.sample.agent.mentions import read
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime, time
 from zoneinfo import ZoneInfo
 
-from bioeval_tui.sample.agent.language import SpokenTime
+from bioeval_tui.sample.agent.mentions import SpokenTime
 from bioeval_tui.sample.agent.records import Reminder
 from bioeval_tui.sample.agent.turn import DialogueTurn, ReminderDraft
 

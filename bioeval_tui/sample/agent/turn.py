@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from bioeval_tui.base.text import compact_json
 from bioeval_tui.sample.agent.facts import Knowledge
-from bioeval_tui.sample.agent.language import ReadMessage, SpokenTime
+from bioeval_tui.sample.agent.mentions import ReadMessage, SpokenTime
 from bioeval_tui.sample.agent.records import Records
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic
 
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.evaluation.conversation.control import send_intent
+from bioeval_tui.evaluation.conversation.intents import send_intent
 from bioeval_tui.evaluation.engine.attach import FollowedRun, sender_name
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES

@@ -460,9 +460,13 @@ class LiveScreen(BaseScreen):
         self.conversations.focus_conversation()
 
     def copies(self) -> Sequence[Copied]:
-        """The focused panel's row, the selected message and its conversation."""
+        """The selected message and its conversation; nothing while a panel has the focus, as the
+        selected item is then the panel's row.
+        """
+        if self.panels.has_focus_within:
+            return ()
         message, conversation = self.conversations.message, self.watched.conversation
-        if message is None or conversation is None or self.panels.has_focus_within:
+        if message is None or conversation is None:
             return ()
         return (
             Copied(f"message {message.message}, {SPEAKERS[message.role]}", lambda: message.text),

@@ -1,4 +1,6 @@
-"""The score card: both conversations' scores, the reasons, and what would raise them."""
+"""The score card of a trial: both conversations' scores, the reasons, and what would raise them; and
+the card of all trials of a run (`RunCard`), from which those of its trials are opened.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +40,17 @@ if TYPE_CHECKING:
 
 SHOWN, BAR = 5, 6
 """Number of gains, and width of their bars."""
+COLUMN, ROOMY_COLUMN, MOST_LINES = 11, 20, 3
+"""Maximum widths of a column, in which a longer name of a condition wraps; maximum height of a row
+with values.
+"""
+LEAST_ROWS, ROOMY_ROWS = 36, 45
+"""Minimum heights of the terminal for blank lines, and for a card that is as high as it needs."""
+MORE, RUN_MORE = (
+    "more ▸  response times, how the score adds up",
+    "more ▸  intervals, pass^k, response times, cost",
+)
+LESS = "less ▾"
 
 
 class GainsPanel(DrawnPanel):
@@ -73,19 +86,6 @@ class GainsPanel(DrawnPanel):
             said = "nothing was left to gain" if perfect else "unknown without a score"
             lines.append(paint(Cell(said, "quiet")))
         return Content("\n").join(lines)
-
-
-COLUMN, ROOMY_COLUMN, MOST_LINES = 11, 20, 3
-"""Maximum widths of a column, in which a longer name of a condition wraps; maximum height of a row
-with values.
-"""
-LEAST_ROWS, ROOMY_ROWS = 36, 45
-"""Minimum heights of the terminal for blank lines, and for a card that is as high as it needs."""
-MORE, RUN_MORE = (
-    "more ▸  response times, how the score adds up",
-    "more ▸  intervals, pass^k, response times, cost",
-)
-LESS = "less ▾"
 
 
 def _fold_row(words: str) -> score_card_view.Row:
@@ -182,7 +182,7 @@ class ScoreCard(Dialog[CardEvidence]):
         """`looked_at` is the row and condition to select first; by default, the condition with the
         lower score.
 
-        `overall` is the card of all trials from which this one was opened.
+        `overall` is the card of all trials from which this one was opened; of that card, itself.
         """
         self._trial = result.trial(trial)
         self._answer = result.answer if overall is self else result.answer_in(trial)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import permutations
 from typing import TYPE_CHECKING
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from bioeval_tui.report.brief import Brief
     from bioeval_tui.report.findings import StepAction
     from bioeval_tui.report.result import RunResult
+    from bioeval_tui.report.run import ConversationResult
 
 GAINS, LAST = 4, 2
 """How much of the lowest conversation a preview shows: gains or, without any, messages."""
@@ -74,8 +75,8 @@ class RunPreview:
 
     answer: Answer
     lowest: str = ""
-    """The conversation that scored lowest, such as `with the facts, trial 2`, to which the next two
-    belong.
+    """The conversation that scored lowest, or the last one without any score, such as `with the
+    facts, trial 2`; the next two belong to it.
     """
     ways: tuple[str, ...] = ()
     """What to do about it if it never took place."""
@@ -94,37 +95,44 @@ class RunPreview:
 
 def preview(run: RunResult) -> RunPreview:
     """Return a run's answer, or why nothing was measured."""
-    # statistics: the list of runs waits for none
-    from bioeval_tui.report.sentences import (
-        LONGEST_LOSS,
-    )
-
-    answer, trials = run.answer, run.planned_trials
     names: dict[str, str] = {name: run.condition_title(name) for name in run.state.all_conditions}
+    without_conversation = RunPreview(
+        run.answer, names=names, about=run.brief, trials=run.planned_trials
+    )
     conversations = run.conversations_begun
-    talk = run.lowest or next(reversed(conversations), None)
-    if talk is None:
-        return RunPreview(answer, names=names, about=run.brief, trials=trials)
-    times = [
+    if not conversations:
+        return without_conversation
+    shown = run.lowest or conversations[-1]
+    seconds = [
         talk.ended.duration_ms / 1000
         for talk in conversations
         if talk.ended and talk.ended.duration_ms
     ]
+    cost = run.summary.spent.dollars
+    return replace(
+        without_conversation,
+        lowest=run.place_words(shown),
+        ways=shown.ways,
+        last=() if run.answer.why else _last_messages(shown),
+        seconds=average_if_any(seconds),
+        # What was spent is the cost of all that began, not only of those with a score.
+        dollars=None if cost is None else cost / len(conversations),
+    )
+
+
+def _last_messages(talk: ConversationResult) -> tuple[tuple[str, str], ...]:
+    """Return the role and the text of each of the last messages, each on one line; without the
+    sign-off, which is never sent to the agent.
+    """
+    # Only for a preview: the table of runs does not load the report's sentences.
+    from bioeval_tui.report.sentences import LONGEST_LOSS
+
     messages = talk.messages
     if talk.end_reason == "signed_off" and messages and messages[-1].role == "user":
         messages = messages[:-1]
-    cost = run.summary.spent.dollars
-    last = [] if answer.why else messages[-LAST:]
-    return RunPreview(
-        answer,
-        run.place_words(talk),
-        talk.ways,
-        tuple((m.role, shorten(clean_line(m.text), LONGEST_LOSS)) for m in last),
-        names,
-        run.brief,
-        trials,
-        average_if_any(times),
-        None if cost is None else cost / len(conversations),
+    return tuple(
+        (message.role, shorten(clean_line(message.text), LONGEST_LOSS))
+        for message in messages[-LAST:]
     )
 
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from bioeval_tui.base.errors import InputError
+from bioeval_tui.grade import run_groups
 from bioeval_tui.grade.doubts import Doubt, score_text
 from bioeval_tui.grade.leaderboard import build_leaderboard, guess_direction, rank
 from bioeval_tui.grade.order import Difference, ExpectedForm, findings, not_tried
@@ -487,6 +488,17 @@ def test_a_list_without_runs_is_refused(tmp_path: Path, text: str) -> None:
         read_metadata(tmp_path)
     (tmp_path / "metadata.json").write_text('{"runs": {}}', encoding="utf-8-sig")
     assert listed_runs(tmp_path) == []
+
+
+def test_a_list_of_runs_that_is_too_large_is_not_called_broken_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_groups, "_MOST_BYTES", 12)
+    (tmp_path / "metadata.json").write_text('{"runs": {}}')
+    assert read_metadata(tmp_path) == {"runs": {}}
+    (tmp_path / "metadata.json").write_text('{"runs": {} }')
+    with pytest.raises(InputError, match=r"metadata\.json is larger than "):
+        read_metadata(tmp_path)
 
 
 def test_runs_lie_in_their_group_or_one_folder_down_and_not_in_each_other(tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 
-from bioeval_tui.evaluation.conversation.control import Control, listen, send_intent
+from bioeval_tui.evaluation.conversation.control import Control
+from bioeval_tui.evaluation.conversation.intents import listen, send_intent
 from bioeval_tui.record.runs import LiveInfo
 
 

@@ -347,7 +347,7 @@ def _groups(text: str) -> tuple[str, ...]:
 
 
 def _variants(text: str, knowledge: Knowledge) -> tuple[Variant, ...]:
-    squeezed = text.lower()
+    lowered = text.lower()
     variants = []
     for variant in knowledge.variants:
         spellings = (
@@ -357,7 +357,7 @@ def _variants(text: str, knowledge: Knowledge) -> tuple[Variant, ...]:
             *variant.aliases,
         )
         if any(
-            re.search(rf"(?<![\w.]){re.escape(s.lower())}(?!\w)", squeezed) for s in spellings if s
+            re.search(rf"(?<![\w.]){re.escape(s.lower())}(?!\w)", lowered) for s in spellings if s
         ):
             variants.append(variant)
     return tuple(variants)
