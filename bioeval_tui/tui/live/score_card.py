@@ -1,5 +1,5 @@
-"""The score card of a trial: both conversations' scores, the reasons, and what would raise them; and
-the card of all trials of a run (`RunCard`), from which those of its trials are opened.
+"""The score card of a trial: both conversations' scores, the reasons, and what would raise them;
+and the card of all trials of a run (`RunCard`), from which those of its trials are opened.
 """
 
 from __future__ import annotations
