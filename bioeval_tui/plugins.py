@@ -291,17 +291,18 @@ def usable(kind: type[Described], group: Group) -> Iterator[Described]:
 def blamed(group: Group, name: str) -> Iterator[None]:
     """Turn an exception in another package's plug-in into one sentence that names it.
 
-    An `OSError` is let through: who imports a file says that it cannot be read.
+    An importer's `OSError` is let through: who asked for the import says which file cannot be read.
 
     Raises:
         UsageError: the plug-in failed.
     """
     try:
         yield
-    except (BioevalError, OSError):
+    except BioevalError:
         raise
     except Exception as problem:  # whatever a stranger's code does
-        if is_own(group, name):
+        cannot_be_read = group == "importers" and isinstance(problem, OSError)
+        if cannot_be_read or is_own(group, name):
             raise
         why = clean_line(f"{type(problem).__name__}: {problem}", 300)
         raise UsageError(

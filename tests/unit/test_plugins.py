@@ -448,6 +448,7 @@ named = Format("named", (".named.shout",), "ids", {"run": "loud:write_run"}, nam
 fails = Format("fails", (".fails",), "raises", {"runs": lambda runs, asked: {}["key"]})
 new = Format("new", (".new",), "conditions", {"runs": lambda runs, asked: " ".join(
     f"{talk.condition} {talk.score}" for run in runs for talk in run.conversations)})
+opens = Format("opens", (".opens",), "reads", {"runs": lambda runs, asked: open("/not/there")})
 number = Format("number", (".number",), "returns a number", {"runs": lambda runs, asked: 3})
 """
 QUIET = """
@@ -462,6 +463,8 @@ EXPORTS = [
     (["--output", "a.shout"], "wrote a.shout"),
     (["--to", "new"], "withheld 0.44 supplied 1.0"),
     (["--to", "fails"], "the format plug-in fails failed: KeyError: 'key'"),
+    (["--to", "opens"],
+        "the format plug-in opens failed: FileNotFoundError: [Errno 2] No such file or directory"),
     (["--to", "number"], "the format plug-in number failed: it returned a value of the type int"),
     (["--to", "nothing"],
         "ValueError: the format nothing has no extension, or no function that writes runs"),
@@ -493,7 +496,7 @@ def said_by_each(folder, *commands):
 
 
 def test_another_packages_format_is_used_as_a_built_in_one(tmp_path):
-    names = ("shout", "new", "named", "fails", "number")
+    names = ("shout", "new", "named", "fails", "opens", "number")
     points = "".join(f"{name} = loud:{name}\n" for name in names)
     points += (
         "plain = loud:__name__\naway = not_there:away\nnothing = quiet:nothing\njson = loud:fails\n"
