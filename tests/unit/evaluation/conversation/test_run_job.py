@@ -8,6 +8,7 @@ import asyncio
 import io
 import json
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -944,6 +945,30 @@ async def test_disclosed_facts_are_recorded_once_with_whether_the_agent_asked() 
     stage = Stage(job(), agents=agents, evaluators=evaluators, parts=parts)
     await stage.run()
     assert [(e.fact, e.turn, e.asked) for e in stage.sink.of("fact_disclosed")] == [(1, 2, True)]
+
+
+class NamingEvaluator(FakeEvaluator):
+    """Says which facts each message gives, counted from 1, in words that nothing finds."""
+
+    def __init__(self, *facts: int) -> None:
+        super().__init__(["It is as you think."])
+        self.facts = facts
+
+    async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+        async for piece in super().speak(view):
+            if isinstance(piece, Utterance) and piece.content != SIGNOFF:
+                piece = replace(piece, facts=self.facts)
+            yield piece
+
+
+@pytest.mark.parametrize(("named", "recorded"), [((1,), [1]), ((2,), [2]), ((0, 3), [])])
+async def test_the_facts_that_an_evaluator_names_are_the_first_to_the_last(
+    named: tuple[int, ...], recorded: list[int]
+) -> None:
+    evaluators = {"supplied": NamingEvaluator(*named)}
+    stage = Stage(job(facts=["Lives in Sydney", "Takes warfarin"]), evaluators=evaluators)
+    await stage.run()
+    assert [event.fact for event in stage.sink.of("fact_disclosed")] == recorded
 
 
 async def test_assertions_are_checked_after_each_turn_with_that_turns_state() -> None:
