@@ -13,6 +13,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from bioeval_tui.base.text import compact_json
@@ -29,7 +30,7 @@ LARGEST_WEIGHT = 1e100
 """No job has a larger one: the recording is damaged."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Contents:
     """What one conversation was about.
 
@@ -47,7 +48,7 @@ class Contents:
     weights: Mapping[str, Mapping[int, float]]
     """The weights of what is judged and asserted."""
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash of everything, by which equal contents are found."""
         whole = [

@@ -244,13 +244,7 @@ class ConversationResult:
     @property
     def contents(self) -> Contents:
         """What it was about, by which it is compared with conversations of other runs."""
-        source = self._run.started.source
-        of_case = ""
-        if self.case is not None:
-            of_case = f"{self.case.words} "
-            if source:
-                of_case += str(self.trial)
-        return self._run.conversation_contents(self.trial, self.condition, of_case)
+        return self._run.conversation_contents(self.trial, self.condition)
 
     @cached_property
     def shared_sample(self) -> Sample:
@@ -655,15 +649,13 @@ class RecordedRun:
                     known.setdefault(talk.condition, []).append(cast(float, value))
         return {condition: exact_mean(values) for condition, values in known.items()}
 
-    def conversation_contents(self, trial: int, condition: Condition, of_case: str) -> Contents:
-        """Return what a trial is about; `of_case` identifies its case, all of whose trials are
-        about the same.
-        """
-        known = self._contents.get((of_case, condition))
-        if known is None:
-            known = job_contents(self.state.trial_job(trial), self.state.job, condition)
-            self._contents[of_case, condition] = known
-        return known
+    def conversation_contents(self, trial: int, condition: Condition) -> Contents:
+        """Return what a trial is about; all trials of a case are about the same."""
+        key = self.state.case_key(trial), condition
+        if key not in self._contents:
+            job = self.state.trial_job(trial)
+            self._contents[key] = job_contents(job, self.state.job, condition)
+        return self._contents[key]
 
     @cached_property
     def job_digest(self) -> str:
@@ -676,7 +668,7 @@ class RecordedRun:
         )
 
     @cached_property
-    def _contents(self) -> dict[tuple[str, Condition], Contents]:
+    def _contents(self) -> dict[tuple[Hashable, Condition], Contents]:
         return {}
 
     @cached_property
