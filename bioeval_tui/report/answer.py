@@ -470,7 +470,7 @@ def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.On
 def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
     """Return what knowing the facts changes, as far as the trials with both scores can show it."""
     assert uplift.mean is not None
-    cases = uplift.estimate.clusters if run.started.cases else 0
+    cases = uplift.estimate.clusters if uplift.estimate.unit == "case" else 0
     trials = of.Trials(len(uplift.estimate.points), run.started.trials, cases)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in run.scored_pairs if run.why_not_compared(pair[0].trial) != NO_FACTS]

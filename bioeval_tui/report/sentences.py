@@ -1750,10 +1750,10 @@ def _basis_words(
 def _used(trials: of.Trials) -> str:
     """Return such as `4 of 5 trials`, `36 trials of 12 cases`, or `50 cases` of one trial each."""
     if trials.used == trials.planned == trials.cases:
-        return f"{trials.cases} cases"
-    text = f"{trials.used} trials"
+        return f"{trials.cases:,} cases"
+    text = f"{trials.used:,} trials"
     if trials.used < trials.planned:
-        text = f"{trials.used} of {trials.planned} trials"
+        text = f"{trials.used:,} of {trials.planned:,} trials"
     if trials.cases:
         text += f" of {plural(trials.cases, 'case')}"
     return text

@@ -590,6 +590,8 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.OneCondition(of.Trials(200, 4, 50), False, SPAN),
      "yes, to about ±0.20 (95 % interval −0.10 to 0.30, this job only, 5 trials); 200 would "
      "halve that"),
+    (of.EffectOfFacts(of.Trials(10_020, 10_020, 2_004), 0.22, False, None),
+     "yes: the facts help, +0.22 over 10,020 trials of 2,004 cases"),
     (of.OneOfTrials(2, 3), "no: trial 2 of 3; the card of all trials says how sure"),
     (of.UncleanStart("the graph differs", False),
         "no: the graph differs, so the difference cannot be attributed to the facts"),
