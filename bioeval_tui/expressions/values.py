@@ -246,7 +246,7 @@ class RegexMatch:
 
     @property
     def end(self) -> int:
-        """Where the text goes on after the match."""
+        """Where the match ends in the text."""
         return self.start + len(self.value)
 
 

@@ -10,7 +10,7 @@ what is shared. Everything that shows a difference of a run takes it from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bioeval_tui.record import score as composite
@@ -163,14 +163,12 @@ def _assertion_part(talk: ConversationState, criteria: SharedCriteria) -> ScoreP
     )
 
 
-def why_not_compared(
-    state: RunState, trial: int, criteria_shared: Callable[[int], SharedCriteria] | None = None
-) -> str:
-    """Return why the conditions of a trial have no difference, in a few words; empty if they can be
-    compared.
+def why_not_compared(state: RunState, trial: int, shared: SharedCriteria) -> str:
+    """Return why the conditions of a trial, which have these criteria in common, have no
+    difference, in a few words; empty if they can be compared.
 
     The second condition of a run that is not known to be clean may have inherited what the first
-    left. `criteria_shared` returns what both conditions of a trial share, if the caller keeps it.
+    left.
     """
     if not state.clean:
         return state.cleanness  # `not clean` or `cleanliness unknown`
@@ -181,10 +179,6 @@ def why_not_compared(
     case_lacks_facts = bool(state.job.get("facts")) and not trial_job.get("facts")
     if case_lacks_facts:
         return NO_FACTS
-    if criteria_shared is not None:
-        shared = criteria_shared(trial)
-    else:
-        shared = shared_criteria(trial_job)
     if shared.is_nothing:
         return NOTHING_SHARED
     return ""
@@ -195,9 +189,9 @@ def trial_difference(state: RunState, trial: int) -> float | None:
     they are not compared.
     """
     both = job_contrast(state.job)
-    if both is None or why_not_compared(state, trial):
-        return None
     criteria = shared_criteria(state.trial_job(trial))
+    if both is None or why_not_compared(state, trial, criteria):
+        return None
     talks = (state.conversation(condition, trial) for condition in both)
     without, with_facts = (
         shared_score(talk, criteria) if talk is not None else None for talk in talks

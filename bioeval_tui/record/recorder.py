@@ -285,7 +285,7 @@ class Recorder:
     def _move(self) -> None:
         """Move to the requested folder, and report the result to the caller.
 
-        The recording goes on in a copy there; `path` stays, and becomes a link to it.
+        The recording continues in a copy there; `path` stays, and becomes a link to it.
         """
         while self._moves:
             folder, done = self._moves.pop(0)
@@ -294,7 +294,7 @@ class Recorder:
             except RecordingError as error:
                 done.set_exception(error)
                 continue
-            # The copy is whole. If the link fails, the recording goes on there all the same.
+            # The copy is whole. If the link fails, the recording continues there all the same.
             self._file.close()
             self._file = moved
             try:

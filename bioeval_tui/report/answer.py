@@ -462,16 +462,14 @@ def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.On
     score = next(
         summarised for summarised in summary.conditions if summarised.condition == only
     ).score
-    cases = score.clusters if score.unit == "case" else 0
-    trials = of.Trials(len(score.points), run.started.trials, cases)
+    trials = of.Trials(len(score.points), run.started.trials, score.cases)
     return of.OneCondition(trials, score.all_equal, score.interval)
 
 
 def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
     """Return what knowing the facts changes, as far as the trials with both scores can show it."""
     assert uplift.mean is not None
-    cases = uplift.estimate.clusters if uplift.estimate.unit == "case" else 0
-    trials = of.Trials(len(uplift.estimate.points), run.started.trials, cases)
+    trials = of.Trials(len(uplift.estimate.points), run.started.trials, uplift.estimate.cases)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in run.scored_pairs if run.why_not_compared(pair[0].trial) != NO_FACTS]
     if all(one.score == two.score == 1 for one, two in pairs):

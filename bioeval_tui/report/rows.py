@@ -159,7 +159,10 @@ def criteria_words(job: Mapping[str, Any], item: Mapping[str, Any]) -> str:
 def task_rows(state: RunState, trial: int) -> list[TaskRow]:
     """Return the tasks of a trial, with their verdicts as far as there are any."""
     both, job = trial_talks(state, trial), state.trial_job(trial)
-    compared = frozenset() if why_not_compared(state, trial) else shared_criteria(job).tasks.numbers
+    shared = shared_criteria(job)
+    compared = shared.tasks.numbers
+    if why_not_compared(state, trial, shared):
+        compared = frozenset()
     found = []
     for number, item in enumerate(judged(job), start=1):
         verdicts = {condition: task_verdict(talk, number) for condition, talk in both.items()}

@@ -501,7 +501,7 @@ class RecordedRun:
         """Return why the conditions of a trial have no difference, in a few words; empty if they
         can be compared.
         """
-        return why_not_compared(self.state, trial, self.criteria_shared)
+        return why_not_compared(self.state, trial, self.criteria_shared(trial))
 
     @cached_property
     def brief(self) -> Brief:

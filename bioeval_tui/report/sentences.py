@@ -235,17 +235,15 @@ def _run_scores(finding: of.RunScores) -> str:
             f"The agent failed in {finding.broken} of {plural(finding.held, 'conversation')}:"
             f" {text}"
         )
-    parts = [text]
     if finding.full is not None:
-        full = f"{finding.full:,} of {plural(finding.held, 'conversation')}"
-        parts[0] += f", a full score in {full}"
+        text += f", a full score in {finding.full:,} of {plural(finding.held, 'conversation')}"
     if finding.everywhere:
-        parts.append(f"Fails {_every_time(finding)}: ")
-        parts[-1] += _fails(finding.everywhere, ONE_LINE - len(". ".join(parts)))
+        text += f". Fails {_every_time(finding)}: "
+        text += _fails(finding.everywhere, ONE_LINE - len(text))
     elif finding.there and finding.lower is not None:
-        parts.append(f"Fails {side_words(finding.lower)} only: ")
-        parts[-1] += _fails(finding.there, ONE_LINE - len(". ".join(parts)))
-    return ". ".join(parts) + "."
+        text += f". Fails {side_words(finding.lower)} only: "
+        text += _fails(finding.there, ONE_LINE - len(text))
+    return f"{text}."
 
 
 def _shared_scores(finding: of.RunScores) -> str:

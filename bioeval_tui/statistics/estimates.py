@@ -136,6 +136,13 @@ class Estimate:
     """What they are: `job` or `case`."""
 
     @property
+    def cases(self) -> int:
+        """The number of cases by which the error is clustered; 0 if it is of jobs or trials."""
+        if self.unit == "case":
+            return self.clusters
+        return 0
+
+    @property
     def all_equal(self) -> bool:
         """Whether several values are one and the same: an interval of no width would claim too
         much.

@@ -197,7 +197,7 @@ async def _follow(
     """Show a run's events as the engine's task, `running`, records them; return the final state.
 
     `ended_before` is how often the run had ended before it was resumed: nothing is shown until it
-    goes on. With many conversations, the state drops each one once it is scored, because a batch
+    continues. With many conversations, the state drops each one once it is scored, because a batch
     may have thousands.
     """
     state = RunState()

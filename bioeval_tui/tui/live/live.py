@@ -357,7 +357,7 @@ class LiveScreen(BaseScreen):
             self.query_one("#brief", Labelled).show(lines)
 
     def show_pause(self) -> None:
-        """Show at once that the demo is paused, or goes on: no event and no tick says so."""
+        """Show at once that the demo is paused, or continues: no event and no tick says so."""
         self._show_title()
         self._show_caption()
 
