@@ -55,7 +55,7 @@ def missing_columns(columns: Sequence[str], needed: Sequence[str]) -> list[Probl
 
 _AROUND = " \t\r\n\xa0\ufeff\u200b\"'`“”‘’"
 """Characters around a name that a reader does not see, or takes for no part of it."""
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 
 
 def meant(name: str, columns: Sequence[str]) -> str:
