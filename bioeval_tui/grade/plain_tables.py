@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from bioeval_tui.grade.pandas_version import pandas_version
+from bioeval_tui.grade.published_tables import pandas_version
 
 # Texts that pandas reads as missing values.
 _MISSING = (

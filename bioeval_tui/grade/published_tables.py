@@ -14,8 +14,6 @@ from typing import Any
 
 import pandas as pd
 
-from bioeval_tui.grade.pandas_version import pandas_version
-
 HUGE_EXPONENT = r"[eE][+-]?[0-9]{6,}"
 """No float has an exponent of six digits; one of eleven crashes pandas' own parser, and some are
 read wrongly.
@@ -24,6 +22,11 @@ _NUMBER = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE]([+-]?[0-9]+))?")
 _DIGITS = 17
 _GREATEST = 308
 """How many digits the parser of pandas 2 reads, and the greatest exponent by which it scales."""
+
+
+def pandas_version() -> tuple[int, ...]:
+    """Return the first two numbers of the version of pandas, such as (2, 3)."""
+    return tuple(int(part) for part in pd.__version__.split(".")[:2])
 
 
 def read_as_published(path: Path) -> pd.DataFrame:

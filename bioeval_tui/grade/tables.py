@@ -19,8 +19,8 @@ import pandas as pd
 from bioeval_tui.base.errors import InvalidSubmissionError
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.grade.formats import other_format
-from bioeval_tui.grade.pandas_version import pandas_version
 from bioeval_tui.grade.plain_tables import read_plain
+from bioeval_tui.grade.published_tables import pandas_version
 
 MAX_COLUMNS = 30_000
 """Maximum number of columns of a CSV file."""
