@@ -216,11 +216,11 @@ def run_headless(
         if run.plan.job.judged or not run.plan.job.rubric:
             rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
     print_lines(who_receives(prepared), talk)
+    several_trials = sum(run.plan.trials for run in prepared) > 1
     progress = BatchProgress(
         talk,
         conversations=conversations_in(prepared),
-        several=len(spec.runs) * spec.trials > 1
-        and min(run.plan.shared_agent for run in prepared) > 1,
+        several=several_trials and min(run.plan.shared_agent for run in prepared) > 1,
         verbose=verbose,
     )
     interrupted: list[bool] = []
@@ -229,13 +229,15 @@ def run_headless(
         prepared, spec, settings, on_interrupt=lambda: interrupted.append(True), stopping=stopping
     )
     try:
-        states = run_fairly(run_followed(running, spec, settings, progress.show))
+        run_fairly(run_followed(running, spec, settings, progress.show))
     except RecordingError as error:
         if not interrupted:
             raise
         talk.print(Text(clean_line(str(error), 500)), soft_wrap=True)  # the disk stayed full
         return ExitCode.INTERRUPTED
-    code = _show_outcome(spec, settings, states, gate, stopping, talk, as_json=as_json)
+    code = _show_outcome(
+        spec, settings, gate, stopping, talk, as_json=as_json, shows_words=not several_trials
+    )
     if interrupted:
         return ExitCode.INTERRUPTED
     return code
@@ -244,21 +246,22 @@ def run_headless(
 def _show_outcome(
     spec: EngineSpec,
     settings: Settings,
-    states: list[RunState],
     gate: Gate,
     stopping: Decider | None,
     talk: Console,
     *,
     as_json: bool,
+    shows_words: bool,
 ) -> int:
     """Print the result, whether it passes, and on `talk` what the user can do; return the exit
     code.
+
+    `shows_words` says that what was said is on the card, as in a run of one trial.
     """
     prices = load_prices(settings.data_dir / FILE_NAME)
     paths = [recording_path(settings.runs_dir, run.run_id) for run in spec.runs]
-    folded: Iterable[RunState] = states
-    if len(paths) * spec.trials > 1:  # their conversations were not kept in memory
-        folded = _fold_all(paths, light=not (gate.files or as_json), keep_words=bool(gate.files))
+    keep_words = shows_words or bool(gate.files)
+    folded = _fold_all(paths, light=not (keep_words or as_json), keep_words=keep_words)
     states = _print_results(folded, prices, one=len(paths) == 1) if as_json else list(folded)
     found = [result_of(state, path, prices) for path, state in zip(paths, states, strict=True)]
     runs = [run for run in found if run is not None]

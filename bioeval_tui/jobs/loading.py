@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+import pickle
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -18,7 +20,7 @@ from bioeval_tui import plugins
 from bioeval_tui.base.addresses import HTTP, url_problem
 from bioeval_tui.base.credentials import strip_credentials
 from bioeval_tui.base.errors import JobError, Problem, RecordingError, UsageError
-from bioeval_tui.base.text import clean_line, clean_value, listed
+from bioeval_tui.base.text import clean_line, clean_value, listed, plural
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 from bioeval_tui.jobs import models
 from bioeval_tui.jobs.models import EvaluationJob
@@ -28,6 +30,8 @@ from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.masking import masking
 
 MAX_BYTES = 2_000_000
+MOST_UNPACKED = 100
+"""So many jobs of cases are unpacked at a time: about as many as there are conversations."""
 MAX_PROBLEMS = 500
 """Maximum number of problems of a file that are listed."""
 NEEDS = "a job needs at least target, aspirationalAverage, tasks and facts"
@@ -135,6 +139,42 @@ def job_from_data(data: Any) -> EvaluationJob:
     return job.model_copy(
         update={"scorer": job.scorer.model_copy(update={"prompt": models.RUBRIC_PROMPT})}
     )
+
+
+class PackedJob:
+    """The job of a case, packed: a job takes 20 kB, and a run may have ten thousand."""
+
+    __slots__ = ("_bytes",)
+
+    def __init__(self, job: EvaluationJob) -> None:
+        self._bytes = zlib.compress(pickle.dumps(job), 1)
+
+    def unpack(self) -> EvaluationJob:
+        """Return the job, made anew."""
+        # only what this object packed itself
+        job: EvaluationJob = pickle.loads(zlib.decompress(self._bytes))  # noqa: S301
+        return job
+
+
+class CaseJobs(Sequence[EvaluationJob]):
+    """The jobs of a run's cases, of which only those that were asked for last are unpacked."""
+
+    def __init__(self, packed: Iterable[PackedJob] = ()) -> None:
+        self._packed = list(packed)
+        self._last: dict[int, EvaluationJob] = {}
+
+    def __len__(self) -> int:
+        return len(self._packed)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[at] for at in range(len(self))[place]]
+        at = range(len(self))[place]
+        if at not in self._last:
+            if len(self._last) >= MOST_UNPACKED:
+                del self._last[next(iter(self._last))]
+            self._last[at] = self._packed[at].unpack()
+        return self._last[at]
 
 
 def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> EvaluationJob:
@@ -280,8 +320,8 @@ def _warnings(job: EvaluationJob, document: YamlDocument, file: str) -> Iterator
     least = 2 * most + 2
     if job.max_turns < least:
         message = (
-            f"{job.max_turns} messages are few for {most} tasks: it counts messages of both sides, "
-            f"so at least {least} are needed"
+            f"{plural(job.max_turns, 'message')} are few for {plural(most, 'task')}: those of both"
+            f" sides count, so at least {least} are needed"
         )
         yield warning(message, "maxTurns")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import cache, partial
 from itertools import chain
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
@@ -1157,7 +1157,7 @@ _ANY_JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 
 
 _NOT_NOTED: set[str] = set()
-"""Shared by all events that were read; a copy of an event gets its own set."""
+"""Shared by all events that were read, and by what `with_fields` made of them."""
 
 
 _PARTS: dict[type, Callable[[Any], Iterable[BaseModel]]] = {
@@ -1178,6 +1178,18 @@ def _forget_what_was_set(*models: BaseModel) -> None:
     """
     for model in models:
         object.__setattr__(model, "__pydantic_fields_set__", _NOT_NOTED)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def with_fields(model: Model, **fields: Any) -> Model:
+    """Return an event, or a part of one, with these fields in place of its own; as small in memory
+    as one that was read.
+    """
+    copy = model.model_copy(update=fields)
+    _forget_what_was_set(copy)
+    return copy
 
 
 def read_event(line: bytes | str) -> RunEvent:

@@ -12,7 +12,7 @@ import marshal
 from array import array
 from bisect import bisect_right
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -461,13 +461,14 @@ def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> R
     immediately. Empty without a file.
     """
     state, states, reader = RunState(), SharedStates(), reader or LineReader(path.name)
-    with nullcontext() if light else pause_collector(reader):
+    with pause_collector(reader):
         for event in _events(path, reader):
             if not light:
                 states.take(event)
             change = apply(state, event)
             if light and change.kind == "conversation_scored" and change.key is not None:
-                lighten(state.conversations[change.key])
+                imported = state.started is not None and state.started.source is not None
+                lighten(state.conversations[change.key], counts_questions=not imported)
     return state
 
 

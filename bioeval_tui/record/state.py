@@ -153,7 +153,7 @@ class MessageState:
 
     @property
     def asks(self) -> bool | None:
-        """Whether the message asks something; known even of one whose text was dropped.
+        """Whether the agent's message asks something; known even of one whose text was dropped.
 
         None if its language is not read.
         """
@@ -176,9 +176,11 @@ class MessageState:
         """Set the whole text."""
         self._pieces[:] = [text]
 
-    def lighten(self) -> None:
+    def lighten(self, *, counts_questions: bool = True) -> None:
         """Drop the text and what else only a transcript needs."""
-        self._asked, self._is_light = self.asks, True
+        if counts_questions and self.role == "assistant":
+            self._asked = self.asks
+        self._is_light = True
         self.tokens_in, self.tokens_out = self.tokens
         self.replace("")
         self.generation.clear()
@@ -381,6 +383,10 @@ class RunState:
     paused: set[str] = field(default_factory=set)
     clean: bool = True
     """Whether the conditions are known to have started from the same state, so far."""
+    unclean: list[events.Warned] = field(default_factory=list)
+    """The warnings that say why they are not, of the run and of all of its conversations: views ask
+    for them for each trial.
+    """
     newest: ConversationKey | None = None
     """The conversation of the newest event; None before the first."""
     last_seq: int = 0
@@ -590,9 +596,7 @@ class RunState:
         return "not clean"
 
     def _warned(self, code: str) -> list[events.Warned]:
-        talks = self.conversations.values()
-        warnings = chain(self.warnings, *(talk.warnings for talk in talks))
-        return [warning for warning in warnings if warning.code == code]
+        return [warning for warning in self.unclean if warning.code == code]
 
     def conversation(self, condition: Condition, trial: int = 1) -> ConversationState | None:
         """Return a conversation, or None if it has not begun."""
@@ -731,26 +735,30 @@ def apply_all(state: RunState, many: Iterable[RunEvent]) -> RunState:
     return state
 
 
-def lighten(talk: ConversationState) -> None:
+def lighten(talk: ConversationState, *, counts_questions: bool = True) -> None:
     """Drop what only the transcript needs: texts, states, checks by turn, evidence.
 
     The rest is enough for scores, gates and statistics, including quotations that are not in the
-    transcript.
+    transcript. Without `counts_questions`, what the agent asks is not looked for, which takes as
+    long as reading the recording: of an imported run, nobody counts it.
     """
     for message in talk.messages:
-        message.lighten()
+        message.lighten(counts_questions=counts_questions)
     if talk.record is not None and talk.begun is not None:
-        talk.begun = talk.begun.model_copy(update={"record": None})
+        talk.begun = events.with_fields(talk.begun, record=None)
     for kept in (talk.observations, talk.setups, talk.seeds, talk.checks):
         kept.clear()
     if talk.verdict is not None:
-        tasks = tuple(
-            task.model_copy(
-                update={"evidence": tuple(e for e in task.evidence if e.message is None)}
-            )
-            for task in talk.verdict.tasks
-        )
-        talk.verdict = talk.verdict.model_copy(update={"tasks": tasks, "verdicts": ()})
+        tasks = tuple(map(_without_found, talk.verdict.tasks))
+        talk.verdict = events.with_fields(talk.verdict, tasks=tasks, verdicts=())
+
+
+def _without_found(task: events.TaskScored) -> events.TaskScored:
+    """Return a task's verdict without the quotations that are in the transcript."""
+    if not task.evidence:
+        return task
+    unfound = tuple(quoted for quoted in task.evidence if quoted.message is None)
+    return events.with_fields(task, evidence=unfound)
 
 
 def _apply_to_run(state: RunState, event: RunEvent) -> None:
@@ -798,6 +806,7 @@ def _warn(state: RunState, warnings: list[events.Warned], event: events.Warned) 
     warnings.append(event)
     if event.code in NOT_CLEAN:
         state.clean = False
+        state.unclean.append(event)
 
 
 def _act(state: RunState, event: events.OperatorActed) -> None:

@@ -106,7 +106,7 @@ class RunPlan:
     limits: RunLimits = RunLimits()
     cases: tuple[JobCase, ...] = ()
     """The cases in the form of the recording; empty if the job has no cases."""
-    case_jobs: tuple[EvaluationJob, ...] = ()
+    case_jobs: Sequence[EvaluationJob] = ()
     """The job of each case."""
     case_order: tuple[int, ...] = ()
     """The index of each trial's case, from 0."""

@@ -664,9 +664,14 @@ class JobRun:
         self.emitter.emit(events.Warned, code="not_clean", message=message)
 
     def _clean_unknown(self, message: str) -> None:
-        """Mark the run: it is unknown whether the conditions can be compared."""
+        """Mark the run: it is unknown whether the conditions can be compared.
+
+        It is said once, though it may be so in each of thousands of trials.
+        """
         self.clean = False
-        self.emitter.emit(events.Warned, code="clean_unknown", message=message)
+        if message not in self._told:
+            self._told.add(message)
+            self.emitter.emit(events.Warned, code="clean_unknown", message=message)
 
 
 def _defect(error: Exception) -> str:

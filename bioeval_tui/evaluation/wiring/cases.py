@@ -27,6 +27,7 @@ from bioeval_tui.evaluation.wiring.case_table import (
 from bioeval_tui.jobs import filling
 from bioeval_tui.jobs.loading import (
     LoadedJob,
+    PackedJob,
     error_message,
     field_path,
     job_from_data,
@@ -48,7 +49,12 @@ class CaseJob:
 
     row: CaseRow | None
     persona: str
-    job: EvaluationJob
+    packed: PackedJob
+
+    @property
+    def job(self) -> EvaluationJob:
+        """Its job, unpacked anew."""
+        return self.packed.unpack()
 
     @property
     def name(self) -> str:
@@ -217,7 +223,7 @@ class Cases:
                     if persona is not None:
                         data["personas"] = [persona.model_dump(mode="json", by_alias=True)]
                         data["evaluator"]["voice"] = persona.manner(data["evaluator"]["voice"])
-                    case = CaseJob(row, name, job_from_data(data))
+                    case = CaseJob(row, name, PackedJob(job_from_data(data)))
                 except filling.UnfilledError as error:
                     self.tell(row, error.placeholder.path, str(error))
                 except ValidationError as error:

@@ -32,6 +32,7 @@ from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.jobs.loading import CaseJobs, PackedJob
 from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.offline import HUMAN
@@ -67,7 +68,8 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     loaded = checked.required()
     job = give_agent(apply_mode(loaded.job, spec), spec)
     cases = [
-        replace(case, job=give_agent(apply_mode(case.job, spec), spec)) for case in checked.cases
+        replace(case, packed=PackedJob(give_agent(apply_mode(case.job, spec), spec)))
+        for case in checked.cases
     ]
     trials = spec.trials * max(1, len(cases))
     if trials > MOST_TRIALS:
@@ -90,7 +92,7 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         trials=trials,
         git_revision=_git_revision(loaded.path.parent),
         cases=recorded_cases(cases, job),
-        case_jobs=tuple(case.job for case in cases),
+        case_jobs=CaseJobs(case.packed for case in cases),
         case_order=tuple(case_places(len(cases), trials)),
     )
     warnings = tuple(problem.message for problem in checked.problems)

@@ -36,7 +36,7 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import assemble
-from bioeval_tui.jobs.loading import job_snapshot, load_job, recorded_job
+from bioeval_tui.jobs.loading import CaseJobs, PackedJob, job_snapshot, load_job, recorded_job
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.overlay import read_overlay, state_in_force
@@ -192,8 +192,8 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         random_order=order == "random",
         git_revision=started.git_revision,
         cases=started.cases,
-        case_jobs=tuple(
-            recorded_job(started, path.name, Case(name=case.name, persona=case.persona))
+        case_jobs=CaseJobs(
+            PackedJob(recorded_job(started, path.name, Case(name=case.name, persona=case.persona)))
             for case in started.cases
         ),
         case_order=(*_case_order(state), *spec.further),

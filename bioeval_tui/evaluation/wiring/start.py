@@ -164,10 +164,11 @@ async def _receive_spans(
 
 async def run_followed(
     running: Coroutine[Any, Any, object], spec: EngineSpec, settings: Settings, show: Show
-) -> list[RunState]:
-    """Run a batch in this process and pass its events to `show`; return the runs' states.
+) -> None:
+    """Run a batch in this process and pass its events to `show`.
 
-    In large batches, conversations are dropped once they are scored, so that memory does not grow.
+    Conversations are dropped once they are scored, so that memory does not grow: the result is in
+    the recordings.
     """
     # Events from before a run was resumed are not shown again.
     ends = [
@@ -181,7 +182,7 @@ async def run_followed(
     ]
     await asyncio.wait({task})
     try:
-        return list(await asyncio.gather(*following))
+        await asyncio.gather(*following)
     finally:
         task.result()  # why it stopped is why a recording cannot be read, too
 
@@ -193,17 +194,15 @@ async def _follow(
     settings: Settings,
     running: asyncio.Task[object],
     show: Show,
-) -> RunState:
-    """Show a run's events as the engine's task, `running`, records them; return the final state.
+) -> None:
+    """Show a run's events as the engine's task, `running`, records them.
 
     `ended_before` is how often the run had ended before it was resumed: nothing is shown until it
-    continues. With many conversations, the state drops each one once it is scored, because a batch
-    may have thousands.
+    continues.
     """
     state = RunState()
     path = recording_path(settings.runs_dir, run.run_id)
     frame_s = FRAME_S if len(spec.runs) == 1 else SLOW_FRAME_S
-    is_one = len(spec.runs) * spec.trials <= 1
 
     def is_being_written() -> bool:
         return not running.done()  # the engine is this process
@@ -215,10 +214,8 @@ async def _follow(
             change = apply(state, event)
             if state.resumed or not ended_before:
                 show(state, event, change)
-            is_scored = change.kind == "conversation_scored"
-            if is_scored and change.key is not None and not is_one:
+            if change.kind == "conversation_scored" and change.key is not None:
                 del state.conversations[change.key]
-    return state
 
 
 def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:

@@ -7,7 +7,15 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.base.errors import JobError
-from bioeval_tui.jobs.loading import job_from_data, job_snapshot, load_job, parse_job
+from bioeval_tui.jobs.loading import (
+    MOST_UNPACKED,
+    CaseJobs,
+    PackedJob,
+    job_from_data,
+    job_snapshot,
+    load_job,
+    parse_job,
+)
 from bioeval_tui.jobs.models import (
     ConversationSeed,
     CypherAssertion,
@@ -262,3 +270,13 @@ def test_five_hundred_problems_are_listed_and_that_there_are_more(count: int, li
     assert len(found) == listed
     assert ["the rest is not listed" in each for each in found].count(True) == (count > 500)
     assert ("more than 500 problems" in found[-1]) == (count > 500)
+
+
+def test_the_jobs_of_cases_are_unpacked_as_they_were_however_many_there_are() -> None:
+    template = parse_job(MINIMAL, Path("job.yml")).job
+    jobs = [template.model_copy(update={"facts": (f"fact {n}",)}) for n in range(MOST_UNPACKED + 2)]
+    packed = CaseJobs(map(PackedJob, jobs))
+    assert list(packed) == jobs
+    assert (packed[0], packed[-1], packed[:2]) == (jobs[0], jobs[-1], jobs[:2])
+    with pytest.raises(IndexError):
+        packed[len(jobs)]

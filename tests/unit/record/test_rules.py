@@ -206,14 +206,16 @@ def test_a_light_conversation_keeps_what_counts() -> None:
         "status": "passed",
     }
     talk = talk_of(
-        message(1, "user", content="Are you there?"),
-        message(2, generation=({"a": 1},), tokens_in=5, record={"r": 1}), given_,
+        message(1, "user", content="Hello."),
+        message(2, content="Are you there?", generation=({"a": 1},), tokens_in=5,
+            record={"r": 1}), given_,
         events.AssertionChecked(**where(**checked)),
         events.AssertionChecked(**where(**checked), final=True),
     )  # fmt: skip
     lighten(talk)
-    asking, answer = talk.messages
-    assert (asking.text, asking.asks, answer.asks) == ("", True, False)
+    asked, answer = talk.messages
+    assert (asked.text, asked.asks) == ("", None), "nobody counts what the user asks"
+    assert (answer.text, answer.asks) == ("", True)
     assert (answer.generation, answer.record, answer.tokens) == ([], None, (5, None))
     assert talk.checks == {}
     assert [each.status for each in talk.latest_checks()] == ["passed"]

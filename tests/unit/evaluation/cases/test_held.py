@@ -20,6 +20,7 @@ from bioeval_tui.record.state import apply
 from bioeval_tui.report.document import run_document
 from bioeval_tui.report.result import load_run
 from bioeval_tui.report.summary import summarise_runs, tag_samples
+from tests.command import call
 from tests.documents import document_of
 
 AGENT = "def answer(message):\n    return f'Rest, and mind the {message[-5:]}.'\n"
@@ -138,3 +139,22 @@ def test_only_the_case_that_could_not_be_judged_is_rerun(held: Path, tmp_path: P
     )
     apply(state, resumed)
     assert state.trial_words(5) == "case case_9 · hurried, trial 2"
+
+
+def test_cases_at_once_are_shown_a_line_for_each_and_what_is_true_of_all_is_said_once(
+    tmp_path: Path,
+) -> None:
+    job = JOB.replace("my_cases_agent", "my_other_agent")
+    for name, text in (("my_other_agent.py", AGENT), ("job.yml", job), ("cases.csv", TABLE)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    ran = call(
+        "run", tmp_path / "job.yml", "--code", tmp_path, "--headless", "--graph", "none",
+        "--concurrency", 4, env={"BIOEVAL_DATA_DIR": str(tmp_path / "data")},
+    )  # fmt: skip
+    lines = ran.stderr.splitlines()
+    done = [line for line in lines if line.startswith("[")]
+    assert len(done) == 8
+    assert done[-1].startswith("[8 of 8] job · ")
+    assert sum("case case_9 · plain" in line for line in done) == 2
+    unknown = [line for line in lines if "no object context before its first answer" in line]
+    assert len(unknown) == 1, "not once a trial"
