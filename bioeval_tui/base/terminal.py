@@ -51,8 +51,11 @@ def print_json_text(text: str) -> None:
 
 
 def print_json_piecewise(value: Any) -> None:
-    """Print a value as JSON, indented by 2; what an iterator in it yields is printed as a list,
-    item by item.
+    """Print a value as standard JSON, indented by 2; what an iterator in it yields is printed as a
+    list, item by item. Only mappings may hold iterators.
+
+    Raises:
+        ValueError: a number is NaN or infinite.
     """
     for piece in _pieces(value, "\n"):
         sys.stdout.write(_json_text(piece))
@@ -68,7 +71,10 @@ def _pieces(value: Any, newline: str) -> Iterator[str]:
             yield from _pieces(item, inner)
             before = ","
         yield "[]" if before == "[" else f"{newline}]"
-    elif isinstance(value, dict) and value:
+        return
+    try:
+        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    except TypeError:  # there is an iterator in it
         before = "{"
         for key, item in value.items():
             yield f"{before}{inner}{json.dumps(key, ensure_ascii=False)}: "
@@ -76,7 +82,7 @@ def _pieces(value: Any, newline: str) -> Iterator[str]:
             before = ","
         yield f"{newline}}}"
     else:
-        yield json.dumps(value, indent=2, ensure_ascii=False).replace("\n", newline)
+        yield text.replace("\n", newline)
 
 
 def print_document(document: str | bytes) -> None:

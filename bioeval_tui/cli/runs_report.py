@@ -17,7 +17,7 @@ from bioeval_tui.base.errors import ExitCode, UsageError
 from bioeval_tui.base.files import below, folder_below, write_or_print, write_whole
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.streams import keep_exit_code
-from bioeval_tui.base.terminal import print_json, say
+from bioeval_tui.base.terminal import print_json, print_json_piecewise, say
 from bioeval_tui.base.text import clean_line, plural
 from bioeval_tui.cli.options import (
     AS_RECORDED,
@@ -40,7 +40,7 @@ from bioeval_tui.report import explanation
 from bioeval_tui.report.agreement import agreement_report, label_tasks, rated_tasks
 from bioeval_tui.report.comparison import compare as compare_runs
 from bioeval_tui.report.correction import corrections
-from bioeval_tui.report.document import run_document
+from bioeval_tui.report.document import piecewise_document
 from bioeval_tui.report.formats.agreement import agreement_csv, agreement_dict, print_agreement
 from bioeval_tui.report.formats.console import (
     print_comparison,
@@ -105,7 +105,7 @@ def show(run_id: str, as_json: bool, as_recorded: bool, trial: int | None) -> in
     if run.started.source is None and excluded_trials(run.state) and (offer := rerun_offer(path)):
         say(f"note: {offer}", err=True)
     if as_json:
-        print_json(run_document(run), indent=2)
+        print_json_piecewise(piecewise_document(run))
         return ExitCode.OK
     console = plain_console()
     print_score_card(run, console, trial)
