@@ -490,9 +490,9 @@ def page_title(text: str) -> str:
     return ""
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(words: Iterable[object]) -> str:
     """Return words as a list: `a`, `a and b`, `a, b and c`."""
-    *first, last = words
+    *first, last = map(str, words)
     return " and ".join(filter(None, (", ".join(first), last)))
 
 

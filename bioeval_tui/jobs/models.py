@@ -4,6 +4,7 @@ extensions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import (
@@ -349,6 +350,10 @@ class ScorerConfig(ModelEndpoint):
     """The model that judges, or a list of models (a panel); the default is BIOEVAL_JUDGE_MODEL."""
     repeats: Annotated[int, Field(ge=1, le=25)] = 1
     """How many times each model judges; the median counts."""
+    items_per_request: Annotated[int, Field(ge=1)] | None = None
+    """The maximum number of tasks or rubric items that one request to a model asks about; the
+    default is all at once.
+    """
     options: dict[str, Any] = {}
     """Options for a plug-in; see its documentation."""
     context: Literal["none", "tools", "all"] = "tools"
@@ -371,6 +376,13 @@ class ScorerConfig(ModelEndpoint):
     """Whether the judge is first asked about three conversations that deserve nothing; one that
     believes such a control judges nothing [with --fail-under or --min-pass-k].
     """
+
+    def split(self, numbers: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return the numbers of the tasks in groups, each of which a model is asked about in a
+        request of its own.
+        """
+        each = self.items_per_request or max(1, len(numbers))
+        return [tuple(numbers[at : at + each]) for at in range(0, len(numbers), each)]
 
 
 class TelemetryConfig(JobPart):

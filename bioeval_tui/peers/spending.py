@@ -13,8 +13,8 @@ opening a session and reading its state are none.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,6 +50,10 @@ class SpendingBudget:
 
     def stop(self, why: str) -> None:
         """Allow no further call. Raises `LimitReachedError` if there is a batch to stop."""
+
+    def place(self, peer: Peer) -> AbstractAsyncContextManager[None]:
+        """Return what is entered while a peer is asked something, which may wait for its turn."""
+        return nullcontext()
 
 
 UNLIMITED = SpendingBudget()
@@ -135,6 +139,15 @@ def request(peer: Peer, messages: Sequence[Mapping[str, Any]]) -> Iterator[Reque
             used.budget.charge(peer, tokens_in, tokens_out)
 
 
+def place(peer: Peer) -> AbstractAsyncContextManager[None]:
+    """Return what is entered while a peer is asked something: with the batch's limits, it waits for
+    a free place.
+    """
+    if (used := _current.get()) is not None:
+        return used.budget.place(peer)
+    return nullcontext()
+
+
 def report(tokens_in: int | None, tokens_out: int | None) -> None:
     """Add an answer that this program did not request itself."""
     if (used := _current.get()) is not None:
@@ -204,17 +217,21 @@ class Rates:
     agent: Price | None = None
     evaluator: Price | None = None
     judge: Price | None = None
-    judge_calls: int = 0
-    """Calls for one transcript: judges times repeats; 0 if the judge is not a model."""
     evaluator_is_model: bool = False
 
 
 @dataclass(frozen=True)
 class RunBudget(SpendingBudget):
-    """A batch's budget for one of its runs, at the prices of the run's models."""
+    """A batch's budget for one of its runs, at the prices of the run's models.
+
+    `places` has what limits how many requests to a peer are under way at once.
+    """
 
     whole: CallBudget
     rates: Rates
+    places: Mapping[Peer, Callable[[], AbstractAsyncContextManager[None]]] = field(
+        default_factory=dict
+    )
 
     def begin(self, peer: Peer) -> None:
         """Count a call that is about to be made.
@@ -239,3 +256,9 @@ class RunBudget(SpendingBudget):
         """Allow the batch no further call. Raises `LimitReachedError`."""
         self.whole.stopped = why
         raise LimitReachedError(why)
+
+    def place(self, peer: Peer) -> AbstractAsyncContextManager[None]:
+        """Return what is entered while a peer is asked something: a place, if they are limited."""
+        if peer in self.places:
+            return self.places[peer]()
+        return nullcontext()

@@ -146,7 +146,7 @@ _RULE = {"pattern": "", "who": "agent", "absent": False, "weight": 1.0}
 """What a rule asks, and the values of what it leaves out."""
 _SETTINGS = (
     "kind", "context", "options", "temperature", "topP", "maxTokens", "seed", "stop",
-    "reasoningEffort", "extraBody",
+    "reasoningEffort", "extraBody", "itemsPerRequest",
 )  # fmt: skip
 """The settings of a judge that change what it is asked, besides its models and its prompt."""
 

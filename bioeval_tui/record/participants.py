@@ -6,6 +6,7 @@ Imports nothing heavy.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Literal
 
@@ -17,14 +18,31 @@ SPEAKERS: dict[Role, str] = {"user": "user", "assistant": "agent"}
 """What readers call the two speakers, whatever a job calls its user."""
 
 
-def judge_name(models: Sequence[str], repeats: int) -> str:
-    """Return what a judge of these models is called: each one's name, and how often each is
-    asked.
+def judge_name(models: Sequence[str], repeats: int, items_per_request: int | None = None) -> str:
+    """Return what a judge of these models is called: each one's name, how often each is asked, and
+    whether a request is only about some of the criteria, which makes it another judge.
     """
     names = ", ".join(clean_line(model, 100) for model in models)
     if repeats > 1:
         names += f" × {repeats}"
+    if items_per_request == 1:
+        return f"{names} (one criterion a request)"
+    if items_per_request is not None:
+        return f"{names} (up to {items_per_request} criteria a request)"
     return names
+
+
+_HOW_ASKED = re.compile(r"(?: × \d+)?(?: \((?:one criterion|up to \d+ criteria) a request\))?$")
+"""What stands after the models in a judge's name."""
+
+
+def name_parts(identity: str) -> tuple[str, str]:
+    """Return the models in an evaluator's or judge's name, and what it says about how they are
+    asked.
+    """
+    found = _HOW_ASKED.search(identity)
+    at = found.start() if found else len(identity)
+    return identity[:at], identity[at:]
 
 
 def asked_and_served(asked: str, served: Collection[str]) -> str:
@@ -42,6 +60,6 @@ def add_served(identity: str, served: dict[str, list[str]]) -> str:
     """
     if all(names == [asked] for asked, names in served.items()):
         return identity
-    models, times, repeats = identity.partition(" × ")
+    models, how = name_parts(identity)
     names = [asked_and_served(model, served.get(model, ())) for model in models.split(", ")]
-    return "; ".join(names) + times + repeats
+    return "; ".join(names) + how

@@ -19,7 +19,7 @@ from bioeval_tui.base.printed import Fields
 from bioeval_tui.peers.prices import FILE_NAME, Price
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import AnswersUnused, TranscriptScored
-from bioeval_tui.record.participants import Peer
+from bioeval_tui.record.participants import Peer, name_parts
 from bioeval_tui.record.spans import known_sum
 from bioeval_tui.record.state import ConversationState, MessageState
 from bioeval_tui.report.run import RecordedRun
@@ -193,8 +193,7 @@ def _judge(run: RecordedRun, verdicts: Asked) -> PeerCost:
         return _unpriced("judge", verdicts, f"the cost of a judge of kind {kind} is unknown")
     models = run.started.options.get("judge_model")
     if not isinstance(models, list | tuple):
-        # The judge's identity ends with its repeats, as in `a × 3` (`participants.py`).
-        models = [run.started.judge.partition(" × ")[0]]
+        models = [name_parts(run.started.judge)[0]]
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
 
 

@@ -88,16 +88,20 @@ def evaluator_calls(job: EvaluationJob, rule: RetryRule, ours_for_s: float) -> C
 def judge_calls(job: EvaluationJob, tasks: int, rule: RetryRule, *, lists_faults: bool) -> Calls:
     """Return the calls of one of the judge's models for one transcript with so many tasks to score.
 
-    All tasks are asked for at once, then what is missing, then task by task (`LLMJudge`). A model
-    that also `lists_faults` of the user is asked for them once.
+    The tasks of a request are asked for at once, then what is missing, then task by task
+    (`LLMJudge`). A model that also `lists_faults` of the user is asked for them once.
     """
     if not tasks:
         return NO_CALLS
     refused = most_refusals(job.scorer, job.scorer.api, instructed=True, schema=True)
-    questions = 2
-    if tasks > 1:
-        questions += tasks
-    verdict = Calls(1, questions * rule.attempts + refused).times(job.scorer.repeats)
+    requests = []
+    for group in job.scorer.split(range(tasks)):
+        questions = 2
+        if len(group) > 1:
+            questions += len(group)
+        # Requests that are under way together are each refused what the server does not take.
+        requests.append(Calls(1, questions * rule.attempts + refused))
+    verdict = total_calls(requests).times(job.scorer.repeats)
     # What the server refused for the verdict is left out by now.
     faults = Calls(1, rule.attempts) if lists_faults else NO_CALLS
     return total_calls((verdict, faults))

@@ -78,18 +78,20 @@ class Held:
 async def judge_transcript(
     judge: Judge, view: JudgeView, limit_s: float, held: Held | None = None
 ) -> JudgedTranscript:
-    """Ask the judge within `limit_s` seconds, and check its verdicts and their evidence.
+    """Ask the judge within `limit_s` seconds for each request of a verdict, and check its verdicts
+    and their evidence.
 
     With how the conversation was `held`, each task says whether the user asked for it and, if not,
     why.
     """
     job = view.job
+    whole_s = limit_s * max(1, len(job.scorer.split(tuple(job.judged_in(view.condition)))))
     try:
-        async with asyncio.timeout(limit_s):
+        async with asyncio.timeout(whole_s):
             answers = await judge.score(view)
     except TimeoutError:
         return _not_judged(
-            judge, f"the judge gave no verdict within {limit_s:g} s", "infrastructure"
+            judge, f"the judge gave no verdict within {whole_s:g} s", "infrastructure"
         )
     except PeerError as error:
         return _not_judged(judge, clean_line(str(error)), error.fault)

@@ -12,7 +12,6 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -34,6 +33,7 @@ from bioeval_tui.peers.traces import RunTraces, Traces
 from bioeval_tui.record import events
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import CANCELLED_AT_START, RunEvent
+from bioeval_tui.record.participants import Peer
 from bioeval_tui.record.recorder import Recorder
 from bioeval_tui.record.runs import LiveInfo, process_start, recording_path, remove_live, write_live
 
@@ -378,10 +378,9 @@ def _limit_parts(parts: Parts, run: PreparedRun, batch: _Batch) -> Parts:
         parts = replace(
             parts, open_evaluator=lambda c, t: wrap(open_evaluator(c, t), models.around)
         )
-    if run.rates.judge_calls:
-        around = partial(models.around, calls=run.rates.judge_calls)
-        parts = replace(parts, judge=wrap(parts.judge, around))
-    return parts
+    # Of a judge, each request takes a place: how many a verdict needs depends on what is judged.
+    places: dict[Peer, Callable[[], AbstractAsyncContextManager[None]]] = {"judge": models.request}
+    return replace(parts, budget=RunBudget(batch.budget, run.rates, places))
 
 
 def _warn_slower(emitter: Emitter, peer: str, cut: Cut) -> None:

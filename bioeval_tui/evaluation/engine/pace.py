@@ -79,9 +79,8 @@ class Pace:
             self._freed.set()
 
     @contextlib.asynccontextmanager
-    async def around(self, call: str, calls: int = 1) -> AsyncIterator[None]:
-        """Keep a place during a call of a wrapped part, which sends that many requests one after
-        another.
+    async def around(self, call: str) -> AsyncIterator[None]:
+        """Keep a place during a call of a wrapped part.
 
         History is given without a request. An observation has a time limit of its own, so it does
         not wait.
@@ -93,8 +92,6 @@ class Pace:
             yield
         else:
             async with self.request():
-                for _ in range(calls - 1):
-                    self.charge()
                 yield
 
     def charge(self) -> None:

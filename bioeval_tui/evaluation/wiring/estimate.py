@@ -211,7 +211,7 @@ def _judges(
     prices = load_prices(settings.data_dir / FILE_NAME)
     host = makers.model_host("judge")
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS
-    out = VERDICT_TOKENS * max(transcripts)
+    out = VERDICT_TOKENS * len(job.scorer.split(range(max(transcripts)))[0])
     roles = {}
     for number, model in enumerate(models, start=1):
         faults = number == 1 and job.scorer.user_faults and job.evaluator.kind == "llm"
@@ -223,6 +223,8 @@ def _judges(
         calls = total_calls([calls, *_exam_calls(plan, settings)])
         name = "judge" if len(models) == 1 else f"judge {number}"
         roles[name] = _role(model, host, calls, prices.of(model, host), per_call, out, job.scorer)
+        if job.scorer.items_per_request is not None:
+            roles[name]["options"]["itemsPerRequest"] = job.scorer.items_per_request
     return roles
 
 

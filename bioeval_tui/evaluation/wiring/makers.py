@@ -341,7 +341,8 @@ class Makers:
         """
         kind = self.job.scorer.kind
         if kind == "llm":
-            return judge_name(self.judge_models(), self.job.scorer.repeats)
+            scorer = self.job.scorer
+            return judge_name(self.judge_models(), scorer.repeats, scorer.items_per_request)
         if kind == "rules":
             return RulesJudge.identity
         return ""
@@ -362,6 +363,7 @@ class Makers:
                 models=self.judge_models(),
                 job_dir=self.job_dir,
                 repeats=job.scorer.repeats,
+                items_per_request=job.scorer.items_per_request,
                 retries=replace(MODEL_RULE, longest_wait_s=self.settings.longest_wait_s),
                 chat=self._chat("judge"),
             )
@@ -511,7 +513,6 @@ class Makers:
             agent=self.agent_price(prices),
             evaluator=user,
             judge=dearest,
-            judge_calls=len(judges) * self.job.scorer.repeats,
             evaluator_is_model=plays,
         )
 

@@ -339,10 +339,11 @@ def _limits(spec: EngineSpec, makers: Makers, settings: Settings) -> RunLimits:
         queue_s = 60.0 * at_once * 4 / rate
     if at_once > 1:
         queue_s += 60.0
+    verdicts = len(makers.judge_models()) * job.scorer.repeats
     return replace(
         usual,
         evaluator_s=usual.evaluator_s + queue_s,
-        judge_s=usual.judge_s + queue_s,
+        judge_s=usual.judge_s + queue_s * max(1, verdicts),
         conversation_s=usual.conversation_s + queue_s * job.max_messages,
     )
 

@@ -9,12 +9,12 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
 from bioeval_tui.base.errors import NotMeasuredError, UsageError
-from bioeval_tui.base.text import clean_line, shorten
+from bioeval_tui.base.text import clean_line, listed, shorten
 from bioeval_tui.jobs.models import ModelOptions
 from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers.models.answer import ChatAnswer, object_schema, text_of
@@ -48,10 +48,11 @@ from bioeval_tui.peers.seams import (
     TranscriptMessage,
     Verdict,
 )
-from bioeval_tui.peers.spending import LimitReachedError
+from bioeval_tui.peers.spending import LimitReachedError, place
 from bioeval_tui.record.events import UserFault
 from bioeval_tui.record.participants import judge_name
 from bioeval_tui.record.spans import known_sum
+from bioeval_tui.statistics.means import exact_mean
 
 SCORE_ALL = "Score the conversation. Answer with the JSON object alone."
 _Failure = PeerError | NotMeasuredError | LimitReachedError
@@ -66,16 +67,18 @@ class LLMJudge:
         models: Sequence[str],
         job_dir: Path | None,
         repeats: int = 1,
+        items_per_request: int | None = None,
         chat: ChatModel,
         retries: RetryRule = MODEL_RULE,
         at_once: int = 4,
     ) -> None:
         """At most `at_once` requests run concurrently. `chat` is closed with the judge.
+        `items_per_request` is the job's, which the judge's name says.
 
         Without `job_dir`, jobs are a stranger's: what they add to the body of requests may name a
         server, and is left out.
         """
-        self.identity = judge_name(models, repeats)
+        self.identity = judge_name(models, repeats, items_per_request)
         self._models = tuple(models)
         self._repeats = repeats
         self._job_dir = job_dir
@@ -86,48 +89,25 @@ class LLMJudge:
     async def score(self, view: JudgeView) -> Sequence[Verdict]:
         """Return every verdict; a missing one is a `Verdict` with an `error`.
 
+        A verdict takes several requests where the job limits what one of them asks about.
+
         Raises `NotMeasuredError` with the reasons if fewer than two thirds are usable, `PeerError`
         if that is because the judge could not be reached, and `LimitReachedError` if the budget is
         spent.
         """
         try:
             prompt = find_prompt(view.job.scorer.prompt, self._job_dir)
-            instructions = _Instructions(prompt, view, self._chat.templates)
-            await instructions.text(0)
-            published = prompt.origin == "job"
-            bare = replace(view, transcript=(), state_before=None, state_after=None)
-            examples = ""
-            if published:
-                examples = await render_prompt(
-                    prompt, judge_context(prompt, bare), self._chat.templates
-                )
+            split = view.job.scorer.split(tuple(view.job.judged_in(view.condition)))
+            requests = [
+                await self._request(prompt, view, numbers, is_part=len(split) > 1)
+                for numbers in split
+            ]
         except UsageError as problem:
             raise NotMeasuredError(str(problem)) from problem
-        question = Question(
-            view.job.judged,
-            view.transcript,
-            states_shown(view),
-            tuple(view.job.judged_in(view.condition)),
-            "\n".join([prompt.text, example_words(prompt), *view.job.facts]),
-            published=published,
-            examples=examples,
-        )
-        users: list[int] = []
-        if not view.job.rubric:
-            users = [m.message for m in view.transcript if m.role == "user"]
-        schema = partial(
-            answer_schema,
-            messages=nameable(view.transcript),
-            users=users,
-            quotes=shows_example(prompt),
-            binary=bool(view.job.rubric),
-        )
         asked = list(product(self._models, range(1, self._repeats + 1)))
         answers = await asyncio.gather(
             *(
-                self._one(
-                    model, number, instructions, question, schema, self._options(view, number)
-                )
+                self._one(model, number, requests, self._options(view, number))
                 for model, number in asked
             )
         )
@@ -151,7 +131,7 @@ class LLMJudge:
             messages = [{"role": "system", "content": text}, {"role": "user", "content": LIST_ALL}]
             return await self._whole_answer(ChatRequest(model, messages, options, schema))
 
-        async with self._slots:
+        async with self._slots, place("judge"):
             answer, _ = await instructions.fitting(ask)
         label = clean_line(model, 100)
         try:
@@ -165,6 +145,43 @@ class LLMJudge:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._chat.aclose()
+
+    async def _request(
+        self, prompt: Prompt, view: JudgeView, numbers: Sequence[int], *, is_part: bool
+    ) -> _Request:
+        """Return what is asked about the tasks with these numbers; `is_part` if others are asked
+        about in requests of their own.
+
+        Raises `UsageError`.
+        """
+        instructions = _Instructions(prompt, view, self._chat.templates, numbers)
+        await instructions.text(0)
+        published = prompt.origin == "job"
+        bare = replace(view, transcript=(), state_before=None, state_after=None)
+        examples = ""
+        if published:
+            context = judge_context(prompt, bare, wanted=numbers)
+            examples = await render_prompt(prompt, context, self._chat.templates)
+        question = Question(
+            view.job.judged,
+            view.transcript,
+            states_shown(view),
+            tuple(numbers),
+            "\n".join([prompt.text, example_words(prompt), *view.job.facts]),
+            published=published,
+            examples=examples,
+        )
+        users: list[int] = []
+        if not view.job.rubric:
+            users = [m.message for m in view.transcript if m.role == "user"]
+        schema = partial(
+            answer_schema,
+            messages=nameable(view.transcript),
+            users=users,
+            quotes=shows_example(prompt),
+            binary=bool(view.job.rubric),
+        )
+        return _Request(instructions, question, schema, is_part)
 
     def _options(self, view: JudgeView, number: int) -> ModelOptions:
         """Return what the job asks of a model in the repeat of that number."""
@@ -182,65 +199,90 @@ class LLMJudge:
         return answer
 
     async def _one(
-        self,
-        model: str,
-        number: int,
-        instructions: _Instructions,
-        question: Question,
-        schema: Callable[[Sequence[int]], dict[str, Any]],
-        options: ModelOptions,
+        self, model: str, number: int, requests: Sequence[_Request], options: ModelOptions
     ) -> tuple[Verdict, _Failure | None]:
         """Return one verdict, or one with an `error` and its cause.
 
-        All tasks are asked for at once, then what is missing at once, then what is still missing
-        task by task.
+        Once a request has failed, no other of this verdict begins: it would be paid for a verdict
+        that is missing all the same.
         """
         label = clean_line(model, 100)
         if self._repeats > 1:
             label += f" #{number}"
-        got = _Answers(question.wanted)
+        parts = [_Answers(request.question.wanted) for request in requests]
+        failures: list[tuple[str, _Failure]] = []
 
-        async def ask(tasks: Sequence[int], after: Sequence[dict[str, Any]], one: str = "") -> str:
+        async def ask(request: _Request, got: _Answers) -> None:
+            async with self._slots, place("judge"):
+                if failures:
+                    return
+                failed = await self._ask(model, f"{label}{request.about}", request, got, options)
+            if failed is not None:
+                failures.append(failed)
+
+        await asyncio.gather(*map(ask, requests, parts))
+        if failures:
+            why, failure = failures[0]
+            return _verdict(label, parts, why), failure
+        verdict = _verdict(label, parts)
+        size = max((got.size for got in parts), default=0)
+        shortened = requests[0].instructions.shortened(label, size) if requests else ""
+        return replace(verdict, shortened=shortened), None
+
+    async def _ask(
+        self,
+        model: str,
+        label: str,
+        request: _Request,
+        got: _Answers,
+        options: ModelOptions,
+    ) -> tuple[str, _Failure] | None:
+        """Add to `got` what the model answers to a request; return why a task has no verdict, in
+        words that begin with `label`, and the cause, or None if all have one.
+
+        All its tasks are asked for at once, then what is missing at once, then what is still
+        missing task by task.
+        """
+        question = request.question
+
+        async def ask(tasks: Sequence[int], opening: str, *after: dict[str, Any]) -> str:
             async def send_instructions(text: str) -> ChatAnswer:
                 messages = [
                     {"role": "system", "content": text},
-                    {"role": "user", "content": one or SCORE_ALL},
+                    {"role": "user", "content": opening},
                     *after,
                 ]
                 return await self._whole_answer(
-                    ChatRequest(model, messages, options, schema(tasks))
+                    ChatRequest(model, messages, options, request.schema(tasks))
                 )
 
-            answer, got.size = await instructions.fitting(send_instructions, got.size)
+            answer, got.size = await request.instructions.fitting(send_instructions, got.size)
             got.add(answer, question, tasks)
             return answer.content[:4000].strip()
 
         try:
-            async with self._slots:
-                first = await ask(got.missing, ())
-                if got.missing:
-                    await ask(got.missing, _again(first, got))
-                for task in got.unscored if len(got.wanted) > 1 else ():
-                    await ask([task], (), _alone(task, question))
-                    if task in got.unscored:
-                        break
+            first = await ask(got.missing, request.opening)
+            if got.missing:
+                await ask(got.missing, request.opening, *_again(first, got))
+            for task in got.unscored if len(got.wanted) > 1 else ():
+                await ask([task], _only([task], question))
+                if task in got.unscored:
+                    break
         except (PeerError, LimitReachedError) as error:
             if got.unscored:
-                return got.verdict(label, f"{label}: {error}"), error
+                why = str(error)
+                if request.about:
+                    error.args = (f"{request.about.removeprefix(', ')}: {error}",)
+                return f"{label}: {why}", error
         if not got.unscored:
-            return (
-                replace(got.verdict(label), shortened=instructions.shortened(label, got.size)),
-                None,
-            )
+            return None
         often = f" in {got.answers} answers"
         if got.answers == 2:
             often = ", twice"
         why = f"{label} gave no usable verdict{often}; the last time: {got.why}"
         if got.over_content:
-            return got.verdict(label, why), PeerError(
-                "judge", why, unusable=True, over_content=True
-            )
-        return got.verdict(label, why), NotMeasuredError(why)
+            return why, PeerError("judge", why, unusable=True, over_content=True)
+        return why, NotMeasuredError(why)
 
 
 class _Instructions:
@@ -248,8 +290,16 @@ class _Instructions:
     that, with less of it.
     """
 
-    def __init__(self, prompt: Prompt, view: JudgeView, templates: Templates) -> None:
+    def __init__(
+        self,
+        prompt: Prompt,
+        view: JudgeView,
+        templates: Templates,
+        numbers: Sequence[int] | None = None,
+    ) -> None:
+        """The prompt asks about the tasks with these `numbers`, about all if it is None."""
         self._prompt = prompt
+        self._numbers = numbers
         self._view = view
         self._templates = templates
         self._texts: dict[int, str] = {}
@@ -303,7 +353,34 @@ class _Instructions:
         return next((each for each in later if self._context(each)["boundary"] != shown), None)
 
     def _context(self, size: int) -> dict[str, Any]:
-        return judge_context(self._prompt, self._view, FOR_JUDGES[size])
+        return judge_context(self._prompt, self._view, FOR_JUDGES[size], self._numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What is asked at once: some tasks, with the instructions for these alone."""
+
+    instructions: _Instructions
+    question: Question
+    schema: Callable[[Sequence[int]], dict[str, Any]]
+    is_part: bool
+    """Whether other tasks are asked about in requests of their own."""
+
+    @property
+    def opening(self) -> str:
+        """The message that asks for the verdict."""
+        # A prompt of the job's own may show all tasks in each request.
+        if self.is_part:
+            return _only(self.question.wanted, self.question)
+        return SCORE_ALL
+
+    @property
+    def about(self) -> str:
+        """Which tasks it asks about, such as `, task 3`; empty if it is all of them."""
+        if not self.is_part:
+            return ""
+        noun = "task" if len(self.question.wanted) == 1 else "tasks"
+        return f", {noun} {listed(self.question.wanted)}"
 
 
 @dataclass
@@ -371,14 +448,25 @@ class _Answers:
         self.note = self.note or reading.note
         self.why = unusable or "; ".join([*reading.problems, *unproved])
 
-    def verdict(self, label: str, error: str = "") -> Verdict:
-        """Return the verdict, or the missing one with its `error`; both with the tokens that were
-        paid for.
-        """
-        if error:
-            return Verdict(label, (), None, self.sent, self.received, error, self.note)
-        tasks = tuple(self.proved.get(task) or self.unproved[task] for task in self.wanted)
-        return Verdict(label, tasks, self.tone, self.sent, self.received, error, self.note)
+    @property
+    def verdicts(self) -> tuple[TaskVerdict, ...]:
+        """The verdict of each task, proved where there is one."""
+        return tuple(self.proved.get(task) or self.unproved[task] for task in self.wanted)
+
+
+def _verdict(label: str, parts: Sequence[_Answers], error: str = "") -> Verdict:
+    """Return the verdict that the answers to all requests make, or the missing one with its
+    `error`; both with the tokens that were paid for.
+    """
+    sent = known_sum(part.sent for part in parts)
+    received = known_sum(part.received for part in parts)
+    note = next((part.note for part in parts if part.note), "")
+    if error:
+        return Verdict(label, (), None, sent, received, error, note)
+    tones = [part.tone for part in parts if part.tone is not None]
+    tone = exact_mean(tones) if tones else None
+    tasks = tuple(chain.from_iterable(part.verdicts for part in parts))
+    return Verdict(label, tasks, tone, sent, received, error, note)
 
 
 def _again(first: str, got: _Answers) -> list[dict[str, Any]]:
@@ -395,11 +483,19 @@ def _again(first: str, got: _Answers) -> list[dict[str, Any]]:
     return messages
 
 
-def _alone(task: int, question: Question) -> str:
-    words = shorten(clean_line(question.tasks[task - 1].task), 300)
+def _only(tasks: Sequence[int], question: Question) -> str:
+    """Return the message that asks for these tasks alone."""
+    named = [
+        f"{task} ({shorten(clean_line(question.tasks[task - 1].task), 300)})" for task in tasks
+    ]
+    if len(named) == 1:
+        return (
+            f"Score only task {named[0]}. Answer with the JSON object alone, with this one task"
+            " in its list."
+        )
     return (
-        f"Score only task {task} ({words}). Answer with the JSON object alone, with this one task"
-        " in its list."
+        f"Score only tasks {listed(named)}. Answer with the JSON object alone, with these"
+        f" {len(named)} tasks in its list."
     )
 
 

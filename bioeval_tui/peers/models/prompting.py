@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
@@ -22,7 +22,7 @@ from jinja2 import TemplateSyntaxError, nodes
 
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.jobs.models import EvaluationJob, JobTask
 from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.jobs.sandbox import Sandbox, render
 from bioeval_tui.peers.models.shown import (
@@ -36,7 +36,6 @@ from bioeval_tui.peers.models.shown import (
     tool_calls,
 )
 from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, evaluator_job
-from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.participants import Role
 
 SUFFIXES = (".jinja", ".jinja2", ".j2", "")
@@ -174,15 +173,26 @@ def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str
     return _context(config, _messages(view.transcript, most), **more)
 
 
-def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -> dict[str, Any]:
+def judge_context(
+    prompt: Prompt,
+    view: JudgeView,
+    room: Room = FOR_JUDGES[0],
+    wanted: Collection[int] | None = None,
+) -> dict[str, Any]:
     """Return the variables of a judge's template.
 
     They are `config`, `transcript`, `example` (as published), `facts`, `condition`, `judged` (what
     is scored in this condition: `number`, `text`, `criteria`), `boundary`, and the agent's `tools`,
     `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them.
+    `example` and `judged` have only the `wanted` tasks, all if it is None.
     """
     config = view.job.model_dump(mode="json", by_alias=True)
-    example = json.dumps(_example(view.job, view.condition), ensure_ascii=False, indent=2)
+    asked = {
+        number: task
+        for number, task in view.job.judged_in(view.condition).items()
+        if wanted is None or number in wanted
+    }
+    example = json.dumps(_example(view.job, asked), ensure_ascii=False, indent=2)
     shown = shown_to_judge(prompt, view.job)
     calls: list[dict[str, Any]] = []
     events: list[dict[str, Any]] = []
@@ -204,7 +214,7 @@ def judge_context(prompt: Prompt, view: JudgeView, room: Room = FOR_JUDGES[0]) -
                 "text": task.task,
                 "criteria": task.criteria(view.job.condition(view.condition)),
             }
-            for number, task in view.job.judged_in(view.condition).items()
+            for number, task in asked.items()
         ],
         example=example,
         tools=shorten_list(calls, room.calls),
@@ -250,7 +260,7 @@ def example_words(prompt: Prompt) -> str:
     return ""
 
 
-def _example(job: EvaluationJob, condition: Condition) -> dict[str, Any]:
+def _example(job: EvaluationJob, asked: Mapping[int, JobTask]) -> dict[str, Any]:
     high, low = (1, 0) if job.rubric else (0.9, 0.4)
     tasks = [
         {
@@ -260,7 +270,7 @@ def _example(job: EvaluationJob, condition: Condition) -> dict[str, Any]:
             "reason": EXAMPLE_REASON,
             "evidence": [EXAMPLE_QUOTE],
         }
-        for number, task in job.judged_in(condition).items()
+        for number, task in asked.items()
     ]
     return {"tone": 0.5, "tasks": tasks}
 

@@ -532,7 +532,8 @@ LEFT_OUT = {
             "maxTokens", "seed",
                     "stop", "reasoningEffort", "timeoutMs", "streaming")
     ),
-    ("evaluator", "guards"), ("scorer", "repeats"), ("scorer", "userFaults"),
+    ("evaluator", "guards"), ("scorer", "repeats"), ("scorer", "itemsPerRequest"),
+    ("scorer", "userFaults"),
     ("scorer", "sentinels"),
     ("scorer", "exam"),
 }  # fmt: skip
