@@ -229,6 +229,22 @@ async def test_a_panel_repeats_and_sentinels_are_counted(
         assert models.asked[f"judge-{number}"] >= 2 * role["calls"]
 
 
+@pytest.mark.parametrize("items", [1, 2])
+async def test_a_judge_that_is_asked_about_few_tasks_at_once_is_counted(
+    items: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = Worst()
+    text = job(TASKS="{task: a}, {task: b}, {task: c}, {task: d}, {task: e}, {task: f}")
+    text = text.replace("sentinels:", f"itemsPerRequest: {items}, sentinels:")
+    async with srv.OpenAIServer(otherwise=models) as server, RestAgentServer(answer_s=0.0) as agent:
+        expected = forecast(text, tmp_path, server.url, monkeypatch, "--agent-url", agent.url)
+        await held(text, tmp_path, server.url, expected["most_calls"], agent_url=agent.url)
+    judge = expected["roles"]["judge"]
+    assert judge["calls"] == 2 * (6 // items + 1), "verdicts and lists of faults"
+    assert models.asked["judge-1"] <= judge["most_calls"]
+    assert models.asked["judge-1"] >= 2 * judge["calls"]
+
+
 @pytest.mark.parametrize(
     ("tools", "rounds"), [("", 1), (f", {TOOLS}", 20)], ids=["no tools", "tools"]
 )
