@@ -31,7 +31,7 @@ from bioeval_tui.evaluation.wiring.start import (
     prepare_batch,
     run_followed,
     run_prepared,
-    who_receives,
+    said_before,
 )
 from bioeval_tui.peers.prices import FILE_NAME, Prices, load_prices
 from bioeval_tui.record import events
@@ -215,7 +215,7 @@ def run_headless(
         # a rubric that comes from the cases is not known yet
         if run.plan.job.judged or not run.plan.job.rubric:
             rules.require_tasks(len(run.plan.job.judged), run.plan.job_name)
-    print_lines(who_receives(prepared), talk)
+    print_lines(said_before(prepared), talk)
     several_trials = sum(run.plan.trials for run in prepared) > 1
     progress = BatchProgress(
         talk,

@@ -78,10 +78,13 @@ def check(jobs: tuple[Path, ...], code: tuple[str, ...], as_json: bool, **cases:
     No server is asked: `bioeval-tui doctor JOB` looks whether the agent is there and the models are
     served.
     """
-    embedded = is_embedded(Settings.from_environment())
+    settings = Settings.from_environment()
+    embedded = is_embedded(settings)
     choice = CaseChoice(cases["cases_file"], cases["cases"], None, None)
     checked = [
-        check_job(path, embedded=embedded, code=[*map(Path, code)], choice=choice)
+        check_job(
+            path, embedded=embedded, code=[*map(Path, code)], choice=choice, settings=settings
+        )
         for path in map(find_job, jobs)
     ]
     if as_json:

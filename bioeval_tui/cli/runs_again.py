@@ -185,9 +185,9 @@ def rescore(run_ids: tuple[str, ...], as_json: bool, **judge: Any) -> int:
     runs = [find_run(run_id) for run_id in run_ids]
     rescorers = [Rescorer(path, settings, **judge) for settings, path in runs]
     _say_hosts(rescorers)
-    for sentence in dict.fromkeys(
-        rescorer.judge_sees for rescorer in rescorers if rescorer.judge_sees
-    ):
+    told = [rescorer.judge_sees for rescorer in rescorers]
+    told += [current().text(rescorer.judge_family) for rescorer in rescorers]
+    for sentence in dict.fromkeys(filter(None, told)):
         say(sentence, err=True)
     printed: list[PrintedRescored] = []
     code = ExitCode.OK

@@ -98,8 +98,8 @@ def announce(spec: EngineSpec, settings: Settings) -> None:
     """
     from bioeval_tui.evaluation.wiring.start import (  # the demo does not wait for it
         prepare_batch,
-        who_receives,
+        said_before,
     )
 
-    for sentence in who_receives(prepare_batch(replace(spec, plays=True), settings)):
+    for sentence in said_before(prepare_batch(replace(spec, plays=True), settings)):
         say(sentence, err=True)

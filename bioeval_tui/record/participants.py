@@ -63,3 +63,24 @@ def add_served(identity: str, served: dict[str, list[str]]) -> str:
     models, how = name_parts(identity)
     names = [asked_and_served(model, served.get(model, ())) for model in models.split(", ")]
     return "; ".join(names) + how
+
+
+_SERVED = re.compile(r"asked for (?P<asked>.+?), served (?P<served>.+)")
+
+
+def model_names(identity: str) -> list[list[str]]:
+    """Return the names of every model in that of an agent's model, an evaluator or a judge: what
+    was asked for, and then what servers called it.
+    """
+    models, _ = name_parts(identity)
+    between = ", "
+    if "; " in models or _SERVED.fullmatch(models):
+        between = "; "
+    names: list[list[str]] = []
+    for model in filter(None, models.split(between)):
+        found = _SERVED.fullmatch(model)
+        if found is None:
+            names.append([model])
+        else:
+            names.append([found["asked"], *found["served"].split(" and ")])
+    return names

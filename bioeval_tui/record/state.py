@@ -453,6 +453,16 @@ class RunState:
             return add_served(self.started.evaluator, self.served.get("evaluator", {}))
         return ""
 
+    @property
+    def user_model(self) -> str:
+        """The model that played the user, as in `agent_model`; empty if none did."""
+        evaluator = self.job.get("evaluator")
+        kind = evaluator.get("kind", "llm") if isinstance(evaluator, dict) else "llm"
+        imported = self.started is None or self.started.source is not None
+        if imported or kind != "llm":
+            return ""
+        return self.evaluator
+
     def case(self, trial: int) -> events.Case | None:
         """Return the case of a trial, started or not; None without cases."""
         if 0 < trial <= len(self.cases):
@@ -621,14 +631,19 @@ class RunState:
         """Who judged what this state holds: the run's judge, and those that judged again; models as
         in `agent_model`.
         """
+        return ", ".join(self.judges)
+
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The names of those judges, one by one."""
         recorded = ""
         if self.started is not None:
             recorded = add_served(self.started.judge, self.served.get("judge", {}))
         verdicts = [talk.verdict for talk in self.conversations.values() if talk.verdict]
-        judges = {
+        names = {
             clean_line(verdict.judge, 200) if verdict.author else recorded for verdict in verdicts
         }
-        return ", ".join(sorted(judges)) or recorded
+        return tuple(sorted(names)) or (recorded,)
 
     @property
     def judge_prompt(self) -> str:

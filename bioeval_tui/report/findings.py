@@ -1066,6 +1066,14 @@ class JudgeOnSentinels(Finding):
     sentinels: int
 
 
+class JudgeOfFamily(Finding):
+    """A judge of the agent's or the simulated user's model family; `note` is the sentence that is
+    also said before a run.
+    """
+
+    note: str
+
+
 class JudgeNotExamined(Finding):
     """A judge that gave the verdicts, and was not asked about controls, or not about all; `why`
     says why, if it is known.

@@ -377,6 +377,8 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
     console.print(Text(f"transcripts would go to: {', '.join(hosts)}"), soft_wrap=True)
     for sentence in dict.fromkeys(run["judge_sees"] for run in estimates if run["judge_sees"]):
         console.print(Text(sentence), soft_wrap=True)
+    for sentence in dict.fromkeys(run["judge_family"] for run in estimates if run["judge_family"]):
+        console.print(Text(f"note: {sentence}"), soft_wrap=True)
     for sentence in dict.fromkeys(run["exam"] for run in estimates if run["exam"]):
         console.print(Text(sentence), soft_wrap=True)
     for warning in dict.fromkeys(chain.from_iterable(run["warnings"] for run in estimates)):

@@ -32,6 +32,7 @@ from bioeval_tui.record.events import (
     SubmissionGraded,
     Warned,
 )
+from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.overlay import read_overlay, state_in_force
 from bioeval_tui.record.participants import Peer, Role
 from bioeval_tui.record.reading import started_run
@@ -67,6 +68,7 @@ from bioeval_tui.report.summary import Summary, assertion_share, summarise_runs
 from bioeval_tui.report.words import (
     answer_notes,
 )
+from bioeval_tui.sample.paths import SAMPLE_AGENT
 from bioeval_tui.statistics.estimates import Proportion
 
 
@@ -464,7 +466,27 @@ class RunResult(RecordedRun):
             lines.append(sentence(sentinel_finding(checks)))
         if self.examined is not None:
             lines.append(sentence(self.examined))
+        if self.judge_family is not None:
+            lines.append(sentence(self.judge_family))
         return tuple(lines)
+
+    @cached_property
+    def judge_family(self) -> of.JudgeOfFamily | None:
+        """That a judge whose verdicts count is of the agent's or the simulated user's model family;
+        None if none is.
+        """
+        verdicts = [talk.verdict for talk in self.talks if talk.verdict and not talk.verdict.error]
+        recorded_by_model = self.started.source is None and self.kind_of("scorer") == "llm"
+        # A later judge that is a model has a prompt.
+        if not any(
+            verdict.prompts or (recorded_by_model and not verdict.author) for verdict in verdicts
+        ):
+            return None
+        agent = "" if self.started.agent == SAMPLE_AGENT else self.state.agent_model or ""
+        notes = [family_note(judge, agent, self.state.user_model) for judge in self.state.judges]
+        if note := next(filter(None, notes), ""):
+            return of.JudgeOfFamily(note)
+        return None
 
     @cached_property
     def exam(self) -> JudgeExamined | None:

@@ -134,6 +134,7 @@ TEXTS: dict[type, str] = {
     " agent, B {0.b}",
     of.TrialsDiffer: "A has {0.a:trial}, B {0.b}: only trials with the same number are paired",
     of.JudgeNotCalibrated: "judge not calibrated: no sample of its verdicts was reviewed",
+    of.JudgeOfFamily: "{0.note}",
     of.ManyExcluded: "more than {0.most:share} of the conversations could not be used:"
     " {0.counted:counted}",
     of.HeldAgain: "{0.counted.again:conversation} held again, because the connection to the agent"

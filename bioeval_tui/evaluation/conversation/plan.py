@@ -97,6 +97,9 @@ class RunPlan:
     """A sentence on what the judge sees besides the transcript, and which hosts receive it; empty
     if nothing.
     """
+    judge_family: str = ""
+    """A sentence on a judge of the agent's or the user's model family; empty if it is of another.
+    """
     batch_id: str | None = None
     git_revision: str | None = None
     exam: bool = False

@@ -23,14 +23,17 @@ from bioeval_tui.base.errors import (
     UsageError,
 )
 from bioeval_tui.base.patterns import is_always_found, pattern_problem
+from bioeval_tui.base.settings import Settings
 from bioeval_tui.base.text import clean_line, clean_value, shorten
 from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, read_yaml, show_path
 from bioeval_tui.evaluation.assertions import (
     constant,
     parse_where,
 )
+from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
+from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.expressions import parse
 from bioeval_tui.graphs.cypher import asks_nothing, check_read_only, check_setup
 from bioeval_tui.graphs.graphqlite import check_embedded
@@ -297,6 +300,7 @@ def check_job(
     code: Sequence[Path] = (),
     agent_is_given: bool = False,
     choice: CaseChoice = EVERY_CASE,
+    settings: Settings | None = None,
 ) -> CheckedJob:
     """Load and check a job and its cases; every problem is listed, with file, line, column and
     field.
@@ -304,7 +308,9 @@ def check_job(
     With `unrestricted_setups`, setups are not checked. Python functions are searched in installed
     packages and in the folders of `code`. If a function `agent_is_given`, the job's own agent is
     ignored. With the `embedded` graph, queries that it rejects give warnings. A key that is missing
-    or of the wrong kind hides no problem of an expression elsewhere in the file.
+    or of the wrong kind hides no problem of an expression elsewhere in the file. With `settings`,
+    which have the models that a job does not name, there is a hint on a judge of the agent's or the
+    user's model family.
     """
 
     def find_problems(source: JobSource, *, with_cases: bool = False) -> list[Problem]:
@@ -368,8 +374,25 @@ def check_job(
         _sorted_by_place([*loaded.problems, *problems, *cases.problems]),
         cases.jobs,
         cases.count,
-        (*_guessed_facts(source), *_rules_read_words(source)),
+        (
+            *_guessed_facts(source),
+            *_rules_read_words(source),
+            *_judge_family(source, loaded, settings),
+        ),
     )
+
+
+def _judge_family(
+    source: JobSource, loaded: LoadedJob, settings: Settings | None
+) -> Iterator[Problem]:
+    """Yield that the judge is of the agent's or the user's model family, as far as the job and the
+    settings name them.
+    """
+    if settings is None:
+        return
+    makers = Makers(loaded.job, loaded.path.parent, EngineSpec(runs=()), None, settings)
+    if note := makers.judge_family():
+        yield source.warning(("scorer", "model"), note)
 
 
 RULES_READ_WORDS = (

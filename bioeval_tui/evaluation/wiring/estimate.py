@@ -75,6 +75,8 @@ class PrintedEstimate(TypedDict):
     conversations: int
     hosts: list[str]
     judge_sees: str | None
+    judge_family: str | None
+    """What a judge of the agent's or the user's model family means; null if it is of another."""
     warnings: list[str]
     exam: str | None
     """What the judge is asked before its verdicts count; null if nothing is."""
@@ -121,6 +123,7 @@ def _estimate(
         "conversations": sum(each.number for each in held),
         "hosts": list(plan.hosts),
         "judge_sees": plan.judge_sees or None,
+        "judge_family": plan.judge_family or None,
         "warnings": list(prepared.warnings),
         "exam": _exam_words(plan, settings),
         "calls": sum(role["calls"] for role in roles.values()),

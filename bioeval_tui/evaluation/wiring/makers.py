@@ -58,6 +58,7 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.peers.spending import Rates
 from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.participants import judge_name
 
 if TYPE_CHECKING:
@@ -487,6 +488,19 @@ class Makers:
         if shown == "all":
             what = "the agent's tool calls, other events and its state"
         return f"the judge ({', '.join(hosts)}) is also shown {what} (scorer.context: {shown})"
+
+    def judge_family(self) -> str:
+        """Return a sentence on a judge of the agent's or the simulated user's model family; empty
+        if it is of another, or no model.
+        """
+        if self.job.scorer.kind != "llm":
+            return ""
+        agent = user = ""
+        if not self.spec.sample_agent:
+            agent = clean_line(self.agent_model or "")
+        if self.job.evaluator.kind == "llm":
+            user = clean_line(self.evaluator_model())
+        return family_note(self.judge_identity(), agent, user)
 
     def rates(self) -> Rates:
         """Return the cost of calls.

@@ -160,19 +160,12 @@ def assemble(
         hosts=hosts,
         prompts=makers.prompt_hashes(),
         judge_sees=makers.judge_sees(),
+        judge_family=makers.judge_family(),
         batch_id=spec.batch_id,
         options=_options(spec, makers, plan),
         limits=_limits(spec, makers, settings),
     )
     warnings += tuple(ineffective_options(spec, job))
-    if makers.agent_model in makers.judge_models() and not spec.starts_agent:
-        shown = clean_line(makers.agent_model or "")
-        warnings += (
-            (
-                f"the judge is the agent's own model, {shown}: models tend to favour what they"
-                " wrote themselves"
-            ),
-        )
     return PreparedRun(
         plan,
         lambda control: _open_parts(spec, makers, judge, settings, control),

@@ -38,6 +38,7 @@ from bioeval_tui.peers.spending import UNLIMITED, counting
 from bioeval_tui.peers.transcript import judge_view, sent_messages
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
+from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.overlay import append_numbered, judgings, read_overlay
 from bioeval_tui.record.participants import add_served
 from bioeval_tui.record.reading import started_run
@@ -206,9 +207,13 @@ class Rescorer:
         self._makers = Makers(self.job, folder, spec, started.asked_model, settings)
         self.hosts: Sequence[str] = ()
         self.judge_sees = ""
+        self.judge_family = ""
         if self._asks_judge(self._judgeable(state), self._latest_verdicts(state)):
             self.hosts = self._makers.judge_hosts()
             self.judge_sees = self._makers.judge_sees()
+            if self.job.scorer.kind == "llm":
+                agent, user = state.agent_model or "", state.user_model
+                self.judge_family = family_note(self._makers.judge_identity(), agent, user)
         if self.job.sensitive and not all(map(is_loopback, self.hosts)):
             raise UsageError(
                 "the job is sensitive, but its transcripts would be sent to"

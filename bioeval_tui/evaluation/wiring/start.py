@@ -218,12 +218,14 @@ async def _follow(
                 del state.conversations[change.key]
 
 
-def who_receives(prepared: Sequence[PreparedRun]) -> list[str]:
-    """Return a sentence on the hosts that will receive transcripts, if any, and one for each judge
-    that sees more.
+def said_before(prepared: Sequence[PreparedRun]) -> list[str]:
+    """Return what is said before a batch: a sentence on the hosts that will receive transcripts, if
+    any, one for each judge that sees more, and one for each of the agent's or the user's family.
     """
     hosts = batch_hosts(prepared)
-    sentences = list(dict.fromkeys(filter(None, (run.plan.judge_sees for run in prepared))))
+    told = [run.plan.judge_sees for run in prepared]
+    told += [masked(run.plan.judge_family) for run in prepared]
+    sentences = list(dict.fromkeys(filter(None, told)))
     if hosts:
         sentences.insert(0, masked(f"transcripts are sent to: {', '.join(hosts)}"))
     return sentences

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from bioeval_tui.jobs.loading import load_job
+from bioeval_tui.report.result import load_run, reviewed
+from tests.documents import document_of
 from tests.forked import completed
 from tests.integration.program import environment, events_of, of_kind, recording_in
 from tests.servers import openai_server as srv
@@ -56,7 +58,7 @@ async def _run(folder: Path, models: StandIns) -> subprocess.CompletedProcess[st
             assert agent.stdout is not None
             url = json.loads(await agent.stdout.readline())["url"]
             command = ("run", str(folder / "job.yml"), "--agent-url", url, "--headless", "--json")
-            options = ("--model", "gpt-4.1-mini")
+            options = ("--model", "gpt-4.1-nano")
             return await asyncio.to_thread(completed, *command, *options, env=variables)
         finally:
             agent.kill()
@@ -124,8 +126,22 @@ def test_prompts_are_recorded_by_hash_and_the_key_is_nowhere(whole_run):
     assert KEY not in recording + done.stdout + done.stderr
 
 
-def test_a_judge_that_is_the_agents_own_model_gets_a_warning(whole_run):
-    _, events, _, _ = whole_run
-    assert "the judge is the agent's own model, gpt-4.1-mini" in " ".join(
-        e["message"] for e in of_kind(events, "warned")
+def test_a_judge_of_the_agents_and_the_users_family_is_noted_before_and_in_every_view(
+    whole_run, tmp_path
+):
+    done, events, _, recording = whole_run
+    told = (
+        "the judge gpt-4.1-mini is of the same model family as the agent (gpt-4.1-nano) and the"
+        " simulated user (gpt-4.1-mini): models tend to favour what their own family writes"
     )
+    assert done.stderr.count(told) == 1
+    printed = json.loads(done.stdout)
+    assert printed["people_say"].count(told) == 1
+    assert not any("family" in e["message"] for e in of_kind(events, "warned")), "said once"
+    path = tmp_path / "run.jsonl"
+    path.write_text(recording, encoding="utf-8")
+    run = load_run(path)
+    _, card = reviewed(run)
+    assert told in card
+    for kind in ("md", "html"):
+        assert document_of(kind, run).count(told.removeprefix("the judge")) == 1

@@ -330,6 +330,8 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "calls), "
      "has changed (+0.10 since the earlier test), invents quotations (in 25 % of the "
      "conversations)"),
+    (of.JudgeOfFamily("the judge a is of the same model family as the agent (b): so"),
+     "the judge a is of the same model family as the agent (b): so"),
     (of.JudgeNotExamined(), "judge not examined: it was asked about no control"),
     (of.JudgeNotExamined("a control has no verdict: refused"),
         "judge not examined: a control has no verdict: refused"),
