@@ -32,15 +32,19 @@ from bioeval_tui.cli.options import (
     find_run,
     with_options,
 )
+from bioeval_tui.evaluation.conversation.call_counts import Calls, total_calls
 from bioeval_tui.evaluation.conversation.sentinels import sentinel_contents
 from bioeval_tui.evaluation.engine.attach import sender_name
 from bioeval_tui.evaluation.wiring.judge_tests import (
     CHANGES,
     CONTROLLED,
     CONTROLS,
+    ONE_AT_A_TIME,
     JudgeAsked,
+    JudgeChange,
     JudgeTester,
     draw,
+    in_other_words,
 )
 from bioeval_tui.evaluation.wiring.rescore import Rescored, Rescorer
 from bioeval_tui.evaluation.wiring.resuming import rerun_offer, resume_spec
@@ -48,13 +52,16 @@ from bioeval_tui.record.catalogue import find_recording
 from bioeval_tui.record.condition_names import Condition, published_title
 from bioeval_tui.record.events import CheckStatus, SentinelsJudged
 from bioeval_tui.record.masking import current, masked
+from bioeval_tui.record.state import ConversationState
 from bioeval_tui.report.agreement import change, rated_tasks
 from bioeval_tui.report.findings import JudgeFault
 from bioeval_tui.report.formats.agreement import (
     PrintedChange,
+    PrintedReworded,
     change_dict,
     change_words,
     print_reactions,
+    print_reworded,
     print_sentinels,
     print_stability,
 )
@@ -277,11 +284,23 @@ class PrintedSentinels(TypedDict):
     scores: dict[str, float]
 
 
+class PrintedJudgeTestForecast(TypedDict):
+    """How many requests to models a test makes, as `judge-test --dry-run --json` prints it."""
+
+    conversations: int
+    calls: int
+    """How many there are if nothing is sent twice."""
+    most_calls: int
+    """The maximum, whatever fails, is refused or has to be asked again."""
+
+
 class PrintedJudgeTest(TypedDict):
     """What changes do to a judge's verdicts, as `judge-test --json` prints it."""
 
     conversations: int
     changes: dict[str, Annotated[dict[str, Any], Fields(Stability, accused=bool)]]
+    reworded: list[PrintedReworded]
+    """The other words of each criterion, with --reworded or --reword."""
     controls: dict[str, Annotated[dict[str, Any], Fields(Reaction, reacts=bool)]]
     sentinels: PrintedSentinels
     errors: list[str]
@@ -307,6 +326,34 @@ class PrintedJudgeTest(TypedDict):
 @JOB_FILE
 @with_options("cases_file")
 @click.option(
+    "--one-at-a-time",
+    is_flag=True,
+    help=(
+        "Also ask about each criterion in a request of its own: one more request for each criterion"
+        " of each conversation."
+    ),
+)
+@click.option(
+    "--reworded",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="JOB.yml",
+    help=(
+        "Also ask by the criteria of this job, which say the same in other words: each conversation"
+        " once more."
+    ),
+)
+@click.option(
+    "--reword",
+    is_flag=True,
+    help=(
+        "Also let the judge say each criterion in other words (one request for each), and ask by"
+        " these: each conversation once more."
+    ),
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Print the number of requests to models, and send nothing."
+)
+@click.option(
     "--fail-on-accused",
     is_flag=True,
     help="Exit with 1 if a change has a significant effect on the judge.",
@@ -324,6 +371,10 @@ def judge_test(
     run: tuple[str, ...],
     conversations: int,
     seed: int,
+    one_at_a_time: bool,
+    reworded: Path | None,
+    reword: bool,
+    dry_run: bool,
     fail_on_accused: bool,
     since: Path | None,
     as_json: bool,
@@ -341,27 +392,55 @@ def judge_test(
     quotations fails, too. Nothing is recorded. RUN is a run's id, its beginning or end, or a
     recording file.
     """
+    if reworded is not None and reword:
+        raise UsageError("give --reworded or --reword, not both")
     settings = Settings.from_environment()
     earlier = _earlier_scores(since) if since else None
     paths = dict.fromkeys(find_recording(name, settings.runs_dir) for name in run)
     testers = [JudgeTester(path, settings, **judge) for path in paths]
+    for tester in testers:
+        if one_at_a_time:
+            tester.require_model("--one-at-a-time")
+        if reworded is not None or reword:
+            tester.require_model("--reword" if reword else "--reworded")
     _say_hosts(testers)
+    for sentence in dict.fromkeys(filter(None, (tester.judge_family for tester in testers))):
+        say(f"note: {current().text(sentence)}", err=True)
     drawn = list(draw(testers, conversations, seed))
     if not drawn:
         raise UsageError("these runs have no conversation that can be judged")
     count = sum(len(own) for _, own in drawn)
     controlled = min(count, CONTROLLED)
+    test = _JudgeTest(drawn, one_at_a_time=one_at_a_time, rewords=reword)
+    if reworded is not None:
+        test.take_words(reworded)
+    calls = test.calls(controlled)
+    if dry_run:
+        forecast: PrintedJudgeTestForecast = {
+            "conversations": count,
+            "calls": calls.usual,
+            "most_calls": calls.most,
+        }
+        if as_json:
+            print_json(forecast, indent=2)
+        else:
+            say(f"{plural(count, 'conversation')}, nothing is sent; {_calls_words(calls)}")
+        return ExitCode.OK
+    times = 1 + len(test.changes) + test.rewords
     say(
-        f"{plural(count, 'conversation')}, each asked up to {1 + len(CHANGES)} times, "
+        f"{plural(count, 'conversation')}, each asked up to {times} times, "
         f"and {plural(controlled * len(CONTROLS), 'control')}"
-        + ("" if drawn[0][0].job.scorer.kind == "rules" else "; 12 sentinels, twice"),
+        + ("" if drawn[0][0].job.scorer.kind == "rules" else "; 12 sentinels, twice")
+        + (f"; {_calls_words(calls)}" if calls.most else ""),
         err=True,
     )
     asked: list[JudgeAsked] = []
     failures: list[str] = []
     known = [_sentinels(drawn[0][0], after=False)]
+    if reword:
+        failures += test.ask_words()
     for tester, own in drawn:
-        asked_again, more = asyncio.run(tester.ask(own, controlled))
+        asked_again, more = asyncio.run(tester.ask(own, controlled, test.changes))
         controlled -= min(controlled, len(own))
         asked += asked_again
         failures += more
@@ -379,6 +458,7 @@ def judge_test(
         tested: PrintedJudgeTest = {
             "conversations": count,
             "changes": changes,
+            "reworded": test.printed_words(),
             "controls": controls,
             "sentinels": {
                 "contents": sentinel_contents(),
@@ -390,8 +470,9 @@ def judge_test(
         print_json(tested, indent=2)
     else:
         print_stability(
-            stability, {change.name: change.about for change in CHANGES}, plain_console()
+            stability, {change.name: change.about for change in test.changes}, plain_console()
         )
+        print_reworded(test.printed_words(), plain_console())
         print_reactions(
             reactions, {control.name: control.about for control in CONTROLS}, plain_console()
         )
@@ -403,6 +484,76 @@ def judge_test(
     if sound and not accused:
         return ExitCode.OK
     return ExitCode.BELOW
+
+
+class _JudgeTest:
+    """What is asked besides controls and sentinels: the changes, with two that have to be asked
+    for.
+    """
+
+    def __init__(
+        self,
+        drawn: Sequence[tuple[JudgeTester, list[ConversationState]]],
+        *,
+        one_at_a_time: bool,
+        rewords: bool,
+    ) -> None:
+        self.changes: tuple[JudgeChange, ...] = CHANGES
+        if one_at_a_time:
+            self.changes = (*self.changes, ONE_AT_A_TIME)
+        self.words: dict[str, str] = {}
+        """The criteria in other words."""
+        self.rewords = rewords
+        """Whether the judge is still to say the criteria in other words."""
+        self._drawn = drawn
+
+    def take_words(self, file: Path) -> None:
+        """Take the words of another job file.
+
+        Raises:
+            JobError: the file is wrong.
+            UsageError: it has other criteria, or no other words.
+        """
+        for tester, own in self._drawn:
+            self.words |= tester.given_words(file, own)
+        if not self.words:
+            raise UsageError(f"{file}: says no criterion of these runs in other words")
+        self.changes = (*self.changes, in_other_words(self.words))
+
+    def ask_words(self) -> list[str]:
+        """Ask the judges for other words; return why some criteria have none."""
+        failures: list[str] = []
+        for tester, own in self._drawn:
+            words, more = asyncio.run(tester.reword(own))
+            self.words |= words
+            failures += more
+        self.rewords = False
+        self.changes = (*self.changes, in_other_words(self.words))
+        return failures
+
+    def printed_words(self) -> list[PrintedReworded]:
+        """Return the criteria with their other words, as this process may show them."""
+        words: list[PrintedReworded] = [
+            {"criterion": own, "reworded": other} for own, other in self.words.items()
+        ]
+        return masked(words)
+
+    def calls(self, controlled: int) -> Calls:
+        """Return how many requests all of it makes, sentinels included."""
+        sentinel_calls = self._drawn[0][0].sentinel_calls()
+        calls = [sentinel_calls, sentinel_calls]  # before and after all others
+        changes = self.changes
+        if self.rewords:  # whichever words the judge finds, each criterion has some
+            every = chain.from_iterable(tester.criteria(own) for tester, own in self._drawn)
+            changes = (*changes, in_other_words({text: text for text in every}))
+        for tester, own in self._drawn:
+            calls.append(tester.calls(own, controlled, changes, rewords=self.rewords))
+            controlled -= min(controlled, len(own))
+        return total_calls(calls)
+
+
+def _calls_words(calls: Calls) -> str:
+    return f"{plural(calls.usual, 'request')}, at most {calls.most:,} if any has to be repeated"
 
 
 def _sentinels(tester: JudgeTester, *, after: bool) -> SentinelsJudged:

@@ -42,6 +42,7 @@ OUTPUTS: dict[str, tuple[str, ...]] = {
     "grade-sample": ("grade.task_report:TaskReport", "cli.grade:PrintedFailure"),
     "guards": ("guards.checks:PrintedHit", "guards.checks:GuardTotals"),
     "judge-test": ("cli.runs_again:PrintedJudgeTest",),
+    "judge-test-dry-run": ("cli.runs_again:PrintedJudgeTestForecast",),
     "ledger-verify": ("grade.ledger:Verified",),
     "medals": (
         "list",

@@ -312,8 +312,9 @@ def stability_by_change(asked: Sequence[JudgeAsked]) -> dict[str, Stability]:
         same = before.get((one.cluster, one.task), [])
         if place < len(same):
             pair = same[place], one
-            if one.is_reordered and 2 * one.task <= tasks[one.cluster]:
-                pair = one, same[place]  # the first tasks have moved to the end
+            moved_back = one.is_reordered and 2 * one.task <= tasks[one.cluster]
+            if moved_back or one.is_reverse:  # the first tasks have moved to the end
+                pair = one, same[place]
             first, second = pair
             item = f"{one.task}/{place}"
             asked_again.append(

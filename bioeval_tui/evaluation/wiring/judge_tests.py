@@ -9,16 +9,34 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import Path
 from random import Random
 from typing import Any, Literal
 
+from bioeval_tui.base.errors import NotMeasuredError, UsageError
+from bioeval_tui.base.text import clean_line
+from bioeval_tui.evaluation.conversation.call_counts import (
+    Calls,
+    judge_calls,
+    most_refusals,
+    total_calls,
+)
 from bioeval_tui.evaluation.conversation.scoring import judge_transcript
-from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
-from bioeval_tui.evaluation.wiring.rescore import AT_ONCE, Rescorer
-from bioeval_tui.peers.seams import Judge, JudgeView, TranscriptMessage
+from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels, sentinels
+from bioeval_tui.evaluation.wiring.rescore import AT_ONCE, GivenJob, Rescorer
+from bioeval_tui.evaluation.wiring.rewording import (
+    Words,
+    criteria_texts,
+    given_words,
+    said_otherwise,
+    say_otherwise,
+)
+from bioeval_tui.jobs.models import EvaluationJob
+from bioeval_tui.peers.retry import MODEL_RULE
+from bioeval_tui.peers.seams import Judge, JudgeView, PeerError, TranscriptMessage
 from bioeval_tui.record.condition_names import published_title
 from bioeval_tui.record.participants import Role
 from bioeval_tui.record.state import ConversationState
@@ -26,6 +44,7 @@ from bioeval_tui.record.state import ConversationState
 UNCHANGED = "unchanged"
 REPEAT = "repeat"
 REORDERED = "reordered"
+REWORDED = "reworded"
 CONTROLLED = 5
 """Of so many conversations the controls are asked, because a judge that does not react shows it at
 once.
@@ -47,6 +66,10 @@ class JudgeAsked:
     passed: bool
     wanted: bool = True
     """False for an item of a rubric that costs points, which a worse conversation may well meet."""
+    is_reverse: bool = False
+    """Whether the change was undone instead of made: the shift is then from it to the unchanged
+    one.
+    """
 
     @property
     def is_reordered(self) -> bool:
@@ -62,6 +85,10 @@ class JudgeChange:
     about: str
     made: Callable[[JudgeView], JudgeView]
     applies: Callable[[JudgeView], bool] = lambda view: True
+    tasks: Callable[[JudgeView], frozenset[int] | None] = lambda view: None
+    """The numbers of the tasks that it is about; None if it is about all."""
+    is_reverse: Callable[[JudgeView], bool] = lambda view: False
+    """Whether the view has the change already, so that `made` undoes it."""
 
 
 def draw(
@@ -98,11 +125,110 @@ class JudgeTester(Rescorer):
         finally:
             await judge.aclose()
 
+    def require_model(self, what: str) -> None:
+        """Refuse what only a model can be asked.
+
+        Raises `UsageError`.
+        """
+        if self.job.scorer.kind != "llm":
+            raise UsageError(
+                f"{what} is for a model as judge; {self.run_id} is judged by"
+                f" {clean_line(self.job.scorer.kind, 80)}"
+            )
+
+    def given_words(self, file: Path, conversations: Sequence[ConversationState]) -> dict[str, str]:
+        """Return what a job file says in other words than the criteria of these conversations.
+
+        Raises:
+            JobError: the file is wrong.
+            UsageError: it has other tasks, or items of the rubric.
+        """
+        given = GivenJob(file, None, self._started.cases)
+        words: dict[str, str] = {}
+        for conversation in conversations:
+            words |= given_words(self.job_of(conversation), given.case_job(conversation.case))
+        return words
+
+    def criteria(self, conversations: Sequence[ConversationState]) -> dict[str, JudgeView]:
+        """Return each criterion of these conversations, with the first that is judged by it."""
+        found: dict[str, JudgeView] = {}
+        for view in map(self.view_of, conversations):
+            for text in criteria_texts(view):
+                found.setdefault(text, view)
+        return found
+
+    async def reword(
+        self, conversations: Sequence[ConversationState]
+    ) -> tuple[dict[str, str], list[str]]:
+        """Return the criteria of these conversations in the judge's own words, and why others have
+        none.
+
+        Raises:
+            UsageError: the judge cannot be created.
+        """
+        judge = self.make_judge()
+        words: dict[str, str] = {}
+        errors: list[str] = []
+
+        async def one(ask: Callable[..., Awaitable[str]], text: str, view: JudgeView) -> None:
+            try:
+                words[text] = await ask(text, view)
+            except (PeerError, NotMeasuredError) as error:
+                errors.append(f"{self.run_id}, rewording: {clean_line(str(error), 300)}")
+
+        try:
+            ask = getattr(judge, "reword", None)
+            if ask is None:
+                raise UsageError("only a model as judge can say its criteria in other words")
+            found = self.criteria(conversations)
+            await asyncio.gather(*(one(ask, text, view) for text, view in found.items()))
+            # In the order of the criteria, not of the answers.
+            return {text: words[text] for text in found if text in words}, errors
+        finally:
+            await judge.aclose()
+
+    def calls(
+        self,
+        conversations: Sequence[ConversationState],
+        controlled: int,
+        changes: Sequence[JudgeChange],
+        *,
+        rewords: bool,
+    ) -> Calls:
+        """Return how many requests to models `ask` makes for this, with those of `reword` if the
+        judge also `rewords`; none for a judge that is no model.
+        """
+        models = self._makers.judge_models()
+        calls = []
+        for place, conversation in enumerate(conversations):
+            view = self.view_of(conversation)
+            for change in _changes_of(place, controlled, changes):
+                if change is not None and not change.applies(view):
+                    continue
+                shown = change.made(view) if change is not None else view
+                calls += _calls(shown, len(models))
+        if rewords:
+            scorer = self.job.scorer
+            refused = most_refusals(scorer, scorer.api, instructed=True, schema=True)
+            once = Calls(1, MODEL_RULE.attempts + refused)
+            calls.append(once.times(len(self.criteria(conversations))))
+        return total_calls(calls)
+
+    def sentinel_calls(self) -> Calls:
+        """Return how many requests `ask_sentinels` makes."""
+        models = len(self._makers.judge_models())
+        return total_calls(
+            chain.from_iterable(_calls(one.view, models) for one in sentinels(self.job))
+        )
+
     async def ask(
-        self, conversations: Sequence[ConversationState], controlled: int = CONTROLLED
+        self,
+        conversations: Sequence[ConversationState],
+        controlled: int = CONTROLLED,
+        changes: Sequence[JudgeChange] | None = None,
     ) -> tuple[list[JudgeAsked], list[str]]:
-        """Return the judge's verdicts, and why others are missing; the first `controlled`
-        conversations have controls.
+        """Return the judge's verdicts after these `changes` (`CHANGES` if it is None), and why
+        others are missing; the first `controlled` conversations have controls.
 
         Raises:
             UsageError: the judge cannot be created.
@@ -117,11 +243,9 @@ class JudgeTester(Rescorer):
                 return await self._ask(judge, conversation, change)
 
         asking = []
+        made = CHANGES if changes is None else changes
         for place, conversation in enumerate(conversations):
-            changes: tuple[JudgeChange | None, ...] = (None, *CHANGES)
-            if place < controlled:
-                changes = (*changes, *CONTROLS)
-            asking += [one(conversation, change) for change in changes]
+            asking += [one(conversation, change) for change in _changes_of(place, controlled, made)]
         try:
             answers = await asyncio.gather(*asking)
         finally:
@@ -137,7 +261,10 @@ class JudgeTester(Rescorer):
             return [], ""
         kind: Literal["unchanged", "change", "control"] = "unchanged"
         name, shown = UNCHANGED, view
+        about: frozenset[int] | None = None
+        is_reverse = False
         if change is not None:
+            about, is_reverse = change.tasks(view), change.is_reverse(view)
             kind = "control" if change in CONTROLS else "change"
             name, shown = change.name, change.made(view)
         judged = await judge_transcript(judge, shown, self._makers.judge_s)
@@ -165,9 +292,32 @@ class JudgeTester(Rescorer):
                 task.score,
                 task.passed,
                 task.points is None or task.points > 0,
+                is_reverse,
             )
             for task in judged.tasks
+            if about is None or task.task in about
         ], ""
+
+
+def _changes_of(
+    place: int, controlled: int, changes: Sequence[JudgeChange]
+) -> tuple[JudgeChange | None, ...]:
+    """Return how the conversation at this place is shown: unchanged (None), with each change and,
+    if it is one of the first, as each control.
+    """
+    if place < controlled:
+        return (None, *changes, *CONTROLS)
+    return (None, *changes)
+
+
+def _calls(view: JudgeView, models: int) -> list[Calls]:
+    """Return the requests of each of so many models for one view."""
+    job, tasks = view.job, len(view.job.judged_in(view.condition))
+    lists = job.scorer.user_faults and job.evaluator.kind == "llm"
+    return [
+        judge_calls(job, tasks, MODEL_RULE, lists_faults=lists and number == 0)
+        for number in range(models)
+    ]
 
 
 NAMES = ("Robin", "Sage")
@@ -213,6 +363,44 @@ def _append_tail(view: JudgeView, tail: str) -> JudgeView:
     changed: list[TranscriptMessage] = list(view.transcript)
     changed[last] = replace(changed[last], content=changed[last].content + tail)
     return replace(view, transcript=tuple(changed))
+
+
+def _asked_at_once(job: EvaluationJob, items: int | None = None) -> EvaluationJob:
+    """Return the job with so many criteria in a request, all if it is None."""
+    update: dict[str, Any] = {"items_per_request": items}
+    return job.model_copy(update={"scorer": job.scorer.model_copy(update=update)})
+
+
+def _is_divided(view: JudgeView) -> bool:
+    """Return whether each criterion is asked about in a request of its own."""
+    count = len(view.job.judged_in(view.condition))
+    return len(view.job.scorer.split(range(count))) == count
+
+
+def _divide(view: JudgeView) -> JudgeView:
+    items = None if _is_divided(view) else 1
+    return replace(view, job=_asked_at_once(view.job, items))
+
+
+ONE_AT_A_TIME = JudgeChange(
+    "one-at-a-time",
+    "each criterion in a request of its own",
+    _divide,
+    lambda view: len(view.job.judged_in(view.condition)) > 1,
+    is_reverse=_is_divided,
+)
+"""Made only if it is asked for. Where the job asks in this way, it is asked all at once instead."""
+
+
+def in_other_words(words: Words) -> JudgeChange:
+    """Return the change that says criteria in these words, about the tasks that have some."""
+    return JudgeChange(
+        REWORDED,
+        "the criterion says the same in other words",
+        lambda view: say_otherwise(view, words),
+        lambda view: bool(said_otherwise(view, words)),
+        lambda view: said_otherwise(view, words),
+    )
 
 
 CHANGES = (

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bioeval_tui.base.errors import NotMeasuredError, UsageError
-from bioeval_tui.base.text import clean_line, listed, shorten
+from bioeval_tui.base.text import clean, clean_line, listed, shorten
 from bioeval_tui.jobs.models import ModelOptions
 from bioeval_tui.jobs.rendering import Templates
 from bioeval_tui.peers.models.answer import ChatAnswer, object_schema, text_of
@@ -27,11 +27,12 @@ from bioeval_tui.peers.models.prompting import (
     render_prompt,
     shows_example,
 )
-from bioeval_tui.peers.models.quotations import locate, only_of_the_user
+from bioeval_tui.peers.models.quotations import locate, only_of_the_user, plain_form
 from bioeval_tui.peers.models.reasoning import strip_reasoning
 from bioeval_tui.peers.models.shown import FOR_JUDGES, is_shortened, states_shown
 from bioeval_tui.peers.models.verdicts import (
     MAX_QUOTE,
+    MAX_REASON,
     Question,
     Reading,
     answer_schema,
@@ -141,6 +142,28 @@ class LLMJudge:
                 f"{label} gave no usable list of the user's faults: {problem}"
             ) from problem
         return replace(listed, tokens_in=answer.tokens_in, tokens_out=answer.tokens_out)
+
+    async def reword(self, text: str, view: JudgeView) -> str:
+        """Return a criterion in the first model's own words, in one request; `view` is a
+        conversation that is judged by it.
+
+        Raises `NotMeasuredError` if it gives no other words, `PeerError` if it could not be
+        reached.
+        """
+        model = self._models[0]
+        prompt = find_prompt(REWORD_PROMPT, None)
+        told = await render_prompt(prompt, {"text": text}, self._chat.templates)
+        messages = [{"role": "system", "content": told}, {"role": "user", "content": REWORD}]
+        schema = object_schema({"reworded": {"type": "string"}})
+        async with self._slots, place("judge"):
+            answer = await self._whole_answer(
+                ChatRequest(model, messages, self._options(view, 1), schema)
+            )
+        label = clean_line(model, 100)
+        words = read_reworded(strip_reasoning(text_of(answer, "judge")))
+        if not words or plain_form(words) == plain_form(text):
+            raise NotMeasuredError(f"{label} gave no other words for “{shorten(text, 80)}”")
+        return words
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -522,6 +545,25 @@ def _not_measured(failures: Sequence[_Failure], wanted: int) -> _Failure:
 def enough(given: int, wanted: int) -> bool:
     """Return whether at least two thirds of the verdicts that a transcript needs exist."""
     return given > 0 and given * 3 >= wanted * 2
+
+
+REWORD_PROMPT = "eval/reword"
+REWORD = "Rewrite the criterion. Answer with the JSON object alone."
+
+
+def read_reworded(text: str) -> str:
+    """Return the criterion of an answer to `REWORD_PROMPT`; empty if there is none."""
+    start = text.find("{")
+    if start < 0:
+        return ""
+    try:
+        value, _ = json.JSONDecoder(strict=False).raw_decode(text, start)
+    except ValueError:
+        return ""
+    words = value.get("reworded") if isinstance(value, dict) else None
+    if not isinstance(words, str):
+        return ""
+    return clean(words.strip(), MAX_REASON)
 
 
 FAULTS_PROMPT = "eval/user_faults"

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base.files import csv_text
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.base.text import plural, shorten, spreadsheet_cell
+from bioeval_tui.base.text import clean_line, plural, shorten, spreadsheet_cell
 from bioeval_tui.base.units import number, share, signed
 from bioeval_tui.record.events import Reviewed
 from bioeval_tui.report.agreement import (
@@ -483,6 +483,20 @@ def print_stability(
         Text(f"{verdict} ({held})"),
         soft_wrap=True,
     )
+
+
+class PrintedReworded(TypedDict):
+    """A criterion, and what says the same in other words."""
+
+    criterion: str
+    reworded: str
+
+
+def print_reworded(words: Sequence[PrintedReworded], console: Console) -> None:
+    """Print each criterion with its other words, for people to see whether they mean the same."""
+    for one in words:
+        own, other = clean_line(one["criterion"]), clean_line(one["reworded"])
+        console.print(Text(f"reworded: “{own}” as “{other}”"), soft_wrap=True)
 
 
 def print_reactions(

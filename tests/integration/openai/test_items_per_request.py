@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from tests.documents import document_of
 from tests.forked import completed
 from tests.integration.program import environment
 from tests.servers import openai_server as srv
+from tests.servers.models import record_in
 
 TASKS = [
     {"task": "Get a reminder", "acceptanceCriteria": "ALPHA: it is set"},
@@ -45,6 +46,20 @@ def is_about(body: dict[str, Any]) -> tuple[int, ...]:
     return tuple(schema["properties"]["task"]["enum"])
 
 
+def scored(body: dict[str, Any], scores: dict[int, float]) -> srv.Answer:
+    """Answer with these scores, and 1 for every other task; with 0 where nothing was said."""
+    record = record_in(body["messages"][0]["content"])
+    named = next((m.message for m in record if m.role == "assistant" and m.content), 0)
+    listed = [
+        {
+            "task": task, "asked": 3, "messages": [named], "reason": "Seen.",
+            "score": scores.get(task, 1) if named else 0,
+        }
+        for task in is_about(body)
+    ]  # fmt: skip
+    return srv.say_json({"tasks": listed, "tone": 0.5})
+
+
 @dataclass
 class World:
     """A server that is agent and judge; `fails` may answer a request about some tasks instead."""
@@ -52,6 +67,7 @@ class World:
     folder: Path
     fails: Callable[[tuple[int, ...], dict[str, Any]], srv.Answer | None] = lambda tasks, body: None
     url: str = ""
+    server: srv.OpenAIServer | None = None
     asked: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
     """Which tasks each request of the judge was about, and its whole text."""
     under_way: int = 0
@@ -62,14 +78,8 @@ class World:
             return srv.say("It is set for nine.")
         tasks = is_about(body)
         self.asked.append((tasks, "\n".join(each["content"] for each in body["messages"])))
-        return self._slowly(self.fails(tasks, body) or self._verdict(tasks))
-
-    def _verdict(self, tasks: Sequence[int]) -> srv.Answer:
-        scored = [
-            {"task": task, "asked": 3, "messages": [2], "reason": "Seen.", "score": task % 2}
-            for task in tasks
-        ]
-        return srv.say_json({"tasks": scored, "tone": 0.5})
+        usual = scored(body, {task: task % 2 for task in tasks})
+        return self._slowly(self.fails(tasks, body) or usual)
 
     def _slowly(self, answer: srv.Answer) -> srv.Answer:
         async def answered(
@@ -156,7 +166,7 @@ class World:
 async def world(tmp_path: Path) -> Any:
     made = World(tmp_path)
     async with srv.OpenAIServer(otherwise=made.answer) as server:
-        made.url = server.url
+        made.url, made.server = server.url, server
         yield made
 
 
@@ -350,11 +360,47 @@ async def test_a_prompt_of_the_jobs_own_is_asked_about_one_task_too(world: World
     (world.folder / "eval").mkdir()
     (world.folder / "eval" / "score.jinja").write_text(
         "{% for task in config.tasks %}- {{ task.task }}: {{ task.acceptanceCriteria }}\n"
-        "{% endfor %}{{ example }}\n{% for message in transcript %}{{ message.content }}\n"
-        "{% endfor %}"
+        "{% endfor %}{{ example }}\n<<<{{ boundary }}\n{% for message in transcript %}"
+        "{{ message | as_json }}\n{% endfor %}{{ boundary }}>>>"
     )
     done = await world.run(1, "--condition", "supplied")
     assert done.returncode == ExitCode.OK, done.stdout + done.stderr
     assert sorted(world.groups) == [(1,), (2,), (3,)]
     for (task,), text in world.asked:
         assert re.findall(r'"task": (\d)', text) == [str(task)], "the example has this task alone"
+
+
+@pytest.mark.parametrize("items", [None, 1])
+async def test_a_judge_test_says_how_many_verdicts_differ_one_at_a_time(
+    world: World, items: int | None
+) -> None:
+    await world.run(items)
+    # Alone, task 2 is judged otherwise.
+    world.fails = lambda tasks, body: scored(body, {2: 0} if tasks == (2,) else {})
+    run = world.result["run_id"]
+    options = ("judge-test", run, "--json")
+    usual = json.loads((await world.call(*options, "--dry-run")).stdout)
+    forecast = json.loads((await world.call(*options, "--one-at-a-time", "--dry-run")).stdout)
+    world.asked.clear()
+    done = await world.call(*options)
+    assert len(world.asked) == usual["calls"]
+    assert "one-at-a-time" not in json.loads(done.stdout)["changes"], "only if it is asked for"
+    world.asked.clear()
+    done = await world.call(*options, "--one-at-a-time")
+    assert len(world.asked) == forecast["calls"] <= forecast["most_calls"]
+    added = {None: 2 + 3, 1: 2}[items]
+    assert forecast["calls"] == usual["calls"] + added
+    found = json.loads(done.stdout)["changes"]["one-at-a-time"]
+    assert (found["items"], found["flip_rate"]) == (5, pytest.approx(0.4)), "task 2, both times"
+    assert found["shift"] < 0, "from all at once to one at a time, however the job asks"
+    assert "each asked up to 8 times" in done.stderr
+
+
+async def test_a_judge_test_needs_a_model_for_what_only_a_model_is_asked(world: World) -> None:
+    tasks = [{**task, "rules": [{"pattern": "nine"}]} for task in TASKS]
+    await world.run(None, tasks=tasks)
+    run = world.result["run_id"]
+    for option in (["--one-at-a-time"], ["--reword"], ["--reworded", "job.yml"]):
+        done = await world.call("judge-test", run, "--rules", *option)
+        assert done.returncode == ExitCode.BAD_INPUT
+        assert f"{option[0]} is for a model as judge" in done.stderr
