@@ -300,6 +300,18 @@ async def test_the_forecast_counts_each_request_and_is_kept(world: World) -> Non
     assert (await world.forecast())["roles"]["judge"]["calls"] == 1 + 1
 
 
+async def test_the_example_of_the_docs_counts_without_any_server(world: World) -> None:
+    page = Path(__file__).parents[3] / "docs" / "scoring.md"
+    section = page.read_text("utf-8").partition("## How many criteria a request asks about")[2]
+    example = section.partition("```yaml\n")[2].partition("```")[0]
+    counted = []
+    for text in (example, example.replace(", itemsPerRequest: 1", "")):
+        (world.folder / "job.yml").write_text(text)
+        counted.append((await world.forecast())["roles"]["judge"]["calls"])
+    assert counted == [4, 2]
+    assert "counts four requests to the judge for two\nconversations" in section
+
+
 async def test_a_limit_of_calls_ends_the_batch_between_the_requests_of_a_verdict(
     world: World,
 ) -> None:

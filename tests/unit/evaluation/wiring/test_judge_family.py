@@ -5,6 +5,7 @@ view of its result, by one sentence.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from bioeval_tui.base.settings import Secret, Settings
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.evaluation.wiring.resuming import prepare_resumed, resume_spec
-from bioeval_tui.record.model_families import family_note
+from bioeval_tui.record.model_families import FAMILIES, family_note
 from tests.command import call
 from tests.unit.record.test_versions import GOLDEN
 
@@ -165,3 +166,9 @@ def test_check_and_the_forecast_note_it_before_a_run(
     )
     (estimate,) = json.loads(agent.stdout)
     assert "as the agent (gpt-5)" in estimate["judge_family"]
+
+
+def test_the_docs_name_every_family() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "evaluate-your-agent.md").read_text("utf-8")
+    listed = page.partition("The program knows the names of")[2].partition(", also those")[0]
+    assert re.findall(r"[A-Z]\w+", listed) == [*FAMILIES]
