@@ -157,9 +157,10 @@ def question_hash(
     """Return the SHA-256 of what a judge is asked about a conversation of a job's snapshot.
 
     It is that of the compact JSON, its keys sorted, of an object with `judge` (its name: models,
-    repeats and how many criteria a request asks about), `scorer` (its other settings, as far as they are set), `prompts` (the hash of each, by
-    name) and `criteria`: by number, the `judge_question` each task or item of the rubric in this
-    condition. Rules are left out where a model judges, criteria where rules do.
+    repeats and how many criteria a request asks about), `scorer` (its other settings, as far as
+    they are set), `prompts` (the hash of each, by name) and `criteria`: by number, the
+    `judge_question` each task or item of the rubric in this condition. Rules are left out where a
+    model judges, criteria where rules do.
     """
     scorer = job.get("scorer")
     settings = scorer if isinstance(scorer, dict) else {}
