@@ -293,10 +293,11 @@ class LLMJudge:
                     break
         except (PeerError, LimitReachedError) as error:
             if got.unscored:
-                why = str(error)
-                if request.about:
+                why = f"{label}: {error}"
+                # Of a model alone, the cause is what people read: it names the task, too.
+                if request.is_part and isinstance(error, PeerError):
                     error.args = (f"{request.about.removeprefix(', ')}: {error}",)
-                return f"{label}: {why}", error
+                return why, error
         if not got.unscored:
             return None
         often = f" in {got.answers} answers"

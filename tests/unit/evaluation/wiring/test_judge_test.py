@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -73,10 +74,14 @@ class Synthetic:
         first = view.transcript[0].content if view.transcript else ""
         verdicts = []
         for place, task in enumerate(view.job.tasks):
-            quality = Random(f"{first} {task.task}").uniform(0.2, 0.8)
+            quality = self.quality(first, task.task)
             value = self.defect(view, place, quality) + self.random.gauss(0, self.noise)
             verdicts.append(TaskVerdict(place + 1, round(min(1.0, max(0.0, value)), 2), "because"))
         return [Verdict("synthetic", tuple(verdicts))]
+
+    def quality(self, first: str, task: str) -> float:
+        """Return how well a task was done in the conversation that begins with these words."""
+        return Random(f"{first} {task}").uniform(0.2, 0.8)
 
     async def aclose(self) -> None:
         pass
@@ -119,6 +124,49 @@ def test_a_planted_defect_is_found(run: Path, monkeypatch: pytest.MonkeyPatch, n
     # Padding lengthens, and so do the tails; a judge that likes length may take them for it.
     assert accused <= ({name} if name != "padded" else {"padded", "polite", "injected"})
     assert changes["repeat"]["items"] == 180
+
+
+def changes_of(done: Result) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(done.stdout[done.stdout.index("{") :])["changes"]
+    return found
+
+
+def test_a_judge_that_judges_otherwise_one_at_a_time_is_found_if_it_is_asked(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def strict_alone(view: JudgeView, place: int, score: float) -> float:
+        return score - 0.15 * (view.job.scorer.items_per_request == 1)
+
+    found = changes_of(test(run, monkeypatch, Synthetic(strict_alone), "--json"))
+    assert "one-at-a-time" not in found
+    asked = ("--json", "--one-at-a-time")
+    found = changes_of(test(run, monkeypatch, Synthetic(strict_alone), *asked))
+    assert {name for name, one in found.items() if one["accused"]} == {"one-at-a-time"}
+    differ = found["one-at-a-time"]
+    assert differ["items"] == 180
+    assert differ["flip_interval"]["low"] < differ["flip_rate"] < differ["flip_interval"]["high"]
+    assert differ["flip_rate"] > 0.1
+    sound = changes_of(test(run, monkeypatch, Synthetic(), *asked))
+    assert not any(one["accused"] for one in sound.values())
+
+
+def test_a_judge_that_goes_by_the_words_of_a_criterion_is_found_if_others_are_given(
+    run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def by_words(view: JudgeView, place: int, score: float) -> float:
+        return score - 0.2 * view.job.tasks[place].task.startswith("the agent")
+
+    given = tmp_path / "reworded.yml"
+    tasks = "[{task: be kind}, {task: the agent makes no mistake}, {task: be brief}]"
+    given.write_text(
+        f"target: {{user: u, chatbot: c}}\naspirationalAverage: 1000\nfacts: []\ntasks: {tasks}\n"
+    )
+    fooled = Synthetic(by_words, noise=0.0)
+    monkeypatch.setattr(Synthetic, "quality", lambda self, first, task: 0.6)
+    found = changes_of(test(run, monkeypatch, fooled, "--json", "--reworded", str(given)))
+    assert {name for name, one in found.items() if one["accused"]} == {"reworded"}
+    assert found["reworded"]["items"] == 60, "of the task that has other words"
+    assert found["reworded"]["shift"] == pytest.approx(-0.2)
 
 
 def test_a_random_judge_is_found_by_repeating_its_verdicts(
