@@ -467,7 +467,7 @@ def _meant(value: object, part: str) -> str:
     return ""
 
 
-_OTHER_NAMES = {"numpredict": "maxTokens", "npredict": "maxTokens"}
+_OTHER_NAMES = {"numpredict": "maxTokens", "npredict": "maxTokens", "stopsequences": "stop"}
 """What model servers call an option, where the key is not near enough to the name to be found by
 it.
 """
