@@ -362,6 +362,11 @@ async def test_judged_again_in_another_way_it_is_another_question(world: World) 
     again = await world.call("runs", "rescore", world.result["run_id"], "--job", "job.yml")
     assert again.returncode == ExitCode.OK, again.stdout + again.stderr
     assert sorted(world.groups) == [(1,), (2,), (3,)]
+    # Known before only of a run that is judged again: what the server calls the agent's model.
+    family = "the judge stand-in is of the same model family as the agent (stand-in)"
+    assert family in again.stderr
+    tested = await world.call("judge-test", world.result["run_id"], "--dry-run")
+    assert f"note: {family}" in tested.stderr
     run = load_run(world.path)
     assert run.brief.judge == "stand-in (one criterion a request)"
     assert run.conversations[0].verdict is not None
