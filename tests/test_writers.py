@@ -17,7 +17,7 @@ PRINTERS = {"base/terminal.py", "base/consoles.py"}
 WRITERS = {"base/files.py"}
 
 MAY_PRINT = {
-    "jobs/rendering.py": "the child that renders templates answers its parent through a pipe",
+    "base/confined.py": "a child that renders a template, or looks up a path, answers its parent",
     "sample/local_model.py": (
         "a process with two packages and nothing of this program says where it listens"
     ),

@@ -24,4 +24,5 @@ Above them is what touches the machine:
 - `patterns` searches text with regular expressions of others, in bounded time; `yaml_positions`
   reads YAML with the line and column of each value; `admission` bounds the incomplete requests that
   a server keeps.
+- `confined` asks a process without keys or files about untrusted text.
 """

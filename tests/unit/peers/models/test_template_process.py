@@ -67,7 +67,7 @@ async def test_rendering_a_template_can_be_cancelled() -> None:
     templates = Templates()
     context = evaluator_context(evaluator_view())
     assert await templates.render("p", "{{ 1 + 1 }}", context) == "2"
-    process = templates._process
+    process = templates._confined.process
     assert process is not None
     waiting = asyncio.create_task(templates.render("p", ENDLESS["loops in loops"], context))
     await asyncio.sleep(0)
@@ -101,4 +101,4 @@ async def test_included_prompts_are_rendered_without_a_process() -> None:
     await render_prompt(
         find_prompt("eval/socrates", None), evaluator_context(evaluator_view()), templates
     )
-    assert templates._process is None
+    assert templates._confined.process is None
