@@ -35,11 +35,18 @@ from bioeval_tui.jobs.models import (
     CallConfig,
     CypherAssertion,
     ExpressionAssertion,
+    FhirAssertion,
     MedalAssertion,
     ToolCallsAssertion,
     ToolCallsConfig,
 )
-from bioeval_tui.peers.seams import AssertionView, CheckResult, KnowledgeGraph, PeerError
+from bioeval_tui.peers.seams import (
+    AssertionView,
+    CheckResult,
+    KnowledgeGraph,
+    PatientRecords,
+    PeerError,
+)
 from bioeval_tui.record.events import Fault
 from bioeval_tui.record.tool_calls import (
     ToolCall,
@@ -301,7 +308,7 @@ GradeMedal = Callable[[MedalAssertion, Mapping[str, str]], Awaitable[CheckResult
 conversation.
 """
 
-CYPHER_TIMEOUT_S = 10.0
+CYPHER_TIMEOUT_S = FHIR_TIMEOUT_S = 10.0
 MOST_COMPARED = 4
 """Maximum number of conditions joined by && and || whose values are shown."""
 LONGEST_SHOWN = 100
@@ -311,10 +318,10 @@ shown.
 
 
 class Checker:
-    """Checks assertions with a graph and a function that grades files.
+    """Checks assertions with a graph, patients' records and a function that grades files.
 
     Without a graph, Cypher is not measured and `no_graph` says why; likewise `grade_medal` for
-    medals.
+    medals. `records_fault` is who is to blame if the records cannot be read.
     """
 
     def __init__(
@@ -322,7 +329,11 @@ class Checker:
         graph: KnowledgeGraph | None,
         no_graph: str = "",
         grade_medal: GradeMedal | None = None,
+        records: PatientRecords | None = None,
+        records_fault: Fault = "infrastructure",
     ) -> None:
+        self._records = records
+        self._records_fault = records_fault
         self._graph = graph
         self._no_graph = no_graph or "no knowledge graph is configured"
         self._grade_medal = grade_medal
@@ -338,6 +349,8 @@ class Checker:
                 return await asyncio.to_thread(check_expression, assertion.expression, view)
             case CypherAssertion():
                 return await self._cypher(assertion)
+            case FhirAssertion():
+                return await self._fhir(assertion)
             case ToolCallsAssertion():
                 return await asyncio.to_thread(check_tool_calls, assertion.tool_calls, view)
             case MedalAssertion():
@@ -368,6 +381,34 @@ class Checker:
         if passed:
             return CheckResult(True, observed, expected, warning=warning)
         why = f"the query returned {_shown(observed)}, expected {_shown(expected)}"
+        return CheckResult(False, observed, expected, warning=warning, why=why)
+
+    async def _fhir(self, assertion: FhirAssertion) -> CheckResult:
+        expected = assertion.expected
+        if self._records is None:
+            why = "the job names no FHIR server"
+            return CheckResult(None, expected=expected, error=why, fault="none")
+        try:
+            found = await self._records.look_up(
+                assertion.fhir, assertion.path, timeout_s=FHIR_TIMEOUT_S
+            )
+        except QueryError as error:
+            return CheckResult(False, expected=expected, error=_error_text(error))
+        except PeerError as error:
+            away = clean_line(str(error))
+            return CheckResult(None, expected=expected, error=away, fault=self._records_fault)
+        values: Any = list(found.values)
+        noted = f"the server remarks: {found.note}" if found.note else None
+        if isinstance(expected, list) or len(values) > 1:
+            observed = values
+        else:
+            observed = values[0] if values else None
+        passed, warning = compare(observed, expected)
+        warning = "; ".join(filter(None, (warning, noted))) or None
+        if passed:
+            return CheckResult(True, observed, expected, warning=warning)
+        shown = f"found {_shown(observed)}" if values else "found nothing"
+        why = f"the path {shown}, expected {_shown(expected)}"
         return CheckResult(False, observed, expected, warning=warning, why=why)
 
 
@@ -434,11 +475,11 @@ def _size(value: list[Any] | dict[str, Any]) -> str:
 def holds_on_nothing(assertion: Assertion) -> bool:
     """Return whether an assertion is an invariant: declared as one, or true for an empty state.
 
-    A Cypher assertion is one if it expects 0, false, null, or an empty text or list.
+    One in Cypher or FHIRPath is one if it expects 0, false, null, or an empty text or list.
     """
     if assertion.invariant:
         return True
-    if isinstance(assertion, CypherAssertion):
+    if isinstance(assertion, CypherAssertion | FhirAssertion):
         return not assertion.expected
     if isinstance(assertion, ExpressionAssertion):
         return bool(check_expression(assertion.expression, _NOTHING).passed)

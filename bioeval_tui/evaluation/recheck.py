@@ -1,8 +1,8 @@
 """Check a recorded conversation's assertions again, without its agent: on its last state, its
 transcript and its tool calls.
 
-A graph and an agent's files are not in a recording. What is asked of them keeps its recorded
-outcome if it asks the same, and is not measured otherwise.
+A graph, a FHIR server and an agent's files are not in a recording. What is asked of them keeps its
+recorded outcome if it asks the same, and is not measured otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from bioeval_tui.jobs.models import (
     CypherAssertion,
     EvaluationJob,
     ExpressionAssertion,
+    FhirAssertion,
     MedalAssertion,
     ToolCallsAssertion,
 )
@@ -30,6 +31,7 @@ from bioeval_tui.record.assertions import asked
 from bioeval_tui.record.state import ConversationState
 
 NO_GRAPH = "it asks the graph, of which the recording has no copy"
+NO_RECORDS = "it asks the FHIR server, of which the recording has no copy"
 NO_FILE = "it grades a file of the agent, of which the recording has no copy"
 NO_STATE = "the recording has no object context of the end"
 
@@ -129,6 +131,8 @@ def _not_recorded(assertion: Assertion) -> str:
     """Return why an assertion cannot be checked on any recording; empty if it can."""
     if isinstance(assertion, CypherAssertion):
         return NO_GRAPH
+    if isinstance(assertion, FhirAssertion):
+        return NO_RECORDS
     if isinstance(assertion, MedalAssertion):
         return NO_FILE
     return ""

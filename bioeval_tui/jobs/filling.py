@@ -2,8 +2,9 @@
 
 A placeholder is a Jinja expression in the program's sandbox. It can neither run long nor grow
 large, because only these are allowed: columns, their parts, a few filters, and conditions. No
-loops, calls or arithmetic. The value of a placeholder is data, never a template. In an expression
-and in Cypher it is a complete literal (text is quoted); in a pattern it is matched literally.
+loops, calls or arithmetic. The value of a placeholder is data, never a template. In an expression,
+in Cypher and in FHIRPath it is a complete literal (text is quoted); in a pattern it is matched
+literally, and in a FHIR query it cannot leave its place in the path or its parameter.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import quote
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, Undefined, nodes
 from markupsafe import Markup
@@ -27,9 +29,9 @@ FILLED = ("greetings", "tasks", "facts", "rubric", "seeds", "setups", "assertion
 """
 MAX_TEXT = 200_000
 """Maximum length of a text after filling in, in characters."""
-_TYPED = frozenset({"expected", "arguments"})
+_TYPED = frozenset({"expected", "arguments", "resource"})
 """Under these keys, numbers and booleans keep their type; elsewhere they become text."""
-Language = Literal["text", "expression", "cypher", "pattern"]
+Language = Literal["text", "expression", "cypher", "pattern", "fhir", "fhirpath"]
 _LANGUAGES: dict[str | int, Language] = {
     "expression": "expression",
     "where": "expression",
@@ -37,6 +39,12 @@ _LANGUAGES: dict[str | int, Language] = {
     "when": "pattern",
     "pattern": "pattern",
 }
+_AT: dict[tuple[str | int, ...], Language] = {
+    ("assertions", "fhir"): "fhir",
+    ("assertions", "path"): "fhirpath",
+    ("setups", "fhir", "path"): "fhir",
+}
+"""The languages of the texts at a place of the job, without the index of its item."""
 _WHOLE = re.compile(r"\s*\{\{((?:(?!\{\{|\}\}).)*)\}\}\s*", re.DOTALL)
 _NUMBER = re.compile(r"\s*\d{1,3}[.)]\s+")
 _QUOTED = re.compile(r"""(["'])\s*\{\{""")
@@ -156,9 +164,7 @@ def read_placeholders(path: FieldPath, text: str) -> PlaceholderText:
     Raises:
         PlaceholderError: it is not a valid template, or it does more than fill placeholders.
     """
-    language: Language = next(
-        (_LANGUAGES[part] for part in reversed(path) if part in _LANGUAGES), "text"
-    )
+    language = _language(path)
     environment = _PlaceholderSandbox(finalize=_FINALIZE[language])
     try:
         tree = environment.parse(text)
@@ -170,7 +176,7 @@ def read_placeholders(path: FieldPath, text: str) -> PlaceholderText:
     except (RecursionError, ValueError):
         raise PlaceholderError("this text is not a valid template") from None
     columns = _columns(tree)
-    if language in ("expression", "cypher") and _QUOTED.search(text):
+    if language in ("expression", "cypher", "fhirpath") and _QUOTED.search(text):
         raise PlaceholderError(
             "{{ … }} inserts a whole literal with its quotes here: don't write quotes around it"
         )
@@ -182,6 +188,16 @@ def read_placeholders(path: FieldPath, text: str) -> PlaceholderText:
         )
     template = environment.from_string(tree)
     return PlaceholderText(path, columns, lambda context: _render(template, context))
+
+
+def _language(path: FieldPath) -> Language:
+    """Return the language of the text at a place of the job."""
+    place = (*path[:1], *path[2:])
+    if place in _AT:
+        return _AT[place]
+    if path[0] == "setups" and "resource" in path:
+        return "text"
+    return next((_LANGUAGES[part] for part in reversed(path) if part in _LANGUAGES), "text")
 
 
 def _columns(tree: nodes.Template) -> frozenset[str]:
@@ -355,6 +371,23 @@ def _kotlin_literal(value: Any) -> str:
     return literal.replace("$", "\\$")  # `$name` is a template there
 
 
+def _fhirpath_literal(value: Any) -> str:
+    if value is None:
+        return "{}"
+    if isinstance(value, Markup | bool | int | float):
+        return _literal(value)
+    text = _plain_text(value)
+    for mark, escape in (("\\", "\\\\"), ("'", "\\'"), ("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
+        text = text.replace(mark, escape)
+    return f"'{text}'"
+
+
+def _encoded(value: Any) -> str:
+    if isinstance(value, Markup):
+        return str(value)
+    return quote(_plain_text(value), safe="")
+
+
 def _escaped(value: Any) -> str:
     if isinstance(value, Markup):
         return str(value)
@@ -366,4 +399,6 @@ _FINALIZE: dict[Language, Callable[[Any], Any]] = {
     "expression": _kotlin_literal,
     "cypher": _literal,
     "pattern": _escaped,
+    "fhir": _encoded,
+    "fhirpath": _fhirpath_literal,
 }

@@ -385,6 +385,17 @@ class ScorerConfig(ModelEndpoint):
         return [tuple(numbers[at : at + each]) for at in range(0, len(numbers), each)]
 
 
+class FhirConfig(JobPart):
+    """The FHIR server that has the patients' records."""
+
+    url: Text = "/fhir"
+    """Its base URL; a path, such as /fhir, is at the agent's own address."""
+    headers_env: dict[HeaderOfSecret, HeaderFrom] = {}
+    """Headers with secret values: the name of an environment variable, with an optional scheme
+    before it: `Bearer FHIR_TOKEN`.
+    """
+
+
 class TelemetryConfig(JobPart):
     """Receive the agent's OpenTelemetry spans, as with `run --otlp`."""
 
@@ -454,11 +465,48 @@ class ConversationSeed(JobPart):
         return tuple(message for message in self.conversation if isinstance(message, SeedMessage))
 
 
-class Setup(JobPart):
+class CypherSetup(JobPart):
     """A Cypher statement that prepares the graph before each condition."""
 
     cypher: Text
     """A Cypher statement that prepares the graph; it may write."""
+
+    @property
+    def title(self) -> str:
+        """The statement."""
+        return self.cypher
+
+
+class FhirWrite(JobPart):
+    """What is written to the FHIR server."""
+
+    method: Literal["PUT", "POST", "DELETE"]
+    """Create or replace the resource (PUT), create another one (POST), or delete (DELETE)."""
+    path: Text
+    """Where, below the server's URL: Patient/ada with PUT, Patient with POST; with DELETE also a
+    search, all of whose resources are deleted.
+    """
+    resource: dict[str, Any] | None = None
+    """The resource, with its resourceType and, with PUT, its id."""
+
+    @model_validator(mode="after")
+    def _has_a_resource(self) -> FhirWrite:
+        if (self.resource is None) != (self.method == "DELETE"):
+            needs = "takes no" if self.method == "DELETE" else "needs a"
+            raise PydanticCustomError("resource", f"{self.method} {needs} `resource`")
+        return self
+
+
+class FhirSetup(JobPart):
+    """A request that prepares the patients' records before each condition."""
+
+    fhir: FhirWrite
+    """What is written to the FHIR server, or deleted."""
+
+    @property
+    def title(self) -> str:
+        """The method and the path."""
+        return f"{self.fhir.method} {self.fhir.path}"
 
 
 class RuleConfig(OfCondition):
@@ -630,6 +678,22 @@ class CypherAssertion(AssertionPart):
         return self.name or f"CypherAssertion: {self.cypher}"
 
 
+class FhirAssertion(AssertionPart):
+    """A FHIRPath over what a query of a FHIR server returns must find `expected`."""
+
+    fhir: Text
+    """A query below the server's URL: Type?name=value, Type/_search?name=value or Type/id."""
+    path: Text
+    """A FHIRPath over the Bundle of a search, or over the resource of Type/id."""
+    expected: Any
+    """The expected value; with a list, all values; with null, none."""
+
+    @property
+    def title(self) -> str:
+        """The given name, or the path and the query."""
+        return self.name or f"FhirAssertion: {self.path} of {self.fhir}"
+
+
 class MedalAssertion(AssertionPart):
     """A file from the agent must reach a medal in a machine-learning task."""
 
@@ -759,17 +823,21 @@ def _kind_chooser(kinds: Any) -> Discriminator:
 
 
 _SeedKind = Annotated[TextSeed, Tag("text")] | Annotated[ConversationSeed, Tag("conversation")]
+_SetupKind = Annotated[CypherSetup, Tag("cypher")] | Annotated[FhirSetup, Tag("fhir")]
 _AssertionKind = (
     Annotated[ExpressionAssertion, Tag("expression")]
     | Annotated[CypherAssertion, Tag("cypher")]
+    | Annotated[FhirAssertion, Tag("fhir")]
     | Annotated[MedalAssertion, Tag("medal")]
     | Annotated[ToolCallsAssertion, Tag("toolCalls")]
 )
 Seed = Annotated[_SeedKind, _kind_chooser(_SeedKind)]
+Setup = Annotated[_SetupKind, _kind_chooser(_SetupKind)]
 Assertion = Annotated[_AssertionKind, _kind_chooser(_AssertionKind)]
 
 KINDS: dict[str, dict[str, type[JobPart]]] = {
-    "seeds": _tagged_classes(_SeedKind), "assertions": _tagged_classes(_AssertionKind),
+    "seeds": _tagged_classes(_SeedKind), "setups": _tagged_classes(_SetupKind),
+    "assertions": _tagged_classes(_AssertionKind),
 }  # fmt: skip
 """The lists of a job whose items are of several kinds: the class of each kind, by the key that
 tells it.
@@ -816,9 +884,11 @@ class EvaluationJob(JobPart):
     seeds: tuple[Seed, ...] = ()
     """Texts and earlier messages that the agent gets before the greeting."""
     setups: tuple[Setup, ...] = ()
-    """Statements that prepare the graph before each conversation."""
+    """What prepares the graph and the patients' records before each conversation."""
     assertions: tuple[Assertion, ...] = ()
-    """Assertions: expressions, Cypher queries, medals, tool calls."""
+    """Assertions: expressions, Cypher and FHIR queries, medals, tool calls."""
+    fhir: FhirConfig | None = None
+    """The FHIR server of setups and assertions."""
     seed: int | None = None
     """The random seed."""
     conditions: ConditionList | None = None

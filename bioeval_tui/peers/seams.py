@@ -21,7 +21,7 @@ from typing import Any, Literal, Protocol, TypeVar, cast
 from bioeval_tui.base.errors import BioevalError, UnavailableError
 from bioeval_tui.base.settings import Provider
 from bioeval_tui.base.text import clean_line
-from bioeval_tui.jobs.models import EvaluationJob, ScorerConfig, TargetConfig
+from bioeval_tui.jobs.models import EvaluationJob, FhirWrite, ScorerConfig, TargetConfig
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Fault, UserFault
 from bioeval_tui.record.participants import Peer, Role
@@ -432,6 +432,59 @@ class KnowledgeGraph(Protocol):
     async def aclose(self) -> None: ...
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a FHIRPath found in what a query returned: JSON-like values, and what the server noted
+    about its answer.
+    """
+
+    values: tuple[Any, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSnapshot:
+    """How many resources of each type a patient's record has, and a digest that differs if their
+    content does.
+    """
+
+    resources: Mapping[str, int] = field(default_factory=dict)
+    digest: str = ""
+
+
+class PatientRecords(Protocol):
+    """Patients' records on a FHIR server.
+
+    All methods raise `QueryError` when a query, path or setup is wrong, refused or asks for too
+    much, and `PeerError` (peer `fhir`) when the server is unreachable, too slow or does not answer
+    as FHIR says.
+    """
+
+    identity: str
+
+    async def examine(self, queries: Sequence[str]) -> tuple[str, ...]:
+        """Find out whether the server can answer these queries; return what may not be meant, as
+        sentences.
+        """
+        ...
+
+    async def look_up(self, query: str, path: str, *, timeout_s: float = 10.0) -> Found:
+        """Return what a path finds in what a query returns."""
+        ...
+
+    async def write(self, setup: FhirWrite, *, timeout_s: float = 30.0) -> None:
+        """Run one setup."""
+        ...
+
+    async def snapshot(self, queries: Sequence[str]) -> RecordSnapshot:
+        """Return a summary of the records that these queries are about, to check whether a run
+        starts clean.
+        """
+        ...
+
+    async def aclose(self) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentTerms:
     """How to call the agent under test. `key` belongs to the host of `url`, or is None.
@@ -512,6 +565,7 @@ def evaluator_job(job: EvaluationJob, facts: Sequence[str], condition: Condition
             ),
             "assertions": (),
             "setups": (),
+            "fhir": None,
             "seeds": (),
             "conditions": None,
         }

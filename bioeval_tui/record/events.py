@@ -48,7 +48,7 @@ RESULT_REASONS: frozenset[EndReason] = frozenset(
 )
 """Ends after which a conversation counts as a result of the agent."""
 Fault = Literal["agent", "evaluator", "judge", "infrastructure", "unclear", "program", "none"]
-"""`infrastructure`: a model's provider, the graph, or this machine.
+"""`infrastructure`: a model's provider, the graph, the FHIR server, or this machine.
 
 `unclear`: the agent, or what lies between it and this program, and nobody can tell which.
 `program`: a defect of this program, met over what a peer sent.
@@ -240,6 +240,8 @@ class RunStarted(EventBase):
     evaluator: str
     judge: str
     graph: str | None = None
+    fhir: str | None = None
+    """The FHIR server of the job's setups and assertions."""
     rehearsal: bool = False
     hosts: tuple[str, ...] = ()
     prompts: dict[str, str] = Field(default_factory=dict)
@@ -306,6 +308,7 @@ class RunStarted(EventBase):
                 f"{name} {digest[:8]}" for name, digest in sorted(self.prompts.items())
             ),
             "graph": self.graph or "",
+            "FHIR server": self.fhir or "",
             "program": self.program_version,
         }
 
@@ -336,11 +339,14 @@ class RunResumed(EventBase):
 
 
 class SetupApplied(EventBase):
-    """A setup statement ran before a condition, or failed."""
+    """A setup ran before a condition, or failed: a statement of `cypher`, or the method and path of
+    what was written to the FHIR server (`fhir`).
+    """
 
     kind: Literal["setup_applied"] = "setup_applied"
     index: Place
-    cypher: str
+    cypher: str = ""
+    fhir: str = ""
     elapsed_ms: Number
     error: str | None = None
 
@@ -521,7 +527,7 @@ class ModelServed(EventBase):
 
 class StateObserved(EventBase):
     """The agent's observable state after a turn; `graph` counts nodes by label and relationships by
-    type.
+    type, `fhir` the resources of the patients' records by type.
 
     `digests` distinguish two states by part, even if the object context is too large to
     be kept. Older recordings have one `digest` of all parts together.
@@ -531,6 +537,7 @@ class StateObserved(EventBase):
     after_turn: Place
     object_context: dict[str, Any] | None = None
     graph: dict[str, Any] | None = None
+    fhir: dict[str, Any] | None = None
     digest: str | None = None
     digests: dict[str, str] = Field(default_factory=dict)
     elapsed_ms: Number = 0.0
@@ -903,7 +910,9 @@ class RunEnded(EventBase):
     clean: bool = True
     """Whether both conditions are known to have started from the same state."""
     compared: tuple[str, ...] = ()
-    """What of the starting states was compared: the agent's `object context`, its `graph`."""
+    """What of the starting states was compared: the agent's `object context`, its `graph`, the
+    `patients' records`.
+    """
     trials: Trial | None = None
     """The number of trials if the run stopped early; None for the planned number."""
 

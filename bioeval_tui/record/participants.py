@@ -12,7 +12,7 @@ from typing import Literal
 
 from bioeval_tui.base.text import clean_line
 
-Peer = Literal["agent", "evaluator", "judge", "graph", "knowledge"]
+Peer = Literal["agent", "evaluator", "judge", "graph", "fhir", "knowledge"]
 Role = Literal["user", "assistant"]
 SPEAKERS: dict[Role, str] = {"user": "user", "assistant": "agent"}
 """What readers call the two speakers, whatever a job calls its user."""

@@ -54,6 +54,8 @@ class Brief:
     """The knowledge graph, with a note if it is unknown whether the agent uses it; None without
     one.
     """
+    fhir: str | None
+    """The FHIR server of setups and assertions; None without one."""
     facts: tuple[str, ...]
     """What the simulated user knows, where the facts are supplied."""
     tasks: tuple[tuple[str, str], ...]
@@ -157,6 +159,7 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
         judge_prompt=state.judge_prompt,
         rehearsal=started.rehearsal,
         graph=_graph_words(state, started),
+        fhir=started.fhir,
         facts=tuple(map(str, facts)),
         tasks=tuple(tasks),
         own_facts=own_facts,

@@ -807,6 +807,7 @@ def _versions(result: RunResult) -> list[tuple[str, str]]:
         ("evaluator", brief.evaluator),
         ("judge", brief.judge),
         ("knowledge graph", brief.graph),
+        ("FHIR server", brief.fhir),
         ("hosts that received transcripts", ", ".join(started.hosts)),
         ("seed", seed),
         ("concurrency", concurrency),

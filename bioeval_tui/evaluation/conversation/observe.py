@@ -23,13 +23,28 @@ from bioeval_tui.base.text import (
 )
 from bioeval_tui.evaluation.conversation.attempts import recorded_attempts
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Parts, RunLimits
-from bioeval_tui.jobs.models import Assertion, CypherAssertion, ExpressionAssertion, MedalAssertion
-from bioeval_tui.peers.seams import Agent, AssertionView, CheckResult, GraphSnapshot, PeerError
+from bioeval_tui.jobs.models import (
+    Assertion,
+    CypherAssertion,
+    EvaluationJob,
+    ExpressionAssertion,
+    FhirAssertion,
+    MedalAssertion,
+)
+from bioeval_tui.peers.seams import (
+    Agent,
+    AssertionView,
+    CheckResult,
+    GraphSnapshot,
+    PeerError,
+    RecordSnapshot,
+)
 from bioeval_tui.peers.transcript import SpokenTranscript
 from bioeval_tui.record import events
 
 OBJECT_CONTEXT = "object context"
 GRAPH = "graph"
+RECORDS = "patients' records"
 MIN_SESSION = 8
 """Minimum number of characters of a session id that is looked for in a state; shorter ones may
 occur by chance.
@@ -45,8 +60,8 @@ class Observation:
     `unseen` is true if the object context was requested but not received (an agent without one is
     not `unseen`), and `refused` if that is the agent's doing: it answered with an error, or with
     something that is no object context. `digests` has one for each part that was seen (`object
-    context`, `graph`), to compare states. `session` is the conversation's id, which a state may
-    contain.
+    context`, `graph`, `patients' records`), to compare states. `session` is the conversation's id,
+    which a state may contain.
     """
 
     object_context: dict[str, Any] | None
@@ -56,6 +71,13 @@ class Observation:
     digests: Mapping[str, str] = field(default_factory=dict)
     session: str = ""
     refused: bool = False
+    records: RecordSnapshot | None = None
+
+
+def fhir_queries(job: EvaluationJob) -> tuple[str, ...]:
+    """Return what a job's assertions ask of the FHIR server, each query once."""
+    asked = (item.fhir for item in job.assertions if isinstance(item, FhirAssertion))
+    return tuple(dict.fromkeys(asked))
 
 
 def what_differs(one: Observation, other: Observation) -> str:
@@ -71,6 +93,10 @@ def what_differs(one: Observation, other: Observation) -> str:
     differences = []
     if GRAPH in different:
         differences.append("the graph differs: a setup that clears it makes them the same")
+    if RECORDS in different:
+        differences.append(
+            "the patients' records differ: setups that write and delete them make them the same"
+        )
     if OBJECT_CONTEXT in different:
         left, right = (
             {
@@ -111,12 +137,18 @@ class Observer:
     """
 
     def __init__(
-        self, agent: Agent, parts: Parts, emitter: ConversationEmitter, limits: RunLimits
+        self,
+        agent: Agent,
+        parts: Parts,
+        emitter: ConversationEmitter,
+        limits: RunLimits,
+        job: EvaluationJob,
     ) -> None:
         self._agent = agent
         self._parts = parts
         self._emitter = emitter
         self._limits = limits
+        self._record_queries = fhir_queries(job)
         self._session = ""
         self._files_before: Mapping[str, str] = {}
         self._was_readable = False
@@ -226,6 +258,7 @@ class Observer:
             after_turn=turn,
             object_context=kept,
             graph=asdict(observation.graph) if observation.graph else None,
+            fhir=asdict(observation.records) if observation.records else None,
             digests=dict(observation.digests),
             elapsed_ms=(time.monotonic() - began) * 1000,
             error=error,
@@ -234,15 +267,14 @@ class Observer:
 
     async def _observe(self, *, persistently: bool) -> tuple[Observation, dict[str, Any] | None]:
         """Return the current observation, and the object context as far as it is recorded."""
-        observed, graph = await asyncio.gather(
-            self._context(persistently), self._graph(), return_exceptions=True
+        observed, graph, record = await asyncio.gather(
+            self._context(persistently), self._graph(), self._records(), return_exceptions=True
         )
-        for item in (observed, graph):
+        parts = (observed, graph, record)
+        for item in parts:
             if isinstance(item, BaseException) and not isinstance(item, PeerError | QueryError):
                 raise item
-        errors = [
-            clean_line(str(item)) for item in (observed, graph) if isinstance(item, BaseException)
-        ]
+        errors = [clean_line(str(item)) for item in parts if isinstance(item, BaseException)]
         context = observed if isinstance(observed, dict) else None
         snapshot = graph if isinstance(graph, GraphSnapshot) else None
         # The event loop, and every other conversation's clock, must not wait for a large state.
@@ -251,12 +283,18 @@ class Observer:
         else:
             taken_in = _clean_state(context, snapshot, self._session)
         cleaned, kept, digests, excess = taken_in
+        records = record if isinstance(record, RecordSnapshot) else None
+        if records is not None:
+            digests[RECORDS] = records.digest
         if excess:
             errors.append(f"the agent's object context is JSON {excess}")
         unseen = isinstance(observed, BaseException) or bool(excess)
         refused = bool(excess) or (isinstance(observed, PeerError) and not _is_ours(observed))
         error = "; ".join(errors) or None
-        return Observation(cleaned, snapshot, error, unseen, digests, self._session, refused), kept
+        seen = Observation(
+            cleaned, snapshot, error, unseen, digests, self._session, refused, records
+        )
+        return seen, kept
 
     async def _context(self, persistently: bool) -> dict[str, Any] | None:
         if not persistently:
@@ -273,6 +311,11 @@ class Observer:
         if self._parts.graph is None:
             return None
         return await self._parts.graph.snapshot()
+
+    async def _records(self) -> RecordSnapshot | None:
+        if self._parts.records is None or not self._record_queries:
+            return None
+        return await self._parts.records.snapshot(self._record_queries)
 
     async def _check_all(
         self,

@@ -22,6 +22,7 @@ from bioeval_tui.peers.seams import (
     EvaluatorView,
     Judge,
     KnowledgeGraph,
+    PatientRecords,
     Violation,
 )
 from bioeval_tui.peers.spending import UNLIMITED, SpendingBudget
@@ -79,7 +80,8 @@ class RunPlan:
     evaluator: str = ""
     judge: str = ""
     graph: str | None = None
-    """The names of the four on screens and in reports."""
+    fhir: str | None = None
+    """The names of the five on screens and in reports."""
     conditions: tuple[Condition, ...] = PUBLISHED_NAMES
     trials: int = 1
     model: str | None = None
@@ -167,6 +169,8 @@ class Parts:
     """Returns why the agent uses another graph than `graph`, with the ways out; empty if it says
     that it uses this one, None if it does not say.
     """
+    records: PatientRecords | None = None
+    """The FHIR server of the job's setups and assertions."""
     guard: Guard | None = None
     brings_up_nothing: Callable[[EvaluatorView], bool] = lambda view: False
     """Returns whether a finished conversation is about none of its tasks."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from bioeval_tui.evaluation.conversation.observe import Observation
-from bioeval_tui.peers.seams import GraphSnapshot
+from bioeval_tui.peers.seams import GraphSnapshot, RecordSnapshot
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.events import Fault
@@ -172,4 +172,9 @@ def _first_observation(talk: ConversationState) -> Observation | None:
             seen.graph.get("relationships", {}),
             str(seen.graph.get("digest", "")),
         )
-    return Observation(seen.object_context, graph, seen.error, digests=seen.digests)
+    records = None
+    if seen.fhir is not None:
+        records = RecordSnapshot(seen.fhir.get("resources", {}), str(seen.fhir.get("digest", "")))
+    return Observation(
+        seen.object_context, graph, seen.error, digests=seen.digests, records=records
+    )

@@ -26,16 +26,25 @@ from bioeval_tui.evaluation.conversation.attempts import (
 from bioeval_tui.evaluation.conversation.blame import BlamedEnding
 from bioeval_tui.evaluation.conversation.call_counts import TIMES_HELD
 from bioeval_tui.evaluation.conversation.control import Control, RunCancelledError
-from bioeval_tui.evaluation.conversation.observe import what_differs
+from bioeval_tui.evaluation.conversation.observe import fhir_queries, what_differs
 from bioeval_tui.evaluation.conversation.plan import ConversationEmitter, Emitter, Parts, RunPlan
 from bioeval_tui.evaluation.conversation.resume import MOST_UNMEASURED, ConversationRecord, Earlier
 from bioeval_tui.evaluation.conversation.sentinels import judge_sentinels
 from bioeval_tui.evaluation.conversation.sessions import APART, OverheardAgent, Session
 from bioeval_tui.evaluation.conversation.standstill import LONG_S, Gap
 from bioeval_tui.evaluation.conversation.turns import Dialogue
+from bioeval_tui.jobs.filling import has_placeholders
 from bioeval_tui.jobs.loading import job_snapshot
-from bioeval_tui.jobs.models import CypherAssertion, EvaluationJob, Seed, TextSeed
-from bioeval_tui.peers.seams import Agent, PeerError
+from bioeval_tui.jobs.models import (
+    CypherAssertion,
+    CypherSetup,
+    EvaluationJob,
+    FhirSetup,
+    Seed,
+    Setup,
+    TextSeed,
+)
+from bioeval_tui.peers.seams import Agent, KnowledgeGraph, PeerError
 from bioeval_tui.peers.spending import LimitReachedError, SpendingBudget, Used, counting
 from bioeval_tui.peers.transcript import SpokenTranscript, judge_view
 from bioeval_tui.record import events, score as composite
@@ -50,22 +59,44 @@ GRAPH_S = 10.0
 
 
 def asks_graph(job: EvaluationJob) -> bool:
-    """Return whether a job has setups or Cypher assertions."""
-    return bool(job.setups) or any(
-        isinstance(assertion, CypherAssertion) for assertion in job.assertions
-    )
+    """Return whether a job has setups or assertions in Cypher."""
+    return any(isinstance(item, CypherSetup | CypherAssertion) for item in _asking(job))
 
 
-async def preflight(plan: RunPlan, parts: Parts) -> None:
-    """Find problems that would invalidate every conversation, before the first one costs anything.
+def asks_fhir(job: EvaluationJob) -> bool:
+    """Return whether a job has setups or assertions on a FHIR server."""
+    return any(isinstance(setup, FhirSetup) for setup in job.setups) or bool(fhir_queries(job))
+
+
+def _asking(job: EvaluationJob) -> tuple[object, ...]:
+    return (*job.setups, *job.assertions)
+
+
+async def preflight(plan: RunPlan, parts: Parts) -> tuple[str, ...]:
+    """Find problems that would invalidate every conversation, before the first one costs anything;
+    return what may not be meant, as sentences.
 
     Raises:
-        NotMeasuredError: the graph that the job asks for does not answer.
+        NotMeasuredError: the graph or the FHIR server that the job asks for does not answer.
     """
-    if parts.graph is None or not asks_graph(plan.job):
-        return
+    if parts.graph is not None and asks_graph(plan.job):
+        await _require_answer_of(parts.graph)
+    if parts.records is None or not asks_fhir(plan.job):
+        return ()
+    queries = [query for query in fhir_queries(plan.job) if not has_placeholders(query)]
     try:
-        await parts.graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
+        return await parts.records.examine(queries)
+    except (PeerError, QueryError) as error:
+        raise NotMeasuredError(
+            "the FHIR server, which the job's setups or assertions use, is not available:"
+            f" {clean_line(str(error))}"
+        ) from error
+
+
+async def _require_answer_of(graph: KnowledgeGraph) -> None:
+    """Raise `NotMeasuredError` if a graph does not answer."""
+    try:
+        await graph.query("RETURN 1 AS reached", timeout_s=GRAPH_S)
     except (PeerError, QueryError) as error:
         raise NotMeasuredError(
             "the knowledge graph, which the job's setups or Cypher assertions use, is not"
@@ -83,10 +114,9 @@ def require_graph(plan: RunPlan, parts: Parts) -> None:
     """
     if parts.graph is not None:
         return
-    if plan.job.setups:
-        raise NotMeasuredError(
-            f"{plural(len(plan.job.setups), 'setup')} cannot run: {parts.no_graph}"
-        )
+    setups = sum(isinstance(setup, CypherSetup) for setup in plan.job.setups)
+    if setups:
+        raise NotMeasuredError(f"{plural(setups, 'setup')} cannot run: {parts.no_graph}")
     asking = sum(isinstance(assertion, CypherAssertion) for assertion in plan.job.assertions)
     if asking and not parts.does_without_graph:
         raise NotMeasuredError(
@@ -121,29 +151,39 @@ async def require_agents_graph(plan: RunPlan, parts: Parts) -> AgentsGraph | Non
 
 
 async def apply_setups(plan: RunPlan, parts: Parts, emitter: ConversationEmitter) -> None:
-    """Run the job's setups, if there is a graph.
+    """Run the job's setups; those in Cypher only if there is a graph (see `require_graph`).
 
     Raises:
         NotMeasuredError: a setup failed, so the condition cannot start from a known state.
     """
-    if parts.graph is None:
-        return
     for index, setup in enumerate(plan.job.setups):
+        if isinstance(setup, CypherSetup) and parts.graph is None:
+            continue
         began = time.monotonic()
         error: str | None = None
         try:
-            await parts.graph.execute(setup.cypher, timeout_s=plan.limits.setup_s)
+            await _apply_setup(setup, parts, plan.limits.setup_s)
         except (QueryError, PeerError) as failure:
             error = clean_line(str(failure))
+        what = {"cypher" if isinstance(setup, CypherSetup) else "fhir": setup.title}
         emitter.emit(
             events.SetupApplied,
             index=index,
-            cypher=setup.cypher,
+            **what,
             elapsed_ms=(time.monotonic() - began) * 1000,
             error=error,
         )
         if error is not None:
             raise NotMeasuredError(f"setup {index + 1} failed: {error}")
+
+
+async def _apply_setup(setup: Setup, parts: Parts, timeout_s: float) -> None:
+    if isinstance(setup, CypherSetup):
+        assert parts.graph is not None
+        await parts.graph.execute(setup.cypher, timeout_s=timeout_s)
+    else:
+        assert parts.records is not None  # `check` requires a server
+        await parts.records.write(setup.fhir, timeout_s=timeout_s)
 
 
 async def apply_seeds(
@@ -224,8 +264,8 @@ async def _apply_seed(
 
 
 SEEN_BY_OTHERS = (
-    "conversations ran at the same time on one knowledge graph, so each could see what the others"
-    " wrote; without `order: parallel` they run one after another"
+    "conversations ran at the same time on one knowledge graph or FHIR server, so each could see"
+    " what the others wrote; without `order: parallel` they run one after another"
 )
 TYPED_BY_A_PERSON = "a person took over and typed messages of the user"
 NOTHING_OBSERVED = (
@@ -262,8 +302,8 @@ def end_run(
 
 
 _RECORDED = (
-    "job_name", "job_path", "job_sha256", "agent", "evaluator", "judge", "graph", "rehearsal",
-    "hosts", "prompts", "model",
+    "job_name", "job_path", "job_sha256", "agent", "evaluator", "judge", "graph", "fhir",
+    "rehearsal", "hosts", "prompts", "model",
     "agent_is_model", "seed", "trials", "conditions", "batch_id", "git_revision", "options",
     "cases",
 )  # fmt: skip
@@ -336,13 +376,14 @@ class JobRun:
         """
         trials = range(1, self.plan.trials + 1)
         with contextlib.suppress(RunCancelledError), self.control.beginning():
-            await preflight(self.plan, self.parts)
+            for doubt in await preflight(self.plan, self.parts):
+                self.emitter.emit(events.Warned, code="fhir", message=doubt)
             await self._examine_judge()
             await self._judge_sentinels(after=False)
         at_once = self.plan.parallel or self.plan.shared_agent > 1
         if (
             at_once
-            and self.parts.graph is not None
+            and (self.parts.graph is not None or self.parts.records is not None)
             and len(self.plan.conditions) * self.plan.trials > 1
         ):
             self.not_clean(SEEN_BY_OTHERS)

@@ -77,7 +77,7 @@ class Dialogue:
         self.agent = agent
         self.evaluator = evaluator
         self.transcript = transcript
-        self.observer = Observer(agent, parts, emitter, plan.limits)
+        self.observer = Observer(agent, parts, emitter, plan.limits, plan.job)
         self.traces = transcript.traces = (
             parts.traces.conversation(emitter.emit, plan.limits.spans_s) if parts.traces else None
         )

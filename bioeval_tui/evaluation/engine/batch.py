@@ -41,7 +41,7 @@ DISK_S = 0.5
 """How long a run that is asked to stop waits for a full disk, in seconds."""
 
 ONE_AT_A_TIME = (
-    "the conversations share one knowledge graph, so they run one after another; "
+    "the conversations share one knowledge graph or FHIR server, so they run one after another; "
     "use `order: parallel` if the target keeps them apart"
 )
 

@@ -34,7 +34,10 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.records import url_wrong
 from bioeval_tui.expressions import parse
+from bioeval_tui.fhir import paths
+from bioeval_tui.fhir.queries import check_write, parse_query
 from bioeval_tui.graphs.cypher import asks_nothing, check_read_only, check_setup
 from bioeval_tui.graphs.graphqlite import check_embedded
 from bioeval_tui.guards import NOT_LOOKED_FOR
@@ -320,6 +323,7 @@ def check_job(
         """
         problems = [
             *_text_problems(source, unrestricted_setups, with_cases),
+            *_fhir_problems(source),
             *_unfailable(source),
             *_other_tools(source),
         ]
@@ -368,6 +372,9 @@ def check_job(
                 cases.tell(case.row, text.path, never, severity="warning")
         for field, message in _script_problems(filled):
             cases.tell(case.row, field, message)
+        for field, refused, where in _wrong_writes(filled):
+            if any(place[:2] == field[:2] for place in cases.placeholders):
+                cases.tell(case.row, field, f"{refused.message}: {shorten(where, 200)}")
     return CheckedJob(
         path,
         loaded,
@@ -428,7 +435,8 @@ def _guessed_facts(source: JobSource) -> Iterator[Problem]:
     for index, item in indexed_mappings(source.data.get("assertions")):
         if item.get("only") is not None:
             continue
-        texts = [str(item.get("expression") or item.get("cypher") or "")]
+        asked = item.get("expression") or item.get("cypher") or item.get("path")
+        texts = [str(asked or "")]
         matches = chain.from_iterable(map(_QUOTED.finditer, texts))
         words = [match[1] for match in matches]
         words += _leaves([item.get("expected"), item.get("toolCalls")])
@@ -509,6 +517,9 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
         path: FieldPath = ("assertions", index)
         yield from some(path, item, "expression", lambda text: parse(text, published=published))
         yield from some(path, item, "cypher", check_read_only)
+        yield from some(path, item, "fhir", parse_query)
+        if "fhir" in item:
+            yield from some(path, item, "path", paths.check_path)
         asked = item.get("toolCalls")
         if not isinstance(asked, dict):
             continue
@@ -562,7 +573,43 @@ def _never_decides(source: JobSource, checked: _Text) -> str:
             f"cannot fail, or never pass: {shown} asks nothing of the graph, so its result is"
             " always the same"
         )
+    if part == "assertions" and key == "path" and paths.asks_nothing(checked.text):
+        return (
+            f"cannot fail, or never pass: {shown} asks nothing of what the query returns, so its"
+            " result is always the same"
+        )
     return ""
+
+
+def _fhir_problems(source: JobSource) -> Iterator[Problem]:
+    """Yield what is wrong with the job's FHIR server and with what its setups write to it."""
+    for part in ("setups", "assertions"):
+        for index, item in indexed_mappings(source.data.get(part)):
+            if "fhir" in item and source.data.get("fhir") is None:
+                message = "the job names no FHIR server: it needs the key `fhir` with its `url`"
+                yield source.problem((part, index, "fhir"), message)
+    url = source.part("fhir").get("url")
+    if isinstance(url, str) and (wrong := url_wrong(url)):
+        yield source.problem(("fhir", "url"), wrong)
+    for field, error, text in _wrong_writes(source):
+        yield source.problem(field, error.message, text, error.column)
+
+
+def _wrong_writes(source: JobSource) -> Iterator[tuple[FieldPath, QueryError, str]]:
+    """Yield the paths of setups that cannot write what they name; one with a placeholder is left to
+    its cases.
+    """
+    for index, item in indexed_mappings(source.data.get("setups")):
+        write = item.get("fhir")
+        if not isinstance(write, dict) or has_placeholders(str(write)):
+            continue
+        method, where, resource = (write.get(key) for key in ("method", "path", "resource"))
+        if method not in ("PUT", "POST", "DELETE") or not isinstance(where, str):
+            continue
+        try:
+            check_write(method, where, resource if isinstance(resource, dict) else None)
+        except QueryError as error:
+            yield ("setups", index, "fhir", "path"), error, where
 
 
 def _unfailable(source: JobSource) -> Iterator[Problem]:
@@ -631,6 +678,7 @@ def _persona_problems(source: JobSource) -> Iterator[Problem]:
 
 _UNPUBLISHED = {
     "tasks": ("only", "withheldCriteria", "weight"),
+    "setups": ("fhir",),
     "assertions": (
         "only",
         *(kind for kind in KINDS["assertions"] if kind not in ("expression", "cypher")),

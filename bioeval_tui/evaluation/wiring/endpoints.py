@@ -8,7 +8,7 @@ combination.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlsplit
@@ -125,7 +125,7 @@ def model_endpoint(
             and asked.url
             and not (mine.base_url and _origin(url) == _origin(mine.base_url))
         ):
-            if not _is_allowed(url, allowed):
+            if not is_allowed(url, allowed):
                 raise UsageError(
                     f"the job names {host_of(url)} as its {role}'s endpoint, and no key is set for"
                     f" that host; pass --allow-host {host_of(url)} to send transcripts there, or"
@@ -181,13 +181,32 @@ def own_headers(
     Raises:
         UsageError: a variable is not set, or was given for another host than that of `url`.
     """
-    headers = dict(target.headers)
-    secrets = []
-    for header, named in target.headers_env.items():
-        word, _, variable = named.rpartition(" ")
-        secret = _named_key(variable, f"target.headersEnv.{header}", url, settings, allowed)
+    own, secrets = secret_headers(target.headers_env, "target.headersEnv", url, settings, allowed)
+    named = {header.lower() for header in own}
+    headers = {name: value for name, value in target.headers.items() if name.lower() not in named}
+    return {**headers, **own}, secrets
+
+
+def secret_headers(
+    named: Mapping[str, str], field: str, url: str, settings: Settings, allowed: Collection[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the headers whose values are in variables of the environment, and these values.
+
+    Args:
+        named: the variable of each header, with an optional scheme before it.
+        field: what a user calls `named` in the job.
+        url: where the headers are sent.
+        settings: the user's settings.
+        allowed: the hosts of `--allow-host`.
+
+    Raises:
+        UsageError: a variable is not set, or was given for another host than that of `url`.
+    """
+    headers, secrets = {}, []
+    for header, scheme_and_name in named.items():
+        word, _, variable = scheme_and_name.rpartition(" ")
+        secret = _named_key(variable, f"{field}.{header}", url, settings, allowed)
         secrets.append(secret)
-        headers = {name: value for name, value in headers.items() if name.lower() != header.lower()}
         headers[header] = f"{word} {secret}".strip()
     return headers, tuple(secrets)
 
@@ -197,7 +216,7 @@ def may_call(agent_url: str, url: str, allowed: Collection[str]) -> bool:
     keys: on its own host, or one that the user allowed.
     """
     try:
-        return _origin(url) == _origin(agent_url) or _is_allowed(url, allowed)
+        return _origin(url) == _origin(agent_url) or is_allowed(url, allowed)
     except UsageError:
         return False
 
@@ -213,7 +232,7 @@ def require_agents_host(url: str, settings: Settings, allowed: Collection[str]) 
     """Raise `UsageError` unless BIOEVAL_AGENT_API_KEY was given for the host of `url`."""
     ours = {_origin(settings.agent_url), _origin(settings.knowledge_url)}
     here = not settings.agent_url_is_set and is_loopback(host_of(url))
-    if _origin(url) not in ours and not here and not _is_allowed(url, allowed):
+    if _origin(url) not in ours and not here and not is_allowed(url, allowed):
         raise UsageError(
             f"BIOEVAL_AGENT_API_KEY belongs to {host_of(settings.agent_url)}, but the job names"
             f" {host_of(url)}; set BIOEVAL_AGENT_URL, or pass --allow-host {host_of(url)} to send"
@@ -240,7 +259,7 @@ def _named_key(
     given_for = None
     if stem != name:
         given_for = os.environ.get(f"{stem}_BASE_URL") or usual.get(stem)
-    if (given_for is None or _origin(given_for) != _origin(url)) and not _is_allowed(url, allowed):
+    if (given_for is None or _origin(given_for) != _origin(url)) and not is_allowed(url, allowed):
         raise UsageError(
             f"the job sends the key in {name} to {host_of(url)}, a host that it does not belong to;"
             f" pass --allow-host {host_of(url)} to allow it"
@@ -269,7 +288,8 @@ def _origin(url: str) -> tuple[str, str]:
     return parts.scheme, host.removesuffix(f":{usual}")
 
 
-def _is_allowed(url: str | None, allowed: Collection[str]) -> bool:
+def is_allowed(url: str | None, allowed: Collection[str]) -> bool:
+    """Return whether the user allowed the host of a URL with `--allow-host`."""
     if url is None:
         return False
     host = host_of(url)

@@ -152,7 +152,8 @@ OF_STRANGERS: Mapping[Keys, Callable[[Any], bool]] = {
     ("evaluator", "kind"): lambda kind: plugins.is_own("evaluators", kind),
     ("scorer", "kind"): lambda kind: plugins.is_own("judges", kind),
     ("seeds",): lambda seed: "conversation" in seed,  # a text stays in the user's knowledge service
-    ("assertions",): lambda assertion: "medal" not in assertion,  # which names a file
+    # which name a file, or ask a server that is left out
+    ("assertions",): lambda assertion: not {"medal", "fhir"} & set(assertion),
 }  # fmt: skip
 """The keys that are taken over of a stranger's job, with what a value, or each item of a list, must
 be. All others are left out.

@@ -21,7 +21,7 @@ from bioeval_tui.evaluation.conversation import exam
 from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.interface import EngineSpec
-from bioeval_tui.evaluation.wiring import endpoints
+from bioeval_tui.evaluation.wiring import endpoints, records
 from bioeval_tui.guards import (
     asks_for,
     brings_up_nothing,
@@ -53,12 +53,14 @@ from bioeval_tui.peers.seams import (
     Evaluator,
     Judge,
     KnowledgeGraph,
+    PatientRecords,
     evaluator_job,
     wrap_plugin,
 )
 from bioeval_tui.peers.spending import Rates
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.model_families import family_note
+from bioeval_tui.record.events import Fault
 from bioeval_tui.record.participants import judge_name
 
 if TYPE_CHECKING:
@@ -137,23 +139,34 @@ class Makers:
         if self._evaluator_chat is not None:
             await self._evaluator_chat.aclose()
 
-    def parts(self, judge: Judge, graph: KnowledgeGraph | None, why_not: str) -> Parts:
+    def parts(
+        self,
+        judge: Judge,
+        graph: KnowledgeGraph | None,
+        why_not: str,
+        server: PatientRecords | None = None,
+    ) -> Parts:
         """Return the run's parts."""
         submissions = [
             item.submission for item in self.job.assertions if isinstance(item, MedalAssertion)
         ]
         medals: dict[str, Any] = {}
-        check = Checker(graph, why_not)
+        grade = None
         if submissions:
             grader = self.medal_grader()
-            check = Checker(graph, why_not, grader.grade)
+            grade = grader.grade
             medals["files_before"] = partial(grader.files, submissions)
+        # Else an agent that keeps the records could take its own bad conversations out of the mean.
+        at_agent = records.is_at_agent(self.job, self.agent_url)
+        fault: Fault = "unclear" if at_agent else "infrastructure"
+        check = Checker(graph, why_not, grade, server, fault)
         return Parts(
             open_agent=self.agent,
             open_evaluator=self.evaluator,
             judge=judge,
             check=check,
             graph=graph,
+            records=server,
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
@@ -403,6 +416,10 @@ class Makers:
             hosts.append(host_of(self.knowledge_url(), name=setting))
         if state := self.job.target.object_context_url:  # it receives the session's id
             hosts.append(host_of(state, name="target.objectContextUrl"))
+        if (fhir := records.fhir_url(self.job, self.agent_url)) and not (
+            self.spec.starts_agent and fhir.startswith(self.agent_url)
+        ):  # it receives what setups write
+            hosts.append(host_of(fhir, name="fhir.url"))
         models = [*self._model_urls("evaluator"), *self._model_urls("judge")]
         if self.pays_agent and not self.spec.starts_agent:
             models.insert(0, self.agent_url)

@@ -27,7 +27,7 @@ from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
-from bioeval_tui.evaluation.wiring import graphs
+from bioeval_tui.evaluation.wiring import graphs, records
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
@@ -140,6 +140,7 @@ def assemble(
             "a person as evaluator needs a person at the keyboard: run it in a terminal, not"
             " headless"
         )
+    records.require_allowed(job, makers.agent_url, spec, settings)
     makers.agent_key()  # refused now, not in the first conversation
     makers.agent_headers()
     makers.load_functions()
@@ -151,6 +152,7 @@ def assemble(
         evaluator=evaluator.identity,
         judge=judge.identity,
         graph=graphs.describe(spec, settings),
+        fhir=records.describe(job, makers.agent_url, starts_agent=spec.starts_agent),
         model=makers.agent_model,
         agent_is_model=makers.pays_agent,
         parallel=spec.parallel,
@@ -174,8 +176,15 @@ def assemble(
         requests_per_minute=spec.requests_per_minute,
         rates=makers.rates(),
         otlp=_spans_port(spec, job),
-        shares_graph=lambda: graphs.is_shared(spec, settings, makers.telling_url),
+        shares_graph=functools.partial(_is_shared, spec, makers, settings),
     )
+
+
+async def _is_shared(spec: EngineSpec, makers: Makers, settings: Settings) -> bool:
+    """Return whether the run's conversations would share a knowledge graph or a FHIR server."""
+    if makers.job.fhir is not None:
+        return True
+    return await graphs.is_shared(spec, settings, makers.telling_url)
 
 
 def _agents_name(spec: EngineSpec, makers: Makers) -> str:
@@ -253,9 +262,12 @@ async def _open_parts(
         graph, why_not = await graphs.open_graph(spec, settings, makers.telling_url)
         if graph is not None:
             stack.push_async_callback(graph.aclose)
+        server = records.open_server(makers.job, makers.agent_url, spec, settings)
+        if server is not None:
+            stack.push_async_callback(server.aclose)
         if makers.job.evaluator.kind == HUMAN:
             _seat_person(makers, spec, control)
-        parts = makers.parts(judge, graph, why_not)
+        parts = makers.parts(judge, graph, why_not, server)
         if graph is not None:
             parts = replace(
                 parts, other_graph=graphs.ComparedGraph(graph, makers.telling_url).other

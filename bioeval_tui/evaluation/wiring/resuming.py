@@ -166,7 +166,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
     job_path = Path(run.job_path)
     job = recorded_job(started, path.name)
     known = ("run_id", "job_name", "job_path", "job_sha256", "seed", "conditions")
-    shown = ("agent", "evaluator", "judge", "graph")
+    shown = ("agent", "evaluator", "judge", "graph", "fhir")
     plan = RunPlan(
         job=job, trials=spec.trials, **{name: getattr(started, name) for name in known + shown}
     )

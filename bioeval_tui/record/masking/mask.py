@@ -124,7 +124,7 @@ FREE = frozenset(
     {"object_context", "generation", "observed", "expected", "verdicts", "data", "record",
         "attributes",
      "answer", "arguments", "extraBody", "given", "headers", "headersEnv", "maxCalls", "options",
-     "parameters"}
+     "parameters", "resource"}
 )  # fmt: skip
 """Fields of events and of jobs with arbitrary content, whose numbers may identify people, too."""
 
@@ -136,19 +136,19 @@ JOB_KEYS = frozenset(
         "context",
         "conversation", "criteria", "criterion", "cypher", "description", "error", "evaluator",
         "evidence", "exam", "expected", "expression",
-        "extraBody", "fact", "facts", "file", "function", "greetings", "guards", "headers",
+        "extraBody", "fact", "facts", "fhir", "file", "function", "greetings", "guards", "headers",
         "headersEnv", "id",
         "invariant", "itemsPerRequest", "kind", "knowledgeUrl", "language", "lines", "literacy",
         "match", "maxCalls",
         "maxMessageLength",
-        "maxRequestsPerMinute", "maxTokens", "maxTurns", "medal", "model", "mustCall",
+        "maxRequestsPerMinute", "maxTokens", "maxTurns", "medal", "method", "model", "mustCall",
         "mustNotCall", "name", "noErrors",
-        "objectContextUrl", "only", "options", "order", "parameters", "passAbove", "patience",
-        "pattern", "personas",
+        "objectContextUrl", "only", "options", "order", "parameters", "passAbove", "path",
+        "patience", "pattern", "personas",
         "points", "port", "prompt", "protocol", "python", "reason", "reasoningEffort",
         "recordEvents", "remembers",
-        "repeats", "role", "rubric", "rules", "say", "scorer", "seed", "seeds", "sensitive",
-        "sentinels", "setups",
+        "repeats", "resource", "role", "rubric", "rules", "say", "scorer", "seed", "seeds",
+        "sensitive", "sentinels", "setups",
         "signoff", "stop", "streaming", "submission", "systemPrompt", "tags", "target", "task",
         "tasks",
         "telemetry", "tells", "tellsToolCalls", "temperature", "template", "text", "timeline",

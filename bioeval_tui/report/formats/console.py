@@ -186,6 +186,8 @@ def print_score_card(result: RunResult | None, console: Console, trial: int | No
         console.print(Text(f"clean: {result.compared}"))
     if brief.graph:
         console.print(Text(f"knowledge graph: {brief.graph}"), soft_wrap=True)
+    if brief.fhir:
+        console.print(Text(f"FHIR server: {brief.fhir}"), soft_wrap=True)
     several = result.planned_trials > 1
     begun = bool(result.trials)
     if several and trial is None:

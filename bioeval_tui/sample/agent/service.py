@@ -1,5 +1,5 @@
-"""The sample agent's HTTP service: sessions, messages, object contexts, knowledge graphs and
-documents.
+"""The sample agent's HTTP service: sessions, messages, object contexts, knowledge graphs,
+documents, and its records as FHIR.
 
 An answer is sent as one JSON body, or as server-sent events word by word. Both are timed.
 """
@@ -30,6 +30,7 @@ from bioeval_tui.sample.agent.dialogue import (
     ChatSessions,
     Trouble,
 )
+from bioeval_tui.sample.agent.fhir import FhirEndpoint
 from bioeval_tui.sample.agent.records import AgentGraph, GraphRecords, MemoryRecords, Records, learn
 from bioeval_tui.sample.paths import GUESSING
 
@@ -182,6 +183,7 @@ class SampleAgentService:
                 web.get("/api/v1/chat/latencies/{session}", self.latencies),
                 web.put("/api/v1/graphs", self.put_graph),
                 web.put("/api/v1/graphs/{graph}/documents", self.put_document),
+                *FhirEndpoint(self._records).routes(),
             ]
         )
         return app

@@ -131,7 +131,9 @@ def _submission(conversation: ConversationState, index: int) -> Facts:
 
 
 def _change_lines(conversation: ConversationState, turn: int) -> Facts:
-    """Return what changed in object context and graph between the previous turn and this one."""
+    """Return what changed in object context, graph and records between the previous turn and this
+    one.
+    """
     after = _observation(conversation, turn)
     before = _observation(conversation, turn - 1)
     if after is None or before is None:
@@ -144,6 +146,7 @@ def _change_lines(conversation: ConversationState, turn: int) -> Facts:
     for label, old, new in (
         ("context", before.object_context, after.object_context),
         ("graph", before.graph, after.graph),
+        ("records", before.fhir, after.fhir),
     ):
         if not old and not new:
             continue  # there is none

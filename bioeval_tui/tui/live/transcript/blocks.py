@@ -415,7 +415,10 @@ def _preparation(conversation: ConversationState, choices: Choices) -> Iterator[
             opened=opened,
         )
         if opened:
-            lines = [f"setup {s.index + 1}, {latency(s.elapsed_ms)}\n{s.cypher}" for s in setups]
+            lines = [
+                f"setup {s.index + 1}, {latency(s.elapsed_ms)}\n{s.cypher or s.fhir}"
+                for s in setups
+            ]
             for seed in seeds:
                 line = f"seed {seed.index + 1}, {seed.what}"
                 if seed.detail:
