@@ -44,6 +44,7 @@ ONLY_WITH_ALL = (
     "tests/faults/",
     "tests/fuzz/",
     "tests/hostile/",
+    "tests/integration/fhir/",
     "tests/integration/grading/test_grading_cluster.py",
     "tests/integration/grading/test_grading_containment.py",
     "tests/integration/neo4j/",

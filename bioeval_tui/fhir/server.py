@@ -18,7 +18,13 @@ from bioeval_tui.base.errors import QueryError
 from bioeval_tui.base.hosts import host_of
 from bioeval_tui.base.peer_limits import MAX_EVENT_TEXT
 from bioeval_tui.base.proxies import proxy_for
-from bioeval_tui.base.text import clean_line, clean_value, excess_of, listed, parse_json
+from bioeval_tui.base.text import (
+    ExcessiveJsonError,
+    clean_line,
+    clean_value,
+    listed,
+    parse_json,
+)
 from bioeval_tui.fhir.paths import Paths
 from bioeval_tui.fhir.queries import Query, check_write, parse_query, record_of, resource_path
 from bioeval_tui.jobs.models import FhirWrite
@@ -45,11 +51,14 @@ _OF_STORAGE = ("versionId", "lastUpdated", "source")
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A server's answer: its status, its resource (None without one), and its size in bytes."""
+    """A server's answer: its status, its resource (None without one, and why), and its size in
+    bytes.
+    """
 
     status: int
     resource: dict[str, Any] | None
     size: int
+    why_none: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,15 +210,15 @@ class FhirServer:
         async with self._asking:
             if self._capabilities is None:
                 answer = await self._send("GET", f"{self._base}/metadata")
+                if answer.status not in (200, *_ABSENT):
+                    self._require_success(answer, "metadata")
                 told = answer.resource or {}
                 if answer.status != 200 or told.get("resourceType") != "CapabilityStatement":
                     raise PeerError(
                         "fhir",
                         f"{self._host} does not describe itself at {self._shown('metadata')}; is"
-                        " `fhir.url` the base URL of a FHIR server?"
-                        + _because(_outcome_words(answer.resource)),
+                        " `fhir.url` the base URL of a FHIR server?",
                         status=answer.status,
-                        retryable=may_retry(answer.status),
                     )
                 self._capabilities = _read_capabilities(told)
         return self._capabilities
@@ -279,8 +288,8 @@ class FhirServer:
         link = next((str(link.get("url") or "") for link in links), "")
         if not link:
             return None
-        following = urljoin(f"{self._base}/", link)
         try:
+            following = urljoin(f"{self._base}/", link)
             there, here = urlsplit(following), urlsplit(self._base)
             same = (there.scheme, there.hostname, there.port, there.username) == (
                 here.scheme, here.hostname, here.port, here.username,
@@ -329,7 +338,7 @@ class FhirServer:
             return
         if 200 <= status < 300:
             message = f"{self._host} answered {clean_line(what, 200)} without a resource in JSON"
-            raise PeerError("fhir", message, status=status)
+            raise PeerError("fhir", message + _because(answer.why_none), status=status)
         message = f"{self._host} answered {clean_line(what, 200)} with {status}"
         if 300 <= status < 400:
             message += ", a redirect, which is not followed"
@@ -359,31 +368,12 @@ class FhirServer:
             )
         except TRANSPORT_ERRORS as error:
             raise connection_error("fhir", self._host, error) from None
-        resource = None
-        if response.content:
-            resource = await self._read(response)
-        return _Answer(response.status_code, resource, len(response.content))
-
-    async def _read(self, response: httpx2.Response) -> dict[str, Any] | None:
-        """Return the resource in an answer, cleaned as every text of a peer; None if it is none.
-
-        Raises:
-            PeerError: it is nested too deeply, or has too many or too large parts.
-        """
         data = response.content
         if len(data) > 100_000:  # the event loop must not wait for a large one
-            return await asyncio.to_thread(self._resource, data)
-        return self._resource(data)
-
-    def _resource(self, data: bytes) -> dict[str, Any] | None:
-        try:
-            told = parse_json(data)
-        except (ValueError, RecursionError):
-            return None
-        if excess := excess_of(told):
-            raise PeerError("fhir", f"{self._host} sent JSON {excess}")
-        cleaned = clean_value(told, MAX_EVENT_TEXT)
-        return cleaned if isinstance(cleaned, dict) else None
+            resource, why_none = await asyncio.to_thread(_read_resource, data)
+        else:
+            resource, why_none = _read_resource(data)
+        return _Answer(response.status_code, resource, len(data), why_none)
 
     def _client(self, writes: bool) -> httpx2.AsyncClient:
         """Return the client; a request that writes is never sent twice."""
@@ -401,6 +391,22 @@ class FhirServer:
 
     def _shown(self, path: str) -> str:
         return f"{clean_line(urlsplit(self._base).path, 100)}/{path}"
+
+
+def _read_resource(data: bytes) -> tuple[dict[str, Any] | None, str]:
+    """Return the resource in an answer, cleaned as every text of a peer; None, and why, if it is
+    none that is taken in.
+    """
+    try:
+        told = parse_json(data)
+    except ExcessiveJsonError as error:
+        return None, f"it is {error}"
+    except ValueError:
+        return None, "it is something else" if data else "it is empty"
+    cleaned = clean_value(told, MAX_EVENT_TEXT)
+    if isinstance(cleaned, dict):
+        return cleaned, ""
+    return None, "it is no object"
 
 
 def _read_capabilities(statement: Mapping[str, Any]) -> _Capabilities:

@@ -1852,7 +1852,7 @@ def _short(text: str, width: int = LONGEST_DETAIL) -> str:
 
 
 _FORMS: dict[str, Callable[[Any], str]] = {
-    "and": " and ".join,
+    "and": listed,
     "bracket": _bracket,
     "comma": ", ".join,
     "Conversation": lambda place: upper_first(_conversation(place)),
