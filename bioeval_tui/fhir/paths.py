@@ -196,6 +196,8 @@ def _answer(asked: dict[str, Any]) -> dict[str, Any]:
         return {"error": "it takes too much memory"}
     except RecursionError:
         return {"error": "what it looks through is nested too deeply"}
+    except KeyError as error:  # such as $this outside of where()
+        return {"error": f"{error} has no meaning here"}
     except Exception as error:  # the library raises any, without a type of its own
         return {"error": str(error) or type(error).__name__}
     if len(values) > MAX_RESULT or len(compact_json(values)) > MAX_RESULT_CHARACTERS:

@@ -492,8 +492,8 @@ class FhirWrite(JobPart):
     @model_validator(mode="after")
     def _has_a_resource(self) -> FhirWrite:
         if (self.resource is None) != (self.method == "DELETE"):
-            needs = "takes no" if self.method == "DELETE" else "needs a"
-            raise PydanticCustomError("resource", f"{self.method} {needs} `resource`")
+            what = "no `resource` is sent" if self.method == "DELETE" else "a `resource` is needed"
+            raise PydanticCustomError("resource", f"{what} with {self.method}")
         return self
 
 

@@ -606,8 +606,10 @@ def _wrong_writes(source: JobSource) -> Iterator[tuple[FieldPath, QueryError, st
         method, where, resource = (write.get(key) for key in ("method", "path", "resource"))
         if method not in ("PUT", "POST", "DELETE") or not isinstance(where, str):
             continue
+        if method != "DELETE" and not isinstance(resource, dict):
+            continue
         try:
-            check_write(method, where, resource if isinstance(resource, dict) else None)
+            check_write(method, where, resource)
         except QueryError as error:
             yield ("setups", index, "fhir", "path"), error, where
 

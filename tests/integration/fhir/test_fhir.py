@@ -86,12 +86,12 @@ async def test_a_created_resource_has_an_id_of_the_server_and_the_same_digest(
 
 
 async def test_the_servers_own_words_are_the_sentence(server: FhirServer) -> None:
-    with pytest.raises(QueryError, match="no resources of the type Encounter; it has .*Patient"):
+    with pytest.raises(QueryError, match=r"no resources of the type Encounter; it has .*Patient"):
         await server.examine(["Encounter?patient=ada"])
     with pytest.raises(PeerError, match="answered Patient/a/Observation with 400: Invalid request"):
         await server.look_up("Patient/a/Observation", "entry.count()")
     wrong = {"resourceType": "Patient", "id": "odd", "gender": "sometimes"}
-    with pytest.raises(PeerError, match="answered PUT Patient/odd with 4..: HAPI-"):
+    with pytest.raises(PeerError, match=r"answered PUT Patient/odd with 4..: HAPI-"):
         await put(server, wrong)
 
 
@@ -103,7 +103,7 @@ async def test_a_parameter_that_the_server_does_not_know_is_said(server: FhirSer
 
 async def test_a_token_opens_a_guarded_server(guarded: str) -> None:
     stranger = FhirServer(guarded)
-    with pytest.raises(PeerError, match="401.*headersEnv.*: the token is missing or wrong"):
+    with pytest.raises(PeerError, match=r"401.*headersEnv.*: the token is missing or wrong"):
         await stranger.look_up("Patient/ada", "count()")
     await stranger.aclose()
     known = FhirServer(guarded, headers={"Authorization": f"Bearer {TOKEN}"}, secrets=[TOKEN])

@@ -42,7 +42,7 @@ def test_without_the_library_one_sentence_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(paths, "missing", lambda packages: packages)
-    with pytest.raises(QueryError, match="FHIRPath needs fhirpathpy: `.*` installs it"):
+    with pytest.raises(QueryError, match=r"FHIRPath needs fhirpathpy: `.*` installs it"):
         check_path("Patient.name.given.first()")
 
 

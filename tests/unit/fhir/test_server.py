@@ -1,6 +1,4 @@
-"""What a FHIR server answers becomes resources, or one sentence; nothing else is asked of it, and no
-other host.
-"""
+"""What a FHIR server answers becomes resources, or one sentence; no other host is asked."""
 
 from __future__ import annotations
 
@@ -113,7 +111,7 @@ async def test_a_resource_that_is_not_there_is_nothing_and_no_error(
         found = await server.look_up("Patient/ada", "Patient.exists()")
         assert found.values == (False,)
     fake.always(OUTCOME, 404)
-    with pytest.raises(PeerError, match="with 404: no .*code.* here"):
+    with pytest.raises(PeerError, match=r"with 404: no .*code.* here"):
         await server.look_up("Observation?code=1", "count()")
 
 
@@ -221,7 +219,7 @@ async def test_whatever_a_server_answers_becomes_one_sentence(
 
 async def test_a_deep_answer_is_refused(fake: Fake, server: FhirServer) -> None:
     fake.always('{"a":' * 90 + "1" + "}" * 90)
-    with pytest.raises(PeerError, match="without a resource in JSON: .*nested"):
+    with pytest.raises(PeerError, match=r"without a resource in JSON: .*nested"):
         await server.look_up("Patient/ada", "count()")
 
 
