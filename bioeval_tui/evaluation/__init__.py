@@ -2,10 +2,10 @@
 
 From a job and its options to the events of a recording, in this order:
 
-- `wiring` builds what a run needs. It alone names concrete agents, evaluators, judges and graphs,
-  and decides which address, model and key each gets. `wiring.start` prepares and starts,
-  `wiring.resuming` continues what was recorded, `wiring.rescore` judges and checks it again,
-  `wiring.check_job` checks and `wiring.estimate` counts without starting.
+- `wiring` builds what a run needs. It alone names concrete agents, evaluators, judges, graphs and
+  FHIR servers, and decides which address, model and key each gets. `wiring.start` prepares and
+  starts, `wiring.resuming` continues what was recorded, `wiring.rescore` judges and checks it
+  again, `wiring.check_job` checks and `wiring.estimate` counts without starting.
 - `engine` is the process of its own that holds the conversations of a batch, within its limits, and
   the ways to follow and control it from outside.
 - `conversation` holds one: setups, greeting, turns, final assertions, judge, score. It is given its

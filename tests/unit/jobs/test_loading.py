@@ -165,8 +165,8 @@ assertions:
         "job.yml:10:11: maxTurns: must be a whole number, not the yes/no value true",
         "job.yml:12:5: assertions[0].expected: required key is missing",
         (
-            "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `medal` or"
-            " `toolCalls` is needed"
+            "job.yml:13:5: assertions[1]: one of the keys `expression` or `cypher` or `fhir` or"
+            " `medal` or `toolCalls` is needed"
         ),
     ]
 
