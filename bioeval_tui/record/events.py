@@ -346,7 +346,7 @@ class SetupApplied(EventBase):
     kind: Literal["setup_applied"] = "setup_applied"
     index: Place
     cypher: str = ""
-    fhir: str = ""
+    fhir: str | None = None
     elapsed_ms: Number
     error: str | None = None
 

@@ -518,7 +518,7 @@ def _texts(source: JobSource, unrestricted_setups: bool) -> Iterator[_Text]:
         yield from some(path, item, "expression", lambda text: parse(text, published=published))
         yield from some(path, item, "cypher", check_read_only)
         yield from some(path, item, "fhir", parse_query)
-        if "fhir" in item:
+        if "fhir" in item and not paths.lacks_library():
             yield from some(path, item, "path", paths.check_path)
         asked = item.get("toolCalls")
         if not isinstance(asked, dict):
@@ -588,6 +588,14 @@ def _fhir_problems(source: JobSource) -> Iterator[Problem]:
             if "fhir" in item and source.data.get("fhir") is None:
                 message = "the job names no FHIR server: it needs the key `fhir` with its `url`"
                 yield source.problem((part, index, "fhir"), message)
+    asked = [
+        index
+        for index, item in indexed_mappings(source.data.get("assertions"))
+        if "fhir" in item and isinstance(item.get("path"), str)
+    ]
+    if asked and (lacking := paths.lacks_library()):
+        # The job may be right: it cannot run here, which `run` says before it starts.
+        yield source.warning(("assertions", asked[0], "path"), f"not checked: {lacking}")
     url = source.part("fhir").get("url")
     if isinstance(url, str) and (wrong := url_wrong(url)):
         yield source.problem(("fhir", "url"), wrong)

@@ -13,7 +13,7 @@ import ssl
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
@@ -35,6 +35,7 @@ from bioeval_tui.base.proxies import is_loopback, proxy_for, proxy_host
 from bioeval_tui.base.settings import RoleSettings, Secret, Settings, env_file_hint
 from bioeval_tui.base.text import clean_line, home_relative, join_names, parse_json, plural, shorten
 from bioeval_tui.evaluation.engine.interface import RunRequest, spec_of
+from bioeval_tui.evaluation.wiring import records
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.endpoints import ModelRole, openai_url
 from bioeval_tui.evaluation.wiring.graphs import neo4j_graph
@@ -544,6 +545,7 @@ def _grading(settings: Settings) -> ComponentState:
 
 EXTRAS = {
     "distributed": ("grading on a Dask cluster", ["distributed"]),
+    "fhir": ("assertions on a FHIR server", ["fhirpathpy"]),
     "graders": ("packages that two published graders need", ["levenshtein", "pycocotools"]),
     "kaggle": ("tasks from Kaggle", ["kaggle"]),
 }
@@ -567,12 +569,15 @@ def _extras(settings: Settings) -> ComponentState:
 
 
 def connections(request: RunRequest, settings: Settings) -> list[ComponentState]:
-    """Return a finding for the agent and for each model of the request's first run."""
+    """Return a finding for the agent, for each model and for the FHIR server of the request's first
+    run.
+    """
     try:
         makers = first_makers(request, settings)
     except BioevalError as error:
         return masked([ComponentState("job", "broken", str(error))])
-    return masked([_agent(makers), *(_model(makers, role) for role in _model_roles(makers))])
+    models = (_model(makers, role) for role in _model_roles(makers))
+    return masked([_agent(makers), *models, *_fhir(makers)])
 
 
 def why_no_key(request: RunRequest, settings: Settings) -> str:
@@ -619,6 +624,29 @@ def _model_roles(makers: Makers) -> list[ModelRole]:
     if makers.judge_models():
         wanted.append("judge")
     return wanted
+
+
+def _fhir(makers: Makers) -> Iterator[ComponentState]:
+    """Yield a finding for the FHIR server, which is asked only what it can do, if the job names
+    one.
+    """
+    spec, job = makers.spec, makers.job
+    if job.fhir is None or (spec.starts_agent and job.fhir.url.startswith("/")):
+        return
+
+    async def probe() -> str:
+        server = records.open_server(job, makers.agent_url, spec, makers.settings)
+        assert server is not None
+        try:
+            await server.examine([])
+        finally:
+            await server.aclose()
+        return server.identity
+
+    try:
+        yield ComponentState("fhir", "works", f"{asyncio.run(probe())} describes itself")
+    except BioevalError as error:
+        yield ComponentState("fhir", "broken", clean_line(str(error)))
 
 
 def _agent(makers: Makers) -> ComponentState:

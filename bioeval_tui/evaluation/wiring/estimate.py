@@ -77,6 +77,8 @@ class PrintedEstimate(TypedDict):
     judge_sees: str | None
     judge_family: str | None
     """What a judge of the agent's or the user's model family means; null if it is of another."""
+    fhir: str | None
+    """The FHIR server, and whether setups write to it; null if the job names none."""
     warnings: list[str]
     exam: str | None
     """What the judge is asked before its verdicts count; null if nothing is."""
@@ -124,6 +126,7 @@ def _estimate(
         "hosts": list(plan.hosts),
         "judge_sees": plan.judge_sees or None,
         "judge_family": plan.judge_family or None,
+        "fhir": plan.fhir,
         "warnings": list(prepared.warnings),
         "exam": _exam_words(plan, settings),
         "calls": sum(role["calls"] for role in roles.values()),

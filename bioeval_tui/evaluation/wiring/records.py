@@ -12,7 +12,8 @@ from bioeval_tui.base.proxies import is_loopback
 from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import endpoints
-from bioeval_tui.jobs.models import EvaluationJob, FhirSetup
+from bioeval_tui.fhir.paths import lacks_library
+from bioeval_tui.jobs.models import EvaluationJob, FhirAssertion, FhirSetup
 
 if TYPE_CHECKING:
     from bioeval_tui.fhir.server import FhirServer
@@ -49,11 +50,17 @@ def require_allowed(
     job: EvaluationJob, agent_url: str, spec: EngineSpec, settings: Settings
 ) -> None:
     """Raise `UsageError` if a job's FHIR server may not be used: its setups would write on another
-    machine than this one, or its token would go to a host that it was not given for.
+    machine than this one, its token would go to a host that it was not given for, or what reads
+    FHIRPath is not installed.
 
     Only a user knows whether the records on another machine are for tests.
     """
-    if job.fhir is None or (spec.starts_agent and job.fhir.url.startswith("/")):
+    if job.fhir is None:
+        return
+    asks = any(isinstance(assertion, FhirAssertion) for assertion in job.assertions)
+    if asks and (lacking := lacks_library()):
+        raise UsageError(lacking)
+    if spec.starts_agent and job.fhir.url.startswith("/"):
         return
     url = fhir_url(job, agent_url)
     if not url:

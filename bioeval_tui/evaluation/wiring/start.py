@@ -220,7 +220,8 @@ async def _follow(
 
 def said_before(prepared: Sequence[PreparedRun]) -> list[str]:
     """Return what is said before a batch: a sentence on the hosts that will receive transcripts, if
-    any, one for each judge that sees more, and one for each of the agent's or the user's family.
+    any, one for each judge that sees more, one for each of the agent's or the user's family, and
+    one for each FHIR server that is asked or written to.
     """
     hosts = batch_hosts(prepared)
     told = [run.plan.judge_sees for run in prepared]
@@ -228,7 +229,8 @@ def said_before(prepared: Sequence[PreparedRun]) -> list[str]:
     sentences = list(dict.fromkeys(filter(None, told)))
     if hosts:
         sentences.insert(0, masked(f"transcripts are sent to: {', '.join(hosts)}"))
-    return sentences
+    servers = dict.fromkeys(run.plan.fhir for run in prepared if run.plan.fhir)
+    return [*sentences, *(masked(f"FHIR server: {server}") for server in servers)]
 
 
 def batch_hosts(prepared: Sequence[PreparedRun]) -> list[str]:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import ClientSession
 
 from bioeval_tui.base.errors import QueryError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.evaluation.engine.interface import RunRequest
+from bioeval_tui.evaluation.wiring.doctor import connections
 from bioeval_tui.fhir.server import FhirServer
 from bioeval_tui.jobs.models import FhirWrite
 from bioeval_tui.peers.seams import PeerError
 from bioeval_tui.sample.agent.service import RunningAgent, run_sample_agent
+from bioeval_tui.sample.paths import sample_jobs
+from tests.servers.whole_runs import hold
+
+JOB = sample_jobs() / "medication_record.yml"
 
 
 @pytest.fixture
@@ -102,3 +111,25 @@ async def test_a_page_of_a_browser_cannot_write(agent: RunningAgent) -> None:
         client.put(url, data="{}", headers={"Content-Type": "text/plain"}) as answer,
     ):
         assert answer.status == 415
+
+
+async def test_doctor_asks_only_what_the_server_of_a_job_can_do(
+    agent: RunningAgent, tmp_path: Path
+) -> None:
+    request = RunRequest(jobs=(JOB,), agent_url=agent.url)
+    settings = Settings(data_dir_override=str(tmp_path))
+    *_, found = await asyncio.to_thread(connections, request, settings)
+    assert (found.part, found.state) == ("fhir", "works")
+    away = JOB.read_text().replace("url: /fhir", "url: http://127.0.0.1:9/fhir")
+    (tmp_path / "job.yml").write_text(away)
+    request = RunRequest(jobs=(tmp_path / "job.yml",), agent_url=agent.url)
+    *_, found = await asyncio.to_thread(connections, request, settings)
+    assert (found.part, found.state) == ("fhir", "broken")
+
+
+async def test_the_sample_job_runs_offline_with_the_same_start(
+    agent: RunningAgent, tmp_path: Path
+) -> None:
+    run = await hold(JOB.read_text(), tmp_path, agent_url=agent.url, graph="none")
+    assert run.state.scores() == {"withheld": 1.0, "supplied": 1.0}
+    assert run.result["clean"], run.result["warnings"]

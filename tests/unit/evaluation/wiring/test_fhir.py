@@ -12,6 +12,7 @@ from bioeval_tui.base.settings import Settings
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import records
 from bioeval_tui.evaluation.wiring.check_job import check_job
+from bioeval_tui.fhir import paths
 from bioeval_tui.jobs.loading import job_from_data
 
 JOB = """target: {user: u, chatbot: c}
@@ -133,6 +134,21 @@ def test_the_resource_of_a_setup_keeps_the_types_of_a_case(tmp_path: Path) -> No
     path.write_text(path.read_text().replace("id: '{{ case.patient }}'", "id: other"))
     (problem,) = check_job(path).errors
     assert "the resource needs `id: a`" in problem.message
+
+
+def test_without_the_library_a_job_is_checked_but_for_its_paths_and_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "missing", lambda packages: packages)
+    path = tmp_path / "job.yml"
+    path.write_text(asserting(QUERY, "entry..x"), encoding="utf-8")
+    checked = check_job(path)
+    assert checked.errors == ()
+    (warned,) = checked.problems
+    assert (warned.field, warned.line) == ("assertions[0].path", 8)
+    assert "not checked: FHIRPath needs fhirpathpy: `" in warned.message
+    with pytest.raises(UsageError, match="FHIRPath needs fhirpathpy: `"):
+        require(checked.required().job)
 
 
 def job(url: str, **more: Any) -> Any:
