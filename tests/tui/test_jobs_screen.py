@@ -606,7 +606,7 @@ async def test_a_sample_shows_its_facts_and_tasks_where_there_is_little_room(
     services = AppServices(
         Settings(data_dir_override=str(tmp_path / "data")), job_places=[sample_jobs()]
     )
-    async with opened(None, (80, 20), services=services, start="jobs") as (app, pilot):
+    async with opened(None, (80, 21), services=services, start="jobs") as (app, pilot):
         await until(pilot, lambda: "✓ sample" in screen_text(app))
         await loaded(app, pilot)
         text = screen_text(app)

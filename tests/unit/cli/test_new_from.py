@@ -519,7 +519,7 @@ def fields_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tup
 
 
 LEFT_OUT = {
-    ("setups",), ("telemetry",), ("cases",),
+    ("setups",), ("telemetry",), ("cases",), ("fhir",),
     ("target", "url"), ("target", "model"), ("target", "knowledgeUrl"),
     ("target", "objectContextUrl"),
     ("target", "apiKeyEnv"), ("target", "headers"), ("target", "headersEnv"),
