@@ -59,8 +59,8 @@ from bioeval_tui.peers.seams import (
 )
 from bioeval_tui.peers.spending import Rates
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.events import Fault
+from bioeval_tui.record.model_families import family_note
 from bioeval_tui.record.participants import judge_name
 
 if TYPE_CHECKING:
