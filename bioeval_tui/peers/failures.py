@@ -167,4 +167,4 @@ def status_error(peer: Peer, host: str, response: httpx2.Response) -> PeerError:
 def received_text(data: bytes | str) -> str:
     """Return what was received, shortened and cleaned for messages."""
     text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
-    return clean(text[: RECEIVED_LIMIT * 2], RECEIVED_LIMIT)
+    return clean(text, RECEIVED_LIMIT)

@@ -456,9 +456,9 @@ def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
 
 
 def _has(runs: Sequence[RecordedRun], rule: PartRule, condition: Condition) -> bool:
-    """Return whether the jobs have this task, or anything in this part, in a condition."""
+    """Return whether runs of one job have this task, or anything in this part, in a condition."""
     if rule.task is not None:
-        return any(rule.task in run.task_titles(condition) for run in runs)
+        return rule.task in runs[0].task_titles(condition)
     every = chain.from_iterable(talk.parts for _, talk in conversations_of(runs, condition))
     parts = [part for part in every if part.name == rule.part]
     return not parts or any(not part.left_out for part in parts)

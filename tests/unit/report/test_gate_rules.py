@@ -177,6 +177,13 @@ def test_a_part_that_only_one_condition_has_is_checked_only_there() -> None:
     assert [each.words for each in no_such_task.checks] == ["0 of 1 used (1 no such task)"] * 2
 
 
+def test_a_task_that_only_one_condition_counts_is_checked_only_there() -> None:
+    tasks = [{"task": "one"}, {"task": "two", "only": "supplied"}]
+    only_there = Recorded([Talk()], [Talk(tasks=(1.0, 0.7))], started={"job": {"tasks": tasks}})
+    found = evaluate([only_there.loaded()], GateRules.parse(["task2:0.7"]))
+    assert [(each.condition, each.status) for each in found.checks] == [("supplied", "passed")]
+
+
 @pytest.mark.parametrize(
     ("used", "held", "found"),
     [(0, 0, ["NothingRun"]), (9, 10, []), (90, 100, []), (89, 100, ["ManyExcluded"]),

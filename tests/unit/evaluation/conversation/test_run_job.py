@@ -1198,6 +1198,33 @@ async def test_cancelling_during_an_observation_ends_the_conversation() -> None:
     assert state.ended.status == "cancelled"
 
 
+async def test_cancelling_while_the_user_thinks_does_not_wait_for_an_observation() -> None:
+    thinking = asyncio.Event()
+
+    class NeverSees(FakeAgent):
+        async def observe(self) -> dict[str, object] | None:
+            if self.received:
+                await asyncio.Event().wait()
+            return {"resources": []}
+
+    class NeverSpeaks(FakeEvaluator):
+        async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+            thinking.set()
+            await asyncio.Event().wait()
+            yield Utterance("never said")
+
+    agent = NeverSees()
+    stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": NeverSpeaks()})
+    running = asyncio.create_task(stage.run(conditions=("withheld",)))
+    await thinking.wait()
+    assert stage.control.act("cancel", "withheld") is None
+    async with asyncio.timeout(5):
+        state = await running
+    assert agent.closed
+    assert state.ended is not None
+    assert state.ended.status == "cancelled"
+
+
 async def test_cancelling_the_whole_run_leaves_no_task_running() -> None:
     stalled = FakeAgent(stall=asyncio.Event())
     stage = Stage(job(), agents={"withheld": stalled})
