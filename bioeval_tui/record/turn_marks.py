@@ -11,8 +11,8 @@ class TurnMark(NamedTuple):
     """A position in a replay: a turn of a conversation, after `given` events and `at_s` recorded
     seconds.
 
-    Turn 0 is the beginning; without a condition, any other turn is the end. `failed` is true if an
-    assertion failed since the previous position.
+    The beginning and the end have no condition, and turn 0. `failed` is true if an assertion failed
+    since the previous position.
     """
 
     condition: Condition | None

@@ -93,6 +93,7 @@ def test_what_a_failed_exchange_means(error: Exception, flags: set[str], says: s
     known = ("retryable", "unreachable", "broken", "exhausted")
     assert {name for name in known if getattr(found, name)} == flags
     assert str(found).startswith(says)
+    assert found.peer == "agent"
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,8 @@ def test_what_a_status_means(status: int, retryable: bool, redirects: bool) -> N
     response = httpx2.Response(status, content=b"why", headers={"Retry-After": "7"})
     found = status_error("agent", "HOST", response)
     assert (found.status, found.retryable, found.retry_after_s) == (status, retryable, 7.0)
-    assert found.received == "why"
+    assert (found.peer, found.received) == ("agent", "why")
+    assert str(found).startswith(f"HOST answered {status}")
     assert str(found).endswith("a redirect, which is not followed") == redirects
 
 
