@@ -1,0 +1,224 @@
+"""What a turn records, and what ends a conversation: each rule at its edge."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bioeval_tui.evaluation.conversation.plan import RunLimits
+from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
+from bioeval_tui.protocols import Delta, EvaluatorView, Reply, Utterance
+from tests.unit.evaluation.conversation.fakes import (
+    SIGNOFF,
+    WITHOUT_WAITS,
+    FakeAgent,
+    FakeEvaluator,
+    Stage,
+    job,
+)
+
+
+@dataclass
+class ExactAgent(FakeAgent):
+    """Sends one reply after another, each as it was given."""
+
+    replies: list[Reply] = field(default_factory=list)
+
+    async def send(self, content: str) -> AsyncIterator[Any]:
+        self.received.append(content)
+        yield self.replies.pop(0)
+
+
+@dataclass
+class ExactEvaluator(FakeEvaluator):
+    """Speaks one utterance after another, then signs off."""
+
+    utterances: list[Utterance] = field(default_factory=list)
+
+    async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+        self.views.append(view)
+        yield self.utterances.pop(0) if self.utterances else Utterance(SIGNOFF)
+
+
+async def held(
+    agent: FakeAgent | None = None, evaluator: FakeEvaluator | None = None, **more: Any
+) -> Stage:
+    """Hold one conversation without the facts, or with a `condition` another one."""
+    changes, options = more.pop("job", {}), more.pop("options", {})
+    condition = more.pop("condition", "withheld")
+    stage = Stage(
+        job(**changes),
+        agents={condition: agent or FakeAgent()},
+        evaluators={condition: evaluator or FakeEvaluator()},
+        **more,
+    )
+    await stage.run(conditions=(condition,), **options)
+    return stage
+
+
+def answers(stage: Stage) -> list[Any]:
+    return [each for each in stage.sink.of("message_completed") if each.role == "assistant"]
+
+
+async def test_a_session_is_recorded_where_an_answer_tells_another_one() -> None:
+    told = [Reply("a", 1.0, 2.0, session=name) for name in ("", "one", "one", "two", "")]
+    stage = await held(ExactAgent(replies=told), FakeEvaluator(["more"] * 4))
+    assert [each.session_id for each in answers(stage)] == [None, "one", None, "two", None]
+
+
+async def test_the_times_of_an_answer_are_in_milliseconds() -> None:
+    replies = [
+        Reply("a", started=1000.0, ended=1000.5, first_token=1000.25),
+        Reply("b", started=1001.0, ended=1001.125),
+    ]
+    stage = await held(ExactAgent(replies=replies), FakeEvaluator(["more"]))
+    assert [(each.latency_ms, each.first_token_ms) for each in answers(stage)] == [
+        (500.0, 250.0),
+        (125.0, None),
+    ]
+
+
+@pytest.mark.parametrize(("early_s", "least", "most"), [(60.0, 0.0, 0.0), (-60.0, 59e3, 61e3)])
+async def test_an_answer_waited_from_when_it_was_asked_for(
+    early_s: float, least: float, most: float
+) -> None:
+    class Asked(FakeAgent):
+        async def send(self, content: str) -> AsyncIterator[Any]:
+            async for each in super().send(content):
+                if not isinstance(each, Reply):
+                    continue
+                yield Reply(each.content, each.started - early_s, each.ended - early_s)
+
+    (answer,) = answers(await held(Asked()))
+    assert least <= answer.waited_ms <= most
+
+
+@pytest.mark.parametrize(
+    ("blocked_s", "counts"), [(0.0, True), (MOST_OF_A_LATENCY, True), (0.2001, False)]
+)
+async def test_a_latency_counts_if_this_program_was_blocked_for_a_fifth_of_it_at_most(
+    blocked_s: float, counts: bool
+) -> None:
+    watchdog = SimpleNamespace(
+        lost=lambda start, end: blocked_s,
+        suspension=lambda at: 0.0,
+        pause_cause=lambda at: "busy",
+        long_gaps=lambda at: [],
+    )
+    agent = ExactAgent(replies=[Reply("a", started=1000.0, ended=1001.0)])
+    stage = await held(agent, parts={"watchdog": watchdog})
+    (answer,) = answers(stage)
+    assert (answer.latency_ms, answer.blocked_ms) == (
+        (1000.0, None) if counts else (None, 1000 * blocked_s)
+    )
+    warned = [each.message for each in stage.sink.of("warned") if each.code == "blocked"]
+    assert len(warned) == (not counts)
+    assert all(each.startswith("answer 2 took 1.00 s") for each in warned)
+
+
+@pytest.mark.parametrize(
+    ("most", "reason", "sent"),
+    [(2, "max_turns", 1), (4, "max_turns", 2), (6, "signed_off", 3), (8, "signed_off", 3)],
+)
+async def test_a_conversation_has_so_many_messages_at_most(
+    most: int, reason: str, sent: int
+) -> None:
+    agent = FakeAgent()
+    stage = await held(agent, FakeEvaluator(["one", f"two {SIGNOFF}"]), job={"maxTurns": most})
+    (end,) = stage.sink.of("conversation_ended")
+    assert (end.reason, end.fault, len(agent.received)) == (reason, "none", sent)
+    if reason == "max_turns":
+        assert end.detail == f"{most} messages without a sign-off"
+
+
+async def test_only_the_time_of_answers_after_the_first_counts_towards_the_limit() -> None:
+    agent = FakeAgent()
+    limits = RunLimits(agent_retries=WITHOUT_WAITS, model_retries=WITHOUT_WAITS, conversation_s=0.0)
+    stage = await held(agent, FakeEvaluator(["one", "two"]), options={"limits": limits})
+    (end,) = stage.sink.of("conversation_ended")
+    assert (end.reason, end.fault, end.detail) == ("timed_out", "agent", "longer than 0 s")
+    assert agent.received == ["Hello", "one"]
+
+
+FACTS = ["I live in Sydney", "I am 40", "I smoke"]
+
+
+@pytest.mark.parametrize(
+    ("told", "found", "given"),
+    [
+        # what the evaluator says it gave: of its facts, from 1
+        (Utterance("x", facts=(1,), no_other_facts=True), (), [1]),
+        (Utterance("x", facts=(3, 1), no_other_facts=True), (), [1, 3]),
+        (Utterance("x", facts=(0, 4, -1), no_other_facts=True), (), []),
+        # what the ledger finds beside it, unless those are all
+        (Utterance("x", facts=(1,)), (2,), [1, 2]),
+        (Utterance("x"), (3,), [3]),
+        (Utterance("x"), (0, 4), []),
+        (Utterance("x", facts=(1,), no_other_facts=True), (2,), [1]),
+    ],
+)
+async def test_facts_are_counted_from_1_and_each_once(
+    told: Utterance, found: tuple[int, ...], given: list[int]
+) -> None:
+    stage = await held(
+        evaluator=ExactEvaluator(utterances=[told, told]),
+        condition="supplied",
+        job={"facts": FACTS},
+        parts={"find_facts": lambda view, message, already: found if message == "x" else ()},
+    )
+    disclosed = stage.sink.of("fact_disclosed")
+    assert [(each.fact, each.text, each.message, each.turn) for each in disclosed] == [
+        (number, FACTS[number - 1], 3, 2) for number in given
+    ]
+
+
+async def test_a_message_that_was_cut_is_named_by_its_number() -> None:
+    cut = Utterance("so", cut="repeats itself")
+    stage = await held(evaluator=ExactEvaluator(utterances=[Utterance("whole"), cut]))
+    assert [each.message for each in stage.sink.of("warned") if each.code == "message_cut"] == [
+        "only the beginning of the user's message 5 is used: what the model wrote repeats itself"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("last", "sent"),
+    [(SIGNOFF, []), (f"thanks {SIGNOFF}", ["thanks"]), ("bye", [])],
+)
+async def test_only_what_comes_before_the_sign_off_is_sent(last: str, sent: list[str]) -> None:
+    agent = FakeAgent()
+    stage = await held(
+        agent,
+        FakeEvaluator([last]),
+        parts={"keeps_saying_goodbye": lambda view, message: message == "bye"},
+    )
+    assert agent.received == ["Hello", *sent]
+    users = [each for each in stage.sink.of("message_completed") if each.role == "user"]
+    assert [each.signs_off for each in users] == [False, True]
+    assert [(each.message, each.turn) for each in users] == [(1, 1), (3, 2)]
+    (end,) = stage.sink.of("conversation_ended")
+    assert end.reason == "signed_off"
+
+
+@pytest.mark.parametrize(("is_model", "requests"), [(False, 3), (True, 0)])
+async def test_the_requests_of_a_model_are_counted_where_they_are_sent(
+    is_model: bool, requests: int
+) -> None:
+    begun: list[str] = []
+
+    class Counting(SimpleNamespace):
+        def begin(self, who: str) -> None:
+            begun.append(who)
+
+        def __getattr__(self, name: str) -> Any:
+            return lambda *given, **more: None
+
+    await held(
+        evaluator=FakeEvaluator(["one", "two"]),
+        options={"agent_is_model": is_model},
+        parts={"budget": Counting()},
+    )
+    assert begun.count("agent") == requests
