@@ -252,7 +252,7 @@ class Recorder:
         with self._lock:
             self._flushed = max(self._flushed, count)
             ready = [waiter for waiter in self._waiters if waiter[0] <= count]
-            self._waiters = [waiter for waiter in self._waiters if waiter[0] > count]
+            del self._waiters[: len(ready)]  # they stand in the order in which they began to wait
         if ready:
             _release(ready[0][1], [future for _, _, future in ready])
         return bool(lines)

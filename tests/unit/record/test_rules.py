@@ -386,6 +386,36 @@ def test_means_are_of_every_planned_trial() -> None:
     assert RunState().mean() is None
 
 
+@pytest.mark.parametrize(
+    ("trial", "name"),
+    [(-1, None), (0, None), (1, "case 0"), (2, "case 1"), (3, "case 0"), (4, "case 1"),
+        (5, None)],
+)  # fmt: skip
+def test_a_trial_has_its_case_before_it_begins_and_no_other_trial_has_one(
+    trial: int, name: str | None
+) -> None:
+    planned = Recorded([scoring(0.5)], trials=4, cases=2).events()
+    state = apply_all(RunState(), planned[:1])
+    case = state.case(trial)
+    assert (case and case.name) == name
+    if name is None:
+        assert state.trial_words(trial) == f"trial {trial}"
+
+
+def test_a_case_that_only_the_conversation_tells_is_that_of_its_trial() -> None:
+    told = Recorded([Talk(), Talk(), Talk()], cases=2).events()
+    told[0] = told[0].model_copy(update={"cases": ()})
+    state = apply_all(RunState(), told)
+    found = [state.case(trial) for trial in range(5)]
+    assert [(case.name, case.trial) if case else None for case in found] == [
+        None,
+        ("case 0", 1),
+        ("case 1", 1),
+        ("case 0", 2),
+        None,
+    ]
+
+
 def act(action: str, second: float = 0, condition: str | None = None) -> events.OperatorActed:
     return events.OperatorActed(
         run_id="r", seq=1, at=later(second), condition=condition, action=action, sender="me"

@@ -52,6 +52,20 @@ def test_a_planned_interval_width_is_reached_on_average() -> None:
             assert width == pytest.approx(plan.reached, rel=0.02)
 
 
+@pytest.mark.parametrize(("cases", "trials"), [(2, 3), (17, 1), (40, 5)])
+def test_a_plan_reaches_just_the_width_or_the_power_that_is_asked_for(
+    cases: int, trials: int
+) -> None:
+    width = design_width(SCORES, cases, trials)
+    assert width is not None
+    assert [plan.cases for plan in plans_for_width(SCORES, width, trials=(trials,))] == [cases]
+    assert trials_for_width(SCORES, width, cases) == trials
+    power = design_power(SCORES, 0.1, cases, trials)
+    (plan,) = plans_for_difference(SCORES, 0.1, power=power, trials=(trials,))
+    assert (plan.cases, plan.reached) == (cases, power)
+    assert trials_for_difference(SCORES, 0.1, cases, power) == trials
+
+
 def test_variance_components_of_unbalanced_runs_are_unbiased() -> None:
     random = Random(2)
     found = [variance_components(unbalanced(SCORES, 30, random)) for _ in range(300)]

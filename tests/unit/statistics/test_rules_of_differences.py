@@ -367,3 +367,13 @@ def test_a_difference_of_unbounded_values_has_students_interval() -> None:
     near = difference(times).estimate.interval
     assert near is not None
     assert near.high <= 1
+
+
+def test_differences_that_only_rounding_made_are_no_result() -> None:
+    """The t test would take them for equal differences that are not 0: the surest of results."""
+    rounding = difference(of_cases([2e-12] + [0.0] * 999))
+    assert (rounding.p, rounding.direction) == (1.0, "not distinguishable")
+    assert difference(of_cases([1e-12] * 20)).p is None
+    same = difference(of_cases([2e-12] * 20))
+    assert same.p is not None
+    assert same.p < 0.001
