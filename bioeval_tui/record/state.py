@@ -507,9 +507,7 @@ class RunState:
         parts = {place: own | known.get(place, {}) for place, own in parts.items()}
         job = self.started.job | judging.job
 
-        def anew(case: events.Case | None) -> events.Case | None:
-            if case is None:
-                return None
+        def anew(case: events.Case) -> events.Case:
             own = parts.get((case.name, case.persona))
             tasks: tuple[dict[str, str], ...] = ()
             if own is not None:
@@ -524,9 +522,10 @@ class RunState:
             self,
             started=self.started.model_copy(update={"job": job, "cases": tuple(kept)}),
             conversations={
-                key: replace(talk, case=anew(talk.case)) for key, talk in self.conversations.items()
+                key: replace(talk, case=talk.case and anew(talk.case))
+                for key, talk in self.conversations.items()
             },
-            cases=[case for each in self.cases if (case := anew(each)) is not None],
+            cases=[anew(each) for each in self.cases],
             _parts=parts,
         )
 

@@ -478,6 +478,60 @@ def test_models_that_answered_are_named_once() -> None:
     assert RunState().served_model is None
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "judge", "prompt"),
+    [
+        # nobody has judged: the run's own
+        ([], "judge", "score 11112222"),
+        # the run's own, with or without a prompt of a resumed run
+        ([{}], "judge", "score 11112222"),
+        ([{"prompts": {"score": "3333444455"}}], "judge", "score 33334444"),
+        # somebody later, alone or beside it
+        ([{"author": "ada", "judge": "other"}], "other", ""),
+        ([{"author": "ada", "judge": "other", "prompts": {"again": "5555666677"}}], "other",
+            "again 55556666"),
+        ([{}, {"author": "ada", "judge": "other"}], "judge, other", "score 11112222"),
+        ([{}, {"author": "ada", "judge": "judge"}], "judge", "score 11112222"),
+    ],
+)  # fmt: skip
+def test_who_judged_is_the_runs_judge_and_who_judged_again(
+    verdicts: list[dict[str, Any]], judge: str, prompt: str
+) -> None:
+    run = Recorded([scoring(0.5)] * 2, started={"prompts": {"score": "1111222233"}}).events()
+    begun = run[0].model_copy(update={"job": {"scorer": {"prompt": "score"}}})
+    given = [
+        events.TranscriptScored(**where(trial=trial), **({"judge": "judge"} | more))
+        for trial, more in enumerate(verdicts, start=1)
+    ]
+    state = apply_all(RunState(), [begun, *given])
+    assert (state.judge, state.judge_prompt) == (judge, prompt)
+    assert (RunState().judge, RunState().judge_prompt) == ("", "")
+
+
+def test_other_criteria_are_those_of_every_case_begun_or_not() -> None:
+    of_case = ({"name": f"case {n}", "parts": {"facts": [f"fact {n}"]}} for n in (0, 1))
+    cases = tuple(events.JobCase(**each) for each in of_case)
+    told = Recorded([Talk()], trials=2, cases=2, started={"cases": cases}).events()
+    state = apply_all(RunState(), told)
+    new = [{"task": "new", "acceptanceCriteria": "more"}]
+    judging = events.CriteriaGiven(
+        run_id="r", seq=1, at=AT, judging="x", job_name="job", job={"tasks": new},
+        cases=(events.JobCase(name="case 1", parts={"tasks": [{"task": "of case 1"}]}),),
+    )  # fmt: skip
+    anew = state.judged_anew(judging)
+    tasks = [[task["task"] for task in anew.trial_job(trial)["tasks"]] for trial in (1, 2)]
+    assert tasks == [["new"], ["of case 1"]]
+    assert [anew.trial_job(trial)["facts"] for trial in (1, 2)] == [["fact 0"], ["fact 1"]]
+    of_trials = [anew.case(trial) for trial in (1, 2)]
+    assert [case and [task["task"] for task in case.tasks] for case in of_trials] == tasks
+    held = anew.conversation("withheld")
+    assert held is not None
+    assert held.case is not None
+    assert [task["task"] for task in held.case.tasks] == ["new"]
+    assert state.trial_job(1)["tasks"] != anew.trial_job(1)["tasks"], "the run itself stays"
+    assert RunState().judged_anew(judging) == RunState()
+
+
 # Later verdicts
 
 
@@ -639,6 +693,9 @@ def test_a_score_belongs_to_the_verdict_before_it() -> None:
     (known,) = judgings(state, Overlay((verdict(1, 0.2, author=None)[0],))).values()
     assert isinstance(known[0], Judging)
     assert known[0].author == "unknown"
+    for lacks in ({"condition": None}, {"trial": None}):
+        of_no_talk = verdict(1, 0.2)[0].model_copy(update=lacks)
+        assert judgings(state, Overlay((of_no_talk,))) == {}
     first_attempt = verdict(1, 0.2)[0].model_copy(update={"attempt": None})
     assert list(judgings(state, Overlay((first_attempt,)))) == [KEY]
 
