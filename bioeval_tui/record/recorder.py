@@ -250,7 +250,7 @@ class Recorder:
         if lines:
             self._write(b"".join(lines))
         with self._lock:
-            self._flushed = max(self._flushed, count)
+            self._flushed = count
             ready = [waiter for waiter in self._waiters if waiter[0] <= count]
             del self._waiters[: len(ready)]  # they stand in the order in which they began to wait
         if ready:

@@ -125,6 +125,25 @@ def test_a_run_can_be_named_by_the_beginning_or_end_of_its_id(tmp_path: Path) ->
         catalogue.find("../../etc/passwd")
 
 
+@pytest.mark.parametrize(
+    "text", ["20260101-000000-ffff", "notes", "catalogue.sqlite", "", "2026-01", "ABCD-"]
+)
+def test_what_names_no_run_is_refused(tmp_path: Path, text: str) -> None:
+    write(tmp_path, ID, list(recorded()))
+    (tmp_path / "notes.jsonl").write_text("{}\n")
+    assert Catalogue(tmp_path).find("ABCD").stem == ID, "an end may be in capitals"
+    with pytest.raises(UsageError, match="no such run"):
+        Catalogue(tmp_path).find(text, least=0)
+
+
+def test_a_run_is_named_by_as_many_characters_as_are_needed(tmp_path: Path) -> None:
+    write(tmp_path, ID, list(recorded()))
+    for text, least in (("abcd", 4), ("abcd", 3), (ID, len(ID))):
+        assert Catalogue(tmp_path).find(text, least=least).stem == ID
+    with pytest.raises(UsageError, match="give at least 5 characters"):
+        Catalogue(tmp_path).find("abcd", least=5)
+
+
 def test_an_empty_or_missing_folder_has_no_runs(tmp_path: Path) -> None:
     assert Catalogue(tmp_path / "nowhere").runs() == []
 

@@ -315,3 +315,91 @@ async def test_a_new_recording_survives_a_power_cut(
     monkeypatch.setattr(recorder_module, "sync_folder", synced.append)
     await Recorder(tmp_path / "run.jsonl").aclose()
     assert synced == [tmp_path]
+
+
+async def test_a_recording_can_be_moved_more_than_once_and_continues(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "run.jsonl")
+    recorder.append(note(1))
+    folders = [tmp_path / "one", tmp_path / "two"]
+    for number, folder in enumerate(folders, start=2):
+        folder.mkdir()
+        await asyncio.to_thread(recorder.move, folder)
+        assert recorder.path.resolve().parent == folder
+        recorder.append(note(number))
+        await recorder.written()
+    await recorder.aclose()
+    assert [event.seq for event in read_recording(recorder.path).events] == [1, 2, 3]
+    assert [event.seq for event in read_recording(folders[0] / "run.jsonl").events] == [1, 2]
+
+
+async def test_a_move_that_is_refused_leaves_the_recording_where_it_is(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "run.jsonl")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "run.jsonl").touch()
+    for folder, why in (
+        (tmp_path / "none", "is not a folder"),
+        (tmp_path, "already contains the recording"),
+        (tmp_path / "full", "already exists and is not overwritten"),
+    ):
+        with pytest.raises(RecordingError, match=why):
+            await asyncio.to_thread(recorder.move, folder)
+    recorder.append(note(1))
+    await recorder.aclose()
+    assert not recorder.path.is_symlink()
+    assert len(read_recording(recorder.path).events) == 1
+
+
+async def test_moves_that_wait_while_the_disk_is_full_all_get_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bioeval_tui.record.recorder.RETRY_S", 0.001)
+    recorder = Recorder(tmp_path / "run.jsonl")
+    recorder._file = FullDisk(recorder._file)  # type: ignore[assignment]
+    recorder.append(note(1))
+    folders = [tmp_path / "none", tmp_path / "room"]
+    folders[1].mkdir()
+    moving = [asyncio.to_thread(recorder.move, folder) for folder in folders]
+    async with asyncio.timeout(10):
+        refused, moved = await asyncio.gather(*moving, return_exceptions=True)
+        assert isinstance(refused, RecordingError)
+        assert moved is None
+        await recorder.written()
+    await recorder.aclose()
+    assert [event.seq for event in read_recording(folders[1] / "run.jsonl").events] == [1]
+
+
+async def test_a_recorder_that_gave_up_refuses_to_move_and_to_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bioeval_tui.record.recorder.RETRY_S", 0.001)
+    recorder = Recorder(tmp_path / "run.jsonl")
+    recorder._file = FullDisk(recorder._file)  # type: ignore[assignment]
+    recorder.append(note(1))
+    with pytest.raises(RecordingError, match="the last events could not be written"):
+        await recorder.aclose(timeout_s=0.01)
+    with pytest.raises(RecordingError, match="the run has ended"):
+        recorder.move(tmp_path)
+    with pytest.raises(RecordingError, match="the last events could not be written"):
+        await recorder.written()
+
+
+async def test_a_listener_hears_of_trouble_once_and_when_it_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str | None] = []
+
+    def hear(trouble: str | None) -> None:
+        said.append(trouble)
+        if len(said) == 1:
+            raise ValueError("a defect of the listener")
+
+    monkeypatch.setattr("bioeval_tui.record.recorder.RETRY_S", 0.001)
+    recorder = Recorder(tmp_path / "run.jsonl", on_trouble=hear)
+    disk = recorder._file
+    recorder._file = FullDisk(disk)  # type: ignore[assignment]
+    recorder.append(note(1))
+    await asyncio.sleep(0.05)
+    recorder._file = disk
+    await recorder.written()
+    await recorder.aclose()
+    assert said == ["cannot write run.jsonl: No space left on device", None]

@@ -105,6 +105,8 @@ def test_a_message_begins_is_streamed_and_is_read(turn: int, hurry: float) -> No
 def test_a_short_answer_is_streamed_in_less_time_and_read_for_a_moment_at_least() -> None:
     events_ = (starts(2, 3, "assistant"), delta(2, "word"), said(2, "word", 3, "assistant"))
     assert gaps(*events_) == [round(1.2 * 4 / 80, 6), 0.6]
+    lost = (warned(), delta(2, "x" * 80))
+    assert gaps(*lost) == [1.2], "a message without its beginning is of no first turn"
     unfinished = (starts(2, 3, "assistant"), delta(2, "x" * 80))
     assert gaps(*unfinished) == [1.2], "a message without its end is as long as a short one"
 

@@ -327,6 +327,6 @@ def test_a_trial_of_a_case_is_reviewed_by_its_own_tasks() -> None:
     assert [pass_above(state, trial, 1) for trial in (1, 2)] == [0.1, 0.2]
     second = fold_reviews([reviewed(1, trial=2, task=1, after=0.15)], state)
     assert list(second.tasks) == [TaskKey(ConversationKey("withheld", 2), 1)]
-    verdict = apply_reviews(state, second).conversations["withheld", 2].verdict
+    verdict = apply_reviews(state, second).conversations[ConversationKey("withheld", 2)].verdict
     assert verdict is not None
     assert not verdict.tasks[0].passed
