@@ -87,6 +87,74 @@ def test_metrics_of_labels_equal_scikit_learns(name: str, classes: int) -> None:
     assert both_ways(name, true, guess) == pytest.approx(LABELS[name](true, guess), rel=1e-12)
 
 
+def of_labels_by_definition(true: list[int], guess: list[int]) -> dict[str, float]:
+    """Return what each metric on labels is, from counts of single classes."""
+    rows, classes = len(true), sorted({*true, *guess})
+    right = {c: sum(a == b == c for a, b in zip(true, guess, strict=True)) for c in classes}
+    there = {c: true.count(c) for c in classes}
+    named = {c: guess.count(c) for c in classes}
+    f1 = {c: 2 * right[c] / (there[c] + named[c]) for c in classes}
+    recalls = [right[c] / there[c] for c in classes if there[c]]
+    agreed = sum(right.values()) / rows
+    by_chance = sum(there[c] * named[c] for c in classes) / rows**2
+    spread = (1 - sum(n * n for n in named.values()) / rows**2) * (
+        1 - sum(n * n for n in there.values()) / rows**2
+    )
+    return {
+        "accuracy": agreed,
+        "balanced_accuracy": sum(recalls) / len(recalls),
+        "f1_macro": sum(f1.values()) / len(f1),
+        "f1_micro": agreed,
+        "f1_weighted": sum(f1[c] * there[c] for c in classes) / rows,
+        "matthews": (agreed - by_chance) / math.sqrt(spread) if spread else 0.0,
+        "cohen_kappa": (agreed - by_chance) / (1 - by_chance) if by_chance < 1 else math.nan,
+    }
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6))
+def test_metrics_of_few_labels_are_as_defined(rows: list[tuple[int, int]]) -> None:
+    """A class may occur once, only in the truth, or only in the prediction."""
+    true, guess = (list(column) for column in zip(*rows, strict=True))
+    for name, value in of_labels_by_definition(true, guess).items():
+        found = METRICS[name].function(np.array(true), np.array(guess))
+        assert found == pytest.approx(value, abs=1e-12, nan_ok=True), name
+
+
+@pytest.mark.parametrize(
+    ("true", "guess", "loss"),
+    [(1, 0.5, math.log(2)), (0, 0.5, math.log(2)), (1, 1.0, 0.0), (0, 0.0, 0.0),
+        (1, 0.0, -math.log(np.finfo(float).eps)), (0, 1.0, -math.log(np.finfo(float).eps))],
+)  # fmt: skip
+def test_the_loss_of_a_certain_mistake_is_bounded(true: int, guess: float, loss: float) -> None:
+    found = METRICS["log_loss"].function(np.array([float(true)]), np.array([guess]))
+    assert found == pytest.approx(loss, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("true", "guess", "precision"),
+    [
+        ([1], [0.5], 1.0), ([0], [0.5], math.nan), ([1, 0], [0.9, 0.1], 1.0),
+        ([1, 0], [0.1, 0.9], 0.5), ([1, 0], [0.5, 0.5], 0.5), ([1, 1, 0], [0.9, 0.1, 0.5], 5 / 6),
+        ([0, 1, 1], [0.9, 0.5, 0.5], 2 / 3),
+    ],
+)  # fmt: skip
+def test_the_average_precision_of_few_rows_is_as_defined(
+    true: list[float], guess: list[float], precision: float
+) -> None:
+    found = both_ways("average_precision", np.array(true, dtype=float), np.array(guess))
+    assert found == pytest.approx(precision, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", ["pearson", "spearman", "kendall", "r2"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_two_rows_in_order_have_a_correlation_of_1(name: str, turned: bool) -> None:
+    true = np.array([1.0, 2.0])
+    wanted = -1.0 if turned else 1.0
+    if name == "r2":
+        wanted = -3.0 if turned else 1.0
+    assert both_ways(name, true, true[::-1] if turned else true) == pytest.approx(wanted)
+
+
 @given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 6)), min_size=2, max_size=40))
 def test_roc_auc_is_the_share_of_pairs_in_order(rows: list[tuple[int, int]]) -> None:
     true, guess = (np.array(column, dtype=float) for column in zip(*rows, strict=True))
