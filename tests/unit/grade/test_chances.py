@@ -66,6 +66,45 @@ def test_a_score_that_is_all_but_certain_has_the_medal_of_its_place(
     assert [name for name, chance in likely.items() if chance > 0.9] == ([medal] if medal else [])
 
 
+def noisy(entries: int, lead: float) -> tuple[Any, Any]:
+    """Return scores of a file and a board, and those on other rows, most of whose luck is
+    shared.
+    """
+    random = np.random.default_rng(5)
+    scores = np.array([0.5 + lead, *np.linspace(0.4, 0.6, entries)])
+    shared = random.normal(scale=0.03, size=(200, 1))
+    return scores, scores + shared + random.normal(scale=0.015, size=(200, entries + 1))
+
+
+@pytest.mark.parametrize(
+    ("entries", "lead", "anew", "as_it_is"),
+    [
+        (5, -0.02, (0.001, 0.0, 0.011), (0.010, 0.0, 0.057)),
+        (12, 0.0, (0.001, 0.004, 0.051), (0.017, 0.015, 0.127)),
+        (12, 0.08, (0.210, 0.312, 0.399), (0.293, 0.135, 0.326)),
+        (40, 0.05, (0.076, 0.272, 0.526), (0.188, 0.162, 0.373)),
+    ],
+)
+def test_chances_are_those_that_were_published(
+    entries: int, lead: float, anew: tuple[float, ...], as_it_is: tuple[float, ...]
+) -> None:
+    """Where these change, so do the chances beside every earlier score: say so in the
+    changelog.
+    """
+    scores, drawn = noisy(entries, lead)
+    assert medal_chances(scores, drawn, entries) == pytest.approx(anew, abs=0.006)
+    assert medal_chances(scores, drawn[:, :1], entries) == pytest.approx(as_it_is, abs=0.006)
+
+
+@pytest.mark.parametrize("moved", [10.0, -0.3])
+def test_chances_do_not_depend_on_where_the_scale_begins_and_how_long_it_is(moved: float) -> None:
+    scores, drawn = noisy(12, 0.05)
+    plain = medal_chances(scores, drawn, 12), medal_chances(scores, drawn[:, :1], 12)
+    other, anew = 7 * scores + moved, 7 * drawn + moved
+    assert medal_chances(other, anew, 12) == pytest.approx(plain[0], abs=0.01)
+    assert medal_chances(other, anew[:, :1], 12) == pytest.approx(plain[1], abs=0.01)
+
+
 def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
     """A hard set of rows costs all entries the same: only with their predictions is that known."""
     random = np.random.default_rng(2)
