@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -11,7 +12,14 @@ import pytest
 
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
-from bioeval_tui.protocols import Delta, EvaluatorView, Reply, Utterance
+from bioeval_tui.protocols import (
+    Delta,
+    EvaluatorView,
+    PeerError,
+    Reply,
+    Utterance,
+    Violation,
+)
 from tests.unit.evaluation.conversation.fakes import (
     SIGNOFF,
     WITHOUT_WAITS,
@@ -222,3 +230,119 @@ async def test_the_requests_of_a_model_are_counted_where_they_are_sent(
         parts={"budget": Counting()},
     )
     assert begun.count("agent") == requests
+
+
+def void(note: str, detail: str = "d") -> Violation:
+    return Violation("leak", detail, note=note, effect="void")
+
+
+@pytest.mark.parametrize(
+    ("kind", "paid"), [("llm", True), ("scripted", False), ("human", False), ("other", True)]
+)
+async def test_a_void_message_is_asked_for_again_once_with_the_first_reason(
+    kind: str, paid: bool
+) -> None:
+    evaluator = ExactEvaluator(
+        utterances=[Utterance("bad", 3, 4), Utterance("good", 5, 6), Utterance("also bad", 7, 8)]
+    )
+    found = {
+        "bad": [void("not so"), void("nor so"), Violation("long", "d", "", effect="mark")],
+        "good": [Violation("odd", "d", "", effect="mark")],
+    }
+    stage = Stage(
+        job(evaluator={"kind": "llm"}),
+        evaluators={"withheld": evaluator},
+        parts={"guard": lambda view, message: found.get(message, [])},
+    )
+    stage.job = stage.job.model_copy(
+        update={"evaluator": stage.job.evaluator.model_copy(update={"kind": kind})}
+    )
+    await stage.run(conditions=("withheld",))
+    assert [view.note for view in evaluator.views] == ["", "not so", "", ""]
+    seen = stage.sink.of("evaluator_violated")
+    assert [(each.rule, each.content, each.mended, each.message) for each in seen] == [
+        ("leak", "bad", True, 3),
+        ("leak", "bad", True, 3),
+        ("odd", "good", False, 3),
+    ]
+    unused = [each for each in stage.sink.of("answers_unused") if each.peer == "evaluator"]
+    assert [(each.tokens_in, each.tokens_out, each.message) for each in unused] == (
+        [(3, 4, 3)] if paid else []
+    )
+
+
+async def test_a_user_who_leaves_its_role_twice_in_a_row_fails_with_the_second_reason() -> None:
+    evaluator = ExactEvaluator(utterances=[Utterance("bad"), Utterance("worse")])
+    found = {"bad": [void("not so", "first")], "worse": [void("n", "second"), void("n", "third")]}
+    stage = await held(
+        evaluator=evaluator, parts={"guard": lambda view, message: found.get(message, [])}
+    )
+    (end,) = stage.sink.of("conversation_ended")
+    assert (end.reason, end.fault, end.detail) == ("evaluator_failed", "evaluator", "leak: second")
+    seen = stage.sink.of("evaluator_violated")
+    assert [(each.detail, each.mended) for each in seen] == [("first", False), ("second", False)]
+
+
+async def test_an_unusable_message_is_asked_for_again_once_if_the_evaluator_says_so() -> None:
+    def unusable(again: str = "") -> PeerError:
+        return PeerError("evaluator", "no use", unusable=True, again=again)
+
+    mended = FakeEvaluator([unusable("shorter"), "fine"])
+    stage = await held(evaluator=mended)
+    assert [view.note for view in mended.views] == ["", "shorter", ""]
+    assert stage.sink.of("conversation_ended")[0].reason == "signed_off"
+    for says in ([unusable()], [unusable("shorter"), unusable("shorter")]):
+        evaluator = FakeEvaluator([*says, "fine"])
+        stage = await held(evaluator=evaluator)
+        assert stage.sink.of("conversation_ended")[0].reason == "evaluator_failed"
+        assert len(evaluator.views) == len(says)
+
+
+@pytest.mark.parametrize(
+    ("shared", "crowded", "speaks"),
+    [(1, True, False), (2, True, True), (2, False, False)],
+)
+async def test_an_evaluator_waits_for_its_turn_where_others_of_ours_ask_too(
+    shared: int, crowded: bool, speaks: bool
+) -> None:
+    evaluator = FakeEvaluator(
+        [PeerError("evaluator", "busy", crowded=crowded, retryable=crowded)] * 6 + ["hello"]
+    )
+    stage = await held(evaluator=evaluator, options={"shared_agent": shared})
+    (end,) = stage.sink.of("conversation_ended")
+    assert (end.reason == "signed_off") == speaks
+    assert not any(each.counted for each in stage.sink.of("request_failed"))
+
+
+async def test_whether_the_agent_asked_is_looked_up_for_each_fact() -> None:
+    looked: list[tuple[str, str]] = []
+
+    def asked_for(said: Any, fact: str) -> bool:
+        looked.append((said if isinstance(said, str) else said.content, fact))
+        return fact == FACTS[1]
+
+    told = Utterance("x", facts=(2, 3), no_other_facts=True)
+    stage = await held(
+        FakeAgent(["How old are you?"]),
+        ExactEvaluator(utterances=[told]),
+        condition="supplied",
+        job={"facts": FACTS},
+        parts={"asked_for": asked_for},
+    )
+    assert looked == [("How old are you?", FACTS[1]), ("How old are you?", FACTS[2])]
+    assert [each.asked for each in stage.sink.of("fact_disclosed")] == [True, False]
+
+
+async def test_a_message_says_how_long_it_was_thought_about() -> None:
+    class Slow(FakeEvaluator):
+        async def speak(self, view: EvaluatorView) -> AsyncIterator[Delta | Utterance]:
+            await asyncio.sleep(0.05)
+            yield Utterance(SIGNOFF)
+
+    users = [
+        each
+        for each in (await held(evaluator=Slow())).sink.of("message_completed")
+        if each.role == "user"
+    ]
+    assert users[0].thought_ms is None, "nobody thought about the greeting"
+    assert 40 <= users[1].thought_ms < 10_000
