@@ -53,13 +53,14 @@ class LineReader:
         """Return the events that `data` completes."""
         lines = (whole := self._rest + data).split(b"\n")
         self._rest = lines.pop()
+        completed = [event for line in lines if (event := self._read(line)) is not None]
         if len(self._rest) > MAX_LINE:
             self.problems.append(
                 Problem(f"a line is longer than {MAX_LINE:,} bytes", self.name, self.line + 1)
             )
             self._rest = b""
         self.taken += len(whole) - len(self._rest)
-        return [event for line in lines if (event := self._read(line)) is not None]
+        return completed
 
     def forget_unfinished(self) -> int:
         """Drop an incomplete last line and return its length, so that it can be read again."""

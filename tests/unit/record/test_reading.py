@@ -38,6 +38,29 @@ def test_an_unfinished_line_of_just_the_limit_is_kept_until_its_end(
     assert len(reader.feed(b"\n")) == events
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_line_that_is_too_long_is_named_by_its_number(
+    monkeypatch: pytest.MonkeyPatch, at_once: bool
+) -> None:
+    line = GOLDEN.read_bytes().splitlines(keepends=True)[0]
+    monkeypatch.setattr(reading, "MAX_LINE", len(line))
+    reader = LineReader("run.jsonl")
+    long = b"x" * (len(line) + 1)
+    if at_once:
+        assert len(reader.feed(line + line + long)) == 2
+    else:
+        assert len(reader.feed(line + line)) == 2
+        assert reader.feed(long) == []
+    assert [(problem.line, problem.message) for problem in reader.problems] == [
+        (3, f"a line is longer than {len(line):,} bytes")
+    ]
+    assert len(reader.feed(b"rest\n" + line)) == 1
+    assert [problem.line for problem in reader.problems] == [3, 3]
+    reader.feed(b"torn")
+    reader.finish()
+    assert reader.problems[-1].line == 5
+
+
 @pytest.mark.usefixtures("few_kept")
 @pytest.mark.parametrize(
     "damage", [b"", b"\n\n", b"{}\n", b'{"kind": "\xff\n', b"x" * 5_000 + b"\n"]
