@@ -387,6 +387,37 @@ def test_means_are_of_every_planned_trial() -> None:
 
 
 @pytest.mark.parametrize(
+    ("conditions", "only"),
+    [((), None), (("supplied",), "supplied"), (("supplied", "withheld"), None)],
+)
+def test_a_run_may_have_one_condition_alone(conditions: tuple[str, ...], only: str | None) -> None:
+    begun = Recorded([Talk()], started={"conditions": conditions}).events()[0]
+    state = apply_all(RunState(), [begun])
+    assert state.only_condition == only
+    assert state.conditions == tuple(sorted(conditions, reverse=True)), "in the job's order"
+    assert state.all_conditions == ("withheld", "supplied")
+    assert RunState().only_condition is None
+    assert RunState().conditions == ("withheld", "supplied")
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [((), ""), (("",), ""), (("bot 1",), "bot 1"), (("bot 1", "", "bot 1"), "bot 1"),
+        (("bot 1", "bot 2"), "bot 1 and bot 2")],
+)  # fmt: skip
+def test_an_agent_that_changed_during_the_run_has_both_names(
+    names: tuple[str, ...], told: str
+) -> None:
+    begun = [
+        events.ConversationStarted(
+            **where(trial=trial), session_id="s", greeting="Hi", max_messages=4, agent_identity=name
+        )
+        for trial, name in enumerate(names, start=1)
+    ]
+    assert apply_all(RunState(), begun).agent_identity == told
+
+
+@pytest.mark.parametrize(
     ("trial", "name"),
     [(-1, None), (0, None), (1, "case 0"), (2, "case 1"), (3, "case 0"), (4, "case 1"),
         (5, None)],
