@@ -376,6 +376,12 @@ async def test_a_jump_continues_from_where_it_went() -> None:
     assert replay.Player([warned()], None).heading == 0
 
 
+async def test_a_fast_replay_waits_for_less() -> None:
+    player = Player([warned()] * 2, 1_000.0, times=[0.0, 60.0])
+    async with asyncio.timeout(10):
+        assert sum([len(batch) async for batch in player.play()]) == 2
+
+
 async def test_a_paused_replay_shows_nothing_however_long_it_lasts() -> None:
     clock = Clock()
     player = Player([warned()] * 2, clock=clock, times=[0.0, 0.01])

@@ -4,16 +4,18 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from rich.console import Console
 
 from bioeval_tui.base.errors import ExitCode, UsageError
 from bioeval_tui.record.conditions import PUBLISHED
 from bioeval_tui.record.events import Fault
-from bioeval_tui.report.gate import Gate, GateRules, evaluate, why_unmeasured
+from bioeval_tui.report.gate import Gate, GateRules, evaluate, print_checks, why_unmeasured
 from bioeval_tui.statistics.estimates import Counted
 from tests.command import call
 from tests.unit.report.recorded import Recorded, Talk, scoring
@@ -409,6 +411,33 @@ def test_notes_of_others_come_before_the_gates_own() -> None:
     )
     assert result.notes[0] == "first"
     assert result.notes[1].startswith("more than 10 %")
+
+
+def test_a_line_is_not_broken_where_a_terminal_ends() -> None:
+    """A log is read with grep: each threshold and each note is a line."""
+    run = Recorded([scoring(0.9)] * 8 + [LOST], clean=False, started={"model": "m" * 50})
+    result = evaluate([run.loaded()], GateRules.parse(["withheld:0.8", "timing:0.9"]))
+    printed = io.StringIO()
+    print_checks(result, Console(file=printed, width=40))
+    lines = printed.getvalue().splitlines()
+    assert len(lines) == len(result.checks) + len(result.notes)
+    assert min(map(len, lines)) > 40
+    assert "m" * 50 not in printed.getvalue(), "of one model alone"
+
+
+def test_each_model_is_named_in_its_line_and_a_response_time_has_a_limit() -> None:
+    runs = [Recorded([Talk()], started={"model": name}).loaded() for name in ("x", "y")]
+    printed = io.StringIO()
+    rules = GateRules.parse(["withheld:1"], fail_slower=["p50:2s"], fail_on_assertion=True)
+    print_checks(evaluate(runs, rules), Console(file=printed))
+    begins = [
+        "✓ job · x · without the facts: score 1.00, the threshold is 1 (",
+        "✓ job · x · without the facts: p50 of response times 0.50 s, the limit is 2.00 s (",
+        "✓ job · y · without the facts: score 1.00, the threshold is 1 (",
+        "✓ job · y · without the facts: p50 of response times 0.50 s, the limit is 2.00 s (",
+    ]
+    for line, begin in zip(printed.getvalue().splitlines(), begins, strict=False):
+        assert line.startswith(begin)
 
 
 SCORES = st.lists(st.integers(0, 100).map(lambda value: value / 100), min_size=1, max_size=5)
