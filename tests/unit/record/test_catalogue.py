@@ -271,6 +271,25 @@ def test_a_run_is_found_at_its_score_and_by_a_whole_fault(
     assert len(Catalogue(tmp_path).runs(RunFilter(**wanted))) == found
 
 
+@pytest.mark.parametrize(
+    ("withheld", "supplied", "difference"),
+    [
+        (scoring(0.5), scoring(0.75), 0.25),
+        (scoring(0.5), Talk(tasks=None), None),
+        (Talk(tasks=None), scoring(0.75), None),
+        (Talk(tasks=None), Talk(tasks=None), None),
+    ],
+)
+def test_a_run_has_a_difference_once_both_conditions_have_a_score(
+    tmp_path: Path, withheld: Talk, supplied: Talk, difference: float | None
+) -> None:
+    Recorded([withheld], [supplied]).write(tmp_path)
+    (run,) = Catalogue(tmp_path).runs()
+    assert run.difference == difference
+    (again,) = Catalogue(tmp_path).runs()
+    assert again == run
+
+
 def test_the_newest_runs_come_first_up_to_the_limit(tmp_path: Path) -> None:
     for number in range(4):
         later = [

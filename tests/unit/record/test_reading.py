@@ -6,14 +6,17 @@ import json
 import weakref
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bioeval_tui.base.errors import RecordingError
 from bioeval_tui.evaluation.engine.attach import ReplayedRun
-from bioeval_tui.record import reading
+from bioeval_tui.record import events, reading
 from bioeval_tui.record.events import MessageCompleted, RunEvent
-from bioeval_tui.record.reading import LineReader, RecordedEvents, read_recording
+from bioeval_tui.record.reading import LineReader, Outline, RecordedEvents, read_recording
+from tests.unit.evaluation.conversation.fakes import AT
+from tests.unit.report.recorded import Recorded, scoring
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "demo-run.jsonl"
 KEPT = 20
@@ -154,3 +157,80 @@ def test_marks_in_a_strangers_recording_are_bounded_however_they_are_written(
     (found,) = (event for event in read_recording(path).events if event.seq == rows[at]["seq"])
     assert isinstance(found, MessageCompleted)
     assert found.content == "a" + mark * 8 + " and กตัญญู"
+
+
+PLACE = {"run_id": "r", "seq": 1, "at": AT, "condition": "withheld", "trial": 1, "attempt": 1}
+
+
+def said_outline(number: int, **more: Any) -> RunEvent:
+    return MessageCompleted(
+        **(PLACE | more), message=number, turn=1, role="user", speaker="s", content="x"
+    )
+
+
+def ended(fault: str, **more: Any) -> RunEvent:
+    return events.ConversationEnded(**(PLACE | more), reason="signed_off", fault=fault)
+
+
+def scored(score: float | None, fault: str = "none", **more: Any) -> RunEvent:
+    return events.ConversationScored(
+        **(PLACE | more), score=score, parts=(), penalty=0.0, failures=0, fault=fault
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "messages", "faults", "score"),
+    [
+        ([], 0, [], None),
+        ([said_outline(1), said_outline(2)], 2, [], None),
+        ([said_outline(1), said_outline(1)], 1, [], None),  # completed twice
+        # what ended it comes before why it has no score, and each takes the place of the one before
+        ([ended("agent")], 0, ["agent"], None),
+        ([ended("none"), scored(0.5)], 0, [], 0.5),
+        ([ended("none"), scored(None, "judge")], 0, ["judge"], None),
+        ([ended("agent"), scored(None, "judge")], 0, ["agent"], None),
+        ([ended("none"), scored(None, "judge"), scored(0.5)], 0, [], 0.5),
+        ([scored(None, "judge")], 0, ["judge"], None),
+        ([ended("agent"), ended("none"), scored(0.25)], 0, [], 0.25),
+        # only the newest attempt counts, and one without a number is the first
+        ([ended("agent", attempt=1), ended("none", attempt=2), scored(0.5, attempt=2)], 0, [], 0.5),
+        ([ended("none", attempt=2), scored(0.5, attempt=2), ended("agent", attempt=1)], 0, [], 0.5),
+        ([said_outline(1, attempt=None), said_outline(2, attempt=1)], 2, [], None),
+        ([said_outline(1, attempt=None), said_outline(2, attempt=2)], 1, [], None),
+        # what is of no conversation
+        ([said_outline(1, trial=None), ended("agent", condition=None)], 0, [], None),
+    ],
+)
+def test_an_outline_has_the_values_of_the_whole_run(
+    told: list[RunEvent], messages: int, faults: list[str], score: float | None
+) -> None:
+    outlined = Outline()
+    for event in (Recorded([scoring(0.5)]).events()[0], *told):
+        outlined.take(event)
+    assert (outlined.messages, outlined.faults) == (messages, faults)
+    assert outlined.scores() == {"withheld": score}
+    assert Outline().scores() == {}
+
+
+@pytest.mark.parametrize(
+    ("warned", "ends", "clean"),
+    [([], [True], True), ([], [False], False), (["other"], [True], True),
+        (["not_clean"], [True], False), (["clean_unknown"], [], False),
+        ([], [False, True], False), ([], [], True)],
+)  # fmt: skip
+def test_a_run_is_clean_in_its_outline_if_nothing_says_otherwise(
+    warned: list[str], ends: list[bool], clean: bool
+) -> None:
+    outlined = Outline()
+    for code in warned:
+        outlined.take(events.Warned(**PLACE, code=code, message="m"))
+    for number, each in enumerate(ends, start=2):
+        at = {"run_id": "r", "seq": 1, "at": AT}
+        outlined.take(Recorded([scoring(0.5)]).events()[0])
+        outlined.take(events.RunResumed(**at, program_version="1", trials=number))
+        assert outlined.ended is None
+        assert outlined.started is not None
+        assert outlined.started.trials == number
+        outlined.take(events.RunEnded(**at, status="completed", clean=each, trials=9))
+        assert outlined.started.trials == 9
+    assert outlined.clean == clean

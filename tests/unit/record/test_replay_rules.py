@@ -270,6 +270,36 @@ def test_marks_are_the_beginning_each_turn_and_the_end() -> None:
     )
 
 
+def test_an_event_without_a_trial_or_attempt_is_of_the_first() -> None:
+    """A stranger's recording may leave them out."""
+
+    def told(**place: Any) -> tuple[TurnMark, ...]:
+        shown = [begun(), said(1, "Hello", 1), checked("passed"), scored(), checked("failed")]
+        return Timeline([event.model_copy(update=place) for event in shown]).marks()
+
+    assert told(trial=None) == told(attempt=None) == told()
+    assert [mark.passed for mark in told()] == [None, 0.0, 0.0]
+
+
+def test_each_attempt_and_trial_has_turns_and_checks_of_its_own() -> None:
+    timeline = Timeline(
+        [
+            said(1, "Hello", 1),
+            checked("passed"),
+            *(
+                event.model_copy(update=place)
+                for place in ({"attempt": 2}, {"trial": 2})
+                for event in (said(1, "Hello", 1), checked("failed", index=1))
+            ),
+        ]
+    )
+    assert [(mark.trial, mark.given, mark.passed) for mark in timeline.marks()[1:-1]] == [
+        (1, 2, 1.0),
+        (1, 4, 0.0),
+        (2, 6, 0.0),
+    ]
+
+
 def test_a_check_of_another_turn_moves_no_mark_and_a_score_forgets_the_checks() -> None:
     timeline = Timeline(
         [begun(), said(1, "Hello", 1), checked("failed", turn=2), scored(), said(2, "Hi", 2)]
