@@ -279,11 +279,13 @@ async def test_a_run_that_resumes_with_another_judges_prompt_says_whose_verdict_
         lines = run.path.read_text(encoding="utf-8").splitlines(keepends=True)
         second = next(n for n, line in enumerate(lines) if json.loads(line).get("trial") == 2)
         run.path.write_text("".join(lines[:second]), encoding="utf-8")
-        prompt.write_text(prompt.read_text(encoding="utf-8") + "Be lenient.\n", encoding="utf-8")
+        chosen = Settings(data_dir_override=str(tmp_path / "data"), **settings)
         resumed = resume_spec(run.path, force=True)
         assert resumed is not None
-        chosen = Settings(data_dir_override=str(tmp_path / "data"), **settings)
+        assert prepare_resumed(resumed, resumed.runs[0], chosen).plan.later_prompt == {}
+        prompt.write_text(prompt.read_text(encoding="utf-8") + "Be lenient.\n", encoding="utf-8")
         prepared = prepare_resumed(resumed, resumed.runs[0], chosen)
+        assert list(prepared.plan.later_prompt) == ["mine"]
         await run_batch([prepared], chosen.runs_dir, budget=CallBudget(None, None))
     again = load_run(run.path)
     items, _ = rated_tasks([again], every=True)
