@@ -96,6 +96,32 @@ def test_chances_are_those_that_were_published(
     assert medal_chances(scores, drawn[:, :1], entries) == pytest.approx(as_it_is, abs=0.006)
 
 
+@pytest.mark.parametrize(
+    ("entries", "counts", "widths"),
+    [
+        # gold, silver, bronze and none: how many of 400 draws, half a draw more where there is such
+        # a place, and how many places there are
+        (10, (400.5, 0.5, 0.5, 0.5), (1, 1, 2, 7)),
+        (5, (400.5, 0.0, 0.5, 0.5), (1, 0, 1, 4)),
+        (2, (400.5, 0.0, 0.0, 0.5), (1, 0, 0, 2)),
+    ],
+)
+def test_what_is_certain_leaves_half_a_draw_and_a_twentieth_in_doubt(
+    entries: int, counts: tuple[float, ...], widths: tuple[int, ...]
+) -> None:
+    """In doubt are the others, if only the file has other rows."""
+    scores = np.array([2.0, *np.linspace(0.1, 1.0, entries)])
+    drawn = scores + np.random.default_rng(1).normal(scale=1e-6, size=(200, entries + 1))
+    certain = [count / sum(counts) for count in counts]
+    assert medal_chances(scores, drawn, entries) == pytest.approx(certain[:3], abs=1e-9)
+    doubted = [
+        0.95 * share + 0.05 * width / (entries + 1)
+        for share, width in zip(certain, widths, strict=True)
+    ]
+    alone = medal_chances(scores, drawn[:, :1], entries)
+    assert alone == pytest.approx(doubted[:3], abs=1e-9)
+
+
 @pytest.mark.parametrize("moved", [10.0, -0.3])
 def test_chances_do_not_depend_on_where_the_scale_begins_and_how_long_it_is(moved: float) -> None:
     scores, drawn = noisy(12, 0.05)

@@ -104,6 +104,7 @@ NOT_A_LIST = "events that are not a list of objects"
         (reply(generation="xy"), NOT_A_LIST), (reply(generation=[1]), NOT_A_LIST),
         (reply(generation=[{"x": 1}, "y"]), NOT_A_LIST), (reply(generation={"x": 1}), NOT_A_LIST),
         (reply(generation=[{}] * (MAX_VALUES + 1)), f"more than {MAX_VALUES:,} events"),
+        (reply(generation=[{}] * MAX_VALUES), ""),
         # tokens are whole numbers
         (reply(tokens_in=0, tokens_out=MAX_TOKENS), ""), (reply(tokens_in=None, tokens_out=1), ""),
         (reply(tokens_in=-1), "a token count"), (reply(tokens_out=MAX_TOKENS + 1), "a token count"),
@@ -113,7 +114,6 @@ NOT_A_LIST = "events that are not a list of objects"
         (Utterance("x", tokens_in=MAX_TOKENS + 1), "a token count"),
         (Utterance("x", tokens_out=-1), "a token count"),
     ],
-    ids=str,
 )  # fmt: skip
 def test_what_cannot_be_recorded_is_refused(piece: Any, wrong: str) -> None:
     if not wrong:
