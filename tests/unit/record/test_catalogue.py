@@ -90,6 +90,29 @@ def test_the_list_follows_the_files_and_repairs_itself(tmp_path: Path) -> None:
     assert catalogue.runs() == []
 
 
+@pytest.mark.parametrize(
+    "change", ["create table another (x)", "pragma user_version = 1", "drop index runs_open"]
+)
+def test_a_list_of_another_version_or_with_other_tables_is_made_anew(
+    tmp_path: Path, change: str
+) -> None:
+    write(tmp_path, ID, list(recorded()))
+    listed = Catalogue(tmp_path).runs()
+    file = tmp_path / "catalogue.sqlite"
+
+    def tables() -> tuple[Any, ...]:
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            version = database.execute("pragma user_version").fetchone()
+            return version, *database.execute("select name from sqlite_master order by name")
+
+    before = tables()
+    with contextlib.closing(sqlite3.connect(file)) as database, database:
+        database.execute(change)
+    assert tables() != before
+    assert Catalogue(tmp_path).runs() == listed
+    assert tables() == before
+
+
 def test_a_damaged_list_leaves_no_connection_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,11 @@ FULL = row(ada=0.25, ben=0.75)
             ScoreColumns("unit", ("agent",), "", ("ada", "ben"))),
         ([row(ada=0.4, ben=0.6, carl=0.5, dora=0.5)], {},
             ScoreColumns("unit", ("agent",), "", ("ada", "ben"))),
+        # within its rounding, exactly
+        ([row(ada=0, ben=0, carl=0.0005)], {},
+            ScoreColumns("unit", ("agent",), "", ("ada", "ben"))),
+        ([row(ada=0, ben=0, carl=0.0011)], {},
+            ScoreColumns("unit", ("agent",), "", ("ada", "ben", "carl"))),
         # a mean of nothing is none
         ([row(ada=0.4, ben=0.6, carl=0.5), row("u2", ada="", ben="", carl=0.5)], {},
             ScoreColumns("unit", ("agent",), "", ("ada", "ben", "carl"))),
