@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from bioeval_tui.grade import intervals
 from bioeval_tui.grade.chances import medal_chances
 from bioeval_tui.grade.grade import TaskGrading
 from bioeval_tui.grade.intervals import measure_uncertainty
@@ -165,6 +167,25 @@ def test_entries_whose_errors_are_shared_keep_their_places(tasks: Any) -> None:
     assert measure_uncertainty(TaskGrading(task), file) == alone, (
         "predictions of other entries do not count"
     )
+
+
+@pytest.mark.parametrize(("known", "anew"), [(4, False), (5, False), (6, True), (9, True)])
+def test_a_board_is_scored_anew_if_most_draws_have_a_score_of_every_entry(
+    tasks: Any, monkeypatch: pytest.MonkeyPatch, known: int, anew: bool
+) -> None:
+    """Of ten rows, the first is of the rows as they are; the others are drawn."""
+    random = np.random.default_rng(3)
+    true = random.normal(size=60).round(4)
+    answers = "id,y\n" + "".join(f"r{n},{y}\n" for n, y in enumerate(true))
+    tasks.add(answers=answers, scores=[0.5, 0.6, 0.7])
+    guessed = "id,y\n" + "".join(f"r{n},{y + n % 3}\n" for n, y in enumerate(true))
+    file = tasks.submit(guessed)
+    drawn = random.normal(size=(10, 3))
+    drawn[known + 1 :, 1] = np.nan
+    rivals = SimpleNamespace(score=lambda path: np.linspace(0.1, 0.2, 10), drawn=drawn)
+    monkeypatch.setattr(intervals, "load_rivals", lambda ready: rivals)
+    ready = TaskGrading(tasks.registry.get_task("lab/numbers"))
+    assert measure_uncertainty(ready, file).board_scored_anew == anew
 
 
 @pytest.mark.parametrize(

@@ -1215,7 +1215,8 @@ async def test_cancelling_while_the_user_thinks_does_not_wait_for_an_observation
 
     agent = NeverSees()
     stage = Stage(job(), agents={"withheld": agent}, evaluators={"withheld": NeverSpeaks()})
-    running = asyncio.create_task(stage.run(conditions=("withheld",)))
+    limits = RunLimits(observe_s=60.0)
+    running = asyncio.create_task(stage.run(conditions=("withheld",), limits=limits))
     await thinking.wait()
     assert stage.control.act("cancel", "withheld") is None
     async with asyncio.timeout(5):
