@@ -387,6 +387,10 @@ def test_the_values_of_a_check_are_written_beside_their_threshold() -> None:
         [Recorded([scoring(0.8)]).loaded()], GateRules.parse(["withheld:0.8"])
     ).checks
     assert (score.value_words, score.bar_words) == ("0.80", "0.8")
+    (near,) = evaluate(
+        [Recorded([scoring(0.8), scoring(0.79)]).loaded()], GateRules.parse(["withheld:0.8"])
+    ).checks
+    assert (near.status, near.value_words) == ("failed", "0.795"), "not 0.80, which would pass"
     (slow,) = evaluate(
         [Recorded([Talk()]).loaded()], GateRules.parse(fail_slower=["p50:2s"])
     ).checks

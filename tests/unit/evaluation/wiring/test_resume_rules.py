@@ -17,8 +17,10 @@ from bioeval_tui.evaluation.wiring.resuming import (
     rerun_offer,
     resume_spec,
 )
-from bioeval_tui.record import events
+from bioeval_tui.record import events, masking
 from bioeval_tui.record.events import Fault
+from bioeval_tui.record.masking.mask import Mask
+from bioeval_tui.record.masking.rules import LiteralRule, Rules
 from bioeval_tui.record.overlay import append_numbered
 from tests.unit.report.recorded import START, Recorded, Talk, scoring
 
@@ -226,6 +228,21 @@ def test_a_recording_that_was_replaced_meanwhile_is_not_continued(
         False,
         [("withheld", 1)],
     )
+
+
+def test_a_mask_hides_nothing_from_the_run_that_goes_on(tmp_path: Path) -> None:
+    """Else its job would be another one, and its file would not be there."""
+    (tmp_path / "runs").mkdir()
+    target = {"target": {"user": "Ada Lovelace", "chatbot": "bot"}}
+    options = {"job_file": "/home/Ada Lovelace/job.yml"}
+    run = Recorded([Talk()], started={"options": options})
+    path = changed(written(tmp_path / "runs", run, target), without_end)
+    masking.use(Mask(Rules([LiteralRule.of("Ada Lovelace", "[NAME-1]", is_name=True)])))
+    spec = resume_spec(path)
+    assert spec is not None
+    assert spec.runs[0].job_path == "/home/Ada Lovelace/job.yml"
+    settings = Settings.from_environment({"BIOEVAL_DATA_DIR": str(tmp_path)})
+    assert prepare_resumed(spec, spec.runs[0], settings).plan.job.target.user == "Ada Lovelace"
 
 
 @pytest.mark.parametrize("fault", ["agent", "none"])
