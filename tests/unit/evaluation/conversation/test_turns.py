@@ -12,6 +12,7 @@ import pytest
 
 from bioeval_tui.evaluation.conversation.plan import RunLimits
 from bioeval_tui.evaluation.conversation.standstill import MOST_OF_A_LATENCY
+from bioeval_tui.peers import traces
 from bioeval_tui.protocols import (
     Delta,
     EvaluatorView,
@@ -346,3 +347,60 @@ async def test_a_message_says_how_long_it_was_thought_about() -> None:
     ]
     assert users[0].thought_ms is None, "nobody thought about the greeting"
     assert 40 <= users[1].thought_ms < 10_000
+
+
+def trace_of(number: int) -> str:
+    return f"00-{number:032x}-{number:016x}-01"
+
+
+class Traces:
+    """Gives each request its trace, and receives no span."""
+
+    told_anything = True
+
+    def conversation(self, emit: Any, spans_s: float) -> Traces:
+        return self
+
+    def begin(self, number: int) -> str:
+        return trace_of(number)
+
+    def answered(self) -> None:
+        pass
+
+    async def settle(self) -> str:
+        return "spans of 2 answers are missing"
+
+    def release(self) -> None:
+        pass
+
+    def close(self) -> int:
+        return 0
+
+    def calls(self, message: int, known: Any) -> list[Any]:
+        return []
+
+    def changed(self) -> list[int]:
+        return []
+
+    def incomplete(self) -> list[int]:
+        return []
+
+
+@pytest.mark.parametrize("traced", [True, False])
+async def test_an_agent_sends_the_trace_of_its_request(traced: bool) -> None:
+    sent: list[str] = []
+
+    class Sending(FakeAgent):
+        async def send(self, content: str) -> AsyncIterator[Any]:
+            sent.append(traces.current.get())
+            async for each in super().send(content):
+                yield each
+
+    stage = await held(
+        Sending(), FakeEvaluator(["more"]), parts={"traces": Traces()} if traced else {}
+    )
+    assert sent == ([trace_of(2), trace_of(4)] if traced else ["", ""])
+    started = [each for each in stage.sink.of("message_started") if each.role == "assistant"]
+    assert [each.traceparent or "" for each in started] == sent
+    missing = [each.message for each in stage.sink.of("warned") if each.code == "spans"]
+    assert missing == ["spans of 2 answers are missing"] * traced
