@@ -27,6 +27,7 @@ from bioeval_tui.base.streams import break_commands, is_runner
 from bioeval_tui.base.text import both_or_all, listed
 from bioeval_tui.base.units import number_near
 from bioeval_tui.record.condition_names import published_title
+from bioeval_tui.record.conditions import without_placebo
 from bioeval_tui.statistics.means import exact_mean, reaches
 
 NotMeasured = Literal["fail", "skip"]
@@ -201,7 +202,7 @@ class Evaluation:
                     f"{_name(run)}: the condition {condition!r} was not run; the run has"
                     f" {listed(conditions)}"
                 )
-            yield run, conditions if condition is None else [condition]
+            yield run, list(without_placebo(conditions)) if condition is None else [condition]
 
     def _require_measured(self) -> None:
         """Fail or skip the test if too few conversations count, or one was left out over what the

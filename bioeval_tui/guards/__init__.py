@@ -9,6 +9,8 @@ that cannot be undone is no fault of the agent, and its conversation does not co
   `keeps_saying_goodbye` and `unread` are asked beside it.
 - `newly_disclosed_facts` and `disclosed_facts` keep the ledger: which facts the user told, in whose
   words; `asks_for` says whether the agent had asked.
+- `find_shared_word` and `unrelated` say whether what the placebo's user tells has anything to do
+  with a job, whose language is `job_language`.
 - `check_transcripts` and `messages_out_of_role` look at conversations that were held, here or
   elsewhere.
 
@@ -31,6 +33,7 @@ from bioeval_tui.guards.content import (
     disclosed_facts,
     newly_disclosed_facts,
 )
+from bioeval_tui.guards.placebo import SharedWord, find_shared_word, job_language, unrelated
 from bioeval_tui.guards.specifics import Known
 
 __all__ = [
@@ -38,13 +41,17 @@ __all__ = [
     "GuardTotals",
     "Hit",
     "Known",
+    "SharedWord",
     "asks_for",
     "brings_up_nothing",
     "check",
     "check_transcripts",
     "disclosed_facts",
+    "find_shared_word",
+    "job_language",
     "keeps_saying_goodbye",
     "messages_out_of_role",
     "newly_disclosed_facts",
     "unread",
+    "unrelated",
 ]

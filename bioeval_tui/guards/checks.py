@@ -36,6 +36,7 @@ from bioeval_tui.guards.content import (
     untouched_tasks,
     why_unread,
 )
+from bioeval_tui.guards.placebo import off_placebo
 from bioeval_tui.guards.voice import leak, non_answer, out_of_role, repetition, role_swap
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.languages import language_of
@@ -218,6 +219,7 @@ RULES: Mapping[str, str] = {
     "gave_up": "gives up what it wanted",
     "contradiction": "contradicts a fact that it was told",
     "invention": "makes up a number or a quantity",
+    "off_placebo": "says something else than its placebo text",
     "non_answer": "answers what it has mentioned, not what it was asked",
     "repetition": "says again what it said before",
 }
@@ -233,6 +235,7 @@ _GUARDS: tuple[Callable[[EvaluatorView, str], Violation | None], ...] = (
     gave_up,
     contradiction,
     invention,
+    off_placebo,
     non_answer,
     repetition,
 )

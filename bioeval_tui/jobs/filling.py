@@ -23,7 +23,9 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.yaml_positions import Path as FieldPath
 from bioeval_tui.jobs.sandbox import Sandbox
 
-FILLED = ("greetings", "tasks", "facts", "rubric", "seeds", "setups", "assertions")
+FILLED = (
+    "greetings", "tasks", "facts", "placeboFacts", "rubric", "seeds", "setups", "assertions",
+)  # fmt: skip
 """The parts of a job whose texts may have placeholders, in addition to the evaluator's `lines` and
 `voice`.
 """

@@ -22,7 +22,7 @@ from pydantic_core import PydanticCustomError
 
 from bioeval_tui import plugins
 from bioeval_tui.base.hosts import HEADER_NAME, OUR_HEADERS
-from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.condition_names import Condition, counts_in
 from bioeval_tui.record.conditions import (
     PUBLISHED,
     ConditionConfig,
@@ -30,6 +30,7 @@ from bioeval_tui.record.conditions import (
     ConditionName,
     Order,
     named,
+    with_placebo,
 )
 from bioeval_tui.record.events import MET_ABOVE
 from bioeval_tui.record.tool_calls import tool_calls_text
@@ -100,7 +101,7 @@ class OfCondition(JobPart):
 
     def applies(self, condition: Condition) -> bool:
         """Return whether it counts in a condition."""
-        return self.only in (None, condition)
+        return counts_in(self.only, condition)
 
 
 class ScriptLine(OfCondition):
@@ -895,6 +896,14 @@ class EvaluationJob(JobPart):
     """The conditions in which conversations are held, in order; the default is withheld and
     supplied.
     """
+    controls: bool = False
+    """Whether to add the condition placebo: where the user with facts would give one, this user
+    says that it does not know and adds as much that has nothing to do with the tasks.
+    """
+    placebo_facts: tuple[Text, ...] = ()
+    """What the user says in the condition placebo instead of facts; the default is drawn from a
+    table in the package.
+    """
     order: Order | None = None
     """The order of the conditions; with parallel, all run at the same time, and conversations must
     not affect each other.
@@ -939,11 +948,19 @@ class EvaluationJob(JobPart):
     @property
     def held_in(self) -> tuple[ConditionConfig, ...]:
         """The conditions in which conversations are held, in order."""
-        return self.conditions or PUBLISHED
+        conditions = self.conditions or PUBLISHED
+        if self.controls:
+            return with_placebo(conditions)
+        return conditions
 
     def condition(self, name: Condition) -> ConditionConfig:
         """Return a condition by its name."""
         return named(self.held_in, name)
+
+    @property
+    def condition_with_facts(self) -> Condition | None:
+        """The first condition in which the user knows all facts; None without one."""
+        return next((each.name for each in self.held_in if each.facts == "all"), None)
 
     @property
     def can_be_rehearsed(self) -> bool:

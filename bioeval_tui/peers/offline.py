@@ -64,9 +64,10 @@ class ScriptedEvaluator:
     In each turn it says the first unused line whose `when` matches the agent's last message,
     otherwise the next unused line without `when`, otherwise the sign-off. A line with `fact` is
     skipped where that fact is withheld, one with `only` in the other condition, and one with `task`
-    where that task does not count. Which lines are used is read from the transcript, so that a
-    second attempt, a resumed run, and a conversation that a person gave back all continue with the
-    right line.
+    where that task does not count. In the placebo it says what it would with the facts, of which
+    `YokedEvaluator` replaces what tells any. Which lines are used is read from the transcript, so
+    that a second attempt, a resumed run, and a conversation that a person gave back all continue
+    with the right line.
     """
 
     identity = "scripted"
@@ -107,18 +108,24 @@ class ScriptedEvaluator:
     def _known(self, view: EvaluatorView) -> list[int]:
         """Return the numbers of the facts that the user has."""
         condition = self._job.condition(view.condition)
-        return [number for number in range(1, len(self._job.facts) + 1) if condition.knows(number)]
+        every = range(1, len(self._job.facts) + 1)
+        return [number for number in every if condition.is_placebo or condition.knows(number)]
+
+    def _is_said(self, line: ScriptLine, view: EvaluatorView) -> bool:
+        """Return whether a line is for the condition, whether or not its turn has come."""
+        if line.task in self._left_out[view.condition]:
+            return False
+        known = self._known(view)
+        if not self._job.condition(view.condition).is_placebo:
+            return line.applies(view.condition) and line.fact in (None, *known)
+        if line.task is not None:
+            # The tasks are those without the facts, and so is how they are asked for.
+            return line.applies(view.condition) and line.fact is None
+        return line.applies(self._job.condition_with_facts or "") and line.fact in (None, *known)
 
     def _choose(self, view: EvaluatorView) -> ScriptLine | None:
-        known = self._known(view)
         # Only these can have been said: the other condition may have a line of the same words.
-        own = [
-            line
-            for line in self._lines
-            if line.applies(view.condition)
-            and (line.fact is None or line.fact in known)
-            and line.task not in self._left_out[view.condition]
-        ]
+        own = [line for line in self._lines if self._is_said(line, view)]
         lines = _unused_lines(own, view.transcript)
         heard = reading_form(
             next((m.content for m in reversed(view.transcript) if m.role == "assistant"), "")

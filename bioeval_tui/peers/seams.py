@@ -204,6 +204,8 @@ class EvaluatorView:
     facts: tuple[str, ...]
     transcript: Sequence[TranscriptMessage]
     note: str = ""
+    placebo: tuple[str, ...] = ()
+    """In the condition placebo, what the user tells in the place of each fact; else empty."""
     readers: dict[Any, tuple[Any, int]] = field(default_factory=dict, compare=False, repr=False)
     """What guards know of the messages so far, and of how many; shared by the views that guards get
     of one conversation.
@@ -568,6 +570,8 @@ def evaluator_job(job: EvaluationJob, facts: Sequence[str], condition: Condition
             "fhir": None,
             "seeds": (),
             "conditions": None,
+            "controls": False,
+            "placebo_facts": (),
         }
     )
 

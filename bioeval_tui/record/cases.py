@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.condition_names import Condition, counts_in
 from bioeval_tui.record.conditions import find_condition
 from bioeval_tui.record.events import MET_ABOVE, Case, RunStarted
 from bioeval_tui.record.tool_calls import tool_calls_text
@@ -189,7 +189,7 @@ def is_counted(item: Mapping[str, Any], condition: Condition | None) -> bool:
     """Return whether a task or assertion of a job's snapshot counts in a condition (None: in
     any).
     """
-    return condition is None or item.get("only") in (None, condition)
+    return condition is None or counts_in(item.get("only"), condition)
 
 
 OF_EVERY_ASSERTION = frozenset({"name", "weight", "only", "timeline", "invariant"})

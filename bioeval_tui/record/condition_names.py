@@ -17,6 +17,12 @@ PUBLISHED_TITLES: dict[Condition, str] = {
 called.
 """
 PUBLISHED_NAMES: tuple[Condition, ...] = tuple(PUBLISHED_TITLES)
+PLACEBO_NAME = "placebo"
+PLACEBO_TITLE = "with a placebo"
+"""The control of a job with `controls: true`, in which the user tells as much as with the facts,
+and nothing to the point. It is no use of the agent to be scored: no mean and no threshold has it,
+unless it is named.
+"""
 _TAKEN = r"mean|both|all|none|task\d*|timing|assertion|p\d+|random|parallel"
 _NAME = rf"(?!(?:{_TAKEN})\b)[a-z][a-z0-9_]{{0,19}}"
 _IS_NAME = re.compile(_NAME)
@@ -35,10 +41,26 @@ def is_name(text: str) -> bool:
     return _IS_NAME.fullmatch(text) is not None
 
 
+def counts_in(only: Condition | None, condition: Condition) -> bool:
+    """Return whether what is meant for one condition (None: for all) counts in a condition."""
+    return only in (None, condition, without_control(condition))
+
+
+def without_control(condition: Condition) -> Condition:
+    """Return the condition whose criteria hold, and as which a prompt knows it: of the placebo,
+    that without the facts, because its user knows as little.
+    """
+    if condition == PLACEBO_NAME:
+        return PUBLISHED_NAMES[0]
+    return condition
+
+
 def published_title(condition: Condition) -> str:
     """Return what a condition is called where jobs' own words must not make a difference: `without
     the facts`.
     """
+    if condition == PLACEBO_NAME:
+        return PLACEBO_TITLE
     return PUBLISHED_TITLES.get(condition, condition)
 
 

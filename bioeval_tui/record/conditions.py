@@ -20,6 +20,8 @@ from pydantic_core import PydanticCustomError
 from bioeval_tui.base.text import clean_line, shorten
 from bioeval_tui.record.condition_names import (
     IS_ORDER,
+    PLACEBO_NAME,
+    PLACEBO_TITLE,
     PUBLISHED_NAMES,
     PUBLISHED_TITLES,
     Condition,
@@ -121,6 +123,11 @@ class ConditionConfig(BaseModel):
         """What it is called: `without the facts`, or as the job names it."""
         return self.words or self.name
 
+    @property
+    def is_placebo(self) -> bool:
+        """Whether its user tells what has nothing to do with the tasks instead of the facts."""
+        return self.name == PLACEBO_NAME
+
     def knows(self, fact: int) -> bool:
         """Return whether the user has the fact of that number, from 1."""
         return self.facts == "all" or (self.facts != "none" and fact in self.facts)
@@ -144,6 +151,15 @@ WITHHELD, SUPPLIED = PUBLISHED = (
     ConditionConfig(name=PUBLISHED_NAMES[1], words=PUBLISHED_TITLES[PUBLISHED_NAMES[1]]),
 )
 """embabel-agent-eval's conditions."""
+PLACEBO = ConditionConfig(name=PLACEBO_NAME, words=PLACEBO_TITLE, facts="none", criteria="withheld")
+"""What `controls: true` adds to a job's conditions."""
+
+
+def with_placebo(conditions: tuple[ConditionConfig, ...]) -> tuple[ConditionConfig, ...]:
+    """Return the conditions and, last, the placebo."""
+    if any(condition.is_placebo for condition in conditions):
+        return conditions
+    return (*conditions, PLACEBO)
 
 
 def _are_distinct(conditions: tuple[ConditionConfig, ...]) -> tuple[ConditionConfig, ...]:
@@ -177,7 +193,13 @@ def job_conditions(job: Mapping[str, Any]) -> tuple[ConditionConfig, ...]:
 
     Raises pydantic's `ValidationError`, a `ValueError`: a recording with others cannot be read.
     """
-    listed = job.get("conditions")
+    conditions = _listed_conditions(job.get("conditions"))
+    if job.get("controls") is True:
+        return with_placebo(conditions)
+    return conditions
+
+
+def _listed_conditions(listed: Any) -> tuple[ConditionConfig, ...]:
     if listed is None:
         return PUBLISHED
     try:
@@ -210,6 +232,19 @@ def _cut(condition: Any) -> Any:
 def condition_names(job: Mapping[str, Any]) -> tuple[Condition, ...]:
     """Return the names of the conditions of a job's snapshot, in order."""
     return tuple(condition.name for condition in job_conditions(job))
+
+
+def scored_conditions(job: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """Return the names of the conditions of which a job's mean is: all but the placebo.
+
+    With the placebo in it, a run with the control would have another score than one without.
+    """
+    return without_placebo(condition_names(job))
+
+
+def without_placebo(names: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Return the names of conditions, in their order, without the placebo's."""
+    return tuple(name for name in names if name != PLACEBO_NAME)
 
 
 def find_condition(job: Mapping[str, Any], name: Condition) -> ConditionConfig:
@@ -254,7 +289,7 @@ def job_contrast(job: Mapping[str, Any]) -> Contrast | None:
     """Return the conditions of a job's snapshot that show what the facts change; None if there are
     no such two.
     """
-    conditions = job_conditions(job)
+    conditions = [each for each in job_conditions(job) if not each.is_placebo]
     without = next((condition.name for condition in conditions if condition.facts == "none"), None)
     with_facts = next(
         (condition.name for condition in conditions if condition.facts == "all"), None

@@ -184,6 +184,15 @@ class RunOptions:
         ),
     ] = None  # fmt: skip
     """The names of some of the job's conditions; None for all."""
+    control: Annotated[
+        bool,
+        Option(
+            help="Also run the condition placebo: a user without facts that tells as much, and"
+                 " nothing to the point. It shows what of a difference is the longer talk's.",
+            flag="--control", group=_TALKS, recorded=True,
+        ),
+    ] = False  # fmt: skip
+    """Whether the job's `controls` counts as true."""
     order: Annotated[
         str | None,
         Option(

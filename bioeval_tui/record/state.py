@@ -24,6 +24,7 @@ from bioeval_tui.record.conditions import (
     job_conditions,
     job_contrast,
     named,
+    scored_conditions,
     sort_conditions,
 )
 from bioeval_tui.record.events import RunEvent
@@ -671,7 +672,7 @@ class RunState:
 
     def mean(self) -> float | None:
         """Return the mean of the job's conditions; None if one has no score, or was not run."""
-        return composite.mean_of_conditions(self._trial_scores(), condition_names(self.job))
+        return composite.mean_of_conditions(self._trial_scores(), scored_conditions(self.job))
 
     def _trial_scores(self) -> dict[str, list[float | None]]:
         """Return the score of each planned trial, by condition."""

@@ -28,7 +28,12 @@ from bioeval_tui.report.agents import entries_of, ranks_basis
 from bioeval_tui.report.findings import ConclusionFinding, Finding, Outcome
 from bioeval_tui.report.run import ConversationResult, RecordedRun, lost_points
 from bioeval_tui.report.sentences import NextStep
-from bioeval_tui.report.summary import ConditionSummary, Summary, summarise_runs
+from bioeval_tui.report.summary import (
+    ConditionSummary,
+    Summary,
+    scored_conditions,
+    summarise_runs,
+)
 from bioeval_tui.report.words import sure_words
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
@@ -350,8 +355,9 @@ def _no_result(run: RecordedRun) -> ConclusionFinding | None:
 
 def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
     """Return why a condition has no score at all; None if each has at least one."""
-    unscored = [talk for talk in run.conversations if talk.score is None]
-    scored = {talk.condition for talk in run.conversations if talk.score is not None}
+    talks = _scored_talks(run)
+    unscored = [talk for talk in talks if talk.score is None]
+    scored = {talk.condition for talk in talks if talk.score is not None}
     first = next((talk for talk in unscored if talk.condition not in scored), None)
     if first is None:
         return None
@@ -374,9 +380,14 @@ def _missing_score(run: RecordedRun) -> ConclusionFinding | None:
         failed = [talk for talk in unscored if talk.judge_error]
         return of.JudgeFailures(of.Breakdown(_places(run, failed), first.judge_error))
     reasons = {talk.reason for talk in unscored if talk.is_scored}
-    if not scored and len(reasons) == 1 and len(run.conversations) > 1:
+    if not scored and len(reasons) == 1 and len(talks) > 1:
         return of.NoScoreAnywhere(_why_unscored(first))
     return _no_score_there(run, first)
+
+
+def _scored_talks(run: RecordedRun) -> list[ConversationResult]:
+    """Return the conversations of which the answer is: all but the placebo's."""
+    return [talk for talk in run.conversations if talk.condition in run.scored_conditions]
 
 
 def _no_score_there(run: RecordedRun, talk: ConversationResult) -> of.NoScoreThere:
@@ -495,7 +506,7 @@ def _run_scores(run: RecordedRun, summary: Summary) -> of.RunScores:
     """
     means = _means(summary)
     scores = tuple(of.SideScore(_side(run, name), means.get(name)) for name in run.conditions)
-    scored = [talk for talk in run.conversations if talk.score is not None]
+    scored = [talk for talk in _scored_talks(run) if talk.score is not None]
     broken = len(_ended(run.conversations, "agent_failed"))
     everywhere: tuple[of.Fails, ...] = ()
     lower, there = _fail_in_lower(run)
@@ -786,7 +797,7 @@ def _trial_samples(summary: Summary) -> dict[tuple[str, int], Sample | None]:
 
 def _trial_sample(run: RecordedRun, trial: int) -> Sample | None:
     """Return the mean score of a trial's conditions; without a value if one of them has none."""
-    talks = [run.conversation(name, trial) for name in run.started.conditions]
+    talks = [run.conversation(name, trial) for name in run.scored_conditions]
     known = [talk.sample for talk in talks if talk is not None]
     missing = next((sample for sample in known if sample.value is None), None)
     if missing is not None or len(known) < len(talks) or not known:
@@ -803,7 +814,8 @@ def _scores_by_condition(summary: Summary) -> tuple[of.SideScore, ...]:
 
 
 def _overall(summary: Summary) -> float | None:
-    means = [condition.score.mean for condition in summary.conditions]
+    counting = scored_conditions(summary.runs)
+    means = [each.score.mean for each in summary.conditions if each.condition in counting]
     known = [mean for mean in means if mean is not None]
     if known and len(known) == len(means):
         return exact_mean(known)

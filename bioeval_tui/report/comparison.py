@@ -753,7 +753,7 @@ def compare(a: RunResult, b: RunResult) -> Comparison:
     what is the same in both.
     """
     times = times_not_compared(a, b)
-    shared = [condition for condition in a.conditions if condition in b.conditions]
+    shared = [condition for condition in a.scored_conditions if condition in b.scored_conditions]
     pairs = {condition: _pairs(a, b, condition) for condition in shared}
     conditions = _corrected(
         [

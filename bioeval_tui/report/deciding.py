@@ -12,7 +12,7 @@ from bioeval_tui.base.text import clean_line
 from bioeval_tui.evaluation.engine.batch import PreparedRun
 from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.conditions import ConditionConfig, most_informed, named
+from bioeval_tui.record.conditions import ConditionConfig, most_informed, named, without_placebo
 from bioeval_tui.record.events import ConversationScored, RunEvent
 from bioeval_tui.report.findings import StopDecision
 from bioeval_tui.report.sentences import sentence
@@ -70,7 +70,9 @@ class Decider:
             self._needed: tuple[Condition, ...] = (most_informed(conditions),)
             self._bar, low = 0.0, -1.0
         else:
-            self._needed = tuple(each.name for each in of_job) if what == "mean" else (what,)
+            self._needed = (
+                without_placebo(each.name for each in of_job) if what == "mean" else (what,)
+            )
             self._bar, low = float(bar), 0.0
             if not 0 < self._bar < 1:
                 raise UsageError(

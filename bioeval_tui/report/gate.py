@@ -25,7 +25,12 @@ from bioeval_tui.base.printed import Fields
 from bioeval_tui.base.text import both_or_all, listed, plural
 from bioeval_tui.record import score
 from bioeval_tui.record.condition_names import Condition, is_name, published_title
-from bioeval_tui.record.conditions import ConditionConfig, condition_names, named
+from bioeval_tui.record.conditions import (
+    ConditionConfig,
+    named,
+    scored_conditions as conditions_of_mean,
+    without_placebo,
+)
 from bioeval_tui.record.events import RunStarted
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding
@@ -33,7 +38,13 @@ from bioeval_tui.report.formats.registry import named_format
 from bioeval_tui.report.result import RunResult
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import groups, held_conditions, runs_by_job, task_tries
+from bioeval_tui.report.summary import (
+    groups,
+    held_conditions,
+    runs_by_job,
+    scored_conditions,
+    task_tries,
+)
 from bioeval_tui.statistics.estimates import (
     Counted,
     Estimate,
@@ -185,11 +196,13 @@ class GateRules:
                     f"--fail-under {name}:{bar:g}: {name!r} is not a condition; the job has"
                     f" {listed(known)}"
                 )
-            every = both_or_all(len(known))
+            of_mean = without_placebo(known)
+            every = both_or_all(len(of_mean))
             asked = f"{bar:g} asks for the mean of {every}, which needs {every} conditions"
             if name != "mean":
                 asked = f"{name}:{bar:g} needs {named(of_job, name).title}"
-            if name not in held and (name != "mean" or len(held) < len(known)):
+            is_met = set(of_mean).issubset(held) if name == "mean" else name in held
+            if not is_met:
                 one = next(iter(held))
                 raise UsageError(
                     f"--fail-under {asked}, but {who} has {only} only; give {one}:{bar:g}, or run"
@@ -402,9 +415,12 @@ def _slower(part: str) -> SlowRule:
 
 
 def _planned(run: RecordedRun, only: Condition | None = None) -> list[Sample]:
-    """All planned conversations of the run; one that never started is excluded as `not run`."""
+    """All planned conversations of the run without the placebo's, or of a condition; one that never
+    started is excluded as `not run`.
+    """
     not_run = Sample(run.brief.job, None, "not run")
-    planned = [run.conversation(*place) for place in run.planned if only in (None, place[0])]
+    asked = run.scored_conditions if only is None else (only,)
+    planned = [run.conversation(*place) for place in run.planned if place[0] in asked]
     return [not_run if talk is None else talk.sample for talk in planned]
 
 
@@ -414,11 +430,11 @@ def _score_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
         condition: estimate(list(chain.from_iterable(_planned(run, condition) for run in runs)))
         for condition in held_conditions(runs)
     }
-    of_job, checks = condition_names(runs[0].state.job), []
+    of_job, checks = conditions_of_mean(runs[0].state.job), []
     for name, bar in rules.under.items():
         if name == "mean":
             basis = of.ScoreBasis(
-                tuple((each, values[each].counted) for each in values), len(of_job)
+                tuple((each, values[each].counted) for each in without_placebo(values)), len(of_job)
             )
             checks.append(
                 _check(
@@ -438,9 +454,7 @@ def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     checks = []
     for rule in rules.parts:
-        asked = [
-            condition for condition in held_conditions(runs) if rule.condition in (None, condition)
-        ]
+        asked = _asked(runs, rule)
         counts = [name for name in asked if _has(runs, rule, name)]
         for condition in counts or asked:
             samples: list[Sample] = []
@@ -453,6 +467,13 @@ def _part_checks(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
                 _check(first, rule.name, value.mean, rule.bar, basis, condition=condition)
             )
     return checks
+
+
+def _asked(runs: Sequence[RecordedRun], rule: PartRule | SlowRule) -> tuple[Condition, ...]:
+    """Return the conditions that a threshold is for: the placebo only if it is named."""
+    if rule.condition is None:
+        return scored_conditions(runs)
+    return tuple(name for name in held_conditions(runs) if name == rule.condition)
 
 
 def _has(runs: Sequence[RecordedRun], rule: PartRule, condition: Condition) -> bool:
@@ -488,7 +509,7 @@ def _pass_k(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     checks = []
     for k, bar in rules.pass_k:
-        for condition in held_conditions(runs):
+        for condition in scored_conditions(runs):
             tries = task_tries(runs, condition)
             result = pass_k(tries, k)
             most = min((task.trials for task in tries), default=0)
@@ -505,9 +526,7 @@ def _slow(runs: list[RecordedRun], rules: GateRules) -> list[GateCheck]:
     first = runs[0].started
     checks = []
     for rule in rules.slower:
-        for condition in held_conditions(runs):
-            if rule.condition not in (None, condition):
-                continue
+        for condition in _asked(runs, rule):
             talks = [talk for _, talk in conversations_of(runs, condition) if not talk.excluded]
             times = list(chain.from_iterable(talk.latencies_ms for talk in talks))
             value = percentile(times, rule.percent / 100)
@@ -538,7 +557,7 @@ def _assertions(runs: list[RecordedRun]) -> list[GateCheck]:
     """
     checks = []
     for run, talk in conversations_of(runs):
-        if talk.score is None:
+        if talk.score is None or talk.condition not in run.scored_conditions:
             continue
         for check in talk.final_checks.values():
             if check.status == "passed":

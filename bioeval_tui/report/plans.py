@@ -381,6 +381,8 @@ def print_estimates(estimates: Sequence[PrintedEstimate]) -> None:
         console.print(Text(f"note: {sentence}"), soft_wrap=True)
     for server in dict.fromkeys(run["fhir"] for run in estimates if run["fhir"]):
         console.print(Text(f"FHIR server: {server}"), soft_wrap=True)
+    for sentence in dict.fromkeys(run["control"] for run in estimates if run["control"]):
+        console.print(Text(sentence), soft_wrap=True)
     for sentence in dict.fromkeys(run["exam"] for run in estimates if run["exam"]):
         console.print(Text(sentence), soft_wrap=True)
     for warning in dict.fromkeys(chain.from_iterable(run["warnings"] for run in estimates)):

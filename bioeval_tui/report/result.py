@@ -23,7 +23,7 @@ from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.attachments import file_words
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.conditions import condition_names
+from bioeval_tui.record.conditions import scored_conditions, without_placebo
 from bioeval_tui.record.effect import trial_difference
 from bioeval_tui.record.events import (
     JudgeExamined,
@@ -177,7 +177,9 @@ class TrialResult:
         """The mean of the job's conditions by the published formula; None if one has no score, or
         was not run.
         """
-        scores = (talk.score if talk else None for talk in self.conversations)
+        talks = self.talks_by_condition
+        scored = (talks[condition] for condition in without_placebo(self.conditions))
+        scores = (talk.score if talk else None for talk in scored)
         if self.is_whole:
             return composite.published_mean(scores)
         return None
@@ -312,7 +314,8 @@ class RunResult(RecordedRun):
         """Why there is no mean, as a sentence; empty if there is one."""
         if self.mean is not None:
             return ""
-        held, every = self.conditions, len(self.state.all_conditions)
+        held = without_placebo(self.conditions)
+        every = len(scored_conditions(self.state.job))
         only = ""
         if 0 < len(held) < every:
             only = listed(map(self.condition_title, held))
@@ -630,7 +633,7 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         heading=heading,
         name=_trial_name(run, trial),
         conditions=conditions,
-        is_whole=len(conditions) == len(condition_names(state.job)),
+        is_whole=set(scored_conditions(state.job)).issubset(conditions),
         titles=tuple(map(state.condition_title, conditions)),
         conversations=talks,
         uplift=trial_difference(state, trial),

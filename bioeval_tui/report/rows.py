@@ -17,7 +17,7 @@ from bioeval_tui.record.cases import (
     name_placeholders,
     task_criteria,
 )
-from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.condition_names import Condition, counts_in
 from bioeval_tui.record.conditions import Contrast, condition_names, job_contrast
 from bioeval_tui.record.effect import shared_criteria, why_not_compared
 from bioeval_tui.record.events import RESULT_REASONS, AssertionChecked, TaskScored, job_number
@@ -43,7 +43,7 @@ class TaskRow:
 
     def counts_in(self, condition: Condition) -> bool:
         """Return whether it counts in a condition."""
-        return self.only in (None, condition)
+        return counts_in(self.only, condition)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class AssertionRow:
         """
         if (final := self.finals[condition]) is not None:
             return final.status
-        if self.only in (None, condition):
+        if counts_in(self.only, condition):
             return ""
         return "elsewhere"
 

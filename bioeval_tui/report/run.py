@@ -20,7 +20,12 @@ from bioeval_tui.peers.goodbyes import without_signoff
 from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.condition_names import Condition
-from bioeval_tui.record.conditions import Contrast, condition_names, find_condition, job_conditions
+from bioeval_tui.record.conditions import (
+    Contrast,
+    find_condition,
+    scored_conditions,
+    without_placebo,
+)
 from bioeval_tui.record.effect import (
     NOT_RECORDED,
     NOTHING_SHARED,
@@ -551,15 +556,15 @@ class RecordedRun:
         """What its mean needs: `needs both conditions`; empty if all of the job's conditions were
         run.
         """
-        every = len(self.state.all_conditions)
-        if len(self.conditions) < every:
-            return needs_all(every)
+        every = scored_conditions(self.state.job)
+        if not set(every).issubset(self.conditions):
+            return needs_all(len(every))
         return ""
 
     @property
     def mean_words(self) -> str:
         """What its mean is called: `mean of both`."""
-        return f"mean of {both_or_all(len(job_conditions(self.state.job)))}"
+        return f"mean of {both_or_all(len(scored_conditions(self.state.job)))}"
 
     @property
     def contrast(self) -> Contrast | None:
@@ -577,6 +582,11 @@ class RecordedRun:
     def conditions(self) -> tuple[Condition, ...]:
         """The run's conditions, in the order of the job."""
         return rows.run_conditions(self.state)
+
+    @property
+    def scored_conditions(self) -> tuple[Condition, ...]:
+        """The same without the placebo, which is in no mean and no threshold of all conditions."""
+        return without_placebo(self.conditions)
 
     def condition_title(self, condition: str) -> str:
         """Return what a condition is called: as the job names it, else `without the facts`."""
@@ -600,9 +610,14 @@ class RecordedRun:
     @property
     def lowest(self) -> ConversationResult | None:
         """The conversation with the lowest score, the first that began of several; None without a
-        score.
+        score. It is none of the placebo's, which is no use of the agent.
         """
-        scored = [talk for talk in self.conversations_begun if talk.score is not None]
+        of_interest = self.scored_conditions
+        scored = [
+            talk
+            for talk in self.conversations_begun
+            if talk.score is not None and talk.condition in of_interest
+        ]
         return min(scored, key=lambda talk: talk.score or 0.0, default=None)
 
     def place_words(self, talk: ConversationResult) -> str:
@@ -664,7 +679,7 @@ class RecordedRun:
         """
         job = self.state.job
         return " ".join(
-            job_contents(job, job, condition).digest for condition in condition_names(job)
+            job_contents(job, job, condition).digest for condition in scored_conditions(job)
         )
 
     @cached_property

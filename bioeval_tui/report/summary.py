@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from bioeval_tui.base import units
 from bioeval_tui.base.printed import Fields
 from bioeval_tui.record.condition_names import Condition, published_title
-from bioeval_tui.record.conditions import condition_names
+from bioeval_tui.record.conditions import condition_names, without_placebo
 from bioeval_tui.record.participants import asked_and_served
 from bioeval_tui.record.score import rubric_score
 from bioeval_tui.report.costs import Spent, spent
@@ -291,6 +291,11 @@ def held_conditions(runs: Sequence[RecordedRun]) -> list[Condition]:
     return sorted(held, key=lambda condition: places.get(condition, len(places)))
 
 
+def scored_conditions(runs: Sequence[RecordedRun]) -> tuple[Condition, ...]:
+    """Return the same without the placebo."""
+    return without_placebo(held_conditions(runs))
+
+
 def condition_title(runs: Sequence[RecordedRun], condition: Condition) -> str:
     """Return what all runs call a condition; what it is called by default if their jobs name it
     differently.
@@ -476,7 +481,7 @@ def rankings(summaries: Sequence[Summary]) -> list[ConditionRanking]:
             condition_title(runs, condition),
             rank({summary.label: _scores(summary, condition) for summary in summaries}),
         )
-        for condition in held_conditions(runs)
+        for condition in scored_conditions(runs)
         if all(summary.of(condition) is not None for summary in summaries)
     ]
 

@@ -178,6 +178,8 @@ class Parts:
     """Returns whether a message only repeats a goodbye, in other words than the sign-off, so that
     it ends the conversation.
     """
+    placebo: Callable[[EvaluationJob, int], tuple[str, ...]] = lambda job, trial: ()
+    """Returns what the placebo's user tells in a trial in the place of each fact."""
     find_facts: FindFacts = lambda view, message, already: ()
     unread: Callable[[EvaluatorView], Iterable[tuple[str, str]]] = lambda view: ()
     """Returns what of a finished conversation is in a language that cannot be read, as codes and

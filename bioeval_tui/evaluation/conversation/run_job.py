@@ -50,6 +50,7 @@ from bioeval_tui.peers.transcript import SpokenTranscript, judge_view
 from bioeval_tui.record import events, score as composite
 from bioeval_tui.record.cases import question_hash
 from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.conditions import without_placebo
 from bioeval_tui.record.events import AgentsGraph, Fault, TaskScored
 from bioeval_tui.record.participants import add_served
 
@@ -293,7 +294,7 @@ def end_run(
         detail=stopped,
         scores={condition: composite.mean_of(values) for condition, values in scores.items()},
         mean=composite.mean_of_conditions(
-            scores, [condition.name for condition in plan.job.held_in]
+            scores, without_placebo(condition.name for condition in plan.job.held_in)
         ),
         clean=earlier.clean,
         compared=tuple(sorted(earlier.compared or ())),

@@ -84,6 +84,9 @@ class Dialogue:
         self.turn = 0
         self.answered_turn = 0
         self._job_for_evaluator = evaluator_job(plan.job, transcript.facts, transcript.condition)
+        self._placebo: tuple[str, ...] = ()
+        if plan.job.condition(transcript.condition).is_placebo:
+            self._placebo = parts.placebo(plan.job, transcript.trial)
         self._observing: asyncio.Task[Observation] | None = None
         self.paused_s = 0.0
         self._active_s = 0.0
@@ -224,6 +227,7 @@ class Dialogue:
             transcript.facts,
             messages,
             note,
+            self._placebo,
         )
 
     def _guards_view(self) -> EvaluatorView:
@@ -235,6 +239,7 @@ class Dialogue:
             said.trial,
             said.facts,
             said.messages,
+            placebo=self._placebo,
             readers=self._readers,
         )
 

@@ -34,6 +34,7 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import CaseJob, Cases
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.placebo import control_problem, text_problems, unused_placebo
 from bioeval_tui.evaluation.wiring.records import url_wrong
 from bioeval_tui.expressions import parse
 from bioeval_tui.fhir import paths
@@ -43,7 +44,7 @@ from bioeval_tui.graphs.graphqlite import check_embedded
 from bioeval_tui.guards import NOT_LOOKED_FOR
 from bioeval_tui.jobs.filling import has_placeholders
 from bioeval_tui.jobs.loading import MAX_BYTES, NEEDS, LoadedJob, job_snapshot, load_job
-from bioeval_tui.jobs.models import KINDS, ModelOptions
+from bioeval_tui.jobs.models import KINDS, EvaluationJob, ModelOptions
 from bioeval_tui.jobs.sandbox import Sandbox
 from bioeval_tui.languages import LANGUAGES, language_of
 from bioeval_tui.languages.english import ENGLISH
@@ -331,6 +332,7 @@ def check_job(
             problems += _embedded_problems(source)
         if not with_cases:
             problems += [source.problem(*wrong) for wrong in _script_problems(source)]
+            problems += [source.problem(*wrong) for wrong in text_problems(source.data)]
         if agent_is_given:
             problems += given_agent_problems(source)
         else:
@@ -361,6 +363,7 @@ def check_job(
             path, loaded, _sorted_by_place([*loaded.problems, *problems, *error.problems])
         )
     problems = find_problems(source, with_cases=bool(cases.jobs or cases.problems))
+    problems += _placebo_problems(source, loaded.job)
     for case in cases.jobs:
         filled = JobSource(loaded.path, loaded.document, job_snapshot(case.job))
         for text in _texts(filled, unrestricted_setups):
@@ -370,7 +373,7 @@ def check_job(
                 cases.tell(case.row, text.path, f"{wrong[0]}: {shorten(text.text, 200)}")
             elif never := _never_decides(filled, text):
                 cases.tell(case.row, text.path, never, severity="warning")
-        for field, message in _script_problems(filled):
+        for field, message in (*_script_problems(filled), *text_problems(filled.data)):
             cases.tell(case.row, field, message)
         for field, refused, where in _wrong_writes(filled):
             if any(place[:2] == field[:2] for place in cases.placeholders):
@@ -703,7 +706,9 @@ def _unpublished_keys(source: JobSource) -> Iterator[Problem]:
     """
     if source.data.get("compat") != "embabel":
         return
-    paths: list[FieldPath] = [(key,) for key in ("rubric", "conditions") if source.data.get(key)]
+    paths: list[FieldPath] = [
+        (key,) for key in ("rubric", "conditions", "controls") if source.data.get(key)
+    ]
     for part, keys in _UNPUBLISHED.items():
         for index, item in indexed_mappings(source.data.get(part)):
             paths += [(part, index, key) for key in keys if item.get(key) is not None]
@@ -764,6 +769,14 @@ def _embedded_problems(source: JobSource) -> Iterator[Problem]:
             except QueryError as error:
                 message = f"rejected unless Neo4j is configured: {error.message}"
                 yield source.warning((part, index, "cypher"), message, text, error.column)
+
+
+def _placebo_problems(source: JobSource, job: EvaluationJob) -> Iterator[Problem]:
+    """Yield why a job cannot have the placebo that it asks for."""
+    if job.controls and (why := control_problem(job)):
+        yield source.problem(("controls",), why)
+    elif job.controls and (unused := unused_placebo(job, source.path.parent)):
+        yield source.warning(("evaluator", "prompt"), unused)
 
 
 def _script_problems(source: JobSource) -> Iterator[tuple[FieldPath, str]]:

@@ -9,7 +9,7 @@ locked.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -36,7 +36,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.jobs.models import EvaluationJob, ModelOptions
 from bioeval_tui.peers.prices import FILE_NAME, Price, load_prices
-from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 
 MESSAGE_TOKENS = 200
 """Assumed length of a message, in tokens."""
@@ -82,6 +82,8 @@ class PrintedEstimate(TypedDict):
     warnings: list[str]
     exam: str | None
     """What the judge is asked before its verdicts count; null if nothing is."""
+    control: str | None
+    """What the placebo adds, as a sentence; null without one."""
     calls: int
     most_calls: int
     roles: dict[str, PrintedRole]
@@ -114,11 +116,18 @@ def _estimate(
     plan = prepared.plan
     makers = Makers(plan.job, Path(plan.job_path).parent, spec, plan.model, settings)
     held = _conversations(plan)
-    roles = {
-        "agent": _agent(plan, makers, settings, held, named=run.model or plan.job.target.model),
-        "evaluator": _evaluator(plan, makers, settings, held),
-        **_judges(plan, makers, settings, held),
-    }
+    named = run.model or plan.job.target.model
+    roles = _roles(plan, makers, settings, held, named)
+    calls = _calls(roles)
+    others = [each for each in held if each.condition != PLACEBO_NAME]
+    control = None
+    if len(others) < len(held):
+        added = sum(each.number for each in held) - sum(each.number for each in others)
+        fewer = _calls(_roles(plan, makers, settings, others, named))
+        control = (
+            f"of these, the placebo adds {plural(added, 'conversation')} and"
+            f" {plural(calls - fewer, 'call')}"
+        )
     return {
         "job": plan.job_name,
         "model": plan.model or "",
@@ -129,10 +138,30 @@ def _estimate(
         "fhir": plan.fhir,
         "warnings": list(prepared.warnings),
         "exam": _exam_words(plan, settings),
-        "calls": sum(role["calls"] for role in roles.values()),
+        "control": control,
+        "calls": calls,
         "most_calls": sum(role["most_calls"] for role in roles.values()),
         "roles": roles,
     }
+
+
+def _roles(
+    plan: RunPlan,
+    makers: Makers,
+    settings: Settings,
+    held: Sequence[_Conversations],
+    named: str | None,
+) -> dict[str, PrintedRole]:
+    """Return what each role calls in some conversations."""
+    return {
+        "agent": _agent(plan, makers, settings, held, named=named),
+        "evaluator": _evaluator(plan, makers, settings, held),
+        **_judges(plan, makers, settings, held),
+    }
+
+
+def _calls(roles: Mapping[str, PrintedRole]) -> int:
+    return sum(role["calls"] for role in roles.values())
 
 
 class _Conversations(NamedTuple):

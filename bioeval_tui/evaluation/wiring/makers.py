@@ -22,6 +22,7 @@ from bioeval_tui.evaluation.conversation.control import Control
 from bioeval_tui.evaluation.conversation.plan import Parts, RunLimits, RunPlan
 from bioeval_tui.evaluation.engine.interface import EngineSpec
 from bioeval_tui.evaluation.wiring import endpoints, records
+from bioeval_tui.evaluation.wiring.placebo import draw_placebo, yoked_plugin, yoked_script
 from bioeval_tui.guards import (
     asks_for,
     brings_up_nothing,
@@ -45,6 +46,7 @@ from bioeval_tui.peers.models.prompting import (
     shown_to_judge,
 )
 from bioeval_tui.peers.offline import HUMAN, HumanEvaluator, RulesJudge, ScriptedEvaluator
+from bioeval_tui.peers.placebo import Placebo
 from bioeval_tui.peers.prices import FILE_NAME, Price, Prices, load_prices
 from bioeval_tui.peers.retry import MODEL_RULE
 from bioeval_tui.peers.seams import (
@@ -170,6 +172,7 @@ class Makers:
             no_graph=why_not,
             does_without_graph=self.spec.graph == "none",
             **self._guards(),
+            placebo=self.placebo_texts,
             find_facts=newly_disclosed_facts,
             unread=partial(unread, guarded=self.job.evaluator.kind == "llm"),
             asked_for=asks_for,
@@ -309,8 +312,12 @@ class Makers:
         job = self.job
         if self.plan is not None:
             job = self.plan.trial_plan(trial).job
+        is_placebo = job.condition(condition).is_placebo
         if job.evaluator.kind == "scripted":
-            return ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
+            script = ScriptedEvaluator(job, typing_delay_s=self.spec.typing_delay_s)
+            if is_placebo:
+                return yoked_script(script, job, self._placebo(job, trial))
+            return script
         if job.evaluator.kind == HUMAN:
             person = HumanEvaluator()
             if self.control is not None:
@@ -318,10 +325,14 @@ class Makers:
             return person
         if job.evaluator.kind != "llm":
             make_evaluator: plugins.MakeEvaluator = plugins.load("evaluators", job.evaluator.kind)
-            seen = evaluator_job(job, job.condition(condition).known(job.facts), condition)
+            known = job.facts if is_placebo else job.condition(condition).known(job.facts)
+            seen = evaluator_job(job, known, condition)
             evaluator: Evaluator = wrap_plugin(
                 "evaluator", job.evaluator.kind, lambda: make_evaluator(seen)
             )
+            if is_placebo:
+                placebo = self._placebo(job, trial)
+                return yoked_plugin(evaluator, job, placebo, newly_disclosed_facts)
             return evaluator
         # Here and below: each run loads the parts that its job names, and no others.
         from bioeval_tui.peers.models.evaluator import LLMEvaluator
@@ -333,6 +344,14 @@ class Makers:
         return LLMEvaluator(
             asked, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
         )
+
+    def _placebo(self, job: EvaluationJob, trial: int) -> Placebo:
+        seed = self.plan.seed if self.plan is not None else job.seed or 0
+        return draw_placebo(job, seed, trial)
+
+    def placebo_texts(self, job: EvaluationJob, trial: int) -> tuple[str, ...]:
+        """Return what the placebo's user tells in a trial in the place of each fact."""
+        return self._placebo(job, trial).texts(job.facts)
 
     def evaluator_model(self) -> str:
         """Return the model that plays the user, if any."""

@@ -32,6 +32,7 @@ from bioeval_tui.evaluation.wiring.case_table import CaseChoice
 from bioeval_tui.evaluation.wiring.cases import recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.placebo import control_problem, unused_placebo
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob
 from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion
 from bioeval_tui.peers import python_code
@@ -39,7 +40,7 @@ from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE
 from bioeval_tui.peers.seams import Judge
 from bioeval_tui.record.cases import case_places
-from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 from bioeval_tui.record.conditions import put_first
 from bioeval_tui.record.events import MOST_TRIALS
 from bioeval_tui.record.run_options import RunOptions
@@ -96,6 +97,8 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         case_order=tuple(case_places(len(cases), trials)),
     )
     warnings = tuple(problem.message for problem in checked.problems)
+    if job.controls and not loaded.job.controls:
+        warnings += tuple(filter(None, [unused_placebo(job, loaded.path.parent)]))
     return assemble(spec, makers, plan, warnings, settings)
 
 
@@ -112,7 +115,11 @@ def _chosen(spec: EngineSpec, job: EvaluationJob) -> tuple[Condition, ...]:
             f"there is no order {clean_line(spec.order)!r}; known are {', '.join(orders)}"
         )
     if spec.conditions is None:
+        if job.controls and (why := control_problem(job)):
+            raise UsageError(f"no placebo (controls: true, --control): {why}")
         return of_job
+    if spec.control and PLACEBO_NAME not in spec.conditions:
+        raise UsageError("--control needs all conditions: leave out --condition")
     if unknown := next((name for name in spec.conditions if name not in of_job), None):
         raise UsageError(
             f"the job has no condition {clean_line(unknown)!r}; it has {listed(of_job)}"
@@ -390,6 +397,7 @@ def apply_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
         update={
             "evaluator": job.evaluator.model_copy(update={"kind": evaluator}),
             "scorer": job.scorer.model_copy(update={"kind": judge}),
+            "controls": job.controls or spec.control,
         }
     )
 

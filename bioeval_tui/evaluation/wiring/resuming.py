@@ -262,13 +262,15 @@ def _case_changes(started: RunStarted, path: Path, job_path: Path) -> list[str]:
 
 
 def _diff_jobs(recorded: EvaluationJob, now: EvaluationJob, before: str, after: str) -> list[str]:
-    # A rehearsal, or a run with models, was requested on the command line, which is no change of
+    # A rehearsal, a run with models, or a placebo was requested on the command line, which is no change of
     # the file.
     evaluator, judge = recorded.evaluator.kind, recorded.scorer.kind
     if evaluator in plugins.BUILT_IN["evaluators"]:
         now = now.model_copy(
             update={"evaluator": now.evaluator.model_copy(update={"kind": evaluator})}
         )
+    if recorded.controls:
+        now = now.model_copy(update={"controls": True})
     if judge in plugins.BUILT_IN["judges"]:
         now = now.model_copy(update={"scorer": now.scorer.model_copy(update={"kind": judge})})
     return list(

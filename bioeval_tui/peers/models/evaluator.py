@@ -120,7 +120,8 @@ class LLMEvaluator:
     ) -> AsyncIterator[Delta | Utterance]:
         bound: int | None = None
         if has_turns(self._prompt):
-            bound = min(self._most, USUAL_LENGTH + sum(map(len, view.facts)))
+            told = (*view.facts, *view.placebo)
+            bound = min(self._most, USUAL_LENGTH + sum(map(len, told)))
         schema = None if bound is None else _schema(bound)
         request = ChatRequest(self._model, messages, self._options, schema)
         stream = Stream(self._most)

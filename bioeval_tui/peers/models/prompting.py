@@ -36,6 +36,7 @@ from bioeval_tui.peers.models.shown import (
     tool_calls,
 )
 from bioeval_tui.peers.seams import EvaluatorView, JudgeView, TranscriptMessage, evaluator_job
+from bioeval_tui.record.condition_names import PLACEBO_NAME, without_control
 from bioeval_tui.record.participants import Role
 
 SUFFIXES = (".jinja", ".jinja2", ".j2", "")
@@ -131,6 +132,11 @@ def has_turns(prompt: Prompt) -> bool:
     return "transcript" not in _names(prompt.text)
 
 
+def tells_placebo(prompt: Prompt) -> bool:
+    """Return whether an evaluator's prompt says what the placebo's user tells."""
+    return "placebo" in _names(prompt.text)
+
+
 def shows_example(prompt: Prompt) -> bool:
     """Return whether a judge's template shows `example`, whose tasks have quotations as
     evidence.
@@ -169,7 +175,12 @@ def evaluator_context(view: EvaluatorView, most: int = FOR_USERS[0]) -> dict[str
     config = evaluator_job(view.job, view.facts, view.condition).model_dump(
         mode="json", by_alias=True
     )
-    more = {"facts": list(view.facts), "note": view.note, "condition": view.condition}
+    more = {
+        "facts": list(view.facts),
+        "note": view.note,
+        "condition": without_control(view.condition),
+        "placebo": list(view.placebo),
+    }
     return _context(config, _messages(view.transcript, most), **more)
 
 
@@ -182,7 +193,8 @@ def judge_context(
     """Return the variables of a judge's template.
 
     They are `config`, `transcript`, `example` (as published), `facts`, `condition`, `judged` (what
-    is scored in this condition: `number`, `text`, `criteria`), `boundary`, and the agent's `tools`,
+    is scored in this condition: `number`, `text`, `criteria`), `placebo` (whether the user was told
+    to talk to no purpose), `boundary`, and the agent's `tools`,
     `events` and `state` (`before`, `after`), which are empty if `scorer.context` excludes them.
     `example` and `judged` have only the `wanted` tasks, all if it is None.
     """
@@ -207,7 +219,8 @@ def judge_context(
         config,
         _messages(view.transcript, room.message),
         facts=config["facts"],
-        condition=view.condition,
+        condition=without_control(view.condition),
+        placebo=view.condition == PLACEBO_NAME,
         judged=[
             {
                 "number": number,

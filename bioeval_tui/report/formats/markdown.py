@@ -14,6 +14,7 @@ from bioeval_tui.base import units
 from bioeval_tui.base.text import both_or_all, upper_first
 from bioeval_tui.record import reviews
 from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.conditions import without_placebo
 from bioeval_tui.record.events import TaskScored
 from bioeval_tui.record.masking import masking
 from bioeval_tui.record.participants import SPEAKERS
@@ -237,7 +238,13 @@ def write_gate(runs: Sequence[RunResult], rules: GateRules, result: GateResult) 
         rows.append([escape(job), *scores, mean, cost, escape(run.run_id)])
         answers.append((job, run.answer.lines))
     titles = [escape(condition_title(runs, name)) for name in conditions]
-    head = ["job", *titles, f"mean of {both_or_all(len(conditions))}", "cost", "run"]
+    head = [
+        "job",
+        *titles,
+        f"mean of {both_or_all(len(without_placebo(conditions)))}",
+        "cost",
+        "run",
+    ]
     lines += table(head, rows)
     for name, told in answers:
         lines += ["", f"**{escape(name)}**", "", *answer_lines(told)]

@@ -56,7 +56,7 @@ def task_cell(
     verdict = row.verdicts[condition]
     if verdict is not None:
         return verdict_cell(verdict)
-    if row.only not in (None, condition):
+    if not row.counts_in(condition):
         return Cell("–", "quiet")
     if conversation.verdict is not None:
         return Cell("? –", "warn")

@@ -446,7 +446,7 @@ def _task_cell(
 ) -> Cell:
     if (task := row.verdicts[condition]) is not None:
         return panels.verdict_cell(task)
-    if row.only not in (None, condition):
+    if not row.counts_in(condition):
         return Cell("–", "quiet")
     if talk is None or not talk.ending:
         return Cell("·", "quiet")
@@ -459,7 +459,7 @@ def _task_detail(
     row: report_rows.TaskRow, condition: Condition, talk: ConversationResult | None
 ) -> list[Cell]:
     task = row.verdicts[condition]
-    if task is None and row.only not in (None, condition):
+    if task is None and not row.counts_in(condition):
         return [Cell(words.NOT_HERE, "quiet")]
     if task is None and talk is not None and talk.judge_error:
         return [Cell(f"could not be measured: {talk.judge_error}", "warn")]
