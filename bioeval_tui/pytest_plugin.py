@@ -181,7 +181,12 @@ class Evaluation:
         lines = []
         for run in self.runs:
             answer = run["answer"]
-            told = (("WHAT", answer["what"]), ("SURE", answer["sure"]), ("WHY", answer["why"]))
+            told = (
+                ("WHAT", answer["what"]),
+                ("SURE", answer["sure"]),
+                ("FACTS", answer["control"]),
+                ("WHY", answer["why"]),
+            )
             lines += [f"  {_name(run)}: {label} {text}" for label, text in told if text]
             for name in run["conditions"]:
                 for talk in _trials(run, name):

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 from bioeval_tui.base.text import clean_line
+from bioeval_tui.languages.segments import word_count
 from bioeval_tui.languages.speech import asks_question
 from bioeval_tui.record import cases, events, score as composite
 from bioeval_tui.record.attachments import has_contents
@@ -123,6 +124,7 @@ class MessageState:
     doubled_spans: frozenset[str] = frozenset()
     _pieces: list[str] = field(default_factory=list)
     _asked: bool | None = None
+    _words: int = 0
     _is_light: bool = False
 
     @property
@@ -163,6 +165,13 @@ class MessageState:
         return asks_question(self.text)
 
     @property
+    def words(self) -> int:
+        """How many words a user's message has; known even of one whose text was dropped."""
+        if self._is_light or self.role != "user":
+            return self._words
+        return word_count(self.text)
+
+    @property
     def is_empty(self) -> bool:
         """Whether the agent answered without a word, and without a file."""
         is_silent = self.role == "assistant" and self.done and not self.text.strip()
@@ -181,6 +190,7 @@ class MessageState:
         """Drop the text and what else only a transcript needs."""
         if counts_questions and self.role == "assistant":
             self._asked = self.asks
+        self._words = self.words
         self._is_light = True
         self.tokens_in, self.tokens_out = self.tokens
         self.replace("")

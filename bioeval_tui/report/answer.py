@@ -42,6 +42,7 @@ from bioeval_tui.statistics.paired_differences import Difference, difference, di
 
 AnswerTone = Literal["good", "bad", "unsure", "plain"]
 MOST_STEPS = 3
+CONTROL_LABEL = "FACTS"
 LONGEST_NAME = 40
 LONGEST_QUOTED = 84
 """The most characters of an agent's name, and of what somebody said, in the line that says why."""
@@ -50,6 +51,7 @@ _TONES: dict[Outcome, AnswerTone] = {
     **dict.fromkeys(("facts_help", "perfect", "medal", "winner"), "good"),
     **dict.fromkeys(("agent_unreached", "agent_failed", "timed_out", "facts_hurt", "invalid"),
         "bad"),
+    "longer_talk": "plain",
     **dict.fromkeys(
         ("not_run", "evaluator_failed", "judge_failed", "not_measured", "not_clean",
             "clean_unknown", "facts_unread",
@@ -84,6 +86,10 @@ class Answer:
     """The task or assertion of which `why` speaks; None if it speaks of neither."""
     passage: Passage | None = None
     """The message that `why` quotes; None if it quotes none."""
+    control: str = ""
+    """What of the difference is the facts', and what the longer talk's that they bring; empty of a
+    run without a placebo.
+    """
 
     @property
     def outcome(self) -> Outcome:
@@ -124,12 +130,13 @@ class Answer:
 
     @property
     def lines(self) -> list[tuple[str, str]]:
-        """Its lines as text, each with its label: `WHAT`, `SURE`, `WHY` and, with commands for a
-        shell, `NEXT`.
+        """Its lines as text, each with its label: `WHAT`, `SURE`, `FACTS` of a run with a placebo,
+        `WHY` and, with commands for a shell, `NEXT`.
         """
         every = [
             ("WHAT", self.what),
             ("SURE", self.sure),
+            (CONTROL_LABEL, self.control),
             ("WHY", self.why),
             ("NEXT", sentences.steps_words(self.next)),
         ]
@@ -165,6 +172,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
         _steps(run, finding, bool(why) and not failed),
         decided,
         passage,
+        _control(finding, summary),
     )
 
 
@@ -458,14 +466,14 @@ def _facts_finding(run: RecordedRun, summary: Summary) -> ConclusionFinding:
         return of.NoPairOfScores()
     if run.started.source is not None:
         # an import says in which condition the facts were known, not which they are
-        return _effect(run, uplift)
+        return _effect(run, summary, uplift)
     if not run.state.job.get("facts"):
         return of.NoFactsInJob()
     given = any(talk.facts for talk in run.conversations_with_facts)
     if not given and (why := run.facts_unread):
         return of.FactsUnread(why)
     if given:
-        return _effect(run, uplift)
+        return _effect(run, summary, uplift)
     return of.NoFactGiven()
 
 
@@ -477,12 +485,15 @@ def _one_condition(run: RecordedRun, summary: Summary, only: Condition) -> of.On
     return of.OneCondition(trials, score.all_equal, score.interval)
 
 
-def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
+def _effect(run: RecordedRun, summary: Summary, uplift: Difference) -> ConclusionFinding:
     """Return what knowing the facts changes, as far as the trials with both scores can show it."""
     assert uplift.mean is not None
     trials = of.Trials(len(uplift.estimate.points), run.started.trials, uplift.estimate.cases)
     equal, interval = uplift.estimate.all_equal, uplift.estimate.interval
     pairs = [pair for pair in run.scored_pairs if run.why_not_compared(pair[0].trial) != NO_FACTS]
+    control = _told_apart(summary)
+    if control is not None and control.verdict == "talk" and uplift.direction in _CLEAR:
+        return of.EffectOfTalk(trials, uplift.mean, interval)
     if all(one.score == two.score == 1 for one, two in pairs):
         return of.NothingToGain(trials, uplift.direction != "too few")
     match uplift.direction:
@@ -494,7 +505,36 @@ def _effect(run: RecordedRun, uplift: Difference) -> ConclusionFinding:
             return of.NoEffectOfFacts(trials)
         case "not distinguishable":
             return of.EffectWithinChance(trials, uplift.mean, interval)
-    return of.EffectOfFacts(trials, uplift.mean, equal, interval)
+    with_talk = summary.control is not None and (control is None or control.verdict != "facts")
+    return of.EffectOfFacts(trials, uplift.mean, equal, interval, with_talk)
+
+
+_CLEAR = ("better", "worse")
+_ABOUT_FACTS = (
+    of.EffectOfFacts,
+    of.EffectOfTalk,
+    of.EffectWithinChance,
+    of.NoEffectOfFacts,
+    of.NothingToGain,
+    of.TooFewForEffect,
+)
+"""Findings about a difference, whose parts a placebo can tell."""
+
+
+def _told_apart(summary: Summary) -> of.FactsOrTalk | None:
+    """Return what of the difference is the facts'; None without a placebo, or if it cannot be
+    told.
+    """
+    if summary.control is None or not isinstance(summary.control.finding, of.FactsOrTalk):
+        return None
+    return summary.control.finding
+
+
+def _control(finding: ConclusionFinding, summary: Summary) -> str:
+    """Return what a placebo tells of the difference, if there is one to speak of."""
+    if summary.control is None or not isinstance(finding, _ABOUT_FACTS):
+        return ""
+    return sentences.sentence(summary.control.finding)
 
 
 # What came out
@@ -513,7 +553,9 @@ def _run_scores(run: RecordedRun, summary: Summary) -> of.RunScores:
     if broken:
         there = ()  # what was not reached any more is no finding of its own
     elif not run.started.cases:
-        everywhere = _fail_everywhere(run, scored, summary.conditions)
+        everywhere = _fail_everywhere(
+            run, scored, [each for each in summary.conditions if not each.is_placebo]
+        )
     times = max((len(run.conversations_in(name)) for name in run.conditions), default=0)
     on_shared: tuple[float, ...] = ()
     if summary.shared is not None:

@@ -30,7 +30,7 @@ from bioeval_tui.report.sentences import sentence
 from bioeval_tui.report.summary import Asking, Summary
 from bioeval_tui.statistics.estimates import PassK
 from bioeval_tui.statistics.intervals import ends
-from bioeval_tui.statistics.paired_differences import Direction
+from bioeval_tui.statistics.paired_differences import Difference, Direction
 
 Score = float | None
 
@@ -171,6 +171,8 @@ class ConversationDocument(_Published):
     messages: list[MessageResult]
     latencies: list[LatencyResult]
     average_latency_ms: float | None
+    words_told: int
+    """How many words the user told the agent, without the greeting and the sign-off."""
     facts: list[FactResult]
     guards: list[GuardResult]
     user_faults: list[UserFaultResult]
@@ -219,6 +221,8 @@ class ConditionResult(BaseModel):
     """The number of trials with a score."""
     mean_of_used: Score
     """The mean over the trials with a score."""
+    words_told: float | None
+    """How many words the user told in a conversation, on average, without the greeting."""
     asking: Asking | None
     """How often the agent asked, and what it obtained; null without facts."""
     trials: list[ConversationDocument]
@@ -243,6 +247,8 @@ class AnswerResult(_Published):
     """The scores, and what fails in every trial; or why there are none."""
     sure: str
     """Whether it is sure, and what would do."""
+    control: str
+    """What of the difference is the facts', and what the longer talk's; empty without a placebo."""
     why: str
     """The turn that decided, quoted, and who says so; empty if nothing was lost."""
     next: list[StepResult]
@@ -266,6 +272,32 @@ class DifferenceResult(_Published):
     words: str
     rests_on: Shared | None
     """What the difference rests on; null if the conditions share everything that is scored."""
+
+
+class DifferencePart(_Published):
+    """One part of the difference, paired by trial."""
+
+    mean: float | None
+    verdict: Direction
+    low: float | None
+    high: float | None
+    """The ends of its 95 % interval; null if there are too few trials or cases for one."""
+
+
+class PlaceboResult(_Published):
+    """What of the difference is the facts', and what the longer talk's that they bring."""
+
+    total: DifferencePart | None
+    """Supplied − withheld, in the trials with all three scores; null, as its parts, if the user
+    told more than a quarter more or fewer words with the placebo.
+    """
+    facts: DifferencePart | None
+    """Supplied − placebo."""
+    longer_talk: DifferencePart | None
+    """Placebo − withheld."""
+    trials: int
+    """The trials with all three scores."""
+    words: str
 
 
 class ControlResult(_Published):
@@ -328,6 +360,8 @@ class RunDocument(_Published):
     why_no_score: str | None
     difference: DifferenceResult | None
     """What the facts change; null if only one condition was run."""
+    placebo: PlaceboResult | None
+    """What of it is the facts'; null without the condition placebo."""
     clean: bool | None
     """Whether both conditions started from the same state and no person took over; null if unknown,
     or if only one was run.
@@ -407,6 +441,7 @@ def run_document(run: RunResult | None, *, trials: bool = True) -> dict[str, Any
         score=run.mean,
         why_no_score=run.why_no_mean or None,
         difference=_difference(run.summary),
+        placebo=_placebo(run.summary),
         clean=run.known_clean,
         compared=ended.compared if ended else (),
         rehearsal=brief.rehearsal,
@@ -440,6 +475,29 @@ def _difference(summary: Summary) -> dict[str, Any] | None:
         "words": summary.uplift_words,
         "rests_on": summary.shared,
     }
+
+
+def _placebo(summary: Summary) -> dict[str, Any] | None:
+    control = summary.control
+    if control is None:
+        return None
+    parts: dict[str, Any] = {"total": None, "facts": None, "longer_talk": None}
+    if control.is_told_apart:
+        parts = {
+            "total": _part(control.total),
+            "facts": _part(control.facts),
+            "longer_talk": _part(control.talk),
+        }
+    return {
+        **parts,
+        "trials": len(control.total.estimate.points),
+        "words": sentence(control.finding),
+    }
+
+
+def _part(part: Difference) -> dict[str, Any]:
+    low, high = ends(part.estimate.interval) or (None, None)
+    return {"mean": part.mean, "verdict": part.direction, "low": low, "high": high}
 
 
 def _exam(run: RunResult) -> dict[str, Any] | None:
@@ -488,6 +546,7 @@ def _condition(run: RunResult, condition: Condition, *, trials: bool) -> dict[st
         "trials_held": len(talks),
         "trials_used": len(used),
         "mean_of_used": score.mean_of(used) if used else None,
+        "words_told": summary.words_told,
         "asking": summary.asking,
         "trials": [_conversation(talk) for talk in talks] if trials else [],
     }
@@ -525,6 +584,7 @@ def _conversation(talk: ConversationResult) -> ConversationDocument:
             "messages": [MESSAGE.of(message, sent=talk.sent(message)) for message in talk.messages],
             "latencies": list(map(LATENCY.of, talk.answers)),
             "average_latency_ms": talk.average_ms,
+            "words_told": talk.words_told,
             "facts": list(map(FACT.of, talk.facts)),
             "guards": list(map(GUARD.of, talk.violations)),
             "user_faults": list(map(USER_FAULT.of, talk.user_faults)),

@@ -24,8 +24,8 @@ Outcome = Literal[
     "agent_unreached", "agent_failed", "timed_out", "evaluator_failed", "judge_failed",
     "not_measured",
     "not_clean", "clean_unknown", "own_criteria",
-    "facts_help", "facts_hurt", "no_difference", "perfect", "too_few", "facts_not_given",
-    "facts_unread", "no_facts",
+    "facts_help", "facts_hurt", "longer_talk", "no_difference", "perfect", "too_few",
+    "facts_not_given", "facts_unread", "no_facts",
     "one_condition",
     "medal", "no_medal", "invalid", "not_graded",
     "winner", "no_winner", "one_model",
@@ -367,6 +367,8 @@ class EffectOfFacts(ConclusionFinding):
     all_equal: bool
     interval: Interval | None
     """Of the difference."""
+    with_talk: bool = False
+    """Whether a part of it is, or may be, the longer talk's that the facts bring."""
 
     @property
     def outcome(self) -> Outcome:
@@ -379,6 +381,18 @@ class EffectOfFacts(ConclusionFinding):
     def attributed(self) -> float | None:
         """The difference of the two scores."""
         return self.by
+
+
+class EffectOfTalk(ConclusionFinding):
+    """Different scores in both conditions, of which the placebo shows that the longer talk makes
+    the difference; `by` is with the facts − without.
+    """
+
+    outcome: ClassVar[Outcome] = "longer_talk"
+    trials: Trials
+    by: float
+    interval: Interval | None
+    """Of the difference."""
 
 
 class EffectWithinChance(ConclusionFinding):
@@ -412,6 +426,58 @@ class NoSharedCriteria(ConclusionFinding):
         if self.full:
             return "perfect"
         return "own_criteria"
+
+
+class FactsOrTalk(Finding):
+    """What of a difference is the facts', and what the longer talk's, in the trials with all three
+    scores.
+    """
+
+    total: Difference
+    facts: Difference
+    """With the facts − with the placebo."""
+    talk: Difference
+    """With the placebo − without the facts."""
+    used: int
+    planned: int
+
+    @property
+    def verdict(self) -> Literal["facts", "talk", "both", "nothing", "open", "too few"]:
+        """Which of the two makes the difference, as far as it can be told from chance; what can is
+        not called the only one if the other may be larger.
+        """
+        if "too few" in (self.facts.direction, self.talk.direction):
+            return "too few"
+        of_facts, of_talk = (
+            one.direction in ("better", "worse") for one in (self.facts, self.talk)
+        )
+        if of_facts and of_talk:
+            return "both"
+        facts, talk = (abs(one.mean or 0.0) for one in (self.facts, self.talk))
+        if of_facts and facts > talk:
+            return "facts"
+        if of_talk and talk > facts:
+            return "talk"
+        if self.facts.direction == self.talk.direction == "same":
+            return "nothing"
+        return "open"
+
+
+class TalkDiffers(Finding):
+    """A placebo whose user told more than a quarter more or fewer words than the one with facts:
+    means of a conversation.
+    """
+
+    with_facts: float
+    placebo: float
+
+
+class NoControl(Finding):
+    """A placebo of which no trial has all three scores."""
+
+
+ControlFinding = FactsOrTalk | TalkDiffers | NoControl
+"""What is said of a run with a placebo."""
 
 
 class SharedNotRecorded(ConclusionFinding):

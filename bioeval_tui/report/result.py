@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from bioeval_tui.base.text import clean_line, listed, plural
-from bioeval_tui.base.units import date, latency
+from bioeval_tui.base.units import DASH, date, latency
 from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.peers.prices import Prices, shipped_prices
 from bioeval_tui.record import score as composite
 from bioeval_tui.record.attachments import file_words
-from bioeval_tui.record.condition_names import Condition
+from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 from bioeval_tui.record.conditions import scored_conditions, without_placebo
 from bioeval_tui.record.effect import trial_difference
 from bioeval_tui.record.events import (
@@ -162,6 +162,10 @@ class TrialResult:
     """
     assertions: tuple[rows.AssertionRow, ...]
     facts: tuple[FactRow, ...]
+    words_told: tuple[str, ...]
+    """How many words the user told, by condition; empty of a run without a placebo, which compares
+    no talk.
+    """
     medals: tuple[Graded, ...]
     turns: tuple[Turn, ...]
     needed: tuple[tuple[Needed, ...], ...]
@@ -642,6 +646,7 @@ def _trial_result(run: RunResult, trial: int) -> TrialResult:
         tones=_tones(talks),
         assertions=tuple(rows.assertion_rows(state, trial)),
         facts=tuple(_fact_rows(state, trial, talks)),
+        words_told=_words_told(run, talks),
         medals=tuple(_medals(talks)),
         turns=tuple(_turns(run, talks)),
         needed=tuple(_needed(talk, run.target) for talk in talks),
@@ -676,6 +681,12 @@ def _fact_rows(state: RunState, trial: int, talks: Talks) -> list[FactRow]:
         given = tuple(_given_words(talk, number_) for talk in talks)
         found_rows.append(FactRow(number_, str(text), given))
     return found_rows
+
+
+def _words_told(run: RunResult, talks: Talks) -> tuple[str, ...]:
+    if PLACEBO_NAME not in run.conditions:
+        return ()
+    return tuple(str(talk.words_told) if talk else DASH for talk in talks)
 
 
 def _given_words(talk: ConversationResult | None, number: int) -> str:

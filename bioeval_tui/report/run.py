@@ -353,6 +353,21 @@ class ConversationResult:
         """
         return [self._sent_form(message) for message in self.messages if self.sent(message)]
 
+    @cached_property
+    def words_told(self) -> int:
+        """How many words the user told the agent, without the greeting, which the job says, and the
+        message with the sign-off.
+        """
+        greeting = self._run.started.source is None
+        return sum(
+            message.words
+            for message in self.messages
+            if message.role == "user"
+            and self.sent(message)
+            and not message.signs_off
+            and not (greeting and message.message == 1)
+        )
+
     def _sent_form(self, message: MessageState) -> MessageState:
         if not message.signs_off:
             return message

@@ -37,7 +37,12 @@ from bioeval_tui.base.units import (
     signless,
 )
 from bioeval_tui.grade.doubts import score_text
-from bioeval_tui.record.condition_names import PUBLISHED_TITLES, published_title
+from bioeval_tui.record.condition_names import (
+    PLACEBO_NAME,
+    PLACEBO_TITLE,
+    PUBLISHED_TITLES,
+    published_title,
+)
 from bioeval_tui.record.conditions import SUPPLIED, WITHHELD
 from bioeval_tui.report import findings as of
 from bioeval_tui.report.findings import Finding, NextFinding, Outcome
@@ -95,7 +100,8 @@ BRIEFS: dict[Outcome, str] = {
     "not_clean": "not clean: no difference",
     "clean_unknown": "no difference: starting states unknown",
     "own_criteria": "no difference: own criteria",
-    "facts_help": "facts help", "facts_hurt": "facts hurt", "no_difference": "no clear difference",
+    "facts_help": "facts help", "facts_hurt": "facts hurt", "longer_talk": "the longer talk",
+    "no_difference": "no clear difference",
     "perfect": "nothing left to gain", "too_few": "too few", "facts_not_given": "no fact was given",
     "facts_unread": "facts in a language that is not read",
     "no_facts": "no facts to give", "one_condition": "only one condition",
@@ -127,6 +133,10 @@ TEXTS: dict[type, str] = {
     of.NoConversation: "No conversation took place, so nothing was measured.",
     of.NoScoreAnywhere: "No conversation has a score.",
     of.NoScoreThere: "{0.place:Conversation} the agent has no score.",
+    of.TalkDiffers: "not told apart from the longer talk: the user told {0.with_facts:one}"
+    " words with the facts and {0.placebo:one} with the placebo, which differ by more than a"
+    " quarter",
+    of.NoControl: "not told apart from the longer talk: no trial has all three scores",
     of.SameStart: "both conditions started from the same {0.shared:and}",
     of.WasResumed: "the run was interrupted and resumed {0.times:time}",
     of.NewerEvents: "events of a newer version are not shown: {0.kinds:comma}",
@@ -265,14 +275,18 @@ def _conditions(scores: Sequence[of.SideScore]) -> str:
     theirs.
     """
     published = [WITHHELD.title, SUPPLIED.title]
-    if [one.side.title for one in scores] == published:
-        without, with_facts = (number(one.score) for one in scores)
-        return f"{without} → {with_facts} with the facts"
+    if [one.side.title for one in scores[:2]] == published:
+        without, with_facts, *controls = (number(one.score) for one in scores)
+        text = f"{without} → {with_facts} with the facts"
+        if [one.side.title for one in scores[2:]] == [PLACEBO_TITLE]:
+            return f"{text}, {controls[0]} with a placebo"
+        if not controls:
+            return text
     return " → ".join(f"{number(one.score)} {side_words(one.side)}".rstrip() for one in scores)
 
 
 def _every_time(finding: of.RunScores) -> str:
-    count = len(finding.scores)
+    count = len([one for one in finding.scores if one.side.condition != PLACEBO_NAME])
     if count == 1:
         if finding.times > 1:
             return "every time"
@@ -450,7 +464,7 @@ def has_scores(finding: of.ConclusionFinding) -> bool:
 
 _WITH_SCORES = (
     of.AgentBroke, of.OneCondition, of.UncleanStart, of.NoPairOfScores, of.NoFactsInJob,
-    of.NoFactGiven, of.FactsUnread,
+    of.NoFactGiven, of.FactsUnread, of.EffectOfTalk,
     of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
     of.TooFewForEffect,
     of.NoSharedCriteria, of.SharedNotRecorded,
@@ -459,7 +473,7 @@ _REHEARSAL = "a rehearsal: a script speaks and rules judge"
 _YES_OR_NO = re.compile("^(yes|no|not yet): ")
 _REPEATABLE = (
     of.OneCondition, of.NothingToGain, of.NoEffectOfFacts, of.EffectOfFacts, of.EffectWithinChance,
-    of.TooFewForEffect,
+    of.TooFewForEffect, of.EffectOfTalk,
     of.BestModel, of.ModelsTied, of.TooFewForBest, of.ModelsWithinChance, of.RunsCompared,
 )  # fmt: skip
 """Of these, more trials would make one surer, if anything but a script and rules took part."""
@@ -544,7 +558,16 @@ def _no_effect_of_facts(finding: of.NoEffectOfFacts) -> str:
 def _effect_of_facts(finding: of.EffectOfFacts) -> str:
     verb = "help" if finding.by > 0 else "hurt"
     over = _basis_words(finding.trials, finding.interval, all_equal=finding.all_equal)
+    if finding.with_talk:
+        return f"yes: the facts with the talk that they bring {verb}, {signed(finding.by)}{over}"
     return f"yes: the facts {verb}, {signed(finding.by)}{over}"
+
+
+@write_sure.register
+def _effect_of_talk(finding: of.EffectOfTalk) -> str:
+    verb = "helps" if finding.by > 0 else "hurts"
+    over = _basis_words(finding.trials, finding.interval)
+    return f"yes: the longer talk {verb}, not the facts, {signed(finding.by)}{over}"
 
 
 @write_sure.register
@@ -628,6 +651,48 @@ def _medals_basis(finding: of.MedalCounts) -> tuple[bool, str]:
         f"{plural(finding.tasks, 'task')}: too few for an interval of the share of medals, which"
         f" needs {finding.needed}"
     )
+
+
+# What of a difference is the facts'
+
+
+@write.register
+def _facts_or_talk(finding: of.FactsOrTalk) -> str:
+    """Return such as `the facts, not the longer talk: +0.41 (95 % 0.30 to 0.52) of +0.50 (0.41 to
+    0.59); the longer talk: +0.09 (−0.02 to 0.20)`.
+    """
+    total, facts, talk = map(_part, (finding.total, finding.facts, finding.talk))
+    share = f"{facts} of {total}"
+    trials = ""
+    if finding.used < finding.planned:
+        trials = f", in {finding.used:,} of {plural(finding.planned, 'trial')}"
+    match finding.verdict:
+        case "facts":
+            text = f"the facts, not the longer talk: {share}; the longer talk: {talk}"
+        case "talk":
+            text = f"the longer talk, not the facts: {talk} of {total}; the facts: {facts}"
+        case "both":
+            text = f"both the facts and the longer talk: {share} is the facts', {talk} the talk's"
+        case "nothing":
+            text = "neither the facts nor the longer talk change anything"
+        case "open":
+            text = (
+                f"not yet told apart from the longer talk: {share} is the facts', {talk} the talk's"
+            )
+        case "too few":
+            few = plural(finding.used, "trial")
+            text = (
+                f"{few} cannot tell the facts from the longer talk: {share} is the facts', {talk}"
+                " the talk's"
+            )
+    return text + trials
+
+
+def _part(part: Difference) -> str:
+    """Return a difference with its interval, if it has one."""
+    if part.estimate.interval is None:
+        return signed(part.mean)
+    return f"{signed(part.mean)} ({interval_words(part.estimate.interval)})"
 
 
 # What the difference rests on
@@ -1697,7 +1762,7 @@ def side_words(side: of.Side) -> str:
     """
     if not side.title:
         return ""
-    if side.title in PUBLISHED_TITLES.values():
+    if side.title in (*PUBLISHED_TITLES.values(), PLACEBO_TITLE):
         return side.title
     return f"in “{side.title}”"
 
@@ -1858,6 +1923,7 @@ _FORMS: dict[str, Callable[[Any], str]] = {
     "Conversation": lambda place: upper_first(_conversation(place)),
     "counted": counted_words,
     "few": _too_few,
+    "one": number1,
     "scored": lambda found: _share(found.scored, found.planned),
     "Clause": lambda clause: upper_first(_short(clause)),
     "share": share,

@@ -15,10 +15,11 @@ from typing_extensions import TypedDict
 
 from bioeval_tui.base import units
 from bioeval_tui.base.printed import Fields
-from bioeval_tui.record.condition_names import Condition, published_title
+from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition, published_title
 from bioeval_tui.record.conditions import condition_names, without_placebo
 from bioeval_tui.record.participants import asked_and_served
 from bioeval_tui.record.score import rubric_score
+from bioeval_tui.report.control import Control, find_control
 from bioeval_tui.report.costs import Spent, spent
 from bioeval_tui.report.findings import RanksBasis, Shared
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of, shared_scoring
@@ -37,6 +38,7 @@ from bioeval_tui.statistics.estimates import (
     summarise,
 )
 from bioeval_tui.statistics.intervals import FEWEST_UNITS
+from bioeval_tui.statistics.means import exact_mean
 from bioeval_tui.statistics.paired_differences import Difference, corrected, difference, differences
 from bioeval_tui.statistics.ranks import AgentRank, AgentRanking, rank
 
@@ -114,6 +116,15 @@ class ConditionSummary:
     verdicts: int
     unproved: int
     """How many of the verdicts quote words that are not in the transcript, or only the user's."""
+    words_told: float | None
+    """How many words the user told in a conversation, on average, without the greeting; None
+    without conversations.
+    """
+
+    @property
+    def is_placebo(self) -> bool:
+        """Whether it is the placebo, which is no use of the agent to be scored."""
+        return self.condition == PLACEBO_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +150,8 @@ class Summary:
     """Both conditions together: the cost of the evaluation."""
     shared: Shared | None = None
     """What the uplift rests on; None if the conditions share everything that is scored."""
+    control: Control | None = None
+    """What of the uplift is the longer talk's; None of runs without a placebo."""
 
     @property
     def uplift_words(self) -> str:
@@ -209,7 +222,14 @@ def _summary(runs: tuple[RecordedRun, ...]) -> Summary:
         for job, number, title in tasks
     )
     return Summary(
-        label, runs, conditions, corrected_by_name[()], uplifts, cost, shared_scoring(paired)
+        label,
+        runs,
+        conditions,
+        corrected_by_name[()],
+        uplifts,
+        cost,
+        shared_scoring(paired),
+        find_control(paired),
     )
 
 
@@ -240,6 +260,7 @@ def _condition(runs: tuple[RecordedRun, ...], condition: Condition) -> Condition
         spent=spent(runs, condition),
         verdicts=len(verdicts),
         unproved=sum(task.unproved for task in verdicts),
+        words_told=exact_mean([talk.words_told for talk in talks]) if talks else None,
     )
 
 

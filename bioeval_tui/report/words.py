@@ -282,7 +282,11 @@ def summary_lines(summary: Summary) -> list[tuple[str, str]]:
             (about, f"pass^k over tasks {pass_words(condition.pass_k)}"),
             *(
                 (about, line)
-                for line in (rounds_words(condition), asking_words(condition.asking))
+                for line in (
+                    rounds_words(condition),
+                    asking_words(condition.asking),
+                    words_told(summary, condition),
+                )
                 if line
             ),
             *((about, line) for line in [unproved_words(condition)] if line),
@@ -316,6 +320,16 @@ def rounds_words(condition: ConditionSummary) -> str:
         return ""
     passed = ", ".join(count(sum(trials)) for trials in zip(*tries, strict=True))
     return f"passed in the trials, one after another, {passed} of {count(len(tries))}"
+
+
+WORDS_TOLD = "words that the user told"
+
+
+def words_told(summary: Summary, condition: ConditionSummary) -> str:
+    """Return how many words the user told in a conversation; empty of runs without a placebo."""
+    if summary.control is None or condition.words_told is None:
+        return ""
+    return f"{units.number1(condition.words_told)} {WORDS_TOLD} in a conversation"
 
 
 def asking_words(asking: Asking | None) -> str:

@@ -262,8 +262,8 @@ def _case_changes(started: RunStarted, path: Path, job_path: Path) -> list[str]:
 
 
 def _diff_jobs(recorded: EvaluationJob, now: EvaluationJob, before: str, after: str) -> list[str]:
-    # A rehearsal, a run with models, or a placebo was requested on the command line, which is no change of
-    # the file.
+    # A rehearsal, a run with models, or a placebo was requested on the command line, which is no
+    # change of the file.
     evaluator, judge = recorded.evaluator.kind, recorded.scorer.kind
     if evaluator in plugins.BUILT_IN["evaluators"]:
         now = now.model_copy(

@@ -42,6 +42,7 @@ from bioeval_tui.report.words import (
     CUT_OFF,
     EMPTY,
     TONE,
+    WORDS_TOLD,
     cost_lines,
     summary_lines,
     tag_lines,
@@ -239,6 +240,10 @@ def _print_trial(result: RunResult, trial: int, console: Console) -> None:
             _print_parts(talk, console)
     _print_tasks(talks, console)
     _print_assertions(talks, console)
+    if told := result.trial(trial).words_told:
+        each = zip(result.trial(trial).titles, told, strict=True)
+        line = ", ".join(f"{number} {title}" for title, number in each)
+        console.print(Text(f"{WORDS_TOLD}: {line}"), soft_wrap=True)
 
 
 def _print_all_trials(result: RunResult, console: Console) -> None:

@@ -151,6 +151,7 @@ def environment() -> Environment:
         "plain": plain,
     }
     environment.globals["tone_words"] = words.TONE
+    environment.globals["words_told"] = words.WORDS_TOLD
     return environment
 
 

@@ -66,6 +66,17 @@ class PrintedEffect(PrintedDifference):
     rests_on: Annotated[dict[str, Any], SHARED] | None
 
 
+class PrintedControl(TypedDict):
+    """What of the difference is the facts' (supplied − placebo), and what the longer talk's
+    (placebo − withheld); null if the users told too different numbers of words.
+    """
+
+    total: PrintedDifference | None
+    facts: PrintedDifference | None
+    longer_talk: PrintedDifference | None
+    words: str
+
+
 class PrintedTaskDifference(PrintedDifference):
     """What the facts changed in one task."""
 
@@ -94,7 +105,8 @@ PrintedTokens = TypedDict("PrintedTokens", {"in": int | None, "out": int | None,
 
 CONDITION = Fields(
     ConditionSummary,
-    "score", "pass_k", "pass_k_intervals", "tasks", "tags", "assertions", "asking", "latency",
+    "score", "pass_k", "pass_k_intervals", "tasks", "tags", "assertions", "words_told", "asking",
+    "latency",
     "failures", "tokens", "cost",
     called="PrintedCondition",
     about="One condition over all conversations.",
@@ -120,6 +132,7 @@ class PrintedSummary(TypedDict):
     conditions: dict[Condition, Annotated[dict[str, Any], CONDITION]]
     cost: PrintedCost
     difference: PrintedEffect | None
+    placebo: PrintedControl | None
     task_differences: list[PrintedTaskDifference]
 
 
@@ -179,6 +192,7 @@ def summary_dict(summary: Summary) -> PrintedSummary:
         },
         "cost": cost_dict(summary.spent),
         "difference": _effect(summary),
+        "placebo": _control(summary),
         "task_differences": [
             {
                 "job": condition.job,
@@ -198,6 +212,23 @@ def _effect(summary: Summary) -> PrintedEffect | None:
         **given_difference_dict(summary.uplift),
         "words": summary.uplift_words,
         "rests_on": rests_on,
+    }
+
+
+def _control(summary: Summary) -> PrintedControl | None:
+    control = summary.control
+    if control is None:
+        return None
+    parts = [
+        given_difference_dict(part) if control.is_told_apart else None
+        for part in (control.total, control.facts, control.talk)
+    ]
+    total, facts, talk = parts
+    return {
+        "total": total,
+        "facts": facts,
+        "longer_talk": talk,
+        "words": sentence(control.finding),
     }
 
 

@@ -350,6 +350,8 @@ def _trial(page: RunResult, trial: TrialResult, level: str) -> list[str]:
         lines += [f"{level} Assertions", "", *_assertions(page, trial), ""]
     if trial.facts:
         rows = [[f"{fact.number}. {escape(fact.text)}", *fact.given] for fact in trial.facts]
+        if trial.words_told:
+            rows.append([f"*{words.WORDS_TOLD}*", *trial.words_told])
         lines += [
             f"{level} Facts ledger",
             "",

@@ -305,6 +305,7 @@ def rows(result: RunResult, trial: TrialResult) -> list[Row]:
         *_task_rows(trial),
         *_assertion_rows(trial),
         _fact_row(both),
+        *_word_rows(trial),
         *(Row("! ", note, {}) for note in notes(result)),
     ]
     adds_up = {name: _adds_up(talk) for name, talk in both.items()}
@@ -639,6 +640,17 @@ def _fact_row(both: Both) -> Row:
     return Row(
         "  ", Cell("facts that the user gave", "quiet"), cells, details=details, evidence=evidence
     )
+
+
+def _word_rows(trial: TrialResult) -> list[Row]:
+    """Return the row of the words that the user told, in a run with a placebo."""
+    if not trial.words_told:
+        return []
+    cells = {
+        name: Cell(told, "quiet")
+        for name, told in zip(trial.conditions, trial.words_told, strict=True)
+    }
+    return [Row("  ", Cell(words.WORDS_TOLD, "quiet"), cells)]
 
 
 # Several trials

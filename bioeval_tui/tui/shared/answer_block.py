@@ -58,6 +58,8 @@ def answer_lines(
         [Cell("WHAT  ", "quiet"), Cell(answer.what, "strong")],
         [Cell("SURE  ", "quiet"), Cell(answer.sure, _TONES[answer.tone])],
     ]
+    if answer.control:
+        lines.append([Cell("FACTS ", "quiet"), Cell(answer.control)])
     if answer.why:
         lines.append([Cell("WHY   ", "quiet"), Cell(answer.why)])
     if steps:
