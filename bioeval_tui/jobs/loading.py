@@ -25,6 +25,7 @@ from bioeval_tui.base.yaml_positions import Path as FieldPath, YamlDocument, rea
 from bioeval_tui.jobs import models
 from bioeval_tui.jobs.models import EvaluationJob
 from bioeval_tui.record.cases import job_with_case
+from bioeval_tui.record.condition_names import PLACEBO_NAME
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.events import Case, RunStarted
 from bioeval_tui.record.masking import masking
@@ -260,6 +261,11 @@ def _condition_problems(job: EvaluationJob, document: YamlDocument, file: str) -
         return Problem(message, file, place.line, place.column, show_path(path))
 
     for number, condition in enumerate(job.conditions or ()):
+        if condition.is_placebo:
+            yield problem(
+                ("conditions", number, "name"),
+                f"{PLACEBO_NAME} is what `controls: true` adds; give yours another name",
+            )
         numbers = condition.facts if isinstance(condition.facts, tuple) else ()
         if wrong := [fact for fact in numbers if fact > len(job.facts) and not job.cases]:
             yield problem(

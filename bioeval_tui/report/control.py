@@ -67,14 +67,28 @@ class Control:
         return FactsOrTalk(self.total, self.facts, self.talk, used, self.planned)
 
 
+class ThreeValues(NamedTuple):
+    """A trial's values in the three conditions: all of them, or none and why not."""
+
+    without: Sample
+    with_facts: Sample
+    placebo: Sample
+    words: Words | None
+
+
 def find_control(runs: Sequence[RecordedRun]) -> Control | None:
     """Return the parts of the difference of some runs; None if none was run with a placebo."""
     held = [run for run in runs if run.contrast and PLACEBO_NAME in run.started.conditions]
     if not held:
         return None
-    trials: list[_Three] = []
+    trials: list[ThreeValues] = []
     for run in held:
         trials += [_three(run, trial) for trial in run.trials]
+    return tell_apart(trials, planned=sum(run.planned_trials for run in held))
+
+
+def tell_apart(trials: Sequence[ThreeValues], planned: int) -> Control:
+    """Return the parts of the difference of these trials."""
     both = corrected(
         {
             "facts": _difference([(each.placebo, each.with_facts) for each in trials]),
@@ -91,7 +105,7 @@ def find_control(runs: Sequence[RecordedRun]) -> Control | None:
         words_differ=differ_too_much(
             sum(each.with_facts for each in counts), sum(each.placebo for each in counts)
         ),
-        planned=sum(run.planned_trials for run in held),
+        planned=planned,
     )
 
 
@@ -106,25 +120,16 @@ def _difference(pairs: Sequence[tuple[Sample, Sample]]) -> Difference:
     return difference(differences(pairs))
 
 
-class _Three(NamedTuple):
-    """A trial's values in the three conditions: all of them, or none and why not."""
-
-    without: Sample
-    with_facts: Sample
-    placebo: Sample
-    words: Words | None
-
-
-def _three(run: RecordedRun, trial: int) -> _Three:
+def _three(run: RecordedRun, trial: int) -> ThreeValues:
     assert run.contrast is not None
     without, with_facts = run.contrast
     talks = [run.conversation(name, trial) for name in (without, with_facts, PLACEBO_NAME)]
     missing = _why_missing(run, trial, talks)
     if missing is not None:
-        return _Three(missing, missing, missing, None)
+        return ThreeValues(missing, missing, missing, None)
     held = [talk for talk in talks if talk is not None]
     one, two, three = (talk.shared_sample for talk in held)
-    return _Three(one, two, three, Words(*(talk.words_told for talk in held)))
+    return ThreeValues(one, two, three, Words(*(talk.words_told for talk in held)))
 
 
 def _why_missing(

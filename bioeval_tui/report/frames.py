@@ -158,6 +158,7 @@ def _conversation(run: RunResult, talk: ConversationResult) -> Iterator[Cells]:
         "facts_given": (
             len({fact.fact for fact in talk.facts}) if talk.facts or not talk.facts_unread else None
         ),
+        "words_told": talk.words_told,
         "tokens_in": known_sum(message.tokens[0] for message in talk.answers),
         "tokens_out": known_sum(message.tokens[1] for message in talk.answers),
         "tone": talk.tone,
@@ -316,6 +317,7 @@ TABLES: Mapping[TableName, FrameTable] = {
         FrameColumn("average_latency_ms", "number", "the agent's average latency, milliseconds"),
         FrameColumn("facts_given", "whole",
             "how many facts the user gave away; missing if that cannot be told in their language"),
+        FrameColumn("words_told", "whole", "words that the user told, without the greeting"),
         FrameColumn("tokens_in", "whole", "tokens that the agent's model read, if reported"),
         FrameColumn("tokens_out", "whole", "tokens that it wrote"),
         FrameColumn("tone", "number",

@@ -252,9 +252,18 @@ def _run_scores(finding: of.RunScores) -> str:
         text += f". Fails {_every_time(finding)}: "
         text += _fails(finding.everywhere, ONE_LINE - len(text))
     elif finding.there and finding.lower is not None:
-        text += f". Fails {side_words(finding.lower)} only: "
+        text += f". Fails {side_words(finding.lower)} {_not_elsewhere(finding)}: "
         text += _fails(finding.there, ONE_LINE - len(text))
     return f"{text}."
+
+
+def _not_elsewhere(finding: of.RunScores) -> str:
+    """Return where else it passes: `only` of two conditions. What fails with a placebo is not
+    looked at.
+    """
+    if all(one.side.condition != PLACEBO_NAME for one in finding.scores):
+        return "only"
+    return "and not with them" if finding.lower == finding.scores[0].side else "and not without"
 
 
 def _shared_scores(finding: of.RunScores) -> str:
@@ -559,7 +568,7 @@ def _effect_of_facts(finding: of.EffectOfFacts) -> str:
     verb = "help" if finding.by > 0 else "hurt"
     over = _basis_words(finding.trials, finding.interval, all_equal=finding.all_equal)
     if finding.with_talk:
-        return f"yes: the facts with the talk that they bring {verb}, {signed(finding.by)}{over}"
+        return f"yes: the facts and their talk {verb}, {signed(finding.by)}{over}"
     return f"yes: the facts {verb}, {signed(finding.by)}{over}"
 
 
@@ -567,7 +576,7 @@ def _effect_of_facts(finding: of.EffectOfFacts) -> str:
 def _effect_of_talk(finding: of.EffectOfTalk) -> str:
     verb = "helps" if finding.by > 0 else "hurts"
     over = _basis_words(finding.trials, finding.interval)
-    return f"yes: the longer talk {verb}, not the facts, {signed(finding.by)}{over}"
+    return f"yes: the talk {verb}, not the facts, {signed(finding.by)}{over}"
 
 
 @write_sure.register
@@ -674,7 +683,7 @@ def _facts_or_talk(finding: of.FactsOrTalk) -> str:
         case "both":
             text = f"both the facts and the longer talk: {share} is the facts', {talk} the talk's"
         case "nothing":
-            text = "neither the facts nor the longer talk change anything"
+            text = "neither the facts nor the longer talk changes anything"
         case "open":
             text = (
                 f"not yet told apart from the longer talk: {share} is the facts', {talk} the talk's"

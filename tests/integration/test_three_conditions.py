@@ -16,9 +16,9 @@ from bioeval_tui import load_run
 from bioeval_tui.pytest_plugin import Evaluation
 from tests.command import call
 
-NAMES = ("withheld", "supplied", "placebo")
+NAMES = ("withheld", "supplied", "town")
 TITLES = ("knows nothing", "knows the dose", "knows its town")
-SCORES = {"withheld": 0.14, "supplied": 1.0, "placebo": 0.29}
+SCORES = {"withheld": 0.14, "supplied": 1.0, "town": 0.29}
 """By hand: timing (1 of 7) everywhere; tasks (2) and assertion (4) where the dose is told; one of
 two tasks with the town.
 """
@@ -38,10 +38,10 @@ aspirationalAverage: 30000
 conditions:
   - {name: withheld, words: knows nothing, facts: none, criteria: withheld}
   - {name: supplied, words: knows the dose}
-  - {name: placebo, words: knows its town, facts: [2]}
+  - {name: town, words: knows its town, facts: [2]}
 tasks:
   - {task: Set a reminder, rules: [{pattern: set the reminder}]}
-  - {task: Be asked back, rules: [{pattern: '\?'}], only: placebo}
+  - {task: Be asked back, rules: [{pattern: '\?'}], only: town}
 facts: [My dose is 5 mg of warfarin, I live in Sydney]
 evaluator:
   kind: scripted
@@ -49,7 +49,7 @@ evaluator:
     - {say: Please remind me of my medicine, task: 1}
     - {say: I take 5 mg of warfarin, fact: 1}
     - {say: I live in Sydney, fact: 2}
-    - {say: What now, task: 2, only: placebo}
+    - {say: What now, task: 2, only: town}
 scorer: {kind: rules}
 assertions:
   - name: sets it
@@ -72,7 +72,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def run(folder: Path) -> Path:
     """Hold two trials of three conversations."""
-    held = call(*ARGUMENTS, "--repeat", "2", "--fail-under", "placebo:0.28,placebo.task2:1")
+    held = call(*ARGUMENTS, "--repeat", "2", "--fail-under", "town:0.28,town.task2:1")
     assert held.return_value == 0, held.stderr
     (path,) = (folder / "data" / "runs").glob("*.jsonl")
     return path
@@ -87,9 +87,9 @@ def test_each_conversation_has_the_facts_and_criteria_of_its_condition(run: Path
         name: [fact["fact"] for fact in one["trials"][0]["facts"]]
         for name, one in document["conditions"].items()
     }
-    assert given == {"withheld": [], "supplied": [1, 2], "placebo": [2]}
+    assert given == {"withheld": [], "supplied": [1, 2], "town": [2]}
     tasks = {name: len(one["trials"][0]["tasks"]) for name, one in document["conditions"].items()}
-    assert tasks == {"withheld": 1, "supplied": 1, "placebo": 2}
+    assert tasks == {"withheld": 1, "supplied": 1, "town": 2}
     assert document["clean"] is True
 
 
@@ -104,13 +104,13 @@ def test_the_effect_of_the_facts_is_between_none_and_all_of_them(run: Path) -> N
 
 @pytest.mark.parametrize(
     ("threshold", "code"),
-    [("placebo:0.28", 0), ("placebo:0.3", 1), ("0.47", 0), ("0.48", 1),
-        ("placebo.assertion:0.1", 1)],
+    [("town:0.28", 0), ("town:0.3", 1), ("0.47", 0), ("0.48", 1),
+        ("town.assertion:0.1", 1)],
 )  # fmt: skip
 def test_a_gate_knows_them(run: Path, threshold: str, code: int) -> None:
     assert call("runs", "gate", run.stem, "--fail-under", threshold).return_value == code
-    unknown = call("runs", "gate", run.stem, "--fail-under", "plaebo:0.1")
-    assert "'plaebo' is not a condition; the job has withheld, supplied and placebo" in str(
+    unknown = call("runs", "gate", run.stem, "--fail-under", "twn:0.1")
+    assert "'twn' is not a condition; the job has withheld, supplied and town" in str(
         unknown.exception
     )
 
@@ -118,12 +118,12 @@ def test_a_gate_knows_them(run: Path, threshold: str, code: int) -> None:
 def test_one_of_them_alone_can_be_run_and_an_unknown_one_is_refused(
     folder: Path, run: Path
 ) -> None:
-    held = call(*ARGUMENTS, "--condition", "placebo", "--condition", "withheld")
+    held = call(*ARGUMENTS, "--condition", "town", "--condition", "withheld")
     document = json.loads(held.stdout)
-    assert list(document["conditions"]) == ["withheld", "placebo"]
+    assert list(document["conditions"]) == ["withheld", "town"]
     assert document["score"] is None
     refused = call(*ARGUMENTS, "--condition", "plaebo")
-    assert "no condition 'plaebo'; it has withheld, supplied and placebo" in str(refused.exception)
+    assert "no condition 'plaebo'; it has withheld, supplied and town" in str(refused.exception)
 
 
 def test_every_list_and_file_has_them(run: Path, folder: Path) -> None:
@@ -131,14 +131,14 @@ def test_every_list_and_file_has_them(run: Path, folder: Path) -> None:
     assert next(one["scores"] for one in listed if one["run_id"] == run.stem) == pytest.approx(
         SCORES
     )
-    assert "placebo" in call("runs", "list").stdout.splitlines()[0]
+    assert "town" in call("runs", "list").stdout.splitlines()[0]
     for kind in ("md", "html"):
         page = call("runs", "export", run.stem, "--to", kind).stdout
         assert all(title in page for title in TITLES), kind
     rows = [*csv.DictReader(io.StringIO(call("runs", "export", run.stem, "--to", "csv").stdout))]
     assert sorted({row["condition"] for row in rows}) == sorted(NAMES)
     suites = ET.fromstring(call("runs", "export", run.stem, "--to", "junit").stdout)
-    assert len([suite for suite in suites if "placebo" in suite.attrib["name"]]) == 2
+    assert len([suite for suite in suites if "town" in suite.attrib["name"]]) == 2
     assert sorted(set(load_run(run).to_frame()["condition"])) == sorted(NAMES)
 
 
@@ -164,9 +164,9 @@ def test_two_runs_are_compared_in_each(run: Path) -> None:
 
 def test_the_pytest_plugin_asserts_them(run: Path) -> None:
     held = Evaluation(json.loads(call("runs", "export", run.stem, "--to", "json").stdout), "")
-    held.assert_score(0.28, condition="placebo").assert_score(0.47)
+    held.assert_score(0.28, condition="town").assert_score(0.47)
     with pytest.raises(
-        ValueError, match="'plaebo' was not run; the run has withheld, supplied and placebo"
+        ValueError, match="'plaebo' was not run; the run has withheld, supplied and town"
     ):
         held.assert_score(0.1, condition="plaebo")
 
@@ -180,7 +180,7 @@ def test_a_job_out_of_a_run_lists_them_and_says_each_line_where_it_was_said(
     lines = {
         (line["say"], line.get("only"), line.get("fact")) for line in job["evaluator"]["lines"]
     }
-    assert ("What now", "placebo", None) in lines
+    assert ("What now", "town", None) in lines
     assert "no condition" not in call("check", "again.yml").output
 
 

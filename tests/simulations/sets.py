@@ -1,4 +1,4 @@
-"""Twenty constructed result sets and what the program says about them; the first six once had
+"""Constructed result sets and what the program says about them; the first six once had
 misleading sentences.
 """
 
@@ -25,6 +25,26 @@ def _drawn(trials: int, withheld: float, supplied: float, seed: int) -> Recorded
 
     pairs = [(talk(withheld, False), talk(supplied, True)) for _ in range(trials)]
     return Recorded([one for one, _ in pairs], [two for _, two in pairs])
+
+
+def _with_placebo(
+    trials: int, withheld: float, supplied: float, placebo: float, words: int = 9
+) -> Recorded:
+    """Return trials that pass with these probabilities; with the facts the user tells ten words,
+    with the placebo so many.
+    """
+    random = Random(f"{trials} {withheld} {supplied} {placebo}")
+
+    def talks(chance: float, told: int, *, fact: bool = False) -> list[Talk]:
+        passes = [random.random() < chance for _ in range(trials)]
+        return [
+            Talk((float(one),), (one,), (500.0, 500.0), told=" ".join(["word"] * told), fact=fact)
+            for one in passes
+        ]
+
+    return Recorded(
+        talks(withheld, 1), talks(supplied, 10, fact=True), placebo=talks(placebo, words)
+    )
 
 
 def _with_fact(talk: Talk) -> Talk:
@@ -78,11 +98,23 @@ SETS: dict[str, Recorded] = {
     "one condition, one trial": Recorded(supplied=[KNOWS]),
     "one condition, ten trials": Recorded(supplied=[KNOWS, _with_fact(FAILS)] * 5),
     "fifty cases with one trial each": Recorded([GOOD, FAILS] * 25, [KNOWS] * 50, cases=50),
+    "one trial with a placebo": Recorded([BAD], [KNOWS], placebo=[BAD]),
+    "ten trials with a placebo, the facts help": _with_placebo(10, 0.1, 0.95, 0.15),
+    "ten trials with a placebo, the longer talk helps": _with_placebo(10, 0.05, 0.95, 0.95),
+    "thirty trials with a placebo, both help": _with_placebo(30, 0.05, 0.95, 0.5),
+    "ten trials with a placebo, chance only": _with_placebo(10, 0.5, 0.5, 0.5),
+    "ten trials with a placebo that tells too little": _with_placebo(10, 0.1, 0.95, 0.1, words=5),
+    "a placebo that could not be measured": Recorded(
+        [BAD] * 5, [KNOWS] * 5, placebo=[Talk(tasks=None)] * 5
+    ),
 }
 
 
 def _words(answer: Answer) -> str:
-    return f"{answer.what} Sure: {answer.sure}."
+    words = f"{answer.what} Sure: {answer.sure}."
+    if answer.control:
+        words += f" Facts: {answer.control}."
+    return words
 
 
 def sentences() -> Iterator[tuple[str, str]]:

@@ -70,11 +70,6 @@ def text_problems(data: Mapping[str, Any]) -> Iterator[tuple[FieldPath, str]]:
 def control_problem(job: EvaluationJob) -> str:
     """Return why a job cannot have a placebo; empty if it can."""
     listed = [condition.name for condition in job.conditions or ()]
-    if PLACEBO_NAME in listed:
-        return (
-            f"the condition {PLACEBO_NAME} is added by `controls: true`, with `facts: none` and the"
-            f" criteria of {PUBLISHED_NAMES[0]}: leave it out of `conditions`"
-        )
     without = job.condition(PUBLISHED_NAMES[0])
     has_both = without.facts == "none" and job.condition_with_facts is not None
     if job.conditions is not None and not (has_both and PUBLISHED_NAMES[0] in listed):

@@ -37,6 +37,8 @@ class Talk:
     reason: events.EndReason = "signed_off"
     detail: str = ""
     says: str = "hello"
+    told: str = "Hello"
+    """What the user says in each message, of which the first is the greeting."""
     does: Sequence[dict[str, Any]] = ()
     """The events of its answers."""
     cut_off: bool = False
@@ -70,11 +72,16 @@ class Recorded:
     """What the job calls its conditions."""
     cases: int = 0
     """The number of cases that the trials are of, in turn; 0 for a job without cases."""
+    placebo: Sequence[Talk] = ()
 
     def events(self) -> list[RunEvent]:
         """Return the run's events, in order."""
         self._seq = 0
-        sides = {"withheld": self.withheld, "supplied": self.supplied}
+        sides = {
+            "withheld": self.withheld,
+            "supplied": self.supplied,
+            "placebo": self.placebo,
+        }
         held = [name for name, talks in sides.items() if talks]
         found: list[RunEvent] = [self._event(events.RunStarted, **self._started_fields(held))]
         scores: dict[str, list[float | None]] = {name: [] for name in held}
@@ -123,6 +130,7 @@ class Recorded:
                 ],
                 "facts": ["a fact"],
                 "conditions": self._conditions(),
+                "controls": bool(self.placebo),
             },
             "job_sha256": "0" * 64,
             "program_version": "0.1.0",
@@ -170,7 +178,7 @@ class Recorded:
         ]
         for turn, latency in enumerate(talk.latencies_ms, start=1):
             for number, role, text, ms in (
-                (2 * turn - 1, "user", "Hello", None),
+                (2 * turn - 1, "user", talk.told, None),
                 (2 * turn, "assistant", talk.says, latency),
             ):
                 base = {"message": number, "turn": turn, "role": role, "speaker": role}

@@ -83,7 +83,40 @@ UP = paired((0.4, 0.6), (0.4, 0.6), (0.4, 0.6))
 FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2) * 2))
 FEW_FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2)))
 
+NO_PART = paired(*((0.5, 0.5),) * 6)
+SOME_PART = paired(*((0.5, value) for value in (0.9, 0.8, 0.9, 0.85, 0.9, 0.8) * 2))
+CHANCE = paired(*((0.5, value) for value in (0.9, 0.1, 0.9, 0.1, 0.5, 0.6)))
+ALL_PART = paired(*((0.3, value) for value in (0.9, 0.8, 0.9, 0.85, 0.9, 0.8)))
+ONE_PART = paired((0.3, 0.9))
+PLACEBO = of.SideScore(of.Side("placebo", "with a placebo"), 0.5)
+
 EXAMPLES: list[tuple[Finding, str]] = [
+    (of.TalkDiffers(40.0, 20.5),
+        "not told apart from the longer talk: the user told 40.0 words with the facts and 20.5 "
+        "with the placebo, which differ by more than a quarter"),
+    (of.NoControl(), "not told apart from the longer talk: no trial has all three scores"),
+    (of.FactsOrTalk(SOME_PART, SOME_PART, NO_PART, 6, 6),
+        "the facts, not the longer talk: +0.36 (0.33 to 0.39) of +0.36 (0.33 to 0.39); the longer "
+        "talk: ±0.00"),
+    (of.FactsOrTalk(SOME_PART, NO_PART, SOME_PART, 6, 8),
+        "the longer talk, not the facts: +0.36 (0.33 to 0.39) of +0.36 (0.33 to 0.39); the facts: "
+        "±0.00, in 6 of 8 trials"),
+    (of.FactsOrTalk(ALL_PART, SOME_PART, ALL_PART, 6, 6),
+        "both the facts and the longer talk: +0.36 (0.33 to 0.39) of +0.56 is the facts', +0.56 "
+        "the talk's"),
+    (of.FactsOrTalk(NO_PART, NO_PART, NO_PART, 6, 6),
+        "neither the facts nor the longer talk changes anything"),
+    (of.FactsOrTalk(CHANCE, CHANCE, NO_PART, 6, 6),
+        "not yet told apart from the longer talk: +0.02 of +0.02 is the facts', ±0.00 the talk's"),
+    (of.FactsOrTalk(ONE_PART, ONE_PART, paired((0.3, 0.3)), 1, 1),
+        "1 trial cannot tell the facts from the longer talk: +0.60 of +0.60 is the facts', ±0.00 "
+        "the talk's"),
+    (of.RunScores((LOW, HIGH, PLACEBO), None, (), (), WITHOUT, (EXISTS,), 1),
+        "0.44 → 1.00 with the facts, 0.50 with a placebo. Fails without the facts and not with "
+        "them: “a reminder exists”."),
+    (of.RunScores((LOW, HIGH, PLACEBO), None, (), (), WITH, (EXISTS,), 1),
+        "0.44 → 1.00 with the facts, 0.50 with a placebo. Fails with the facts and not without: "
+        "“a reminder exists”."),
     (of.NeverStarted(), "The run never started, so nothing was measured."),
     (of.StillUnfinished(1, 2), "The run has not ended: 1 of 2 conversations scored."),
     (of.WasCancelled("", 1, 2),
@@ -610,6 +643,12 @@ SURE: list[tuple[ConclusionFinding, str]] = [
     (of.EffectOfFacts(FIVE, 0.56, True, None), "yes: the facts help, +0.56 in each of 5 trials"),
     (of.EffectOfFacts(FIVE, -0.2, False, SPAN),
         "yes: the facts hurt, −0.20 over 5 trials (95 % interval of the difference −0.10 to 0.30)"),
+    (of.EffectOfFacts(FIVE, 0.56, False, SPAN, with_talk=True),
+        "yes: the facts and their talk help, +0.56 over 5 trials (95 % interval of the difference "
+        "−0.10 to 0.30)"),
+    (of.EffectOfTalk(FIVE, 0.56, SPAN),
+        "yes: the talk helps, not the facts, +0.56 over 5 trials (95 % interval of the difference "
+        "−0.10 to 0.30)"),
     (of.EffectWithinChance(FIVE, 0.1, SPAN),
         "no: +0.10 cannot be distinguished from chance over 5 trials (95 % interval of the "
         "difference −0.10 to 0.30)"),
