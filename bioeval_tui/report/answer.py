@@ -722,6 +722,8 @@ def _who_judged(run: RecordedRun, talk: ConversationResult, task: int) -> of.Sai
 def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> tuple[of.Step, ...]:
     """Return what can be done about a run's answer, the most useful first."""
     job, this = shlex.quote(clean_line(run.started.job_path or run.started.job_name)), (run.run_id,)
+    if run.started.options.get("control"):
+        job += " --control"
     steps: list[of.Step] = []
     if isinstance(finding, of.WasCancelled | of.StillUnfinished):
         steps.append(of.Step("resume", this))

@@ -23,7 +23,7 @@ from bioeval_tui.record.events import ROLE_RULES
 from bioeval_tui.report.findings import MannerBasis
 from bioeval_tui.report.run import ConversationResult, RecordedRun, conversations_of
 from bioeval_tui.report.sentences import sentence
-from bioeval_tui.report.summary import condition_title, held_conditions
+from bioeval_tui.report.summary import condition_title, scored_conditions
 from bioeval_tui.statistics.intervals import FEWEST_UNITS, UNIT, Interval, ends, mean_of
 
 _HEDGES = (
@@ -377,7 +377,7 @@ def manners(runs: Sequence[RecordedRun]) -> list[RunManner]:
     """
     made = []
     runs = [run for run in runs if run.kind_of("evaluator") != "scripted"]
-    for condition in held_conditions(runs):
+    for condition in scored_conditions(runs):
         talks = list(conversations_of(runs, condition))
         if not any(run.started.source is None or _answers(talk) for run, talk in talks):
             continue  # questions on paper, imported with their answers: nobody played a user

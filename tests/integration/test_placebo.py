@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -293,3 +294,61 @@ def test_the_same_seed_tells_the_same(job: Path) -> None:
 def test_several_conversations_at_a_time_tell_it_apart_as_well(job: Path) -> None:
     found = hold(job, needs_facts, concurrency=4, trials=6).to_dict()
     assert found["placebo"]["words"].startswith("the facts, not the longer talk: +1.00 of +1.00")
+
+
+AGENT = """\
+def answer(message, conversation):
+    heard = [one["content"] for one in conversation.messages if one["role"] == "user"]
+    if "Sydney" in " ".join([*heard, message]):
+        return "The reminder is set."
+    return "Where do you live?"
+"""
+COMMAND = ("run", "job.yml", "--code", ".", "--graph", "none", "--headless")
+
+
+@pytest.fixture
+def by_command(job: Path) -> Path:
+    """The same job for the command line, with its agent in a file."""
+    target = {**JOB["target"], "protocol": "python", "function": "placebo_agent:answer"}
+    Path("placebo_agent.py").write_text(AGENT, encoding="utf-8")
+    sys.modules.pop("placebo_agent", None)  # that of another test, in another folder
+    return write({**JOB, "target": target}, job)
+
+
+def shown(run: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(call("runs", "show", run, "--json").stdout)
+    return document
+
+
+def test_an_interrupted_run_is_resumed_with_its_placebo(by_command: Path) -> None:
+    assert call(*COMMAND, "--control", "--repeat", "5").return_value == 0
+    (path,) = Path("data/runs").glob("*.jsonl")
+    before = shown(path.stem)
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    begun = [n for n, line in enumerate(lines) if '"conversation_started"' in line]
+    path.write_text("".join(lines[: begun[-1] + 3]), encoding="utf-8")
+    assert call("runs", "resume", path.stem, "--code", ".", "--headless").return_value == 0
+    after = shown(path.stem)
+    assert after["placebo"] == before["placebo"]
+    assert user_lines(after, "placebo") == user_lines(before, "placebo")
+    last = after["conditions"]["placebo"]["trials"][-1]
+    said = [message["content"] for message in last["messages"]]
+    earlier = before["conditions"]["placebo"]["trials"][-1]["messages"]
+    assert said == [message["content"] for message in earlier]
+
+
+def test_a_run_judged_again_is_told_apart_by_the_new_verdicts(by_command: Path) -> None:
+    call(*COMMAND, "--control", "--repeat", "5")
+    (path,) = Path("data/runs").glob("*.jsonl")
+    assert shown(path.stem)["placebo"]["facts"]["mean"] == 1.0
+    assert call("runs", "rescore", path.stem).return_value == 0
+    again = shown(path.stem)
+    assert again["placebo"]["facts"]["mean"] == 1.0
+    assert [len(judging) for judging in [again["judged_again"]]] != [0]
+
+
+def test_a_gate_of_the_command_line_does_not_count_the_placebo(by_command: Path) -> None:
+    assert call(*COMMAND, "--control", "--fail-under", "0.5").return_value == 0
+    assert call(*COMMAND, "--control", "--fail-under", "0.51").return_value == 1
+    assert call(*COMMAND, "--control", "--fail-under", "placebo:0.5").return_value == 1
+    assert call(*COMMAND, "--control", "--fail-under", "withheld:0,supplied:1").return_value == 0

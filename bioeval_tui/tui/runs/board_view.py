@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from bioeval_tui.base.text import plural
 from bioeval_tui.base.units import clock, latency_short, number, signed
 from bioeval_tui.base.widths import fitted
+from bioeval_tui.record.conditions import without_placebo
 from bioeval_tui.statistics.estimates import Estimate
 from bioeval_tui.tui.runs.batch_view import Glance, condition_name, glance_conditions
 from bioeval_tui.tui.runs.standings import (
@@ -57,10 +58,10 @@ def board(glances: Sequence[Glance], width: int, height: int, left_s: float | No
         rows.setdefault(name, []).append(glance)
     if width < NARROWEST:
         return lines
-    conditions = glance_conditions(glances)
+    *_, by = without_placebo(glance_conditions(glances)) or glance_conditions(glances)
     ranked = sorted(
         rows.items(),
-        key=lambda row: (-(condition_score(row[1], conditions[-1]).mean or 0.0), row[0]),
+        key=lambda row: (-(condition_score(row[1], by).mean or 0.0), row[0]),
     )
     if len(ranked) > 1:
         lines += _bars(ranked, width, height - len(lines))
