@@ -428,6 +428,11 @@ class NoSharedCriteria(ConclusionFinding):
         return "own_criteria"
 
 
+ControlVerdict = Literal[
+    "facts", "talk", "both", "facts at least", "talk at least", "nothing", "open", "too few"
+]
+
+
 class FactsOrTalk(Finding):
     """What of a difference is the facts', and what the longer talk's, in the trials with all three
     scores.
@@ -442,9 +447,10 @@ class FactsOrTalk(Finding):
     planned: int
 
     @property
-    def verdict(self) -> Literal["facts", "talk", "both", "nothing", "open", "too few"]:
-        """Which of the two makes the difference, as far as it can be told from chance; what can is
-        not called the only one if the other may be larger.
+    def verdict(self) -> ControlVerdict:
+        """Which of the two makes the difference, as far as it can be told from chance.
+
+        It is one alone only if the other is less than half as large; else it is one `at least`.
         """
         if "too few" in (self.facts.direction, self.talk.direction):
             return "too few"
@@ -453,14 +459,23 @@ class FactsOrTalk(Finding):
         )
         if of_facts and of_talk:
             return "both"
-        facts, talk = (abs(one.mean or 0.0) for one in (self.facts, self.talk))
-        if of_facts and facts > talk:
-            return "facts"
-        if of_talk and talk > facts:
-            return "talk"
+        if of_facts:
+            return "facts" if _is_smaller(self.talk, self.facts) else "facts at least"
+        if of_talk:
+            return "talk" if _is_smaller(self.facts, self.talk) else "talk at least"
         if self.facts.direction == self.talk.direction == "same":
             return "nothing"
         return "open"
+
+
+def _is_smaller(part: Difference, other: Difference) -> bool:
+    """Return whether all of a part's interval, or without one each of its values, is less than
+    half as large as the mean of the other.
+    """
+    ends: tuple[float, ...] = part.estimate.points
+    if part.estimate.interval is not None:
+        ends = (part.estimate.interval.low, part.estimate.interval.high)
+    return 2 * max(map(abs, ends)) < abs(other.mean or 0.0)
 
 
 class TalkDiffers(Finding):

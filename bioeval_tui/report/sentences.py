@@ -682,6 +682,10 @@ def _facts_or_talk(finding: of.FactsOrTalk) -> str:
             text = f"the longer talk, not the facts: {talk} of {total}; the facts: {facts}"
         case "both":
             text = f"both the facts and the longer talk: {share} is the facts', {talk} the talk's"
+        case "facts at least":
+            text = f"the facts at least: {share}; the longer talk, not yet clear: {talk}"
+        case "talk at least":
+            text = f"the longer talk at least: {talk} of {total}; the facts, not yet clear: {facts}"
         case "nothing":
             text = "neither the facts nor the longer talk changes anything"
         case "open":

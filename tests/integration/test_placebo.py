@@ -352,3 +352,18 @@ def test_a_gate_of_the_command_line_does_not_count_the_placebo(by_command: Path)
     assert call(*COMMAND, "--control", "--fail-under", "0.51").return_value == 1
     assert call(*COMMAND, "--control", "--fail-under", "placebo:0.5").return_value == 1
     assert call(*COMMAND, "--control", "--fail-under", "withheld:0,supplied:1").return_value == 0
+
+
+def test_the_documented_example_prints_what_the_page_says(
+    job: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "evaluate-your-agent.md").read_text("utf-8")
+    part = page.partition("### The facts, or the longer talk?")[2].partition("### ")[0]
+    written, agent, printed = re.findall(r"```\w*\n(.*?)```", part, re.DOTALL)[:3]
+    Path("talk.yml").write_text(written, encoding="utf-8")
+    Path("talk.py").write_text(agent, encoding="utf-8")
+    command, *lines = printed.strip().split("\n")
+    assert call("check", "talk.yml", "--code", ".").return_value == 0
+    held = call(*command.split()[2:])
+    assert held.return_value == 0
+    assert [line for line in lines if line not in held.stdout] == []

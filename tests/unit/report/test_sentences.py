@@ -86,6 +86,7 @@ FEW_FELL = paired(*((0.9, value) for value in (0.1, 0.2, 0.1, 0.15, 0.1, 0.2)))
 NO_PART = paired(*((0.5, 0.5),) * 6)
 SOME_PART = paired(*((0.5, value) for value in (0.9, 0.8, 0.9, 0.85, 0.9, 0.8) * 2))
 CHANCE = paired(*((0.5, value) for value in (0.9, 0.1, 0.9, 0.1, 0.5, 0.6)))
+WIDE = paired(*((0.5, value) for value in (1.0, 0.0, 1.0, 0.0, 1.0) * 2))
 ALL_PART = paired(*((0.3, value) for value in (0.9, 0.8, 0.9, 0.85, 0.9, 0.8)))
 ONE_PART = paired((0.3, 0.9))
 PLACEBO = of.SideScore(of.Side("placebo", "with a placebo"), 0.5)
@@ -104,6 +105,12 @@ EXAMPLES: list[tuple[Finding, str]] = [
     (of.FactsOrTalk(ALL_PART, SOME_PART, ALL_PART, 6, 6),
         "both the facts and the longer talk: +0.36 (0.33 to 0.39) of +0.56 is the facts', +0.56 "
         "the talk's"),
+    (of.FactsOrTalk(WIDE, SOME_PART, WIDE, 12, 12),
+        "the facts at least: +0.36 (0.33 to 0.39) of +0.10 (−0.27 to 0.47); the longer talk, "
+        "not yet clear: +0.10 (−0.27 to 0.47)"),
+    (of.FactsOrTalk(WIDE, WIDE, SOME_PART, 12, 12),
+        "the longer talk at least: +0.36 (0.33 to 0.39) of +0.10 (−0.27 to 0.47); the facts, "
+        "not yet clear: +0.10 (−0.27 to 0.47)"),
     (of.FactsOrTalk(NO_PART, NO_PART, NO_PART, 6, 6),
         "neither the facts nor the longer talk changes anything"),
     (of.FactsOrTalk(CHANCE, CHANCE, NO_PART, 6, 6),
