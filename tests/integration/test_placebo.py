@@ -367,3 +367,26 @@ def test_the_documented_example_prints_what_the_page_says(
     held = call(*command.split()[2:])
     assert held.return_value == 0
     assert [line for line in lines if line not in held.stdout] == []
+
+
+def test_a_stand_in_for_a_model_is_yoked_to_what_it_would_have_said(job: Path) -> None:
+    """It gives a fact that fits the question; else it says the same as with the facts."""
+    user = {"kind": "stand-in", "options": {"until": "is set|goodbye"}}
+    write(
+        {**JOB, "evaluator": user, "tasks": [{"task": "Live", "rules": [{"pattern": "set"}]}]}, job
+    )
+
+    def asks(messages: list[dict[str, str]]) -> str:
+        questions = ["Do you live beside the harbour bridge?", "Do you own a zebra?", "Goodbye"]
+        return questions[min(len([m for m in messages if m["role"] == "user"]), 3) - 1]
+
+    document = hold(job, asks, trials=1).to_dict()
+    said = {name: user_lines(document, name) for name in ("withheld", "supplied", "placebo")}
+    assert said["withheld"] == ["I don't know.", "I don't know."]
+    assert said["supplied"] == [FACT, "I don't know."]
+    placebo, unknown = said["placebo"]
+    assert unknown == "I don't know."
+    assert placebo.startswith("I don't know. ")
+    assert "harbour" not in placebo
+    told = [document["conditions"][name]["words_told"] for name in ("supplied", "placebo")]
+    assert abs(told[0] - told[1]) <= 1
