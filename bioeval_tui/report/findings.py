@@ -379,7 +379,9 @@ class EffectOfFacts(ConclusionFinding):
 
     @property
     def attributed(self) -> float | None:
-        """The difference of the two scores."""
+        """The difference of the two scores; None if a part of it is, or may be, the talk's."""
+        if self.with_talk:
+            return None
         return self.by
 
 

@@ -79,9 +79,14 @@ def draft_job(recording: Path, runs_dir: Path, trial: int | None = None) -> str:
 
 def _choose(state: RunState, trial: int | None) -> ConversationState | None:
     """Return the conversation with the lowest score, of equal ones one with the facts before one
-    without them; one of a named trial need not have failed.
+    without them, and none of a placebo; one of a named trial need not have failed.
     """
-    talks = [talk for talk in state.conversations.values() if any(map(_is_answer, talk.messages))]
+    talks = [
+        talk
+        for talk in state.conversations.values()
+        if any(map(_is_answer, talk.messages))
+        and not state.condition(talk.key.condition).is_placebo
+    ]
     if trial is not None:
         talks = [talk for talk in talks if talk.key.trial == trial]
         failed = [talk for talk in talks if _has_failed(talk)] or talks

@@ -42,6 +42,16 @@ def test_only_trials_with_all_three_scores_are_told_apart() -> None:
     assert len(run.summary.uplift.estimate.points) == 6
 
 
+def test_a_part_of_the_longer_talk_is_not_attributed_to_the_facts() -> None:
+    low, half = Talk(tasks=(0.0,)), Talk(tasks=(0.5,))
+    run = Recorded([low] * 6, [Talk(fact=True)] * 6, placebo=[half] * 6).loaded()
+    assert run.answer.control.startswith("both the facts and the longer talk")
+    assert run.answer.outcome == "facts_help"
+    assert run.answer.attributed is None
+    plain = Recorded([low] * 6, [Talk(fact=True)] * 6).loaded()
+    assert plain.answer.attributed == 0.29
+
+
 def test_what_cannot_be_told_says_why() -> None:
     low, high = Talk(), Talk(fact=True)
     nothing = Recorded([low], [high], placebo=[Talk(tasks=None)]).loaded().summary.control
