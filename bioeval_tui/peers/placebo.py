@@ -71,13 +71,19 @@ class Placebo:
 
     def _drawn(self, words: int, used: Sequence[str]) -> list[str]:
         """Return texts that together have about so many words, and at least one: each time the
-        longest for which there is room and, at the end, whichever comes closest.
+        longest for which there is room and, at the end, one that comes closest, or nearly so, since
+        otherwise a length would have the same text in every trial.
         """
         left = [text for text in self._shuffled() if text not in used] or self._shuffled()
         drawn: list[str] = []
         missing = words
         while left:
-            best = min(left, key=lambda text: _distance(word_count(text), missing))
+            closest = min(_distance(word_count(text), missing) for text in left)
+            best = next(
+                text
+                for text in left
+                if _distance(word_count(text), missing) <= (closest[0], max(closest[1], 1))
+            )
             after = missing - word_count(best)
             if drawn and abs(after) >= abs(missing):
                 break

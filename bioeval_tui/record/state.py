@@ -190,7 +190,8 @@ class MessageState:
         """Drop the text and what else only a transcript needs."""
         if counts_questions and self.role == "assistant":
             self._asked = self.asks
-        self._words = self.words
+        if counts_questions:
+            self._words = self.words
         self._is_light = True
         self.tokens_in, self.tokens_out = self.tokens
         self.replace("")
@@ -764,8 +765,8 @@ def lighten(talk: ConversationState, *, counts_questions: bool = True) -> None:
     """Drop what only the transcript needs: texts, states, checks by turn, evidence.
 
     The rest is enough for scores, gates and statistics, including quotations that are not in the
-    transcript. Without `counts_questions`, what the agent asks is not looked for, which takes as
-    long as reading the recording: of an imported run, nobody counts it.
+    transcript. Without `counts_questions`, what the agent asks, and how much the user says, is not
+    looked for, which takes as long as reading the recording: of an imported run, nobody counts it.
     """
     for message in talk.messages:
         message.lighten(counts_questions=counts_questions)
