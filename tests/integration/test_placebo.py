@@ -390,3 +390,36 @@ def test_a_stand_in_for_a_model_is_yoked_to_what_it_would_have_said(job: Path) -
     assert "harbour" not in placebo
     told = [document["conditions"][name]["words_told"] for name in ("supplied", "placebo")]
     assert abs(told[0] - told[1]) <= 1
+
+
+def test_cases_have_their_own_placebo_and_are_clustered(job: Path) -> None:
+    rows = "\n".join(["id,town", *(f"{n},Town{n}" for n in range(12))])
+    Path("cases.csv").write_text(rows, encoding="utf-8")
+    lines = [
+        JOB["evaluator"]["lines"][0],
+        {"say": "I live in {{ case.town }} by the sea", "fact": 1},
+    ]
+    write(
+        {
+            **JOB,
+            "controls": True,
+            "cases": {"file": "cases.csv", "id": "id"},
+            "facts": ["The user lives in {{ case.town }} by the sea"],
+            "evaluator": {"kind": "scripted", "lines": lines},
+        },
+        job,
+    )
+
+    def knows_town(messages: list[dict[str, str]]) -> str:
+        return "The reminder is set." if said(messages, "Town") else "Where do you live?"
+
+    run = hold(job, knows_town, control=False, trials=1)
+    document = run.to_dict()
+    assert document["placebo"]["words"].startswith("the facts, not the longer talk: +1.00")
+    assert document["placebo"]["trials"] == 12
+    wrong = yaml.safe_load(job.read_text("utf-8")) | {"placeboFacts": ["Town3 is loud", "A kite"]}
+    write(wrong, job)
+    told = call("check", "job.yml").stdout
+    assert "placeboFacts[0]" in told
+    assert "shares “Town” with facts[0]" in told
+    assert "placeboFacts[1]" not in told
