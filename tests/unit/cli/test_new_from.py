@@ -519,8 +519,7 @@ def fields_of(kind: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tup
 
 
 LEFT_OUT = {
-    ("setups",), ("telemetry",), ("cases",), ("fhir",),
-    ("setups",), ("telemetry",), ("cases",), ("controls",), ("placeboFacts",),
+    ("setups",), ("telemetry",), ("cases",), ("fhir",), ("controls",), ("placeboFacts",),
     ("target", "url"), ("target", "model"), ("target", "knowledgeUrl"),
     ("target", "objectContextUrl"),
     ("target", "apiKeyEnv"), ("target", "headers"), ("target", "headersEnv"),
