@@ -53,7 +53,9 @@ class LineReader:
         """Return the events that `data` completes."""
         lines = (whole := self._rest + data).split(b"\n")
         self._rest = lines.pop()
-        completed = [event for line in lines if (event := self._read(line)) is not None]
+        safe = _is_safe(whole)  # of most files, all of it: line by line takes a fifth of reading
+        read = (self._read(line if safe else _made_safe(line)) for line in lines)
+        completed = [event for event in read if event is not None]
         if len(self._rest) > MAX_LINE:
             self.problems.append(
                 Problem(f"a line is longer than {MAX_LINE:,} bytes", self.name, self.line + 1)
@@ -80,7 +82,7 @@ class LineReader:
         if self._damaged > MAX_DAMAGED or not line.strip():
             return None
         try:
-            return read_event(_made_safe(line))
+            return read_event(line)
         except ValueError:
             self._damaged += 1
             message = "damaged line, left out"
@@ -93,13 +95,18 @@ class LineReader:
 _ESCAPES = (b"\\u", b"\\b", b"\\f", b"\\r")
 
 
-def _made_safe(line: bytes) -> bytes:
-    """Return a line with its texts cleaned if it has what `clean` changes, or its escapes.
-
-    The engine never writes these.
+def _is_safe(data: bytes) -> bool:
+    """Return whether lines have nothing that `clean` changes, nor its escapes, which the engine
+    never writes.
     """
-    escaped = b"\x7f" in line or (b"\\" in line and any(token in line for token in _ESCAPES))
-    if not escaped and (line.isascii() or not needs_cleaning(line.decode("utf-8", "replace"))):
+    if b"\x7f" in data or (b"\\" in data and any(token in data for token in _ESCAPES)):
+        return False
+    return data.isascii() or not needs_cleaning(data.decode("utf-8", "replace"))
+
+
+def _made_safe(line: bytes) -> bytes:
+    """Return a line with its texts cleaned if it is not safe."""
+    if _is_safe(line):
         return line
     try:
         return compact_json(clean_value(json.loads(line))).encode("utf-8", "replace")

@@ -495,15 +495,15 @@ class RunState:
         return {**self.job, **parts}
 
     def case_key(self, trial: int) -> Hashable:
-        """Return what two trials have in common whose `trial_job` is the same: their case, or
-        nothing without cases.
+        """Return what two trials have in common whose `trial_job` is the same: their case, by its
+        name or, of an imported run, by what it is made of; nothing without cases.
         """
         case = self.case(trial)
         if case is None:
             return None
         if (case.name, case.persona) in self._parts:
             return case.name, case.persona
-        return trial  # what it is made of is in the trial alone
+        return case.facts, tuple(tuple(task.items()) for task in case.tasks)
 
     def judged_anew(self, judging: events.CriteriaGiven) -> RunState:
         """Return the run with the criteria of a later judging in the place of its own; `self` does
