@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import pickle
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -148,13 +147,13 @@ class PackedJob:
     __slots__ = ("_bytes",)
 
     def __init__(self, job: EvaluationJob) -> None:
-        self._bytes = zlib.compress(pickle.dumps(job), 1)
+        self._bytes = zlib.compress(job.model_dump_json(by_alias=True).encode(), 1)
 
     def unpack(self) -> EvaluationJob:
         """Return the job, made anew."""
-        # only what this object packed itself
-        job: EvaluationJob = pickle.loads(zlib.decompress(self._bytes))  # noqa: S301
-        return job
+        return EvaluationJob.model_validate_json(
+            zlib.decompress(self._bytes), by_alias=True, by_name=False
+        )
 
 
 class CaseJobs(Sequence[EvaluationJob]):
