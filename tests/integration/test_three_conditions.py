@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from pathlib import Path
@@ -67,6 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.chdir(folder)
         patch.setenv("BIOEVAL_DATA_DIR", str(folder / "data"))
         yield folder
+    sys.modules.pop("three_agent", None)  # these tests may come again, with another folder
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -47,7 +49,7 @@ TABLE = "id,complaint,fact\ncase_7,cough,I smoke\ncase_9,fever,I am 19\n"
 
 
 @pytest.fixture(scope="module")
-def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Return the recording of two cases with two personas under both conditions."""
     folder = tmp_path_factory.mktemp("cases")
     for name, text in (("my_cases_agent.py", AGENT), ("job.yml", JOB), ("cases.csv", TABLE)):
@@ -58,7 +60,8 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     spec = spec_of(request, settings.runs_dir)
     asyncio.run(run_prepared(prepare_batch(spec, settings), spec, settings))
-    return recording_path(settings.runs_dir, spec.runs[0].run_id)
+    yield recording_path(settings.runs_dir, spec.runs[0].run_id)
+    sys.modules.pop("my_cases_agent", None)  # these tests may come again, with another folder
 
 
 def test_a_case_is_a_trial_with_its_own_text_in_every_view(held: Path) -> None:
