@@ -181,6 +181,8 @@ def facts_given_away(view: EvaluatorView, text: str) -> Violation | None:
     known = [number for number, _ in enumerate(view.job.facts, start=1) if condition.knows(number)]
     if len(known) < len(view.job.facts) and (found := _withheld(view, words, known)) is not None:
         return found
+    if condition.tells != "asked":
+        return None
     if len(view.job.personas) == 1 and view.job.personas[0].tells != "asked":
         return None
     given = disclosed_facts(words, view.job.facts, (), so_far(view, _known_to_user))

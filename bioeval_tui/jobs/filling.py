@@ -22,6 +22,7 @@ from markupsafe import Markup
 from bioeval_tui.base.text import clean_line
 from bioeval_tui.base.yaml_positions import Path as FieldPath
 from bioeval_tui.jobs.sandbox import Sandbox
+from bioeval_tui.languages.speech import split_sentences
 
 FILLED = (
     "greetings", "tasks", "facts", "placeboFacts", "rubric", "seeds", "setups", "assertions",
@@ -69,6 +70,7 @@ _FILTERS = frozenset(
         "length",
         "lower",
         "safe",
+        "sentences",
         "split",
         "title",
         "trim",
@@ -88,7 +90,11 @@ class _PlaceholderSandbox(Sandbox):
 
     def __init__(self, finalize: Callable[[Any], Any] | None = None) -> None:
         super().__init__(finalize)
-        self.filters |= {"split": _pieces, "unnumbered": _unnumbered}
+        self.filters |= {
+            "sentences": _sentences,
+            "split": _pieces,
+            "unnumbered": _unnumbered,
+        }
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         """Return a column, or a part of one."""
@@ -110,6 +116,11 @@ def _pieces(text: str, mark: str) -> list[str]:
     column.
     """
     return [piece.strip() for piece in str(text).split(mark) if piece.strip()]
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text, with their full stops: each is a fact of a vignette."""
+    return list(split_sentences(str(text)))
 
 
 def _unnumbered(texts: Iterable[str]) -> list[str]:

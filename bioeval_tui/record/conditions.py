@@ -14,7 +14,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    model_serializer,
+)
 from pydantic_core import PydanticCustomError
 
 from bioeval_tui.base.text import clean_line, shorten
@@ -117,6 +126,21 @@ class ConditionConfig(BaseModel):
     """Whether tasks with `withheldCriteria` are judged by these: what is right when the user does
     not know.
     """
+    tells: Literal["asked", "all"] = "asked"
+    """When the user gives these facts: each when the agent asks for it, or all of them at once, at
+    the end of the greeting.
+    """
+
+    @model_serializer(mode="wrap")
+    def _without_default_of_tells(self, as_data: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Return the condition as data.
+
+        Releases that know no `tells` refuse the key: they could not read any recording.
+        """
+        data: dict[str, Any] = as_data(self)
+        if data.get("tells") == "asked":
+            del data["tells"]
+        return data
 
     @property
     def title(self) -> str:
@@ -280,9 +304,13 @@ class Contrast(NamedTuple):
     """The two conditions whose difference is the effect of the facts."""
 
     without: Condition
-    """The first in which the user knows none of the facts."""
+    """The first in which the user knows none of the facts or, if there is no such one, must be
+    asked for each.
+    """
     with_facts: Condition
-    """The first in which the user knows all of them."""
+    """The first in which the user knows all of them or, where it knows them in both, tells all at
+    once.
+    """
 
 
 def job_contrast(job: Mapping[str, Any]) -> Contrast | None:
@@ -290,10 +318,12 @@ def job_contrast(job: Mapping[str, Any]) -> Contrast | None:
     no such two.
     """
     conditions = [each for each in job_conditions(job) if not each.is_placebo]
+    informed = [condition for condition in conditions if condition.facts == "all"]
     without = next((condition.name for condition in conditions if condition.facts == "none"), None)
-    with_facts = next(
-        (condition.name for condition in conditions if condition.facts == "all"), None
-    )
-    if without and with_facts:
-        return Contrast(without, with_facts)
+    if without and informed:
+        return Contrast(without, informed[0].name)
+    asked = next((condition.name for condition in informed if condition.tells == "asked"), None)
+    told = next((condition.name for condition in informed if condition.tells == "all"), None)
+    if asked and told:
+        return Contrast(asked, told)
     return None

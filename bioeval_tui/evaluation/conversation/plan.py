@@ -130,10 +130,18 @@ class RunPlan:
         """The hash of the judge's prompt, by its name; empty where no model judges."""
         return {name: text for name, text in self.prompts.items() if name == self.job.scorer.prompt}
 
-    def greeting(self, trial: int) -> str:
-        """Return the trial's greeting: drawn with the seed, the same for both conditions."""
+    def greeting(self, trial: int, condition: Condition) -> str:
+        """Return the trial's greeting: drawn with the seed, the same for all conditions.
+
+        In a condition that tells the facts at once, these follow it in a line of their own.
+        """
         drawing = random.Random(f"{self.seed}/{trial}/greeting")  # noqa: S311
-        return drawing.choice(self.job.greetings)
+        drawn = drawing.choice(self.job.greetings)
+        held = self.job.condition(condition)
+        told = held.known(self.job.facts) if held.tells == "all" else ()
+        if not told:
+            return drawn
+        return f"{drawn}\n{' '.join(told)}"
 
     def order(self, trial: int) -> tuple[Condition, ...]:
         """Return the order of the trial's conditions."""

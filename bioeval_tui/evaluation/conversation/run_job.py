@@ -797,7 +797,7 @@ class _Conversation:
         self.emitter.emit(
             events.ConversationStarted,
             session_id=clean_line(self.transcript.session_id, MAX_SESSION),
-            greeting=self.plan.greeting(self.transcript.trial),
+            greeting=self.plan.greeting(self.transcript.trial, self.transcript.condition),
             max_messages=self.plan.job.max_messages,
             agents_graph=agents_graph,
             agent_identity=clean_line(str(getattr(dialogue.agent, "identity", "") or ""), 120),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -99,10 +100,14 @@ class Dialogue:
 
         Cancelling the task cancels the conversation.
         """
-        greeting = self.plan.greeting(self.transcript.trial)
+        said = self.transcript
+        greeting = self.plan.greeting(said.trial, said.condition)
+        told: tuple[int, ...] = ()
+        if self.plan.job.condition(said.condition).tells == "all":
+            told = said.fact_numbers
         try:
             await self._gate()
-            self._user_message(greeting)
+            self._user_message(greeting, told=told)
             await self._answer(greeting)
             while True:
                 ending = await self._one_turn()
@@ -356,11 +361,13 @@ class Dialogue:
         *,
         operator: bool = False,
         utterance: Utterance | None = None,
+        told: Sequence[int] = (),
         over: bool = False,
     ) -> tuple[str, bool]:
         """Record the user's message; return the part to send, and whether it ends the conversation.
 
-        One that is `over` ends it without the sign-off, and is not sent.
+        One that is `over` ends it without the sign-off, and is not sent. `told` are the job's facts
+        (from 1) that a greeting is known to give, besides those that are found in it.
 
         The transcript contains only sent messages; the sign-off is kept separately, for assertions.
         """
@@ -374,7 +381,7 @@ class Dialogue:
             words = ""
         signs_off = words is not None
         to_send = content if words is None else words
-        given = self._disclosed(content, utterance)
+        given = self._disclosed(content, utterance, told)
         thought_ms = self._thought_ms if utterance else None
         spoken = TranscriptMessage(number, "user", content, thought_ms, operator)
         if to_send:
@@ -408,7 +415,7 @@ class Dialogue:
         return to_send, signs_off
 
     def _disclosed(
-        self, content: str, utterance: Utterance | None
+        self, content: str, utterance: Utterance | None, told: Sequence[int]
     ) -> list[tuple[int, bool | None]]:
         """Return the number of each fact that a user message discloses for the first time, and
         whether the agent asked for it (None if it asks in a language that is not read).
@@ -417,7 +424,7 @@ class Dialogue:
         """
         facts, already = self.plan.job.facts, self.transcript.disclosed
         known = self.transcript.fact_numbers
-        disclosed: set[int] = set()
+        disclosed = set(told)
         if utterance is not None:
             # It counts the facts that it was given, which need not be all of the job's.
             disclosed |= {

@@ -286,7 +286,9 @@ def _csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     if len(fields) > len(header):
                         problem += "; put a text with a comma in quotes"
                     raise _wrong(problem, shown, line)
-                yield line, dict(zip(header, fields, strict=True))
+                row = dict(zip(header, fields, strict=True))
+                row.pop("", None)  # the number of the row, as pandas writes it
+                yield line, row
         except csv.Error as error:
             raise _wrong(f"not CSV: {clean_line(str(error))}", shown, begins) from None
         except UnicodeDecodeError:
@@ -300,7 +302,8 @@ def _check_header(header: Sequence[str], shown: str) -> None:
         raise _wrong(f"the columns are separated by {named}; separate them by commas", shown, 1)
     seen: set[str] = set()
     for column, name in enumerate(header, start=1):
-        if not name:
+        numbers_rows = not name and column == 1 < len(header)
+        if not name and not numbers_rows:
             raise _wrong(
                 f"column {column} has no name in the first line; name or remove it", shown, 1
             )

@@ -64,6 +64,28 @@ facts:
     )
 
 
+def test_a_vignette_is_split_into_its_sentences_beside_the_number_that_pandas_writes(
+    tmp_path: Path,
+) -> None:
+    table = """\
+,text
+0,"He is 61. His temperature is 38.5 °C.
+What is the diagnosis?"
+"""
+    job = """\
+cases: cases.csv
+tasks: [{task: "{{ case.text | sentences | last }}"}]
+facts: ["{{ (case.text | sentences)[:-1] }}"]
+"""
+    found = checked(tmp_path, job, table)
+    assert said(found, tmp_path) == []
+    (case,) = found.cases
+    assert case.job.facts == ("He is 61.", "His temperature is 38.5 °C.")
+    assert case.job.tasks[0].task == "What is the diagnosis?"
+    (problem,) = said(checked(tmp_path, job, "text,\nHe is 61.,0\n"), tmp_path)
+    assert "column 2 has no name in the first line" in problem
+
+
 def test_a_row_fills_every_text_and_becomes_a_literal_in_code(tmp_path: Path) -> None:
     found = checked(tmp_path, JOB, VIGNETTES)
     assert said(found, tmp_path) == []
