@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from bioeval_tui.languages.speech import split_sentences
 from bioeval_tui.sample.paths import find_job
 from tests.integration.program import run
 from tests.servers.openai_server import Answer, OpenAIServer, say
@@ -209,3 +211,117 @@ async def test_a_model_that_is_asked_for_plays_the_patient_and_the_ledger_checks
         for name, each in result["conditions"].items()
     }
     assert told == {"withheld": [], "supplied": ["He is a heavy smoker for 35 years."]}
+
+
+NAMES_IT, GUESSES, READS, ASKS, SILENT = "names it", "guesses", "reads", "asks", "silent"
+
+
+class Diagnostician(RestAgentServer):
+    """Knows the table of CRAFT-MD's cases.
+
+    *names it* asks nothing and is always right, *guesses* asks nothing and draws one of the case's
+    four choices, *reads* is right if the whole case is in the first message, *asks* asks for what
+    is not there by its own words and is right if it gets it all, *silent* answers with no words.
+    """
+
+    def __init__(self, manner: str, cases: list[dict[str, Any]]) -> None:
+        super().__init__()
+        self.manner, self.cases = manner, cases
+        self.heard: dict[str, list[str]] = {}
+
+    async def _message(self, request: web.Request) -> web.Response:
+        body = await request.json()
+        heard = self.heard.setdefault(body["sessionId"], [])
+        heard.append(body["message"]["content"])
+        message = {"content": self._words(heard), "role": "assistant"}
+        return web.json_response({"sessionId": body["sessionId"], "message": message, "events": []})
+
+    def _words(self, heard: list[str]) -> str:
+        opening = heard[0].partition("\n")[0]
+        case = next(each for each in self.cases if each["case_vignette"].startswith(opening))
+        wrong = next(
+            choice for choice in (case["choice_1"], case["choice_2"]) if choice != case["answer"]
+        )
+        *told, _ = split_sentences(case["case_vignette"])
+        missing = [part for part in told if part not in "\n".join(heard)]
+        match self.manner:
+            case "names it":
+                named = case["answer"]
+            case "guesses":
+                named = guess(case)
+            case "reads":
+                named = wrong if missing else case["answer"]
+            case "asks" if len(heard) < len(told) and missing:
+                return f"{told[len(heard)]} Is that so?"
+            case "asks":
+                named = wrong if missing else case["answer"]
+            case _:
+                return ""
+        return f"**Final Diagnosis:** {named}"
+
+
+def guess(case: dict[str, Any]) -> str:
+    """Return one of the four choices of a case, the same every time."""
+    number = random.Random(f"craftmd/{case['case_id']}").choice("1234")
+    return str(case[f"choice_{number}"])
+
+
+def craft_cases(count: int) -> list[dict[str, Any]]:
+    """Return the first cases of the job's table."""
+    lines = find_job(Path("craftmd")).with_name("craftmd.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines[:count]]
+
+
+async def diagnosed(manner: str, data_dir: Path, *options: str, cases: int = 6) -> dict[str, Any]:
+    """Return the result of a run of CRAFT-MD's first cases."""
+    given = ("run", "craftmd", "--cases", f"1-{cases}", "--graph", "none", "--headless", "--json")
+    async with Diagnostician(manner, craft_cases(cases)) as agent:
+        done = await asyncio.to_thread(
+            run, *given, "--agent-url", agent.url, *options, data_dir=data_dir
+        )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+GUESSED_RIGHT = sum(guess(case) == case["answer"] for case in craft_cases(6))
+
+
+@pytest.mark.parametrize(
+    ("manner", "vignette", "multi_turn"),
+    [
+        (NAMES_IT, 6, 6),
+        (GUESSES, GUESSED_RIGHT, GUESSED_RIGHT),
+        (READS, 6, 0),
+        (ASKS, 6, 6),
+    ],
+)
+async def test_craftmd_tells_who_asks_from_who_must_be_told(
+    manner: str, vignette: int, multi_turn: int, tmp_path: Path
+) -> None:
+    result = await diagnosed(manner, tmp_path)
+    held = result["conditions"]
+    assert (right(result, "vignette"), right(result, "multiturn")) == (vignette, multi_turn)
+    assert (result["evaluator"], result["rehearsal"]) == ("stand-in for a model (TF-IDF)", True)
+    assert result["clean"] is True
+    facts = sum(len(list(split_sentences(case["case_vignette"]))) - 2 for case in craft_cases(6))
+    told = sum(len(trial["facts"]) for trial in held["vignette"]["trials"])
+    assert told == facts, "all of them are in the first message"
+    obtained = {name: each["asking"]["obtained"] for name, each in held.items()}
+    asked = facts if manner == ASKS else 0
+    assert obtained == {"vignette": 0, "multiturn": asked}
+    report = run("runs", "report", result["run_id"], "--format", "json", data_dir=tmp_path).stdout
+    uplift = json.loads(report)["summary"][0]["difference"]
+    assert (uplift["mean"], uplift["used"]) == ((vignette - multi_turn) / 6, 6)
+
+
+async def test_who_says_nothing_names_no_diagnosis(tmp_path: Path) -> None:
+    result = await diagnosed(SILENT, tmp_path, cases=1)
+    for held in result["conditions"].values():
+        (trial,) = held["trials"]
+        assert trial["score"] == 0.0
+        (check,) = trial["assertions"]
+        assert (check["title"], check["status"]) == (
+            "a diagnosis was named, no abstention",
+            "failed",
+        )

@@ -183,6 +183,7 @@ def test_the_sample_jobs_are_listed_by_default(
     assert all(item.runnable for item in found)
     assert {item.name for item in found if not item.sample} == {
         "missed_dose",
+        "craftmd",
         "mediq",
         "symptomcheck",
     }, "of packages, or with a model as the agent"
