@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import csv
 import json
 import random
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,6 +17,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from bioeval_tui.evaluation.wiring.case_table import CaseChoice
+from bioeval_tui.evaluation.wiring.check_job import check_job
 from bioeval_tui.languages.speech import split_sentences
 from bioeval_tui.sample.paths import find_job
 from tests.integration.program import run
@@ -238,12 +242,14 @@ class Diagnostician(RestAgentServer):
 
     def _words(self, heard: list[str]) -> str:
         opening = heard[0].partition("\n")[0]
-        case = next(each for each in self.cases if each["case_vignette"].startswith(opening))
+        case = next(
+            each for each in self.cases if spaced(each["case_vignette"]).startswith(spaced(opening))
+        )
         wrong = next(
             choice for choice in (case["choice_1"], case["choice_2"]) if choice != case["answer"]
         )
-        *told, _ = split_sentences(case["case_vignette"])
-        missing = [part for part in told if part not in "\n".join(heard)]
+        *told, _ = map(spaced, split_sentences(case["case_vignette"]))
+        missing = [part for part in told if part not in spaced("\n".join(heard))]
         match self.manner:
             case "names it":
                 named = case["answer"]
@@ -258,6 +264,11 @@ class Diagnostician(RestAgentServer):
             case _:
                 return ""
         return f"**Final Diagnosis:** {named}"
+
+
+def spaced(text: str) -> str:
+    """Return a text with single spaces, as it may be sent."""
+    return " ".join(text.split())
 
 
 def guess(case: dict[str, Any]) -> str:
@@ -284,35 +295,65 @@ async def diagnosed(manner: str, data_dir: Path, *options: str, cases: int = 6) 
     return result
 
 
-GUESSED_RIGHT = sum(guess(case) == case["answer"] for case in craft_cases(6))
+FEW, ALL = 6, 100
 
 
-@pytest.mark.parametrize(
-    ("manner", "vignette", "multi_turn"),
-    [
-        (NAMES_IT, 6, 6),
-        (GUESSES, GUESSED_RIGHT, GUESSED_RIGHT),
-        (READS, 6, 0),
-        (ASKS, 6, 6),
-    ],
-)
+@pytest.mark.parametrize("cases", [FEW, pytest.param(ALL, marks=pytest.mark.long)])
+@pytest.mark.parametrize("manner", [NAMES_IT, GUESSES, READS, ASKS])
 async def test_craftmd_tells_who_asks_from_who_must_be_told(
-    manner: str, vignette: int, multi_turn: int, tmp_path: Path
+    manner: str, cases: int, tmp_path: Path
 ) -> None:
-    result = await diagnosed(manner, tmp_path)
-    held = result["conditions"]
+    result = await diagnosed(manner, tmp_path, cases=cases)
+    table, held = craft_cases(cases), result["conditions"]
+    guessed = sum(guess(case) == case["answer"] for case in table)
+    vignette, multi_turn = {
+        NAMES_IT: (cases, cases),
+        GUESSES: (guessed, guessed),
+        READS: (cases, 0),
+        ASKS: (cases, cases),
+    }[manner]
     assert (right(result, "vignette"), right(result, "multiturn")) == (vignette, multi_turn)
     assert (result["evaluator"], result["rehearsal"]) == ("stand-in for a model (TF-IDF)", True)
     assert result["clean"] is True
-    facts = sum(len(list(split_sentences(case["case_vignette"]))) - 2 for case in craft_cases(6))
+    # its first sentence and its question are in every greeting
+    facts = sum(len(list(split_sentences(case["case_vignette"]))) - 2 for case in table)
     told = sum(len(trial["facts"]) for trial in held["vignette"]["trials"])
     assert told == facts, "all of them are in the first message"
     obtained = {name: each["asking"]["obtained"] for name, each in held.items()}
-    asked = facts if manner == ASKS else 0
-    assert obtained == {"vignette": 0, "multiturn": asked}
+    assert obtained == {"vignette": 0, "multiturn": facts if manner == ASKS else 0}
     report = run("runs", "report", result["run_id"], "--format", "json", data_dir=tmp_path).stdout
     uplift = json.loads(report)["summary"][0]["difference"]
-    assert (uplift["mean"], uplift["used"]) == ((vignette - multi_turn) / 6, 6)
+    assert (uplift["mean"], uplift["used"]) == ((vignette - multi_turn) / cases, cases)
+
+
+def test_the_published_table_of_craftmd_fills_the_job(tmp_path: Path) -> None:
+    """As in data/usmle_and_derm_dataset.csv: numbers in a column without a name, cases without a
+    question, and answers with the end of a quotation.
+    """
+    table = tmp_path / "usmle_and_derm_dataset.csv"
+    first = "A 48-year-old man comes to the physician because of a cough."
+    rows = [
+        (f"{first} He smokes.", "Eczema", "case_0"),
+        (f'{first}\nHe smokes.\nWhich of the following is the diagnosis?"', 'Gout\n"', "case_1"),
+    ]
+    with table.open("w", newline="") as opened:
+        writer = csv.writer(opened)
+        writer.writerow(("", "case_vignette", "answer", "case_id"))
+        writer.writerows((number, *row) for number, row in enumerate(rows))
+    found = check_job(find_job(Path("craftmd")), choice=CaseChoice(file=str(table)))
+    assert found.errors == ()
+    assert [case.job.facts for case in found.cases] == [("He smokes.",)] * 2
+    asked = [case.job.greetings[0].splitlines()[:2] for case in found.cases]
+    assert asked == [[first, "What is the final diagnosis?"], [first, "Which is the diagnosis?"]]
+    (rule,) = found.cases[1].job.tasks[0].rules
+    for words in (
+        "**Final Diagnosis:** gout",
+        "final diagnosis:\nAcute gout",
+        "Final diagnosis: Gout.",
+    ):
+        assert re.search(rule.pattern, words, re.IGNORECASE), words
+    for words in ("It is gout.", "Final Diagnosis: goutweed", "Final Diagnosis: x\nNot gout"):
+        assert not re.search(rule.pattern, words, re.IGNORECASE), words
 
 
 async def test_who_says_nothing_names_no_diagnosis(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from bioeval_tui.guards.content import brings_up_nothing
 from bioeval_tui.jobs.models import EvaluationJob, JobTask, Persona
 from bioeval_tui.peers.models.prompting import Prompt, find_prompt
 from bioeval_tui.protocols import EvaluatorView, TranscriptMessage
+from bioeval_tui.record.conditions import ConditionConfig
 
 PROMPT = find_prompt("eval/socrates", None)
 OPENING = ("Hi", "Hello, what can I do for you?")
@@ -145,6 +146,9 @@ def test_a_fact_that_answers_the_question_before_it_was_asked_for():
     ]
     talkative = job().model_copy(update={"personas": (Persona(name="a", tells="some"),)})
     assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True, of=talkative) == []
+    at_once = (ConditionConfig(name="supplied", tells="all"),)
+    told = job().model_copy(update={"conditions": at_once})
+    assert found("At 8:15 pm, and I live in Zurich.", *asked, supplied=True, of=told) == []
     later = (*asked, "Why do you need that?", "To set it right.")
     assert found("OK, at 8:15 pm.", *later, supplied=True) == []
 
