@@ -38,7 +38,7 @@ from bioeval_tui.record import events
 from bioeval_tui.record.events import RunEvent
 from bioeval_tui.record.masking import masked
 from bioeval_tui.record.participants import SPEAKERS
-from bioeval_tui.record.reading import fold_file
+from bioeval_tui.record.reading import fold_shown
 from bioeval_tui.record.runs import recording_path
 from bioeval_tui.record.state import Change, RunState, lighten
 from bioeval_tui.report.answer import answer_batch
@@ -299,7 +299,7 @@ def _fold_all(paths: Sequence[Path], *, light: bool, keep_words: bool) -> Iterat
     asked for.
     """
     for path in paths:
-        state = fold_file(path, light=light)
+        state = fold_shown(path, light=light)
         yield state
         if not keep_words:
             for conversation in state.conversations.values():

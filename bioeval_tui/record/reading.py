@@ -480,6 +480,14 @@ def fold_file(path: Path, *, light: bool, reader: LineReader | None = None) -> R
     return state
 
 
+def fold_shown(path: Path, *, light: bool) -> RunState:
+    """Fold a recording as this process shows it: masked, if it masks. Empty without a file."""
+    if masking() and path.exists():
+        # a mask joins the pieces of a text
+        return apply_all(RunState(), read_recording(path).events)
+    return fold_file(path, light=light)
+
+
 def _events(path: Path, reader: LineReader) -> Iterator[RunEvent]:
     if path.exists():  # if not, the run never began, or was deleted
         for batch in batches(path, reader):

@@ -362,6 +362,28 @@ def recorded_options(recorded: Mapping[str, Any]) -> RunOptions:
     return RunOptions(**known)
 
 
+_REPEATED = ("agent_url", "mode", "evaluator_model", "judge_model", "control", "graph")
+"""The options that say who talks, judges and keeps the state: without them it is another run. What
+allows a job more than others is not among them: whoever runs it again says so himself.
+"""
+
+
+def flags_to_repeat(recorded: Mapping[str, Any]) -> list[str]:
+    """Return the flags with which `run` does again what a recording's options say."""
+    flags: list[str] = []
+    for kind in kinds():
+        value, flag_value = recorded.get(kind.name), kind.option.flag_value
+        if kind.name not in _REPEATED or value in (None, kind.default, (), []):
+            continue
+        if kind.type is bool or flag_value is not None:
+            flags += [kind.option.flag] if value in (True, flag_value) else []
+            continue
+        values = value if isinstance(value, list | tuple) else [value]
+        for one in values:
+            flags += [kind.option.flag, str(one)]
+    return flags
+
+
 def tupled(value: Any) -> Any:
     """Return one value, or a list of them, as a tuple."""
     if isinstance(value, str | Path):

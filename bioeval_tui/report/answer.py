@@ -22,6 +22,7 @@ from bioeval_tui.grade.task_report import TaskReport
 from bioeval_tui.record.condition_names import Condition
 from bioeval_tui.record.effect import NO_FACTS, NOT_RECORDED
 from bioeval_tui.record.events import EndReason
+from bioeval_tui.record.run_options import flags_to_repeat
 from bioeval_tui.record.score import contributions
 from bioeval_tui.report import findings as of, rows, sentences
 from bioeval_tui.report.agents import entries_of, ranks_basis
@@ -721,9 +722,7 @@ def _who_judged(run: RecordedRun, talk: ConversationResult, task: int) -> of.Sai
 
 def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> tuple[of.Step, ...]:
     """Return what can be done about a run's answer, the most useful first."""
-    job, this = shlex.quote(clean_line(run.started.job_path or run.started.job_name)), (run.run_id,)
-    if run.started.options.get("control"):
-        job += " --control"
+    job, this = _job_again(run), (run.run_id,)
     steps: list[of.Step] = []
     if isinstance(finding, of.WasCancelled | of.StillUnfinished):
         steps.append(of.Step("resume", this))
@@ -744,6 +743,17 @@ def _steps(run: RecordedRun, finding: ConclusionFinding, has_passage: bool) -> t
     if run.started.job_path:
         steps.append(of.Step("edit"))
     return tuple(steps[:MOST_STEPS])
+
+
+def _job_again(run: RecordedRun) -> str:
+    """Return the job's file and the options with which `run` does the same again."""
+    started = run.started
+    words = [started.job_path or started.job_name, *flags_to_repeat(started.options)]
+    target = started.job.get("target")
+    function = target.get("function") if isinstance(target, dict) else None
+    if function and not started.options.get("agent_function"):
+        words += ["--code", "DIR"]  # the folder is not recorded: whoever runs code names it himself
+    return " ".join(shlex.quote(clean_line(word, 4096)) for word in words)
 
 
 # Which model is best

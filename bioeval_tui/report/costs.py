@@ -192,7 +192,7 @@ def _judge(run: RecordedRun, verdicts: Asked) -> PeerCost:
     if kind != "llm":
         return _unpriced("judge", verdicts, f"the cost of a judge of kind {kind} is unknown")
     models = run.started.options.get("judge_model")
-    if not isinstance(models, list | tuple):
+    if not isinstance(models, list | tuple) or not models:
         models = [name_parts(run.started.judge)[0]]
     return _priced(run, "judge", verdicts, models, _models_host(run, "judge"))
 

@@ -249,12 +249,21 @@ def test_without_rules_nothing_is_masked() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("demo", "--headless"),
+        # its conversations are not kept in memory, but read again
+        ("run", "medication_reminder", "--rehearsal", "--repeat", "2",
+            "--headless"),
+    ],
+)  # fmt: skip
 def test_headless_output_is_masked_and_the_recording_is_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BIOEVAL_DATA_DIR", str(tmp_path))
     (tmp_path / "rules.yml").write_text("names: [Socrates]\nidentifiers: [warfarin]\n")
-    said = call("demo", "--headless", "--redact", tmp_path / "rules.yml", catch_exceptions=False)
+    said = call(*command, "--redact", tmp_path / "rules.yml", catch_exceptions=False)
     assert "[ID-1]" in said.stdout
     assert "warfarin" not in (said.stdout + said.stderr).lower()
     (recording,) = (tmp_path / "runs").glob("*.jsonl")

@@ -19,7 +19,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bioeval_tui.base.archives import ZipFile, is_zipfile
 from bioeval_tui.base.settings import Settings
-from bioeval_tui.jobs.models import EvaluationJob, JobPart
+from bioeval_tui.jobs.models import EvaluationJob, FhirWrite, JobPart
 from bioeval_tui.record.conditions import ConditionConfig
 from bioeval_tui.record.masking import use
 from bioeval_tui.record.masking.mask import FREE, JOB_KEYS, Mask
@@ -80,7 +80,10 @@ class Filled:
         elif annotation is Any:
             yield {f"{NAME} {next(self._numbers)}": [NAME, NUMBER, {NAME: NUMBER}]}
         elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield self.model(annotation)
+            data = self.model(annotation)
+            if annotation is FhirWrite:  # a deletion, which would be the last one, has no resource
+                data["method"] = "PUT"
+            yield data
         elif origin in (Union, types.UnionType):
             # The longest first: of a model or a list of them, the list; of a word or any text, the
             # text.

@@ -130,7 +130,7 @@ class Recorded:
                 ],
                 "facts": ["a fact"],
                 "conditions": self._conditions(),
-                "controls": bool(self.placebo),
+                **({"controls": True} if self.placebo else {}),
             },
             "job_sha256": "0" * 64,
             "program_version": "0.1.0",

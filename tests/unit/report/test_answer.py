@@ -321,6 +321,37 @@ def test_an_agent_that_answered_with_an_error_is_not_called_unreachable(
     assert found.what.startswith(says)
 
 
+@pytest.mark.parametrize(
+    ("options", "target", "command"),
+    [
+        ({}, {}, "job.yml"),
+        ({"mode": "rehearsal", "agent_url": "http://h:1/a b"}, {},
+            "job.yml --agent-url 'http://h:1/a b' --rehearsal"),
+        ({"mode": "llm", "judge_model": ["a", "b"], "control": True, "graph": "none"}, {},
+            "job.yml --judge-model a --judge-model b --control --graph none"),
+        ({"mode": "job", "control": False, "graph": "auto", "judge_model": []}, {}, "job.yml"),
+        # what allows a job more is not suggested by a recording, which another may have written
+        ({"unrestricted_setups": True}, {}, "job.yml"),
+        ({}, {"protocol": "python", "function": "agent:answer"}, "job.yml --code DIR"),
+        ({"agent_function": "Reminders"}, {"protocol": "python", "function": "x:y"}, "job.yml"),
+    ],
+)  # fmt: skip
+def test_running_it_again_names_the_options_without_which_it_would_be_another_run(
+    options: dict[str, object], target: dict[str, object], command: str, tmp_path: Path
+) -> None:
+    away = Talk(None, (None,), (), reason="agent_failed", fault="agent", failures=4)
+    run = Recorded([away], [away])
+    first = run.events()[0]
+    assert isinstance(first, events.RunStarted)
+    about = {"options": options, "job": {**first.job, "target": target}, "job_path": "job.yml"}
+    path = run.write(tmp_path)
+    path.write_bytes(
+        write_event(first.model_copy(update=about)) + b"".join(map(write_event, run.events()[1:]))
+    )
+    steps = {step.action: step.command for step in load_run(path).answer.next}
+    assert steps["again"] == f"bioeval-tui run {command}"
+
+
 def test_where_one_condition_has_a_score_nobody_says_that_nothing_was_measured(
     tmp_path: Path,
 ) -> None:
