@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from bioeval_tui.base.errors import UsageError
@@ -287,6 +288,37 @@ def split_runs(
     return changed, runs, tuple(place for place in places if place not in folders)
 
 
+class GivenOnce(click.Option):
+    """An option with one value, which is refused if it is given twice with different ones; click
+    itself would silently take the last.
+    """
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Let the parser keep every value that is given."""
+        self.multiple = True
+        super().add_to_parser(parser, ctx)
+        self.multiple = False
+
+    def consume_value(
+        self, ctx: click.Context, opts: Mapping[str, Any]
+    ) -> tuple[Any, ParameterSource]:
+        """Return the value.
+
+        Raises:
+            click.UsageError: there are several.
+        """
+        given = opts.get(self.name or "")
+        if not isinstance(given, list):
+            return super().consume_value(ctx, opts)
+        values = list(dict.fromkeys(given))
+        if len(values) > 1:
+            shown = " and ".join(clean_line(str(value), 100) for value in values)
+            raise click.UsageError(
+                f"{self.opts[0]} takes one value, and was given several: {shown}", ctx
+            )
+        return super().consume_value(ctx, {**opts, str(self.name): values[0]})
+
+
 def _click_option(kind: Kind) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return an option of a run as click's, by what its field says."""
     about: dict[str, Any] = {
@@ -296,6 +328,8 @@ def _click_option(kind: Kind) -> Callable[[Callable[..., Any]], Callable[..., An
         "callback": _READ_AS.get(kind.name),
     }
     about |= _click_type(kind) | _flag_default(kind)
+    if not kind.is_several and kind.type is not bool and kind.option.flag_value is None:
+        about["cls"] = GivenOnce
     return click.option(kind.option.flag, kind.name, **about)
 
 

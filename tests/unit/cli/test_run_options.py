@@ -44,6 +44,29 @@ def test_json_is_printed_or_written_and_never_takes_a_job_for_its_file(
     assert [str(job) for job in found["jobs"]] == jobs
 
 
+@pytest.mark.parametrize(
+    ("option", "first", "second"),
+    [
+        ("--repeat", "3", "5"),
+        ("--graph", "none", "embedded"),
+        ("--max-cost", "1", "2.5"),
+        ("--cases", "1-3", "4"),
+    ],
+)
+def test_an_option_with_one_value_never_silently_takes_the_last_of_two(
+    option: str, first: str, second: str
+) -> None:
+    with pytest.raises(
+        click.UsageError, match=f"{option} takes one value, and was given several: {first} and"
+    ):
+        read("job.yml", option, first, option, second)
+
+
+def test_the_same_value_may_be_given_twice() -> None:
+    assert read("job.yml", "--repeat", "3", "--repeat", "3")["trials"] == 3
+    assert read("job.yml", "--otlp", "--otlp")["otlp"] == 4318
+
+
 def test_models_and_thresholds_can_be_repeated() -> None:
     found = read(
         "a.yml",
