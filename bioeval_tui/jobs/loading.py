@@ -190,11 +190,7 @@ def recorded_job(started: RunStarted, name: str, case: Case | None = None) -> Ev
     if started.source is not None:
         data = {"target": {"user": "user", "chatbot": "agent"}, "aspirationalAverage": 1.0} | data
     if case is not None:
-        own = (
-            each.parts
-            for each in started.cases
-            if (each.name, each.persona) == (case.name, case.persona)
-        )
+        own = (each.parts for each in started.cases if each.key == case.key)
         parts = next(own, None)
         data = job_with_case(data, case) if parts is None else data | parts
     try:

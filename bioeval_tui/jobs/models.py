@@ -211,8 +211,10 @@ class EvaluatorConfig(ModelEndpoint):
     """Who plays the user: a model (llm), the `lines` (scripted), a person (human), or the name of a
     plug-in.
     """
-    model: Text | None = None
-    """The model that plays the user; the default is BIOEVAL_EVALUATOR_MODEL."""
+    model: Text | tuple[Text, ...] | None = None  # type: ignore[assignment]  # or several users
+    """The model that plays the user, or a list of models, with each of which each trial is held;
+    the default is BIOEVAL_EVALUATOR_MODEL.
+    """
     lines: tuple[ScriptLine, ...] = ()
     """The lines of a scripted user."""
     options: dict[str, Any] = {}

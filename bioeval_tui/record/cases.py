@@ -38,7 +38,9 @@ def trial_cases(
         case = started.cases[place]
         job = {**started.job, **case.parts}
         facts = tuple(map(str, job.get("facts") or ()))
-        made = Case(name=case.name, persona=case.persona, tasks=case_tasks(job), facts=facts)
+        made = Case(
+            name=case.name, persona=case.persona, user=case.user, tasks=case_tasks(job), facts=facts
+        )
         met[made.words] += 1
         cases.append(made.model_copy(update={"trial": met[made.words]}))
     return cases

@@ -24,7 +24,7 @@ from bioeval_tui.base.units import number
 from bioeval_tui.record.condition_names import PUBLISHED_NAMES
 from bioeval_tui.record.conditions import ConditionName, Conditions, job_conditions
 from bioeval_tui.record.participants import Peer, Role
-from bioeval_tui.record.run_options import Kind, kinds
+from bioeval_tui.record.run_options import Kind, kinds, tupled
 from bioeval_tui.record.spans import AgentSpan
 from bioeval_tui.statistics.means import reaches
 
@@ -119,7 +119,7 @@ def _asked_options(options: dict[str, Any]) -> dict[str, Any]:
     try:
         _recorded_options().validate_python(
             {
-                name: tuple(value) if isinstance(value, list) else value
+                name: tupled(value) if isinstance(value, list) or _is_alone(name, value) else value
                 for name, value in options.items()
             }
         )
@@ -127,6 +127,11 @@ def _asked_options(options: dict[str, Any]) -> dict[str, Any]:
         first = error.errors(include_url=False)[0]
         raise ValueError(f"options.{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     return options
+
+
+def _is_alone(name: str, value: Any) -> bool:
+    """Return whether a value is the only user of a recording from before there could be several."""
+    return name == "evaluator_model" and isinstance(value, str)
 
 
 @cache
@@ -176,10 +181,14 @@ class ImportedFrom(BaseModel):
     record: dict[str, Any] | None = None
 
 
+CaseKey = tuple[str, str, str]
+"""The name of a case, its persona's, and its user's model."""
+
+
 class Case(BaseModel):
     """The case of a conversation, and what the user wants and knows in it.
 
-    `trial` counts the trials of the case (and its persona) from 1. `tasks` have `task` and
+    `trial` counts the trials of the case (and its persona and user) from 1. `tasks` have `task` and
     `acceptanceCriteria`, in the order of the job's, which they replace; empty if the job's apply to
     all cases.
     """
@@ -191,29 +200,45 @@ class Case(BaseModel):
     facts: tuple[str, ...] = ()
     persona: str = ""
     """Who the simulated user is, by the name of one of the job's personas; empty without any."""
+    user: str = ""
+    """The model that plays the user, where a run has several of them; empty otherwise."""
+
+    @property
+    def key(self) -> CaseKey:
+        """What tells it from the other cases of its run."""
+        return self.name, self.persona, self.user
 
     @property
     def words(self) -> str:
-        """The name, with the persona's if there is one: `case_840 · in a hurry`."""
-        return " · ".join(filter(None, (self.name, self.persona)))
+        """The name, with the persona's and the user's if there are any: `case_840 · in a hurry`."""
+        return " · ".join(filter(None, self.key))
 
     @property
     def title(self) -> str:
         """The name of one of its trials: `case case_840`, and from the second on `case case_840,
-        trial 2`.
+        trial 2`; without a case `user gpt-4.1`.
         """
-        return f"case {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
+        what = "case" if self.name else "user"
+        return f"{what} {self.words}" + (f", trial {self.trial}" if self.trial > 1 else "")
 
 
 class JobCase(BaseModel):
-    """A case of a run: its name, its persona's, and the filled-in parts that replace the job's
-    own.
+    """A case of a run: its name, its persona's, its user's model, and the filled-in parts that
+    replace the job's own.
     """
 
     model_config = ConfigDict(frozen=True)
     name: str
+    """Empty without a table of cases and personas, in a run with several users."""
     persona: str = ""
+    user: str = ""
+    """The model that plays the user, where a run has several of them; empty otherwise."""
     parts: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def key(self) -> CaseKey:
+        """What tells it from the other cases of its run."""
+        return self.name, self.persona, self.user
 
 
 def _add_conditions(job: dict[str, Any]) -> dict[str, Any]:

@@ -131,13 +131,14 @@ class RunOptions:
     ] = "job"  # fmt: skip
     """The evaluator and judge: the job's own, the script and rules, or models."""
     evaluator_model: Annotated[
-        str | None,
+        tuple[str, ...],
         Option(
             help="The evaluator's model, which plays the user; human: you play it"
-                 " [BIOEVAL_EVALUATOR_MODEL].",
+                 " [BIOEVAL_EVALUATOR_MODEL]. Repeat for several users: each trial is held with"
+                 " each.",
             flag="--evaluator-model", group=_MODELS, recorded=True, on_screen=True,
         ),
-    ] = None  # fmt: skip
+    ] = ()  # fmt: skip
     judge_model: Annotated[
         tuple[str, ...],
         Option(

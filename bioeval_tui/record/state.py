@@ -411,8 +411,8 @@ class RunState:
     that was asked for.
     """
     _clock: WorkClock = field(default_factory=WorkClock)
-    _parts: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """The values of each case, by its name and its persona's."""
+    _parts: dict[events.CaseKey, dict[str, Any]] = field(default_factory=dict)
+    """The values of each case, by its key."""
 
     _conditions: tuple[Condition, ...] | None = field(
         default=None, init=False, repr=False, compare=False
@@ -489,7 +489,7 @@ class RunState:
         case = self.case(trial)
         if case is None:
             return self.job
-        parts = self._parts.get((case.name, case.persona))
+        parts = self._parts.get(case.key)
         if parts is None:
             return cases.job_with_case(self.job, case)
         return {**self.job, **parts}
@@ -501,8 +501,8 @@ class RunState:
         case = self.case(trial)
         if case is None:
             return None
-        if (case.name, case.persona) in self._parts:
-            return case.name, case.persona
+        if case.key in self._parts:
+            return case.key
         return case.facts, tuple(tuple(task.items()) for task in case.tasks)
 
     def judged_anew(self, judging: events.CriteriaGiven) -> RunState:
@@ -511,7 +511,7 @@ class RunState:
         """
         if self.started is None:
             return self
-        known = {(case.name, case.persona): case.parts for case in judging.cases}
+        known = {case.key: case.parts for case in judging.cases}
         parts = {
             place: {key: value for key, value in own.items() if key not in judging.job}
             for place, own in self._parts.items()
@@ -520,16 +520,13 @@ class RunState:
         job = self.started.job | judging.job
 
         def anew(case: events.Case) -> events.Case:
-            own = parts.get((case.name, case.persona))
+            own = parts.get(case.key)
             tasks: tuple[dict[str, str], ...] = ()
             if own is not None:
                 tasks = cases.case_tasks(job | own)
             return case.model_copy(update={"tasks": tasks})
 
-        kept = (
-            case.model_copy(update={"parts": parts[case.name, case.persona]})
-            for case in self.started.cases
-        )
+        kept = (case.model_copy(update={"parts": parts[case.key]}) for case in self.started.cases)
         return replace(
             self,
             started=self.started.model_copy(update={"job": job, "cases": tuple(kept)}),
@@ -795,7 +792,7 @@ def _apply_to_run(state: RunState, event: RunEvent) -> None:
             state.cases = cases.trial_cases(
                 event, cases.case_places(len(event.cases), event.trials)
             )
-            state._parts = {(case.name, case.persona): case.parts for case in event.cases}
+            state._parts = {case.key: case.parts for case in event.cases}
         case events.RunResumed():
             state.resumed += 1
             if state.started is not None:

@@ -137,7 +137,7 @@ def make_brief(state: RunState, started: RunStarted, trial: int | None = None) -
         tasks = [
             (name_placeholders(title), name_placeholders(criteria)) for title, criteria in tasks
         ]
-        cases = len({case.name for case in started.cases})
+        cases = len({case.name for case in started.cases if case.name})
     own_facts = bool(trial is None and state.trial_job(1).get("facts"))
     facts = job.get("facts") or ()
     if isinstance(facts, str):

@@ -181,8 +181,10 @@ def _evaluator(run: RecordedRun, lines: Asked) -> PeerCost:
         return PeerCost("evaluator", None, None, 0.0)
     if kind != "llm":
         return _unpriced("evaluator", lines, f"the cost of an evaluator of kind {kind} is unknown")
-    model = run.started.options.get("evaluator_model") or run.started.evaluator
-    return _priced(run, "evaluator", lines, [model], _models_host(run, "evaluator"))
+    models = run.started.options.get("evaluator_model") or run.started.evaluator
+    if isinstance(models, str):
+        models = [models]
+    return _priced(run, "evaluator", lines, models, _models_host(run, "evaluator"))
 
 
 def _judge(run: RecordedRun, verdicts: Asked) -> PeerCost:

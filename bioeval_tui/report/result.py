@@ -292,7 +292,7 @@ class RunResult(RecordedRun):
     @property
     def has_cases(self) -> bool:
         """Whether each trial is a case of its own."""
-        return bool(self.started.cases)
+        return any(case.name for case in self.started.cases)
 
     @cached_property
     def summary(self) -> Summary:

@@ -13,6 +13,7 @@ from bioeval_tui.base.addresses import url_hint
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import both_or_all, listed, plural
 from bioeval_tui.evaluation.engine.interface import RunRequest
+from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.record.condition_names import PUBLISHED_TITLES
 from bioeval_tui.record.run_options import OTLP_PORT, recorded_options
 from bioeval_tui.tui.items import JobItem
@@ -153,6 +154,15 @@ class RunForm:
         return _number(self.concurrency)
 
     @property
+    def user_names(self) -> tuple[str, ...]:
+        """The models that play the user, with each of which each trial is held; none if the job or
+        the environment names them.
+        """
+        if self.played == "job":
+            return _names(self.evaluator)
+        return ()
+
+    @property
     def has_more(self) -> bool:
         """Whether any of the questions that are folded at first has an answer."""
         return (self.order, self.at_once, self.concurrency, self.spans) != ("job", "no", "", "job")
@@ -174,8 +184,9 @@ class RunForm:
             return f"conversations: give a whole number from 1 to {MOST_REPEATS:,}, or nothing"
         if self.sample.strip() and self.sample_size is None:
             return f"sample: give a whole number from 1 to {MOST_CASES:,}, or nothing"
-        if self.played == "job" and len(_names(self.evaluator)) > 1:
-            return "evaluator: give one model; the agent's models have their own field"
+        users = self.user_names
+        if len(users) > 1 and HUMAN in users:
+            return "evaluator: a person plays the user of a whole run; give human alone"
         return ""
 
     def size_words(self, job: JobItem) -> str:
@@ -183,6 +194,7 @@ class RunForm:
         600 conversations`.
         """
         models, trials, cases = max(1, len(self.model_names)), self.trials, job.cases
+        users = max(1, len(self.user_names))
         if trials is None:
             return ""
         conditions = len(self.condition_names(job))
@@ -194,12 +206,15 @@ class RunForm:
             parts.append("the chosen cases")
         elif cases:
             parts.append(plural(cases, "case"))
+        if users > 1:
+            parts.append(plural(users, "user"))
         parts.append(plural(conditions, "condition"))
         if trials > 1:
             parts.append(plural(trials, "trial"))
         total = ""
         if not is_choice:
-            total = f": {plural(models * max(1, cases) * conditions * trials, 'conversation')}"
+            count = models * max(1, cases) * users * conditions * trials
+            total = f": {plural(count, 'conversation')}"
         at_most = ""
         if self.most_at_once:
             at_most = f", at most {self.most_at_once} at once"
@@ -226,8 +241,9 @@ class RunForm:
             url = self.url.strip().rstrip("/")
             request = replace(request, agent_url=url, agent_url_is_given=True)
         if self.played == "job":
-            evaluator, judges = self.evaluator.strip() or None, self.judge_names
-            request = replace(request, evaluator_model=evaluator, judge_model=judges)
+            request = replace(
+                request, evaluator_model=self.user_names, judge_model=self.judge_names
+            )
         if job.cases:
             request = replace(request, cases=self.cases.strip() or None, sample=self.sample_size)
         if job.needs_code:
@@ -267,7 +283,7 @@ def _run_form(run: RunResult) -> tuple[Path, RunForm]:
         raise UsageError(f"run {run.run_id} had an agent that only its own command can start")
     every = tuple(run.state.all_conditions)
     form = RunForm(
-        repeats=str(max(1, started.trials // max(1, len(run.state.cases)))),
+        repeats=str(max(1, started.trials // max(1, len(started.cases)))),
         order=before.order or "job",
         at_once="yes" if before.parallel else "no",
         concurrency=str(before.concurrency or ""),
@@ -282,8 +298,9 @@ def _run_form(run: RunResult) -> tuple[Path, RunForm]:
         form = replace(form, agent="sample")
     if started.model and started.model != _part_value(job, "target", "model"):
         form = replace(form, models=started.model)
-    if before.evaluator_model and before.evaluator_model != _part_value(job, "evaluator", "model"):
-        form = replace(form, evaluator=before.evaluator_model)
+    users = before.evaluator_model
+    if users and users != _several(_part_value(job, "evaluator", "model")):
+        form = replace(form, evaluator=", ".join(users))
     if before.judge_model != _several(_part_value(job, "scorer", "model")):
         form = replace(form, judge=", ".join(before.judge_model))
     if started.options.get("mode") == "rehearsal":

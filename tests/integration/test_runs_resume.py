@@ -280,7 +280,7 @@ def test_a_person_can_play_the_user(tmp_path: Path) -> None:
     spec, recording = engine_spec(tmp_path, plays=True)
     told = json.loads(spec.read_text(encoding="utf-8"))
     told["runs"][0]["job_path"] = str(job)
-    told["evaluator_model"] = "human"
+    told["evaluator_model"] = ["human"]
     spec.write_text(json.dumps(told), encoding="utf-8")
     with started("engine", str(spec), data_dir=tmp_path) as engine:
         for condition in ("withheld", "supplied"):

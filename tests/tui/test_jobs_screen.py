@@ -111,7 +111,7 @@ async def test_a_run_started_from_the_dialog_is_shown(size: tuple[int, int]) -> 
             agent_url="http://a:1",
             agent_url_is_given=True,
             models=("m1", "m2"),
-            evaluator_model="big",
+            evaluator_model=("big",),
             judge_model=("j1", "j2"),
             trials=3,
             concurrency=4,
@@ -742,7 +742,7 @@ async def test_the_run_dialog_becomes_a_run_request() -> None:
     assert request.models == ("m1", "m2")
     assert (request.trials, request.order, request.parallel) == (3, "random", True)
     assert (request.evaluator_model, request.judge_model, request.concurrency) == (
-        "big",
+        ("big",),
         ("a", "b"),
         4,
     )
@@ -758,7 +758,7 @@ async def test_a_rehearsal_asks_no_model_and_its_sample_agent_needs_no_address()
     (request,) = services.started
     assert (request.mode, request.sample_agent, request.agent_url) == ("rehearsal", True, None)
     # Whatever was typed for the time before.
-    assert (request.evaluator_model, request.judge_model) == (None, ())
+    assert (request.evaluator_model, request.judge_model) == ((), ())
 
 
 async def test_a_job_with_cases_can_be_run_on_some_of_them_and_receives_spans() -> None:
@@ -790,7 +790,7 @@ async def test_an_error_in_the_run_dialog_is_one_sentence_that_names_its_field()
             ({"repeats": "99999999999999999999"}, "trials: give"),
             ({"repeats": "1", "concurrency": "many"}, "conversations: give"),
             ({"concurrency": "", "sample": "0"}, "sample: give"),
-            ({"sample": "", "evaluator": "a, b"}, "evaluator: give"),
+            ({"sample": "", "evaluator": "a, human"}, "evaluator: a person"),
         ):
             await fill(app, pilot, **values)
             await pilot.press("enter")

@@ -166,7 +166,12 @@ def _exam(
 
 def exam_of_run(plan: RunPlan) -> Exam:
     """Return the exam of the judge of a run."""
-    cases = [(case.name, job) for case, job in zip(plan.cases, plan.case_jobs, strict=True)]
+    # The judge is asked the same whoever plays the user.
+    cases = [
+        (case.name, job)
+        for case, job in zip(plan.cases, plan.case_jobs, strict=True)
+        if case.user == plan.cases[0].user
+    ]
     host = str(plan.options.get("judge_host") or "")
     return choose_exam(
         cases or [("", plan.job)], plan.conditions, plan.judge, host, plan.judge_prompt

@@ -45,11 +45,14 @@ MOST_BYTES = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class CaseJob:
-    """A case: its row (None if the job has only personas), its persona's name, and its job."""
+    """A case: its row (None without a table of cases), its persona's name, its job, and the model
+    of its user where a run has several.
+    """
 
     row: CaseRow | None
     persona: str
     packed: PackedJob
+    user: str = ""
 
     @property
     def job(self) -> EvaluationJob:
@@ -66,7 +69,7 @@ class CaseJob:
     @property
     def key(self) -> tuple[str, str]:
         """The name and the persona of the case in a recording, where a case without a row has only
-        a name.
+        a name; users are no part of a job's cases.
         """
         if self.row is None:
             return self.name, ""
@@ -78,7 +81,7 @@ class CaseJob:
             key: value for key, value in job_snapshot(self.job).items() if value != before[key]
         }
         name, persona = self.key
-        return JobCase(name=name, persona=persona, parts=parts)
+        return JobCase(name=name, persona=persona, user=self.user, parts=parts)
 
 
 def recorded_cases(cases: Sequence[CaseJob], template: EvaluationJob) -> tuple[JobCase, ...]:

@@ -691,7 +691,7 @@ def _model(makers: Makers, role: ModelRole) -> ComponentState:
         role,
         where.base_url,
         where.api_key,
-        makers.judge_models() if role == "judge" else [makers.evaluator_model()],
+        makers.judge_models() if role == "judge" else makers.evaluator_models(),
         url_from=f"{part}.url in the job, {variable}_BASE_URL or OPENAI_BASE_URL",
         key_from=f"{variable}_API_KEY, OPENAI_API_KEY, or {part}.apiKeyEnv in the job",
         model_from=f"{part}.model in the job, --{role}-model or {variable}_MODEL",

@@ -155,7 +155,7 @@ def _roles(
     """Return what each role calls in some conversations."""
     return {
         "agent": _agent(plan, makers, settings, held, named=named),
-        "evaluator": _evaluator(plan, makers, settings, held),
+        **_evaluators(plan, makers, settings, held),
         **_judges(plan, makers, settings, held),
     }
 
@@ -214,13 +214,29 @@ def _agent(
     return _role(plan.model or "", host, calls, price, per_call, MESSAGE_TOKENS, plan.job.target)
 
 
-def _evaluator(
+def _evaluators(
     plan: RunPlan, makers: Makers, settings: Settings, held: Sequence[_Conversations]
+) -> dict[str, PrintedRole]:
+    if plan.job.evaluator.kind != "llm":
+        return {"evaluator": _unpriced(plan.job.evaluator.kind)}
+    models = makers.evaluator_models()
+    if len(models) == 1:
+        return {"evaluator": _evaluator(plan, makers, settings, held, models[0])}
+    roles = {}
+    for number, model in enumerate(models, start=1):
+        own = [each for each in held if each.job.evaluator.model == model]
+        roles[f"evaluator {number}"] = _evaluator(plan, makers, settings, own, model)
+    return roles
+
+
+def _evaluator(
+    plan: RunPlan,
+    makers: Makers,
+    settings: Settings,
+    held: Sequence[_Conversations],
+    model: str,
 ) -> PrintedRole:
-    job = plan.job
-    if job.evaluator.kind != "llm":
-        return _unpriced(job.evaluator.kind)
-    model, host = makers.evaluator_model(), makers.model_host("evaluator")
+    job, host = plan.job, makers.model_host("evaluator")
     price = load_prices(settings.data_dir / FILE_NAME).of(model, host)
     per_call = PROMPT_TOKENS + job.max_messages * MESSAGE_TOKENS / 2
     rule, patience_s = plan.limits.model_retries, _patience_s(plan)

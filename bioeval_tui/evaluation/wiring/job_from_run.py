@@ -23,6 +23,7 @@ import yaml
 from bioeval_tui import plugins
 from bioeval_tui.base.errors import UsageError
 from bioeval_tui.base.text import clean, clean_line, shorten
+from bioeval_tui.evaluation.wiring.makers import given_models
 from bioeval_tui.guards import Known, asks_for, disclosed_facts
 from bioeval_tui.jobs.loading import LEFT_OUT, job_snapshot, recorded_job
 from bioeval_tui.jobs.models import RUBRIC_PROMPT, EvaluationJob, Persona
@@ -201,7 +202,12 @@ def _resolved_job(job: EvaluationJob, started: RunStarted, trial: int) -> Evalua
         "url": None if starts_agent else known.get("agent_url") or job.target.url,
         "model": started.asked_model or job.target.model,
     }
-    evaluator = {"model": known.get("evaluator_model") or job.evaluator.model}
+    users = known.get("evaluator_model") or job.evaluator.model
+    if isinstance(job.evaluator.model, str) and len(given_models(users)) > 1:
+        users = job.evaluator.model  # the user of this trial
+    if isinstance(users, list) and len(users) == 1:
+        users = users[0]
+    evaluator = {"model": users}
     return job.model_copy(
         update={
             "target": job.target.seeded(trial).model_copy(update=target),

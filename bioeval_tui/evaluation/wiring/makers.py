@@ -5,6 +5,7 @@ Only this module imports concrete ones.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -341,9 +342,10 @@ class Makers:
         # known to reject.
         self._evaluator_chat = self._evaluator_chat or self._chat("evaluator")
         asked = job.model_copy(update={"evaluator": job.evaluator.seeded(trial)})
-        return LLMEvaluator(
-            asked, model=self.evaluator_model(), job_dir=self.job_dir, chat=self._evaluator_chat
-        )
+        model, *other_users = self.evaluator_models()
+        if other_users and isinstance(job.evaluator.model, str):
+            model = job.evaluator.model  # the user of this trial
+        return LLMEvaluator(asked, model=model, job_dir=self.job_dir, chat=self._evaluator_chat)
 
     def _placebo(self, job: EvaluationJob, trial: int) -> Placebo:
         seed = self.plan.seed if self.plan is not None else job.seed or 0
@@ -353,11 +355,10 @@ class Makers:
         """Return what the placebo's user tells in a trial in the place of each fact."""
         return self._placebo(job, trial).texts(job.facts)
 
-    def evaluator_model(self) -> str:
-        """Return the model that plays the user, if any."""
-        return (
-            self.spec.evaluator_model or self.job.evaluator.model or self.settings.evaluator_model
-        )
+    def evaluator_models(self) -> tuple[str, ...]:
+        """Return the models that play the user, one in each conversation."""
+        given = self.spec.evaluator_model or self.job.evaluator.model
+        return given_models(given) or (self.settings.evaluator_model,)
 
     def judge_models(self) -> tuple[str, ...]:
         """Return the judge's models; none for the rules judge."""
@@ -535,7 +536,7 @@ class Makers:
         if not self.spec.sample_agent:
             agent = clean_line(self.agent_model or "")
         if self.job.evaluator.kind == "llm":
-            user = clean_line(self.evaluator_model())
+            user = ", ".join(map(clean_line, self.evaluator_models()))
         return family_note(self.judge_identity(), agent, user)
 
     def rates(self) -> Rates:
@@ -550,19 +551,18 @@ class Makers:
         panel = [prices.of(model, self.model_host("judge")) for model in judges]
         if self.spec.max_cost is not None:
             self._need_prices(prices)
-        known = [price for price in panel if price is not None]
-        # The tokens of a panel are one sum: use its highest price, so that the cost is never too
-        # low.
-        dearest = max(known, key=lambda price: price.tokens_in, default=None)
-        if len(known) < len(panel):
-            dearest = None
         user = None
         if plays:
-            user = prices.of(self.evaluator_model(), self.model_host("evaluator"))
+            user = _dearest(
+                [
+                    prices.of(model, self.model_host("evaluator"))
+                    for model in self.evaluator_models()
+                ]
+            )
         return Rates(
             agent=self.agent_price(prices),
             evaluator=user,
-            judge=dearest,
+            judge=_dearest(panel),
             evaluator_is_model=plays,
         )
 
@@ -577,7 +577,7 @@ class Makers:
     def _need_prices(self, prices: Prices) -> None:
         wanted = [(model, self.model_host("judge")) for model in self.judge_models()]
         if self.job.evaluator.kind == "llm":
-            wanted.append((self.evaluator_model(), self.model_host("evaluator")))
+            wanted += [(model, self.model_host("evaluator")) for model in self.evaluator_models()]
         if self.pays_agent:
             wanted.append((self.model, self.agent_host()))
         unknown = sorted({model for model, host in wanted if prices.of(model, host) is None})
@@ -636,6 +636,25 @@ class Makers:
                 MODEL_TIMEOUTS, connect=min(MODEL_TIMEOUTS.connect, whole), whole=whole
             ),
         )
+
+
+def given_models(given: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return the models of an option or a key of the job, each once; none if it is not given."""
+    if not given:
+        return ()
+    if isinstance(given, str):
+        return (given,)
+    return tuple(dict.fromkeys(given))
+
+
+def _dearest(panel: Sequence[Price | None]) -> Price | None:
+    """Return the highest price of several models, whose tokens are one sum, so that the cost is
+    never too low; None if one is unknown.
+    """
+    known = [price for price in panel if price is not None]
+    if len(known) < len(panel):
+        return None
+    return max(known, key=lambda price: price.tokens_in, default=None)
 
 
 def _judged_at_home(job: EvaluationJob) -> EvaluationJob:

@@ -11,8 +11,9 @@ import contextlib
 import functools
 import secrets
 import subprocess
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import replace
+from itertools import product, starmap
 from pathlib import Path
 from typing import Any
 
@@ -29,16 +30,16 @@ from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
 from bioeval_tui.evaluation.engine.processes import local_model, sample_agent
 from bioeval_tui.evaluation.wiring import graphs, records
 from bioeval_tui.evaluation.wiring.case_table import CaseChoice
-from bioeval_tui.evaluation.wiring.cases import recorded_cases
+from bioeval_tui.evaluation.wiring.cases import CaseJob, recorded_cases
 from bioeval_tui.evaluation.wiring.check_job import check_job
-from bioeval_tui.evaluation.wiring.makers import Makers
+from bioeval_tui.evaluation.wiring.makers import Makers, given_models
 from bioeval_tui.evaluation.wiring.placebo import control_problem, unused_placebo
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob
 from bioeval_tui.jobs.models import EvaluationJob, MedalAssertion
 from bioeval_tui.peers import python_code
 from bioeval_tui.peers.offline import HUMAN
 from bioeval_tui.peers.retry import AGENT_RULE, MODEL_RULE
-from bioeval_tui.peers.seams import Judge
+from bioeval_tui.peers.seams import Evaluator, Judge
 from bioeval_tui.record.cases import case_places
 from bioeval_tui.record.condition_names import PLACEBO_NAME, Condition
 from bioeval_tui.record.conditions import put_first
@@ -72,6 +73,9 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
         replace(case, packed=PackedJob(give_agent(apply_mode(case.job, spec), spec)))
         for case in checked.cases
     ]
+    users = _users(spec, job)
+    if users:
+        cases = _with_users(cases or [CaseJob(None, "", PackedJob(job))], users)
     trials = spec.trials * max(1, len(cases))
     if trials > MOST_TRIALS:
         raise UsageError(
@@ -100,6 +104,26 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
     if job.controls and not loaded.job.controls:
         warnings += tuple(filter(None, [unused_placebo(job, loaded.path.parent)]))
     return assemble(spec, makers, plan, warnings, settings)
+
+
+def _users(spec: EngineSpec, job: EvaluationJob) -> tuple[str, ...]:
+    """Return the models that play the user, if there are several."""
+    users = given_models(spec.evaluator_model or job.evaluator.model)
+    if len(users) > 1 and job.evaluator.kind == "llm":
+        return users
+    return ()
+
+
+def _with_users(cases: Sequence[CaseJob], users: Sequence[str]) -> list[CaseJob]:
+    """Return each case with each of several users."""
+    return list(starmap(_with_user, product(cases, users)))
+
+
+def _with_user(case: CaseJob, user: str) -> CaseJob:
+    job = case.job
+    evaluator = job.evaluator.model_copy(update={"model": user})
+    packed = PackedJob(job.model_copy(update={"evaluator": evaluator}))
+    return replace(case, packed=packed, user=clean_line(user, 200))
 
 
 def _chosen(spec: EngineSpec, job: EvaluationJob) -> tuple[Condition, ...]:
@@ -156,7 +180,7 @@ def assemble(
     plan = replace(
         plan,
         agent=_agents_name(spec, makers),
-        evaluator=evaluator.identity,
+        evaluator=_evaluators_name(makers, evaluator),
         judge=judge.identity,
         graph=graphs.describe(spec, settings),
         fhir=records.describe(job, makers.agent_url, starts_agent=spec.starts_agent),
@@ -202,6 +226,16 @@ def _agents_name(spec: EngineSpec, makers: Makers) -> str:
     return makers.agent_host()
 
 
+def _evaluators_name(makers: Makers, first: Evaluator) -> str:
+    """Return who plays the user; of several models the names of all, as those of a panel of
+    judges.
+    """
+    users = makers.evaluator_models()
+    if makers.job.evaluator.kind == "llm" and len(users) > 1:
+        return ", ".join(clean_line(user, 100) for user in users)
+    return first.identity
+
+
 def _spans_port(spec: EngineSpec, job: EvaluationJob) -> int | None:
     if spec.otlp is not None:
         return spec.otlp
@@ -234,7 +268,7 @@ def ineffective_options(spec: RunOptions, job: EvaluationJob) -> Iterator[str]:
     """Yield a sentence for each given option that has no effect on this job."""
     given = spec.judge_model
     for model, whose, kind, does in (
-        (spec.evaluator_model, "evaluator", job.evaluator.kind, "plays the user"),
+        (", ".join(spec.evaluator_model), "evaluator", job.evaluator.kind, "plays the user"),
         (", ".join(given), "judge", job.scorer.kind, "judges"),
     ):
         if model and kind not in ("llm", model):
@@ -311,7 +345,7 @@ def _options(spec: EngineSpec, makers: Makers, plan: RunPlan) -> dict[str, Any]:
     if spec.agent_function is not None:
         options["agent_function"] = makers.agent_host()
     if makers.job.evaluator.kind == "llm":
-        options["evaluator_model"] = makers.evaluator_model()
+        options["evaluator_model"] = list(makers.evaluator_models())
         options["evaluator_host"] = makers.model_host("evaluator")
     return options
 
@@ -374,9 +408,14 @@ def apply_mode(job: EvaluationJob, spec: EngineSpec) -> EvaluationJob:
     """Return the job with the requested evaluator and judge.
 
     Raises:
-        UsageError: a rehearsal is requested, but the job has no script or rules.
+        UsageError: a rehearsal is requested, but the job has no script or rules; or a person is
+            one of several users.
     """
-    by_person = spec.evaluator_model == HUMAN
+    by_person = HUMAN in spec.evaluator_model
+    if by_person and len(given_models(spec.evaluator_model)) > 1:
+        raise UsageError(
+            "a person plays the user of a whole run; give --evaluator-model human alone"
+        )
     evaluator, judge = job.evaluator.kind, job.scorer.kind
     if spec.mode == "rehearsal":
         evaluator, judge = "scripted", "rules"

@@ -429,7 +429,7 @@ class Rescorer:
             return None
         job = _published_criteria(self.job, keys)
         cases = [
-            events.JobCase(name=case.name, persona=case.persona, parts=parts)
+            events.JobCase(name=case.name, persona=case.persona, user=case.user, parts=parts)
             for case in self._cases
             if case is not None
             and (parts := _published_criteria(self._judging_job(case), keys)) != job
@@ -535,7 +535,7 @@ class Rescorer:
         # The cases of an imported file may have the same name.
         place: object = talk.key
         if self._started.cases:
-            place = (case.name, case.persona)
+            place = case.key
         if place not in self._jobs:
             if len(self._jobs) >= MOST_JOBS:
                 self._jobs.clear()
@@ -731,7 +731,9 @@ def _assertion_part(checks: Sequence[events.AssertionChecked]) -> events.ScorePa
 
 def _own_cases(state: RunState, started: events.RunStarted) -> list[events.Case | None]:
     """Return the cases that have tasks of their own; None for the one job of a run without such."""
-    cases = [events.Case(name=case.name, persona=case.persona) for case in started.cases]
+    cases = [
+        events.Case(name=case.name, persona=case.persona, user=case.user) for case in started.cases
+    ]
     imported = (talk.case for talk in state.conversations.values() if talk.case is not None)
     return [*(cases or [case for case in imported if case.tasks])] or [None]
 

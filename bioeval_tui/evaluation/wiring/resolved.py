@@ -100,7 +100,7 @@ def _model(makers: Makers, role: ModelRole, job: str) -> Resolved:
     source = listed(dict.fromkeys((model_from, url_from)))
     if not is_given:
         source = f"from {source}"
-    models = (makers.evaluator_model(),) if role == "evaluator" else makers.judge_models()
+    models = makers.evaluator_models() if role == "evaluator" else makers.judge_models()
     model = clean_line(", ".join(models), 100)
     return Resolved(label, f"{model} at {makers.model_host(role)}", source, model)
 

@@ -38,7 +38,7 @@ from bioeval_tui.evaluation.wiring.makers import Makers
 from bioeval_tui.evaluation.wiring.prepare import assemble
 from bioeval_tui.jobs.loading import CaseJobs, PackedJob, job_snapshot, load_job, recorded_job
 from bioeval_tui.jobs.models import EvaluationJob
-from bioeval_tui.record.events import Case, RunStarted
+from bioeval_tui.record.events import Case, JobCase, RunStarted
 from bioeval_tui.record.overlay import read_overlay, state_in_force
 from bioeval_tui.record.reading import read_recording, started_run
 from bioeval_tui.record.run_options import recorded_options
@@ -193,8 +193,7 @@ def prepare_resumed(spec: EngineSpec, run: RunSpec, settings: Settings) -> Prepa
         git_revision=started.git_revision,
         cases=started.cases,
         case_jobs=CaseJobs(
-            PackedJob(recorded_job(started, path.name, Case(name=case.name, persona=case.persona)))
-            for case in started.cases
+            PackedJob(recorded_job(started, path.name, _case(case))) for case in started.cases
         ),
         case_order=(*_case_order(state), *spec.further),
         further=spec.further,
@@ -247,18 +246,28 @@ def _case_changes(started: RunStarted, path: Path, job_path: Path) -> list[str]:
     changes: list[str] = []
     if not started.cases:
         return changes
-    own = {case.key: case.job for case in check_job(job_path).cases}
+    checked = check_job(job_path)
+    own = {case.key: case.job for case in checked.cases}
+    if not own:
+        own["", ""] = checked.required().job  # the run has only several users
     for case in started.cases:
-        shown = clean_line(" ".join(filter(None, (case.name, case.persona))), 100)
+        shown = clean_line(" ".join(filter(None, case.key)), 100)
         now = own.get((case.name, case.persona))
+        if now is not None and case.user:
+            user = now.evaluator.model_copy(update={"model": case.user})
+            now = now.model_copy(update={"evaluator": user})
         if now is None:
             changes.append(f"{job_path} has no case {shown}")
             continue
-        recorded = recorded_job(started, path.name, Case(name=case.name, persona=case.persona))
+        recorded = recorded_job(started, path.name, _case(case))
         changes += _diff_jobs(
             recorded, now, f"case {shown} as recorded", f"case {shown} of {job_path}"
         )
     return changes
+
+
+def _case(case: JobCase) -> Case:
+    return Case(name=case.name, persona=case.persona, user=case.user)
 
 
 def _diff_jobs(recorded: EvaluationJob, now: EvaluationJob, before: str, after: str) -> list[str]:
@@ -367,5 +376,5 @@ def owed_reruns(path: Path) -> list[int]:
 def _case_order(state: RunState) -> list[int]:
     """Return the case index of each trial."""
     cases = state.started.cases if state.started else ()
-    places = {(case.name, case.persona): place for place, case in enumerate(cases)}
-    return [places[case.name, case.persona] for case in state.cases]
+    places = {case.key: place for place, case in enumerate(cases)}
+    return [places[case.key] for case in state.cases]

@@ -44,7 +44,7 @@ def test_each_part_says_who_it_is_and_where_that_was_set(
         request_,
         agent_url="http://127.0.0.1:1",
         agent_url_is_given=True,
-        evaluator_model="small",
+        evaluator_model=("small",),
         judge_model=("a", "b"),
     )
     lines = told(given, settings(tmp_path, BIOEVAL_EVALUATOR_MODEL="large"))

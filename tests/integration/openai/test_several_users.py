@@ -1,0 +1,139 @@
+"""A run with several models as its users, from the options to what is counted, resumed, judged
+again and compared.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bioeval_tui.base.errors import UsageError
+from bioeval_tui.base.settings import Settings
+from bioeval_tui.evaluation.engine.interface import EngineSpec, RunSpec
+from bioeval_tui.evaluation.wiring.estimate import estimate_batch
+from bioeval_tui.evaluation.wiring.prepare import prepare_run
+from bioeval_tui.evaluation.wiring.resuming import prepare_resumed, resume_spec
+from bioeval_tui.jobs.loading import job_from_data
+from bioeval_tui.record.runs import new_run_ids
+from bioeval_tui.report.result import load_run
+from tests.servers import openai_server as srv
+from tests.servers.models import StandIns
+from tests.servers.whole_runs import WholeRun, hold, with_models
+
+JOB = """
+target: {user: ada, chatbot: bot, protocol: openai, model: agent-1, url: "URL"}
+aspirationalAverage: null
+maxTurns: 4
+evaluator: {kind: llm, guards: "off"}
+scorer: {kind: rules}
+facts: []
+tasks:
+  - {task: Get a reminder for nine, rules: [{pattern: "set for nine", who: agent}]}
+"""
+USERS = ("plain", "hurried")
+
+
+def script(says: str) -> Any:
+    return job_from_data(
+        {
+            "target": {"user": "ada", "chatbot": "bot"},
+            "aspirationalAverage": 60000,
+            "facts": [],
+            "tasks": [{"task": "Get a reminder for nine"}],
+            "evaluator": {"kind": "scripted", "lines": [{"say": says}]},
+        }
+    )
+
+
+class Models:
+    """An agent that sets a reminder only for who names the hour, and two users, one of whom does
+    not.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self._users = {
+            "plain": StandIns(script("Remind me at nine, please.")),
+            "hurried": StandIns(script("Remind me!")),
+        }
+
+    def __call__(self, body: dict[str, Any]) -> srv.Answer:
+        if body["model"] == "agent-1":
+            said = json.dumps(body["messages"])
+            return srv.say("It is set for nine." if "at nine" in said else "When?")
+        self.asked.append(body["model"])
+        return self._users[body["model"]](body)
+
+
+async def run(folder: Path, text: str = JOB, **spec: Any) -> tuple[WholeRun, Models]:
+    models = Models()
+    async with srv.OpenAIServer(otherwise=models) as server:
+        job = text.replace("URL", server.url)
+        whole = await hold(job, folder, settings=with_models(server.url), **spec)
+    return whole, models
+
+
+async def test_each_trial_is_held_with_each_user(tmp_path: Path) -> None:
+    whole, models = await run(tmp_path, evaluator_model=USERS, trials=2)
+    assert set(models.asked) == set(USERS)
+    loaded = load_run(whole.path)
+    found = [(talk.case.user, talk.case.trial, talk.score) for talk in loaded.conversations
+             if talk.case and talk.condition == "supplied"]  # fmt: skip
+    assert found == [("plain", 1, 1.0), ("hurried", 1, 0.0), ("plain", 2, 1.0), ("hurried", 2, 0.0)]
+    assert loaded.started.evaluator == "plain, hurried"
+    assert not loaded.has_cases
+    assert loaded.brief.cases == 0
+
+
+async def test_a_job_may_list_its_users_and_a_case_is_held_with_each(tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text("id\na\nb\n", encoding="utf-8")
+    text = JOB.replace("kind: llm,", "kind: llm, model: [plain, hurried],")
+    whole, _ = await run(tmp_path, text + "cases: {file: cases.csv, id: id}\n")
+    loaded = load_run(whole.path)
+    assert [loaded.case_words(trial) for trial in loaded.trials] == [
+        "a · plain", "a · hurried", "b · plain", "b · hurried",
+    ]  # fmt: skip
+    assert loaded.brief.cases == 2
+
+
+async def test_what_a_run_of_two_users_would_call_is_counted_for_each(tmp_path: Path) -> None:
+    job = tmp_path / "job.yml"
+    job.write_text(JOB.replace("URL", "http://127.0.0.1:9"), encoding="utf-8")
+    settings = Settings(data_dir_override=str(tmp_path), **with_models("http://127.0.0.1:9"))
+    what = RunSpec(*new_run_ids(1, settings.runs_dir), str(job))
+
+    def calls(*users: str) -> dict[str, int]:
+        spec = EngineSpec(runs=(what,), evaluator_model=users, trials=3)
+        (found,) = estimate_batch(spec, settings)
+        return {name: role["calls"] for name, role in found["roles"].items()}
+
+    one, two = calls("plain"), calls(*USERS)
+    assert two["agent"] == 2 * one["agent"]
+    assert two["evaluator 1"] == two["evaluator 2"] == one["evaluator"] > 0
+    assert calls("plain", "plain") == one
+
+
+async def test_a_person_is_never_one_of_several_users(tmp_path: Path) -> None:
+    job = tmp_path / "job.yml"
+    job.write_text(JOB.replace("URL", "http://127.0.0.1:9"), encoding="utf-8")
+    spec = EngineSpec(runs=(RunSpec("r", str(job)),), evaluator_model=("human", "b"), plays=True)
+    with pytest.raises(UsageError, match="give --evaluator-model human alone"):
+        prepare_run(spec, spec.runs[0], Settings(data_dir_override=str(tmp_path)))
+
+
+async def test_a_resumed_run_goes_on_with_the_user_of_each_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = await run(tmp_path, evaluator_model=USERS)
+    lines = whole.path.read_text("utf-8").splitlines(keepends=True)
+    whole.path.write_text("".join(lines[:-12]), encoding="utf-8")
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    spec = resume_spec(whole.path, force=True)
+    assert spec is not None
+    assert spec.evaluator_model == USERS
+    settings = Settings(data_dir_override=str(tmp_path / "data"), **with_models("http://x:1"))
+    plan = prepare_resumed(spec, spec.runs[0], settings).plan
+    assert [plan.trial_plan(trial).job.evaluator.model for trial in (1, 2)] == list(USERS)
