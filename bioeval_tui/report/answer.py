@@ -35,6 +35,7 @@ from bioeval_tui.report.summary import (
     scored_conditions,
     summarise_runs,
 )
+from bioeval_tui.report.users import user_spreads
 from bioeval_tui.report.words import sure_words
 from bioeval_tui.statistics.estimates import Sample
 from bioeval_tui.statistics.intervals import FEWEST, FEWEST_UNITS
@@ -91,6 +92,8 @@ class Answer:
     """What of the difference is the facts', and what the longer talk's that they bring; empty of a
     run without a placebo.
     """
+    by_user: tuple[of.UserSpread, ...] = ()
+    """The results with each of several users, and with each of several personas."""
 
     @property
     def outcome(self) -> Outcome:
@@ -130,14 +133,20 @@ class Answer:
         return next((step for step in self.steps if step.action == action), None)
 
     @property
+    def users(self) -> str:
+        """What comes out with each of several users, in words; empty with one."""
+        return ". ".join(map(sentences.sentence, self.by_user))
+
+    @property
     def lines(self) -> list[tuple[str, str]]:
         """Its lines as text, each with its label: `WHAT`, `SURE`, `FACTS` of a run with a placebo,
-        `WHY` and, with commands for a shell, `NEXT`.
+        `USERS` with several, `WHY` and, with commands for a shell, `NEXT`.
         """
         every = [
             ("WHAT", self.what),
             ("SURE", self.sure),
             (CONTROL_LABEL, self.control),
+            ("USERS", self.users),
             ("WHY", self.why),
             ("NEXT", sentences.steps_words(self.next)),
         ]
@@ -165,6 +174,9 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
         decided = _deciding(run.lowest, what)
         why, passage = _why(run, run.lowest, decided)
     is_rehearsal = run.started.rehearsal and run.ended is not None
+    by_user: tuple[of.UserSpread, ...] = ()
+    if sentences.has_scores(finding):
+        by_user = user_spreads(run)
     return Answer(
         finding,
         sentences.sentence(what),
@@ -174,6 +186,7 @@ def answer_run(run: RecordedRun, summary: Summary) -> Answer:
         decided,
         passage,
         _control(finding, summary),
+        by_user=by_user,
     )
 
 
@@ -553,7 +566,7 @@ def _run_scores(run: RecordedRun, summary: Summary) -> of.RunScores:
     lower, there = _fail_in_lower(run)
     if broken:
         there = ()  # what was not reached any more is no finding of its own
-    elif not run.started.cases:
+    elif not run.has_cases:
         everywhere = _fail_everywhere(
             run, scored, [each for each in summary.conditions if not each.is_placebo]
         )
@@ -593,7 +606,7 @@ def _fail_in_lower(run: RecordedRun) -> tuple[of.Side | None, tuple[of.Fails, ..
     other, and that condition.
     """
     pairs = run.scored_pairs
-    if run.started.cases or not pairs:
+    if run.has_cases or not pairs:
         return None, ()  # what fails in one case does not explain the others
     without, with_facts = zip(*pairs, strict=True)
     low, high = sorted(

@@ -148,6 +148,8 @@ class ConversationDocument(_Published):
     """The case, for a set of cases; otherwise null."""
     persona: str | None
     """The name of the persona of the simulated user; null if the job has none."""
+    user_model: str | None
+    """The model that plays the user, where the run has several; null otherwise."""
     score: Score
     """The composite score of this conversation; null if it could not be measured."""
     shared_score: Score
@@ -249,6 +251,10 @@ class AnswerResult(_Published):
     """Whether it is sure, and what would do."""
     control: str
     """What of the difference is the facts', and what the longer talk's; empty without a placebo."""
+    users: str
+    """What comes out with each of several users, and whether it is the same with all of them; empty
+    with one.
+    """
     why: str
     """The turn that decided, quoted, and who says so; empty if nothing was lost."""
     next: list[StepResult]
@@ -569,8 +575,9 @@ def _conversation(talk: ConversationResult) -> ConversationDocument:
     return ConversationDocument.model_validate(
         {
             "trial": talk.trial,
-            "case": case and case.name,
+            "case": case and (case.name or None),
             "persona": case and (case.persona or None),
+            "user_model": case and (case.user or None),
             "given_scores": scored and scored.given,
             "score": talk.score,
             "shared_score": talk.shared_score,

@@ -1179,6 +1179,41 @@ class JudgeExam(Finding):
     """How many tasks an agent meets by saying nothing."""
 
 
+class UserScore(_Data):
+    """The results with one of several users: the score in each condition of the run (None without
+    one), and the effect of the facts.
+    """
+
+    user: str
+    scores: tuple[float | None, ...]
+    effect: float | None
+    """None where conditions are not compared, or no trial has both scores."""
+    shows: str
+    """What its own trials show of it, as `Difference.direction`; empty without any."""
+
+
+class UserSpread(Finding):
+    """The results with each of several users (models), or personas."""
+
+    kind: Literal["user", "persona"]
+    users: tuple[UserScore, ...]
+    interval: Interval | None
+    """For other users like these; None for fewer than five, and for personas."""
+    is_effect: bool
+    """Whether the interval is of the effect of the facts, else of the score."""
+
+
+class ThresholdWithSome(Finding):
+    """A threshold that is met with some of several users, and not with others; each with its
+    score.
+    """
+
+    rule: str
+    bar: float
+    met: tuple[tuple[str, float], ...]
+    missed: tuple[tuple[str, float], ...]
+
+
 class SimulatedUsers(Finding):
     """How far the scores with simulated users lie from those of the same cases with a person as
     user.

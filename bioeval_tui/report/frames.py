@@ -75,8 +75,9 @@ def table_rows(runs: Sequence[RunResult], name: TableName) -> Iterator[Cells]:
             "model": run.started.model,
             "condition": talk.condition,
             "trial": talk.trial,
-            "case": talk.case and talk.case.name,
+            "case": talk.case and (talk.case.name or None),
             "persona": talk.case and (talk.case.persona or None),
+            "user_model": talk.case and (talk.case.user or None),
         }
         for cells in TABLES[name].rows(run, talk):
             yield {**whose, **cells}
@@ -287,6 +288,9 @@ OF_EVERY_TABLE = (
     FrameColumn(
         "persona", "text", "the name of the simulated user's persona; missing if the job has none"
     ),
+    FrameColumn(
+        "user_model", "text", "the model that plays the user, where the run has several of them"
+    ),
 )
 
 TABLES: Mapping[TableName, FrameTable] = {
@@ -442,6 +446,8 @@ def openai_lines(runs: Sequence[RunResult], asked: Asked | None = None) -> str:
             metadata["case"] = talk.case.name
             if talk.case.persona:
                 metadata["persona"] = talk.case.persona
+            if talk.case.user:
+                metadata["user_model"] = talk.case.user
         if messages:
             lines.append(
                 json.dumps({"messages": messages, "metadata": metadata}, ensure_ascii=False)

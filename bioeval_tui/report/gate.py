@@ -45,6 +45,7 @@ from bioeval_tui.report.summary import (
     scored_conditions,
     task_tries,
 )
+from bioeval_tui.report.users import user_means
 from bioeval_tui.statistics.estimates import (
     Counted,
     Estimate,
@@ -339,9 +340,25 @@ def evaluate(runs: Sequence[RunResult], rules: GateRules) -> GateResult:
         notes += [run.examined for run in runs if isinstance(run.examined, of.JudgeNotExamined)]
     people = chain.from_iterable(run.people_say for run in runs if run.sampled)
     code = _exit_code({check.status for check in checks}, unmeasured=bool(unmeasured))
+    notes += chain.from_iterable(_by_user(run, rules) for run in runs)
     return GateResult(
         code, tuple(checks), counted, tuple(dict.fromkeys([*map(sentence, notes), *people]))
     )
+
+
+def _by_user(run: RunResult, rules: GateRules) -> Iterator[of.ThresholdWithSome]:
+    """Yield each threshold of the score that is met with some of a run's users and not with others.
+
+    Its check is of the mean over them all.
+    """
+    for name, bar in rules.under.items():
+        condition = None if name == "mean" else name
+        means = user_means(run, condition)
+        known = [(user, mean) for user, mean in means.items() if mean is not None]
+        met = tuple((user, mean) for user, mean in known if reaches(mean, bar))
+        missed = tuple((user, mean) for user, mean in known if not reaches(mean, bar))
+        if met and missed:
+            yield of.ThresholdWithSome(name, bar, met, missed)
 
 
 def count_planned(runs: Sequence[RecordedRun]) -> Counted:

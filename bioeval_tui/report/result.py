@@ -289,11 +289,6 @@ class RunResult(RecordedRun):
         """Return each condition's score and the mean before and after reviews."""
         return reviewed.condition_scores(self.state)
 
-    @property
-    def has_cases(self) -> bool:
-        """Whether each trial is a case of its own."""
-        return any(case.name for case in self.started.cases)
-
     @cached_property
     def summary(self) -> Summary:
         """The figures over all trials, by condition."""

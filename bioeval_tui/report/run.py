@@ -233,7 +233,9 @@ class ConversationResult:
     @cached_property
     def sample(self) -> Sample:
         """Its composite score as statistics take it."""
-        job, case = self._run.started.job_name, self.case.name if self.case else ""
+        job, case = self._run.started.job_name, ""
+        if self.case is not None and not self._run.has_personas_alone:
+            case = self.case.name
         again = any(warning.code == "held_again" for warning in self._talk.warnings)
         return Sample(
             job,
@@ -732,6 +734,23 @@ class RecordedRun:
         a condition, of those that count there.
         """
         return rows.assertion_titles(self.state, trial, condition)
+
+    @property
+    def has_cases(self) -> bool:
+        """Whether the trials are of cases; several users alone are none."""
+        return any(case.name for case in self.started.cases) and not self.has_personas_alone
+
+    @cached_property
+    def has_personas_alone(self) -> bool:
+        """Whether what it records as cases are only the job's personas, without a table of cases:
+        who was chosen to ask, not a draw of what is asked.
+        """
+        personas = self.state.job.get("personas")
+        if not isinstance(personas, list):
+            return False
+        names = {str(each.get("name")) for each in personas if isinstance(each, dict)}
+        cases = self.started.cases
+        return bool(cases) and all(case.name in names and not case.persona for case in cases)
 
     def case(self, trial: int) -> Case | None:
         """Return the case of a trial, started or not; None without cases."""

@@ -1258,6 +1258,56 @@ def _judge_exam(finding: of.JudgeExam) -> str:
 
 
 @write.register
+def _user_spread(finding: of.UserSpread) -> str:
+    """Return such as `0.20 → 0.78 with A, 0.25 → 0.50 with B: two users; a third may differ`."""
+    users, count = finding.users, len(finding.users)
+    shown = [f"{' → '.join(map(number, one.scores))} with {_short(one.user)}" for one in users]
+    text = f"{', '.join(shown)}: {_spelt(count, finding.kind)}; {_another(count)} may differ"
+    if finding.interval is not None:
+        of_what = "the effect of the facts" if finding.is_effect else "the score"
+        text += (
+            f"; {of_what} with other users like these: {interval_words(finding.interval)}"
+            " (95 % interval)"
+        )
+    if apart := _shown_with_some(users):
+        text += f"; {apart}"
+    return text
+
+
+def _another(count: int) -> str:
+    if count < len(_ORDINALS):
+        return f"a {_ORDINALS[count]}"
+    return "another"
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
+
+
+def _shown_with_some(users: Sequence[of.UserScore]) -> str:
+    """Return with which users the facts help or hurt, if that is not the same with all of them;
+    empty if it is, or with none.
+    """
+    by_verdict: dict[str, list[str]] = {"better": [], "worse": [], "": []}
+    for one in users:
+        verdict = one.shows if one.shows in by_verdict else ""
+        by_verdict[verdict].append(_short(one.user))
+    if sum(map(bool, by_verdict.values())) < 2:
+        return ""
+    said = (("the facts help with", "better"), ("the facts hurt with", "worse"),
+            ("nothing is shown with", ""))  # fmt: skip
+    return ", ".join(f"{words} {listed(by_verdict[key])}" for words, key in said if by_verdict[key])
+
+
+@write.register
+def _threshold_with_some(finding: of.ThresholdWithSome) -> str:
+    met, missed = (
+        listed([f"{_short(user)} ({number(value)})" for user, value in users])
+        for users in (finding.met, finding.missed)
+    )
+    return f"{finding.rule}: {finding.bar:g} is met with {met}, not with {missed}"
+
+
+@write.register
 def _simulated_users(finding: of.SimulatedUsers) -> str:
     apart, interval = finding.difference.mean, finding.difference.estimate.interval
     if apart is None:

@@ -113,6 +113,7 @@ def mean_of(
     unit: str = "case",
     within: str = "",
     paired: bool = False,
+    fewest: int = FEWEST_UNITS,
 ) -> Measured | None:
     """Return the mean over all values with its interval; None without a value.
 
@@ -124,6 +125,7 @@ def mean_of(
         within: what the values of one group are, if they are independent draws of a single group;
             never of several.
         paired: the values are differences, whose interval is Student's, as is their test.
+        fewest: the least number of units for an interval.
     """
     nonempty = [list(values) for values in groups.values() if values]
     values = list(chain.from_iterable(nonempty))
@@ -137,7 +139,7 @@ def mean_of(
     # As many equal clusters weigh as much as these (Kish 1965).
     degrees = max(1.0, len(values) ** 2 / sum(len(each) ** 2 for each in clusters) - 1)
     measured = Measured(mean, error, len(values), size, degrees)
-    if size < FEWEST_UNITS:
+    if size < fewest:
         return measured
     scope = f"this {unit} only, {size} {within}s"
     if len(nonempty) > 1:

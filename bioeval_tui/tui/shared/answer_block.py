@@ -60,6 +60,8 @@ def answer_lines(
     ]
     if answer.control:
         lines.append([Cell("FACTS ", "quiet"), Cell(answer.control)])
+    if answer.users:
+        lines.append([Cell("USERS ", "quiet"), Cell(answer.users)])
     if answer.why:
         lines.append([Cell("WHY   ", "quiet"), Cell(answer.why)])
     if steps:

@@ -18,7 +18,10 @@ from bioeval_tui.evaluation.wiring.prepare import prepare_run
 from bioeval_tui.evaluation.wiring.resuming import prepare_resumed, resume_spec
 from bioeval_tui.jobs.loading import job_from_data
 from bioeval_tui.record.runs import new_run_ids
+from bioeval_tui.report.comparison import compare
+from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.result import load_run
+from tests.documents import document_of
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -86,6 +89,29 @@ async def test_each_trial_is_held_with_each_user(tmp_path: Path) -> None:
     assert loaded.started.evaluator == "plain, hurried"
     assert not loaded.has_cases
     assert loaded.brief.cases == 0
+    said = "1.00 → 1.00 with plain, 0.00 → 0.00 with hurried: two users; a third may differ"
+    assert loaded.answer.users == said
+    assert ("USERS", said) in loaded.answer.lines
+    assert whole.result["answer"]["users"] == said
+    for form in ("md", "html"):
+        assert "two users; a third may differ" in document_of(form, loaded)
+
+
+async def test_a_threshold_that_is_met_with_one_user_only_says_so(tmp_path: Path) -> None:
+    whole, _ = await run(tmp_path, evaluator_model=USERS, trials=2)
+    gate = evaluate([load_run(whole.path)], GateRules.parse(["supplied:0.4", "withheld:0.8"]))
+    assert "supplied: 0.4 is met with plain (1.00), not with hurried (0.00)" in gate.notes
+    assert "withheld: 0.8 is met with plain (1.00), not with hurried (0.00)" in gate.notes
+    assert [check.status for check in gate.checks] == ["passed", "failed"]
+
+
+async def test_runs_are_compared_user_by_user(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    both, _ = await run(tmp_path / "one", evaluator_model=USERS, trials=2)
+    other, _ = await run(tmp_path / "two", evaluator_model=("hurried", "plain"), trials=2)
+    compared = compare(load_run(both.path), load_run(other.path))
+    assert all(each.score.mean == 0 for each in compared.conditions)
 
 
 async def test_a_job_may_list_its_users_and_a_case_is_held_with_each(tmp_path: Path) -> None:

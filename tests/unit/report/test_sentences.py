@@ -380,6 +380,28 @@ EXAMPLES: list[tuple[Finding, str]] = [
      "judge examined in an earlier run: it believes none of 6 controls (at most 0.00; 1 task that "
      "silence meets left out)"),
     (of.JudgeExam(3, 1.0, "the judge believes a control: so"), "the judge believes a control: so"),
+    (of.UserSpread("user", (of.UserScore("A", (0.78,), None, ""),
+                            of.UserScore("B", (0.5,), None, "")), None, is_effect=False),
+     "0.78 with A, 0.50 with B: two users; a third may differ"),
+    (of.UserSpread("persona", (of.UserScore("hurried", (0.2, 0.78), 0.58, "better"),
+                               of.UserScore("plain", (0.25, None), None, "not measured")),
+                   None, is_effect=True),
+     "0.20 → 0.78 with hurried, 0.25 → – with plain: two personas; a third may differ; the facts "
+     "help with hurried, nothing is shown with plain"),
+    (of.UserSpread("user", tuple(of.UserScore(name, (0.2, 0.8), 0.6, shows) for name, shows in
+                                 zip("ABCDE", ["better"] * 4 + ["worse"], strict=True)),
+                   Interval(0.5, 0.7), is_effect=True),
+     "0.20 → 0.80 with A, 0.20 → 0.80 with B, 0.20 → 0.80 with C, 0.20 → 0.80 with D, 0.20 → 0.80 "
+     "with E: five users; a sixth may differ; the effect of the facts with other users like "
+     f"these: {interval_words(Interval(0.5, 0.7))} (95 % interval); the facts help with A, B, C "
+     "and D, the facts hurt with E"),
+    (of.UserSpread("user", tuple(of.UserScore(name, (0.5,), None, "") for name in "ABCDEFG"),
+                   Interval(0.4, 0.6), is_effect=False),
+     ", ".join(f"0.50 with {name}" for name in "ABCDEFG") + ": seven users; another may differ; "
+     f"the score with other users like these: {interval_words(Interval(0.4, 0.6))} "
+     "(95 % interval)"),
+    (of.ThresholdWithSome("supplied", 0.6, (("A", 0.78),), (("B", 0.5),)),
+     "supplied: 0.6 is met with A (0.78), not with B (0.50)"),
     (of.SimulatedUsers("without the facts", FELL),
      "without the facts: simulated users score the agent 0.76 lower than a person (12 trials, 95 % "
      f"interval {interval_words(FELL.estimate.interval)})"),
