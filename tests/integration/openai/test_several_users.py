@@ -4,6 +4,7 @@ again and compared.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from bioeval_tui.report.comparison import compare
 from bioeval_tui.report.gate import GateRules, evaluate
 from bioeval_tui.report.result import load_run
 from tests.documents import document_of
+from tests.integration.program import run as program
 from tests.servers import openai_server as srv
 from tests.servers.models import StandIns
 from tests.servers.whole_runs import WholeRun, hold, with_models
@@ -112,6 +114,37 @@ async def test_runs_are_compared_user_by_user(tmp_path: Path) -> None:
     other, _ = await run(tmp_path / "two", evaluator_model=("hurried", "plain"), trials=2)
     compared = compare(load_run(both.path), load_run(other.path))
     assert all(each.score.mean == 0 for each in compared.conditions)
+
+
+async def test_a_run_is_judged_again_and_shown_with_its_users(tmp_path: Path) -> None:
+    whole, _ = await run(tmp_path, evaluator_model=USERS, trials=2)
+    other = tmp_path / "other.yml"
+    other.write_text(
+        (tmp_path / "job.yml").read_text("utf-8").replace("who: agent", "who: agent, absent: true"),
+        "utf-8",
+    )
+    data = tmp_path / "data"
+    name = whole.path.stem
+    done = await asyncio.to_thread(
+        program, "runs", "rescore", name, "--job", str(other), data_dir=data
+    )
+    assert done.returncode == 0, done.stderr
+    shown = (await asyncio.to_thread(program, "runs", "show", name, data_dir=data)).stdout
+    assert "USERS 0.00 → 0.00 with plain, 1.00 → 1.00 with hurried: two users" in shown
+    masked = (
+        await asyncio.to_thread(
+            program, "runs", "show", name, "--redact", str(rules(tmp_path)), data_dir=data
+        )
+    ).stdout
+    assert "hurried" not in masked
+    assert "with [MODEL-1]: two users; a third may differ" in masked
+
+
+def rules(folder: Path) -> Path:
+    """Write the rules of a mask that hides a user's model."""
+    path = folder / "mask.yml"
+    path.write_text("names:\n  - {text: hurried, as: MODEL}\n", encoding="utf-8")
+    return path
 
 
 async def test_a_job_may_list_its_users_and_a_case_is_held_with_each(tmp_path: Path) -> None:
