@@ -773,7 +773,9 @@ def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[TalkPair]:
     """Return the conversations that belong together: of the same trial, or of the same case and its
     trial.
     """
-    first, second = _talks_by_place(a, condition), _talks_by_place(b, condition)
+    users = any(case.user for run in (a, b) for case in run.started.cases)
+    first = _talks_by_place(a, condition, by_user=users)
+    second = _talks_by_place(b, condition, by_user=users)
     pairs = []
     for place in dict.fromkeys([*first, *second]):
         one, two = first.get(place), second.get(place)
@@ -785,15 +787,32 @@ def _pairs(a: RunResult, b: RunResult, condition: Condition) -> list[TalkPair]:
 
 
 def _talks_by_place(
-    run: RunResult, condition: Condition
+    run: RunResult, condition: Condition, *, by_user: bool
 ) -> dict[tuple[str, int], ConversationResult]:
+    """Return the conversations by what they are paired by: case and trial, and where one of the
+    runs has several users, who played the user.
+    """
+    only = _only_user(run) if by_user else ""
     talks = {}
     for talk in run.conversations_in(condition):
-        if talk.case is not None:
+        if talk.case is None:
+            talks[only, talk.trial] = talk
+        elif talk.case.user:
             talks[talk.case.words, talk.case.trial] = talk
         else:
-            talks["", talk.trial] = talk
+            words = " · ".join(filter(None, (talk.case.words, only)))
+            talks[words, talk.case.trial] = talk
     return talks
+
+
+def _only_user(run: RunResult) -> str:
+    """Return the model that plays the user of a whole run; empty without one."""
+    models = run.started.options.get("evaluator_model")
+    if isinstance(models, str):
+        return models
+    if isinstance(models, list | tuple) and len(models) == 1:
+        return str(models[0])
+    return ""
 
 
 def _people_findings(name: str, run: RunResult) -> Iterator[of.PeopleWouldSay]:

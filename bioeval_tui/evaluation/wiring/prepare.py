@@ -107,11 +107,20 @@ def prepare_run(spec: EngineSpec, run: RunSpec, settings: Settings) -> PreparedR
 
 
 def _users(spec: EngineSpec, job: EvaluationJob) -> tuple[str, ...]:
-    """Return the models that play the user, if there are several."""
+    """Return the models that play the user, if there are several.
+
+    Raises:
+        UsageError: the batch may stop before each has had its trials.
+    """
     users = given_models(spec.evaluator_model or job.evaluator.model)
-    if len(users) > 1 and job.evaluator.kind == "llm":
-        return users
-    return ()
+    if len(users) < 2 or job.evaluator.kind != "llm":
+        return ()
+    if spec.until_decided is not None:
+        raise UsageError(
+            "--until-decided may stop after any trial, so that one of several users would have"
+            " fewer than another; give one --evaluator-model, or --repeat"
+        )
+    return users
 
 
 def _with_users(cases: Sequence[CaseJob], users: Sequence[str]) -> list[CaseJob]:

@@ -114,6 +114,11 @@ async def test_runs_are_compared_user_by_user(tmp_path: Path) -> None:
     other, _ = await run(tmp_path / "two", evaluator_model=("hurried", "plain"), trials=2)
     compared = compare(load_run(both.path), load_run(other.path))
     assert all(each.score.mean == 0 for each in compared.conditions)
+    (tmp_path / "three").mkdir()
+    single, _ = await run(tmp_path / "three", evaluator_model=("hurried",), trials=2)
+    compared = compare(load_run(both.path), load_run(single.path))
+    assert [len(each.score.estimate.points) for each in compared.conditions] == [2, 2]
+    assert all(each.score.mean == 0 for each in compared.conditions)
 
 
 async def test_a_run_is_judged_again_and_shown_with_its_users(tmp_path: Path) -> None:
@@ -180,6 +185,16 @@ async def test_a_person_is_never_one_of_several_users(tmp_path: Path) -> None:
     job.write_text(JOB.replace("URL", "http://127.0.0.1:9"), encoding="utf-8")
     spec = EngineSpec(runs=(RunSpec("r", str(job)),), evaluator_model=("human", "b"), plays=True)
     with pytest.raises(UsageError, match="give --evaluator-model human alone"):
+        prepare_run(spec, spec.runs[0], Settings(data_dir_override=str(tmp_path)))
+
+
+async def test_a_batch_that_may_stop_early_has_one_user(tmp_path: Path) -> None:
+    job = tmp_path / "job.yml"
+    job.write_text(JOB.replace("URL", "http://127.0.0.1:9"), encoding="utf-8")
+    spec = EngineSpec(
+        runs=(RunSpec("r", str(job)),), evaluator_model=USERS, until_decided="supplied:0.8"
+    )
+    with pytest.raises(UsageError, match="give one --evaluator-model, or --repeat"):
         prepare_run(spec, spec.runs[0], Settings(data_dir_override=str(tmp_path)))
 
 
